@@ -14,6 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
@@ -65,7 +70,8 @@ SIGTERM requests under way may end. GET /healthz and /readyz say how it is.
 At --admin those who look after the service find the same, /metrics for
 Prometheus, and keys, routes and the log of their changes as JSON under
 /admin/v1, for keys of "sotto serve key add --admin". --requests notes who used
-what and what it was charged, and nothing of what was asked or answered.` + jsonKeys(servedResult{}),
+what and what it was charged, and nothing of what was asked or answered. Traces
+go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names one.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -209,10 +215,15 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, requests.Close()) }()
+	tracer, flush, err := traces(ctx)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	server, err := service.New(ctx, service.Options{
 		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
 		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
-		Requests: requests.log,
+		Requests: requests.log, Tracer: tracer,
 	})
 	if err != nil {
 		return ui.AsUsage(err)
@@ -233,6 +244,25 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	return p.Emit(&servedResult{address})
+}
+
+// traces sends them to the collector that OpenTelemetry's variables name; to nobody if they name
+// none.
+func traces(ctx context.Context) (_ trace.Tracer, flush func(), err error) {
+	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		return nil, func() {}, nil
+	}
+	to, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, usage("the collector of traces: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(to), sdktrace.WithResource(resource.NewSchemaless(
+		attribute.String("service.name", "sotto"), attribute.String("service.version", sotto.Version()))))
+	return provider.Tracer("sotto"), func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = provider.Shutdown(ending) // a collector that is gone is no fault of the service
+	}, nil
 }
 
 // requestLog is a file of requests, or none.

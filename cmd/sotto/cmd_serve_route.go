@@ -87,7 +87,12 @@ func newServeRouteSetCommand(p *program) *cobra.Command {
 		Short: "Make a route, or a new version of one",
 		Long: `Makes a route, or a new version of one. The release is read and its certificate
 is checked, as when it is served: one that is not private, or whose certificate
-does not hold, is refused.` + jsonKeys(routesResult{}),
+does not hold, is refused.
+
+--shadow compares with another release on live traffic: some requests go to the
+upstream a second time, with that one's examples. Clients get the first answer
+and do not wait for the second; how often the two agree, and which of them are
+labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(routesResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -102,6 +107,18 @@ does not hold, is refused.` + jsonKeys(routesResult{}),
 				if spec.Release, err = filepath.Abs(spec.Release); err != nil {
 					return err
 				}
+			}
+			if spec.Shadow != "" {
+				if spec.Release == "" {
+					return usage("--shadow is compared with a release: give --release too")
+				}
+				if spec.Shadow, err = filepath.Abs(spec.Shadow); err != nil {
+					return err
+				}
+			} else if cmd.Flags().Changed("shadow-share") {
+				return usage("--shadow-share goes with --shadow")
+			} else {
+				spec.ShadowShare = 0
 			}
 			if spec.Task, err = anchored(spec.Task); err != nil {
 				return err
@@ -129,6 +146,8 @@ does not hold, is refused.` + jsonKeys(routesResult{}),
 	addDir(cmd, &spec.Release, "release", "put the examples of the release in `DIR` before every question")
 	f.StringVar(&spec.Task, "task", "", "the `TASK` that they are for: a name or a file")
 	f.IntVar(&spec.Nearest, "nearest", 0, "only so many examples, those most similar to a question (default: all)")
+	addDir(cmd, &spec.Shadow, "shadow", "compare with the release in `DIR` for the same task: it answers some requests a second time, which no client sees")
+	f.Float64Var(&spec.ShadowShare, "shadow-share", 0.1, "the `SHARE` of requests that are compared")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	p.addKeys(cmd)
 	return cmd

@@ -137,38 +137,56 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	if err != nil {
 		return nil, err
 	}
-	if bare, err := worth.ReadSet(r.Spec.Release, t); err != nil {
+	var report *certificate.Report
+	if out.Shots, report, err = b.shots(ctx, r.Spec.Release, t, r.Spec.Nearest); err != nil {
 		return nil, err
-	} else if bare.NotPrivate {
-		return nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
 	}
-	report, err := b.Verify(r.Spec.Release)
+	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
+	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
+	if r.Spec.Shadow == "" {
+		return out, nil
+	}
+	if !(r.Spec.ShadowShare > 0 && r.Spec.ShadowShare <= 1) {
+		return nil, fmt.Errorf("the share of requests to compare is %v, it should be above 0 and at most 1", r.Spec.ShadowShare)
+	}
+	out.Shadow = &gateway.Shadow{Share: r.Spec.ShadowShare, Labels: t.Labels}
+	out.Shadow.Shots, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
 	if err != nil {
-		return nil, fmt.Errorf("its certificate: %w", err)
+		err = fmt.Errorf("the shadow: %w", err)
+	}
+	return out, err
+}
+
+// shots reads a release whose certificate holds.
+func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest int) (*gateway.Shots, *certificate.Report, error) {
+	if bare, err := worth.ReadSet(dir, t); err != nil {
+		return nil, nil, err
+	} else if bare.NotPrivate {
+		return nil, nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
+	}
+	report, err := b.Verify(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("its certificate: %w", err)
 	}
 	if !report.OK {
-		return nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", r.Spec.Release)
+		return nil, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
 	}
-	set, err := signed(r.Spec.Release, t, report.Subjects)
+	set, err := signed(dir, t, report.Subjects)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := prompt.Prompt{Examples: set.Examples}
 	if set.Chosen != nil {
 		p.Instruction = set.Chosen.Instruction
 	}
 	var encoder lm.Embedder
-	if r.Spec.Nearest > 0 && r.Spec.Nearest < len(p.Examples) {
+	if nearest > 0 && nearest < len(p.Examples) {
 		if encoder, err = b.Encoder(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if out.Shots, err = gateway.NewShots(ctx, t, p, r.Spec.Nearest, encoder); err != nil {
-		return nil, err
-	}
-	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
-	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
-	return out, nil
+	shots, err := gateway.NewShots(ctx, t, p, nearest, encoder)
+	return shots, report, err
 }
 
 // signed reads the examples of a release from the very bytes that its certificate lists: a

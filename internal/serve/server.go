@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
@@ -37,6 +39,8 @@ type Options struct {
 	// Log has events, and Requests, if set, a line for every request of a client; neither has
 	// anything of what was asked or answered.
 	Log, Requests *slog.Logger
+	// Tracer, if set, has traces, which hold as little.
+	Tracer trace.Tracer
 	// Look is how often the store is looked at, 1 s by default; Drain how long requests may
 	// take to end, 30 s.
 	Look, Drain time.Duration
@@ -79,7 +83,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done})
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
 	s.Builder.allow, s.Builder.said, s.Builder.Log = s.spend, s.metrics.said, o.Log
 	return s, s.renew(ctx)
 }

@@ -15,6 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
 
@@ -23,8 +26,11 @@ type Options struct {
 	// Allow finds out whose request it is, and whether it may use a route; it gives an
 	// [*Error] if not. A nil Allow lets everybody in.
 	Allow func(r *http.Request, route string) (who string, err error)
-	// Done, if set, hears of every request when it has ended.
-	Done func(Record)
+	// Done, if set, hears of every request when it has ended, and Compared of every comparison.
+	Done     func(Record)
+	Compared func(Comparison)
+	// Tracer, if set, has a span for every request, and one for its upstream.
+	Tracer trace.Tracer
 	// Largest is the size of requests, 8 MiB by default.
 	Largest int64
 	// Patience is how long a client may take to read a part of an answer, 30 s by default.
@@ -48,6 +54,9 @@ type Handler struct {
 // New returns a handler that serves a table.
 func New(t *Table, o Options) *Handler {
 	o.Largest, o.Patience = cmp.Or(o.Largest, 8<<20), cmp.Or(o.Patience, 30*time.Second)
+	if o.Tracer == nil {
+		o.Tracer = noTraces
+	}
 	o.Silence = cmp.Or(o.Silence, 5*time.Minute)
 	h := &Handler{Options: o, mux: http.NewServeMux()}
 	h.Use(t)
@@ -177,7 +186,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	answer, err := route.send(ctx, r.URL.Path, b)
+	answer, err := h.traced(ctx, route, r.URL.Path, b)
 	if err != nil {
 		fail(w, err)
 		return
@@ -188,7 +197,11 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	if s, is := route.Upstream.(*Server); is {
 		secret = s.key
 	}
-	h.hand(w, answer, route.About, secret)
+	heard := overheard{wanted: route.Shadow.chosen(r.URL.Path, b)}
+	h.hand(w, answer, route.About, secret, &heard)
+	if heard.wanted {
+		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String())
+	}
 }
 
 // send asks the upstream.
@@ -207,6 +220,7 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept-Encoding", "identity")
+	between.Inject(ctx, propagation.HeaderCarrier(q.Header))
 	answer, err := r.Upstream.RoundTrip(q)
 	if err == nil && (answer.StatusCode < 200 || answer.StatusCode > 599 || answer.Header.Get("Content-Encoding") != "") {
 		answer.Body.Close()
@@ -251,7 +265,7 @@ var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Pro
 const largestAnswer = 64 << 20
 
 // hand passes an answer on. secret is the upstream's key, which no client gets.
-func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string) {
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *overheard) {
 	for _, name := range passed {
 		if v := answer.Header.Get(name); v != "" {
 			w.Header().Set(name, v)
@@ -273,13 +287,14 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 	case answer.StatusCode >= 400:
 		handError(w, answer, secret)
 	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
-		h.handStream(w, answer, note)
+		h.handStream(w, answer, note, heard)
 	default:
 		data, err := bounded.Read(answer.Body, largestAnswer)
 		if err != nil {
 			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
 			return
 		}
+		heard.hear(data)
 		if strings.HasSuffix(strings.TrimSpace(kind), "json") && json.Valid(data) {
 			data = insert(data, "sotto", note)
 		}
@@ -371,7 +386,7 @@ func noteEvent(line, note []byte) ([]byte, bool) {
 }
 
 // handStream passes events on as they come. The first that is an object gets the note.
-func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte) {
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *overheard) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)
@@ -384,6 +399,7 @@ func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note 
 			h.cutShort(w, control, within)
 			return
 		}
+		heard.hear(line)
 		if !noted {
 			line, noted = noteEvent(line, note)
 		}

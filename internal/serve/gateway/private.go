@@ -89,7 +89,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "")
+	h.hand(w, answer, about, "", &overheard{})
 }
 
 // wait returns at the next whole number of paces, or when the client is gone.

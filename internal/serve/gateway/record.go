@@ -67,12 +67,14 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // ServeHTTP serves a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	record := &Record{At: time.Now(), Method: r.Method}
+	ctx, span := h.begin(r)
 	defer func() {
 		failed := recover()
 		if failed != nil && failed != http.ErrAbortHandler { // its value may be content
 			record.Fault, record.Status = fault.Where(), http.StatusInternalServerError
 		}
 		record.Elapsed = time.Since(record.At)
+		end(span, record)
 		if h.Done != nil {
 			h.Done(*record)
 		}
@@ -80,5 +82,5 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection ends, and nothing is printed
 		}
 	}()
-	h.mux.ServeHTTP(&counted{w, record}, r.WithContext(context.WithValue(r.Context(), recordKey{}, record)))
+	h.mux.ServeHTTP(&counted{w, record}, r.WithContext(context.WithValue(ctx, recordKey{}, record)))
 }

@@ -33,6 +33,10 @@ type RouteSpec struct {
 	Task    string `json:"task,omitempty"`
 	// Nearest is how many examples go along, those most similar to a question; 0 for all.
 	Nearest int `json:"nearest,omitempty"`
+	// Shadow is the folder of another release for the task, which answers a share of the requests
+	// a second time, to be compared.
+	Shadow      string  `json:"shadow,omitempty"`
+	ShadowShare float64 `json:"shadow_share,omitempty"`
 	// Answers from private records, in place of all these except Task.
 	Answers *AnswerSpec `json:"answers,omitempty"`
 }

@@ -262,3 +262,92 @@ func TestMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestConcurrentAnswersOfAKey: however many processes count, a key gets as many private answers as it
+// may, also under the keys that it is rotated to; what was not charged is given back.
+func TestConcurrentAnswersOfAKey(t *testing.T) {
+	each(t, func(t *testing.T, s *Store, open func() *Store) {
+		ctx := t.Context()
+		k, _, err := s.AddKey(ctx, "ann", Key{Name: "team", Routes: []string{"*"}, Answers: 20})
+		must(t, err)
+		fresh, _, err := s.RotateKey(ctx, "ann", k.ID, time.Hour)
+		must(t, err)
+		var mu sync.Mutex
+		had := 0
+		var all sync.WaitGroup
+		for i := range 4 {
+			one, from := k, s
+			if i%2 == 1 {
+				one, from = fresh, open()
+			}
+			all.Go(func() {
+				for range 10 {
+					may, err := from.TakeAnswer(ctx, one)
+					if err != nil {
+						t.Error(err)
+					}
+					if may {
+						mu.Lock()
+						had++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		all.Wait()
+		if had != 20 {
+			t.Errorf("%d of 20 answers", had)
+		}
+		must(t, s.GiveAnswer(ctx, fresh))
+		if may, err := s.TakeAnswer(ctx, k); err != nil || !may {
+			t.Errorf("what was given back is gone: %v", err)
+		}
+		if may, err := s.TakeAnswer(ctx, k); err != nil || may {
+			t.Errorf("more than it may: %v", err)
+		}
+		keys, err := s.Keys(ctx)
+		must(t, err)
+		if len(keys) != 2 || keys[0].Asked != 20 || keys[1].Asked != 20 || keys[1].Answers != 20 {
+			t.Errorf("%+v", keys)
+		}
+		for _, wrong := range []Key{{Name: "x", Admin: true, Routes: []string{"*"}}, {Name: "x", Routes: []string{""}}, {Name: "x", Routes: []string{"*"}, Answers: -1}} {
+			if _, _, err := s.AddKey(ctx, "ann", wrong); err == nil {
+				t.Errorf("%+v was made", wrong)
+			}
+		}
+		admin, secret, err := s.AddKey(ctx, "ann", Key{Name: "ops", Admin: true})
+		must(t, err)
+		ring, err := s.Ring(ctx)
+		must(t, err)
+		if found, ok := ring.Find(secret); !ok || !found.Admin || found.May("anything") || admin.May("*") {
+			t.Errorf("%+v", found)
+		}
+	})
+}
+
+// TestOlderStore: a store of the first version is brought to the newest, and its keys count as before.
+func TestOlderStore(t *testing.T) {
+	each(t, func(t *testing.T, s *Store, open func() *Store) {
+		ctx := t.Context()
+		k, secret, err := s.AddKey(ctx, "ann", Key{Name: "team", Routes: []string{"*"}})
+		must(t, err)
+		// Back to what the first version had.
+		for _, statement := range []string{
+			"DROP TABLE service_asked", "ALTER TABLE service_keys DROP COLUMN answers", "ALTER TABLE service_keys DROP COLUMN admin",
+			"ALTER TABLE service_keys DROP COLUMN origin", "UPDATE service_schema SET version = 1",
+		} {
+			_, err := s.db.ExecContext(ctx, statement)
+			must(t, err)
+		}
+		later := open()
+		ring, err := later.Ring(ctx)
+		must(t, err)
+		old, ok := ring.Find(secret)
+		if !ok || old.ID != k.ID || old.Admin || old.Answers != 0 || old.origin != k.ID {
+			t.Errorf("%v %+v", ok, old)
+		}
+		if may, err := later.TakeAnswer(ctx, old); err != nil || !may {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// TestTraces: a client's trace goes on to the upstream, and spans hold nothing of the request.
+func TestTraces(t *testing.T) {
+	passed := make(chan string, 1)
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+		passed <- r.Header.Get("Traceparent")
+		says(200, completion)(w, r)
+	})
+	spans := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer("test")
+	_, front := gatewayTo(t, u, Options{Tracer: tracer})
+	const id = "4bf92f3577b34da6a3ce929d0e0e4736"
+	send(t, t.Context(), front.URL+"/v1/chat/completions", `{"model":"tickets","messages":[{"role":"user","content":"xyzzy"}]}`, "Traceparent", "00-"+id+"-00f067aa0ba902b7-01")
+	if got := <-passed; !strings.HasPrefix(got, "00-"+id+"-") || strings.Contains(got, "00f067aa0ba902b7") {
+		t.Errorf("the upstream got %q", got)
+	}
+	all := spans.GetSpans()
+	text := fmt.Sprintf("%+v", all)
+	if len(all) != 2 || all[0].Name != "upstream" || all[1].Name != "POST /v1/chat/completions" || !strings.Contains(text, "tickets") {
+		t.Errorf("%s", text)
+	}
+	for _, secret := range []string{"xyzzy", "password", "sk-upstream", "login"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("a trace holds %q", secret)
+		}
+	}
+}
