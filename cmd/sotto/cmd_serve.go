@@ -152,7 +152,7 @@ func sharedEncoder() func() (lm.Embedder, error) {
 
 // upstreams opens those of the configuration, and the model in this program when it is asked
 // for the first time.
-func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
+func (p *program) upstreams(model *sharedModel, turns *gateway.Turns, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
 	settings, err := p.configured()
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, err
 			return nil, usage("upstream %s: %w", name, err)
 		}
 	}
-	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder}
+	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder, Turns: turns}
 	return all, nil
 }
 
@@ -180,13 +180,13 @@ func (p *program) builder(m modelFlags) (*service.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder, model := sharedEncoder(), &sharedModel{spec: spec}
-	all, err := p.upstreams(model, encoder)
+	encoder, model, turns := sharedEncoder(), &sharedModel{spec: spec}, &gateway.Turns{}
+	all, err := p.upstreams(model, turns, encoder)
 	if err != nil {
 		return nil, err
 	}
 	return &service.Builder{
-		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model, &gateway.Turns{}),
+		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model, turns),
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(verifyOptions{})
 			if err != nil {
@@ -256,7 +256,7 @@ func traces(ctx context.Context) (_ trace.Tracer, flush func(), err error) {
 	if err != nil {
 		return nil, nil, usage("the collector of traces: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(to), sdktrace.WithResource(resource.NewSchemaless(
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(to), sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithResource(resource.NewSchemaless(
 		attribute.String("service.name", "sotto"), attribute.String("service.version", sotto.Version()))))
 	return provider.Tracer("sotto"), func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

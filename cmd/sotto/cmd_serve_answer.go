@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,10 +107,8 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	}
 	// Whoever serves may do so from another directory.
 	if config.IsURL(answers.Data) {
-		if u, err := url.Parse(answers.Data); err == nil && u.User != nil {
-			if _, has := u.User.Password(); has {
-				return spec, usage("the address of the data has a password, which would be kept with the route: leave it out, and give it to the process that serves (PGPASSWORD, or a password file)")
-			}
+		if err := withoutPassword(answers.Data); err != nil {
+			return spec, err
 		}
 	} else if answers.Data, err = filepath.Abs(answers.Data); err != nil {
 		return spec, err
@@ -117,6 +116,22 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	spec = store.RouteSpec{Answers: answers}
 	spec.Task, err = anchored(o.task)
 	return spec, err
+}
+
+// withoutPassword refuses addresses that would be kept with a password.
+func withoutPassword(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return usage("the address of the data is not one")
+	}
+	_, has := u.User.Password()
+	for name := range u.Query() {
+		has = has || strings.Contains(strings.ToLower(name), "password")
+	}
+	if has {
+		return usage("the address of the data has a password, which would be kept with the route: leave it out, and give it to the process that serves (PGPASSWORD, or a password file)")
+	}
+	return nil
 }
 
 func runServeRouteAnswer(ctx context.Context, p *program, name string, opt routeAnswerOptions) error {
@@ -195,6 +210,9 @@ func (p *program) records(m *sharedModel, turns *gateway.Turns) func(context.Con
 		if opened != nil {
 			return opened, nil
 		}
+		if err := p.alone(m.spec); err != nil {
+			return nil, err
+		}
 		if to := m.spec.Destination(); to != "" && m.spec.Trusted {
 			fmt.Fprintln(p.Stderr, to)
 		}
@@ -209,6 +227,25 @@ func (p *program) records(m *sharedModel, turns *gateway.Turns) func(context.Con
 		opened = &service.Records{Client: client, Model: model, Turns: turns, Source: sourceOf}
 		return opened, nil
 	}
+}
+
+// alone refuses upstreams at the server that sees records: what clients ask there would run beside
+// private prompts, whose isolation is checked for the requests of this program alone.
+func (p *program) alone(model backend.Spec) error {
+	settings, err := p.configured()
+	if err != nil || !model.Remote() {
+		return err
+	}
+	here, err := url.Parse(model.URL)
+	if err != nil {
+		return err
+	}
+	for name, u := range settings.Upstreams {
+		if there, err := url.Parse(u.URL); err == nil && strings.EqualFold(there.Host, here.Host) {
+			return usage("the upstream %s is the server that would see private records, and clients' requests would run beside them: answer from records in another process, without that upstream", name)
+		}
+	}
+	return nil
 }
 
 // sourceOf says where the records of a route are.

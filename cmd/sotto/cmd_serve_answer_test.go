@@ -185,6 +185,7 @@ func TestServePrivateRoutes(t *testing.T) {
 		"pace":     {"--pace -1s", "--pace"},
 		"claimed":  {"--method mixing --proof published", "method"},
 		"password": {"--data postgres://u:secret@127.0.0.1/x --query SELECT", "leave it out"},
+		"query":    {"--data postgres://u@127.0.0.1/x?password=secret --query SELECT", "leave it out"},
 		"missing":  {"--data nowhere.jsonl", "nowhere.jsonl"},
 		"server":   {"--url http://127.0.0.1:9 --model x", "trusted"},
 	} {

@@ -48,3 +48,11 @@ func Where() string {
 		}
 	}
 }
+
+// Recover is for goroutines whose fault need not end the program: it hears the place of a panic, and
+// not its value. Defer it.
+func Recover(f func(where string)) {
+	if recover() != nil { // its value may be content
+		f(Where())
+	}
+}

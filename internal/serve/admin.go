@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,11 @@ func (s *Server) adminHandler() http.Handler {
 	for pattern, serve := range map[string]func(r *http.Request, by store.Actor) (any, error){
 		"GET /admin/v1/keys": func(r *http.Request, _ store.Actor) (any, error) { return listed(s.Store.Keys(r.Context())) },
 		"GET /admin/v1/routes": func(r *http.Request, _ store.Actor) (any, error) {
-			return listed(s.Store.Routes(r.Context(), r.URL.Query().Get("all") == ""))
+			all, err := s.Store.Routes(r.Context(), r.URL.Query().Get("all") == "")
+			for i := range all {
+				all[i].Spec.Answers = withoutPlace(all[i].Spec.Answers)
+			}
+			return listed(all, err)
 		},
 		"GET /admin/v1/audit":               func(r *http.Request, _ store.Actor) (any, error) { return listed(s.Store.Audit(r.Context(), 1000)) },
 		"POST /admin/v1/keys":               s.addKey,
@@ -45,7 +50,19 @@ func (s *Server) adminHandler() http.Handler {
 	} {
 		mux.HandleFunc(pattern, s.admin(serve))
 	}
-	return http.NewCrossOriginProtection().Handler(mux)
+	var all http.Handler = mux
+	if loopback(s.Admin) {
+		all = onlyHere(mux)
+	}
+	return http.NewCrossOriginProtection().Handler(all)
+}
+
+// withoutPlace leaves out where private records are.
+func withoutPlace(a *store.AnswerSpec) *store.AnswerSpec {
+	if a == nil {
+		return nil
+	}
+	return &store.AnswerSpec{Plan: a.Plan, Dataset: a.Dataset, Pace: a.Pace}
 }
 
 // items is a list as the admin API has it.
@@ -201,17 +218,32 @@ func (s *Server) setRoute(r *http.Request, by store.Actor) (any, error) {
 	if spec.Answers != nil {
 		return nil, errors.New("routes that answer from private records are set by sotto serve route answer, where the records are")
 	}
-	if spec.Task != "" {
-		if _, err := s.Builder.Task(spec.Task); err != nil {
-			// What is in a file of this machine is not for whoever has a key.
-			return nil, errors.New("the task cannot be read, or it is not one: sotto serve route set, on this machine, says why")
-		}
-	}
 	name := r.PathValue("name")
-	if err := s.Builder.Check(r.Context(), name, spec); err != nil {
+	if err := s.public(r, name); err != nil {
 		return nil, err
 	}
+	if _, known := s.Builder.Upstreams[spec.Upstream]; !known {
+		return nil, errors.New("there is no such upstream: name one of the configuration, or embedded")
+	}
+	if err := s.Builder.Check(r.Context(), name, spec); err != nil {
+		// What is in the files of this machine is not for whoever has a key.
+		s.Log.Warn("a route cannot be set", "by", string(by), "error", err.Error())
+		return nil, errors.New("the route cannot be served with this task and these releases: the service's log says why")
+	}
 	return s.Store.SetRoute(r.Context(), by, name, spec)
+}
+
+// public refuses routes that answer from records, or once did: whoever has a key must not spend
+// their budget by another plan, nor send their questions elsewhere.
+func (s *Server) public(r *http.Request, name string) error {
+	all, err := s.Store.Routes(r.Context(), false)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(v store.Route) bool { return v.Name == name && v.Spec.Answers != nil }) {
+		return errors.New("the route answers from private records, or did: sotto serve route, on the machine that has them, changes it")
+	}
+	return nil
 }
 
 func (s *Server) removeRoute(r *http.Request, by store.Actor) (any, error) {
@@ -227,6 +259,9 @@ func (s *Server) useRoute(r *http.Request, by store.Actor) (any, error) {
 		if err := readAdmin(r, &q); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.public(r, r.PathValue("name")); err != nil {
+		return nil, err
 	}
 	version, err := s.Store.UseRoute(r.Context(), by, r.PathValue("name"), q.Version)
 	return struct {

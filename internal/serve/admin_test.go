@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // startBoth serves at both addresses until the test ends.
@@ -110,6 +111,32 @@ func TestAdmin(t *testing.T) {
 	if status, _ := do("POST", "/admin/v1/keys", secret, `{"name":"x","routes":["*"]}`, "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"); status != 403 {
 		t.Errorf("a web page made a key: %d", status)
 	}
+	// Routes from private records are not for whoever has a key, nor is where these are.
+	_, err = p.SetRoute(t.Context(), "ann", "ask", store.RouteSpec{Answers: &store.AnswerSpec{Plan: []byte(`{}`), Data: "/secret/place", Query: "SELECT secret"}})
+	must(t, err)
+	for _, wrong := range []struct{ method, path, body string }{
+		{"PUT", "/admin/v1/routes/ask", `{"upstream":"local"}`},
+		{"POST", "/admin/v1/use/ask", `{"version":1}`},
+	} {
+		if status, got := do(wrong.method, wrong.path, secret, wrong.body); status != 400 || !strings.Contains(got, "private records") {
+			t.Errorf("%s %s: %d %s", wrong.method, wrong.path, status, got)
+		}
+	}
+	for _, path := range []string{"/admin/v1/routes", "/admin/v1/routes?all=1"} {
+		if status, got := do("GET", path, secret, ""); status != 200 || !strings.Contains(got, `"ask"`) || strings.Contains(got, "secret") {
+			t.Errorf("%d %s", status, got)
+		}
+	}
+	// A release is read by its folder; what is wrong with a file is not said.
+	if status, got := do("PUT", "/admin/v1/routes/x", secret, `{"upstream":"local","release":"`+p.release(t, "private", "{broken: zyzzyva")+`","task":"agnews"}`); status != 400 || strings.Contains(got, "zyzzyva") || !strings.Contains(got, "log") {
+		t.Errorf("%d %s", status, got)
+	}
+	rebound, err := http.NewRequest("GET", "http://"+admin+"/metrics", nil)
+	must(t, err)
+	rebound.Host = "evil.example:80"
+	if r, err := http.DefaultClient.Do(rebound); err != nil || r.StatusCode != 403 || r.Body.Close() != nil {
+		t.Errorf("a page of another name reads the metrics: %v %v", r, err)
+	}
 	for _, step := range []struct{ method, path, body string }{
 		{"PUT", "/admin/v1/routes/deep/name", `{"upstream":"local","model":"b"}`},
 		{"POST", "/admin/v1/use/deep/name", ``},
@@ -166,6 +193,41 @@ func TestDescriptions(t *testing.T) {
 					t.Errorf("%s %s: %d", method, path, r.StatusCode)
 				}
 			}
+		}
+	}
+}
+
+// TestConcurrentKeysWhileRoutesAreMade: a key is revoked within a look, however long a route takes to
+// be made.
+func TestConcurrentKeysWhileRoutesAreMade(t *testing.T) {
+	p := newPlace(t)
+	ctx := t.Context()
+	_, err := p.SetRoute(ctx, "ann", "news", store.RouteSpec{Upstream: "local"})
+	must(t, err)
+	key, secret, err := p.AddKey(ctx, "ann", store.Key{Name: "team", Routes: []string{"*"}})
+	must(t, err)
+	find, hold := p.builder.Task, make(chan struct{})
+	making := make(chan struct{}, 9)
+	p.builder.Task = func(name string) (prompt.Task, error) {
+		making <- struct{}{}
+		<-hold
+		return find(name)
+	}
+	address, _ := p.start(t, Options{})
+	defer close(hold)
+	if status, got := ask(t, address, secret, "news"); status != 200 {
+		t.Fatalf("%d %s", status, got)
+	}
+	_, err = p.SetRoute(ctx, "ann", "slow", store.RouteSpec{Upstream: "local", Release: p.release(t, "demos", demos), Task: "agnews"})
+	must(t, err)
+	<-making
+	must(t, p.RevokeKey(ctx, "ann", key.ID))
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if status, _ := ask(t, address, secret, "news"); status == 401 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("a revoked key counts while a route is made")
 		}
 	}
 }

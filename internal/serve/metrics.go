@@ -2,17 +2,18 @@ package serve
 
 import (
 	"net/http"
+	"runtime"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 )
 
-// metrics are what Prometheus reads: numbers by route, and nothing of a request. Whatever they
-// say of private answers, clients know too.
+// metrics are what Prometheus reads: numbers by route, and nothing of a request. They change when
+// a request has ended, and say nothing of how much work it was: of private answers that depends on
+// who was drawn. So processor time and memory are not among them.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -47,7 +48,7 @@ func newMetrics() *metrics {
 		looked:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_store_read_timestamp_seconds", Help: "When keys and routes were last looked at."}),
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.bytes, m.underWay, m.faults, m.answers, m.spent, m.left, m.compared, m.routes, m.looked,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_goroutines", Help: "Goroutines of the process."}, func() float64 { return float64(runtime.NumGoroutine()) }))
 	return m
 }
 
@@ -59,13 +60,13 @@ func (m *metrics) ended(r gateway.Record) {
 	if r.Fault != "" {
 		m.faults.Inc()
 	}
-}
-
-// said counts a private answer.
-func (m *metrics) said(route string, a *gateway.Said) {
-	m.answers.WithLabelValues(route).Inc()
-	m.spent.WithLabelValues(route).Set(a.Spent)
-	m.left.WithLabelValues(route).Set(a.Left)
+	if r.Charge != "" && r.Status < http.StatusBadRequest {
+		m.answers.WithLabelValues(r.Route).Inc()
+	}
+	if r.Left != nil {
+		m.spent.WithLabelValues(r.Route).Set(r.Spent)
+		m.left.WithLabelValues(r.Route).Set(*r.Left)
+	}
 }
 
 // compare counts a comparison.

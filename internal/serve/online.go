@@ -26,7 +26,7 @@ type Records struct {
 	Model  lm.Trusted
 	// Source finds out where the records of a route are.
 	Source func(task string, spec store.AnswerSpec) (sotto.Source, error)
-	// Turns are those of the model.
+	// Turns are those of the model, for all that use it.
 	Turns *gateway.Turns
 }
 
@@ -37,7 +37,6 @@ type online struct {
 	answers *sotto.Answers
 	// allow counts an answer of a client; back takes it back if nothing was charged.
 	allow func(ctx context.Context, who string) (back func(), err error)
-	said  func(route string, a *gateway.Said)
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -63,7 +62,7 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 	if err != nil {
 		return nil, err
 	}
-	o := &online{route: r.Name, records: records, allow: b.allow, said: b.said, log: b.Log}
+	o := &online{route: r.Name, records: records, allow: b.allow, log: b.Log}
 	if o.log == nil {
 		o.log = slog.New(slog.DiscardHandler)
 	}
@@ -74,7 +73,7 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 	if err != nil {
 		return nil, err
 	}
-	return &gateway.Private{Answerer: o, Pace: spec.Pace}, nil
+	return &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}, nil
 }
 
 // Answer implements [gateway.Answerer].
@@ -83,10 +82,6 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 		return nil, gateway.Unavailable("this model was changed a moment ago: try again")
 	}
 	defer o.using.Done()
-	if err := o.records.Turns.Take(ctx); err != nil {
-		return nil, err
-	}
-	defer o.records.Turns.Give()
 	asked, err := o.records.Model.Tokenizer().Encode(ctx, question)
 	if err != nil {
 		return nil, err
@@ -104,12 +99,9 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 	for _, w := range a.Warnings {
 		o.log.Warn(w, "route", o.route)
 	}
-	said := &gateway.Said{
-		Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens,
-		Charge: string(a.Charge), Spent: a.Spent, Left: a.Left, Delta: a.Delta,
-	}
-	if o.said != nil {
-		o.said(o.route, said)
+	said := &gateway.Said{Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens, Charge: string(a.Charge)}
+	if a.Limit > 0 { // else the ledger could not be read
+		said.Spent, said.Left, said.Delta = a.Spent, &a.Left, a.Delta
 	}
 	return said, nil
 }
@@ -119,8 +111,12 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 func (o *online) explain(err error, back func()) error {
 	if charged := (*sotto.ChargedError)(nil); errors.As(err, &charged) {
 		// The cause may depend on who was drawn.
-		o.log.Error("an answer was charged and not given", "route", o.route, "charges", len(charged.Charges))
-		return gateway.Charged()
+		id := ""
+		if len(charged.Charges) > 0 {
+			id = string(charged.Charges[0])
+		}
+		o.log.Error("an answer was charged and not given", "route", o.route, "charge", id)
+		return gateway.Charged(id)
 	}
 	back()
 	var wrong *sotto.InputError

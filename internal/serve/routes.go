@@ -40,9 +40,9 @@ type Builder struct {
 	// made are the routes of the last table. A version does not change, so that what was
 	// checked once is not checked again.
 	made map[string]*gateway.Route
-	// allow and said are what routes that answer from records need of the server.
+	// allow is what routes that answer from records need of the server; answers end with life.
 	allow func(ctx context.Context, who string) (back func(), err error)
-	said  func(route string, a *gateway.Said)
+	life  context.Context
 
 	retiring sync.WaitGroup
 	ended    chan struct{}
@@ -100,14 +100,17 @@ func (b *Builder) Table(ctx context.Context, all []store.Route) (*gateway.Table,
 		made[id] = route
 		routes = append(routes, route)
 	}
+	t, err := gateway.NewTable(routes)
+	if err != nil {
+		return nil, errors.Join(append(problems, err)...)
+	}
 	for id, r := range b.made {
 		if made[id] == nil {
 			b.retire(r)
 		}
 	}
 	b.made = made
-	t, err := gateway.NewTable(routes)
-	return t, errors.Join(append(problems, err)...)
+	return t, errors.Join(problems...)
 }
 
 // before returns the version of a route that was in the last table.

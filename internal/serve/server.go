@@ -49,10 +49,15 @@ type Options struct {
 // Server serves clients until it is stopped.
 type Server struct {
 	Options
-	gateway    *gateway.Handler
-	ring       atomic.Pointer[store.Ring]
-	limits     limiter
-	metrics    *metrics
+	gateway *gateway.Handler
+	ring    atomic.Pointer[store.Ring]
+	limits  limiter
+	metrics *metrics
+	// life ends when requests had their time to end.
+	life context.Context
+	end  context.CancelFunc
+	// keysAt is the generation of the keys.
+	keysAt     int64
 	generation int64
 	// again is when routes that could not be made are tried again, if there are any.
 	again time.Time
@@ -84,8 +89,12 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
-	s.Builder.allow, s.Builder.said, s.Builder.Log = s.spend, s.metrics.said, o.Log
-	return s, s.renew(ctx)
+	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.Builder.allow, s.Builder.life, s.Builder.Log = s.spend, s.life, o.Log
+	if err := s.renewKeys(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.renewRoutes(ctx)
 }
 
 // checkAddress: without keys, or in clear, only this machine is served.
@@ -117,24 +126,36 @@ func loopback(address string) bool {
 	return err == nil && machine.Loopback(host)
 }
 
-// renew reads keys and routes if something changed, or some could not be made before.
-func (s *Server) renew(ctx context.Context) error {
+// renewKeys reads keys if something changed.
+func (s *Server) renewKeys(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	now, err := s.Store.Generation(asking)
 	if err != nil {
 		return err
 	}
+	if now != s.keysAt {
+		ring, err := s.Store.Ring(asking)
+		if err != nil {
+			return err
+		}
+		s.ring.Store(ring)
+		s.keysAt = now
+	}
 	s.looked.Store(time.Now().UnixNano())
 	s.metrics.looked.SetToCurrentTime()
-	if now == s.generation && (s.again.IsZero() || time.Now().Before(s.again)) {
-		return nil
-	}
-	ring, err := s.Store.Ring(asking)
-	if err != nil {
+	return nil
+}
+
+// renewRoutes reads routes if something changed, or some could not be made before. That may take
+// a while, in which keys are renewed all the same.
+func (s *Server) renewRoutes(ctx context.Context) error {
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	now, err := s.Store.Generation(asking)
+	if err != nil || now == s.generation && (s.again.IsZero() || time.Now().Before(s.again)) {
 		return err
 	}
-	s.ring.Store(ring) // at once: making routes may take a while
 	routes, err := s.Store.Routes(asking, true)
 	if err != nil {
 		return err
@@ -173,7 +194,7 @@ func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 	case !key.May(route):
 		return key.ID, gateway.Forbidden("the key may not use this model")
 	case r.Method == http.MethodPost:
-		if wait, ok := s.limits.take(key.ID, key.PerMinute); !ok {
+		if wait, ok := s.limits.take(key.Family(), key.PerMinute); !ok {
 			return key.ID, gateway.TooMany(wait)
 		}
 	}
@@ -215,10 +236,14 @@ type listeners struct{ clients, admin net.Listener }
 // Run serves until the context ends, and then lets requests end. listening hears the addresses;
 // admin is nil if there is none.
 func (s *Server) Run(ctx context.Context, listening func(clients, admin net.Addr)) error {
+	defer s.Builder.Close()
+	defer s.end() // before that
 	at, err := s.listen()
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	clients, admin := httpServer(s.handler()), httpServer(nil)
 	failed := make(chan error, 2)
 	serving := func(server *http.Server, l net.Listener) {
@@ -241,24 +266,29 @@ func (s *Server) Run(ctx context.Context, listening func(clients, admin net.Addr
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		defer fault.Watch()
-		s.lookAgain(ctx)
+		s.lookAgain(ctx, "keys", s.renewKeys)
+	})
+	looking.Go(func() {
+		defer fault.Watch()
+		s.lookAgain(ctx, "routes", s.renewRoutes)
 	})
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		s.ready.Store(false)
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
-		defer cancel()
-		if err = clients.Shutdown(ending); err != nil {
-			err = errors.Join(fmt.Errorf("some requests did not end in %v and were cut off", s.Drain), clients.Close())
-		}
 	}
-	// It says how it is until the last request has ended.
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	stop()
+	s.ready.Store(false)
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
 	defer cancel()
+	if cut := clients.Shutdown(draining); cut != nil {
+		err = errors.Join(err, fmt.Errorf("some requests did not end in %v and were cut off", s.Drain), clients.Close())
+	}
+	s.end()
+	// It says how it is until the last request has ended.
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer done()
 	err = errors.Join(err, admin.Shutdown(ending))
 	looking.Wait()
-	s.Builder.Close()
 	return err
 }
 
@@ -315,8 +345,8 @@ func (s *Server) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// lookAgain renews what changed until the context ends.
-func (s *Server) lookAgain(ctx context.Context) {
+// lookAgain renews until the context ends.
+func (s *Server) lookAgain(ctx context.Context, what string, renew func(context.Context) error) {
 	tick := time.NewTicker(s.Look)
 	defer tick.Stop()
 	for {
@@ -324,8 +354,8 @@ func (s *Server) lookAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := s.renew(ctx); err != nil && ctx.Err() == nil {
-				s.Log.Error("the store cannot be read; keys and routes stay as they were", "error", err.Error())
+			if err := renew(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Error("the store cannot be read; "+what+" stay as they were", "error", err.Error())
 			}
 		}
 	}
@@ -357,12 +387,17 @@ func (s *Server) handler() http.Handler {
 		return mux
 	}
 	// Without keys, pages in this machine's browsers must not be able to ask.
-	strangers := http.NewCrossOriginProtection()
-	return strangers.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.NewCrossOriginProtection().Handler(onlyHere(mux))
+}
+
+// onlyHere refuses requests for another host than this machine: a name that a web page had
+// changed to this machine's address.
+func onlyHere(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopback(r.Host) && !loopback(net.JoinHostPort(strings.Trim(r.Host, "[]"), "80")) {
-			http.Error(w, "without keys, only this machine is served", http.StatusForbidden)
+			http.Error(w, "only this machine is served here", http.StatusForbidden)
 			return
 		}
-		mux.ServeHTTP(w, r)
-	}))
+		h.ServeHTTP(w, r)
+	})
 }

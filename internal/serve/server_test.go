@@ -290,12 +290,12 @@ func TestFailedVersion(t *testing.T) {
 	_, err = p.SetRoute(ctx, "ann", "news", spec)
 	must(t, err)
 	p.fails = errors.New("the disk is away")
-	must(t, s.renew(ctx))
+	must(t, s.renewRoutes(ctx))
 	if got := version(); got != 1 || s.again.IsZero() {
 		t.Errorf("version %d is served, and tried again at %v", got, s.again)
 	}
 	p.fails, s.again = nil, time.Now()
-	must(t, s.renew(ctx))
+	must(t, s.renewRoutes(ctx))
 	if got := version(); got != 2 || !s.again.IsZero() {
 		t.Errorf("version %d is served, and tried again at %v", got, s.again)
 	}

@@ -20,8 +20,9 @@ type Error struct {
 	Param *string `json:"param"`
 	Code  *string `json:"code"`
 
-	wait  time.Duration // before the next attempt
-	final bool          // another attempt would cost again
+	wait   time.Duration // before the next attempt
+	final  bool          // another attempt would cost again
+	charge string        // that stays
 }
 
 func (e *Error) Error() string { return e.Message }

@@ -71,15 +71,14 @@ type answered struct {
 
 // generate has the model write a text, with the number of tokens read and written.
 func (l *Local) generate(ctx context.Context, g *generation, onText func(int, string) error) (lm.Text, counts, error) {
-	if err := l.turns.Take(ctx); err != nil {
+	if err := l.Turns.Take(ctx, recordOf(ctx).Client); err != nil {
 		return lm.Text{}, counts{}, err
 	}
-	defer l.turns.Give()
+	defer l.Turns.Give()
 	model, err := l.open(ctx)
 	if err != nil {
 		return lm.Text{}, counts{}, err
 	}
-	before := model.Usage()
 	o := g.options
 	o.OnText = onText
 	texts, err := model.Generate(ctx, []lm.Prompt{g.prompt}, o)
@@ -90,11 +89,29 @@ func (l *Local) generate(ctx context.Context, g *generation, onText func(int, st
 	case err != nil:
 		return lm.Text{}, counts{}, err
 	}
-	after := model.Usage()
 	c := counts{Completion: texts[0].Tokens}
-	c.Prompt = max(0, int(after.Computed-before.Computed)-max(0, texts[0].Tokens-1)) // the last token is not read
+	if c.Prompt, err = length(ctx, model, g.prompt); err != nil {
+		return lm.Text{}, counts{}, err
+	}
 	c.Total = c.Prompt + c.Completion
 	return texts[0], c, nil
+}
+
+// length is the number of tokens of a prompt, where the model says. It is counted anew: what the
+// model has done meanwhile may be for others.
+func length(ctx context.Context, m lm.Model, p lm.Prompt) (int, error) {
+	scorer, is := m.(lm.Scorer)
+	if !is {
+		return 0, nil
+	}
+	var tokens []lm.Token
+	var err error
+	if len(p.Messages) > 0 {
+		tokens, err = scorer.Chat(ctx, p.Messages)
+	} else {
+		tokens, err = scorer.Tokenizer().Encode(ctx, p.Text)
+	}
+	return len(tokens), err
 }
 
 // finish is OpenAI's word for the end of a text.
@@ -141,8 +158,9 @@ func (g *generation) stream(ctx context.Context) (*http.Response, error) {
 	go func() {
 		defer fault.Watch()
 		defer cancel()
+		defer close(b.events)
+		defer fault.Recover(func(string) { b.err = errors.New("a fault of this program") })
 		b.err = g.events(writing, b)
-		close(b.events)
 	}()
 	select {
 	case first, more := <-b.events:

@@ -48,6 +48,7 @@ var description []byte
 type Handler struct {
 	Options
 	routes current
+	kept   kept
 	mux    *http.ServeMux
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 // kept holds answers that a client may ask for again without paying again: it sent a name for
 // its request, as clients that try again by themselves do. Giving the same answer twice reveals
-// nothing more. It is one of this process.
+// nothing more. It is one of this process, for all versions of a route.
 type kept struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]*keeping
@@ -21,67 +22,62 @@ type kept struct {
 // keeping is an answer, or one in the making.
 type keeping struct {
 	question [sha256.Size]byte
-	began    time.Time
 	done     chan struct{} // closed when what follows is there
+	ended    time.Time
 	said     *Said
 	err      error
 }
 
-// An answer is kept for so long, and so many are; one takes no longer than that to write.
+// An answer is kept for so long after it was given, and so many are.
 const (
 	keepFor  = 10 * time.Minute
 	mostKept = 4096
-	longest  = 10 * time.Minute
 )
 
 // once answers a question. With a name, a second request of that name gets the answer of the
-// first, also if that is still being written, or its client is gone.
-func (p *Private) once(ctx context.Context, who, name, question string) (*Said, error) {
+// first, also if that is still being written, or its client is gone; first says whether it is
+// the one that was answered.
+func (h *Handler) once(ctx context.Context, route *Route, who, name, question string) (_ *Said, first bool, err error) {
 	if name == "" {
-		return p.Answerer.Answer(ctx, who, question)
+		said, err := route.Private.answer(ctx, who, question)
+		return said, true, err
 	}
 	if len(name) > 255 {
-		return nil, problem(http.StatusBadRequest, invalidRequest, "", "", "the Idempotency-Key is longer than 255 letters")
+		return nil, true, problem(http.StatusBadRequest, invalidRequest, "", "", "the Idempotency-Key is longer than 255 letters")
 	}
-	k, mine, err := p.kept.take(who, name, question)
+	id := sha256.Sum256([]byte(route.Name + "\x00" + who + "\x00" + name))
+	k, first, err := h.kept.take(id, question)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	if mine {
+	if first {
 		go func() {
 			defer fault.Watch()
-			defer close(k.done)
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
-			defer cancel()
-			k.said, k.err = p.Answerer.Answer(ctx, who, question)
-			if k.err != nil && k.said == nil {
-				// What was not paid for may be asked for again; what was is not told apart
-				// here, since the error says so each time.
-				p.kept.forget(who, name, k.err)
-			}
+			defer h.kept.end(id, k)
+			defer fault.Recover(func(where string) {
+				k.err = Charged("")
+				if h.Done != nil {
+					h.Done(Record{At: time.Now(), Route: route.Name, Status: http.StatusInternalServerError, Fault: where})
+				}
+			})
+			k.said, k.err = route.Private.answer(context.WithoutCancel(ctx), who, question)
 		}()
 	}
 	select {
 	case <-k.done:
-		return k.said, k.err
+		return k.said, first, k.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, first, ctx.Err()
 	}
 }
 
-// identify names a request of a client. Names of different clients are different requests.
-func identify(who, name string) [sha256.Size]byte {
-	return sha256.Sum256([]byte(who + "\x00" + name))
-}
-
 // take finds the request of a name, or makes it; mine says that the caller has to answer it.
-func (k *kept) take(who, name, question string) (_ *keeping, mine bool, err error) {
+func (k *kept) take(id [sha256.Size]byte, question string) (_ *keeping, mine bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	id, sum := identify(who, name), sha256.Sum256([]byte(question))
-	now := time.Now()
+	sum, now := sha256.Sum256([]byte(question)), time.Now()
 	for other, one := range k.all {
-		if one.finished() && now.Sub(one.began) > keepFor {
+		if !one.ended.IsZero() && now.Sub(one.ended) > keepFor {
 			delete(k.all, other)
 		}
 	}
@@ -97,26 +93,20 @@ func (k *kept) take(who, name, question string) (_ *keeping, mine bool, err erro
 	if k.all == nil {
 		k.all = map[[sha256.Size]byte]*keeping{}
 	}
-	one := &keeping{question: sum, began: now, done: make(chan struct{})}
+	one := &keeping{question: sum, done: make(chan struct{})}
 	k.all[id] = one
 	return one, true, nil
 }
 
-func (k *keeping) finished() bool {
-	select {
-	case <-k.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// forget lets a request that failed before it was paid for be made again.
-func (k *kept) forget(who, name string, err error) {
-	if e, is := err.(*Error); is && e.final {
-		return
-	}
+// end hands an answer to all who wait for it. A request that failed before it was paid for can be
+// made again.
+func (k *kept) end(id [sha256.Size]byte, one *keeping) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.all, identify(who, name))
+	one.ended = time.Now()
+	var e *Error
+	if one.err != nil && !(errors.As(one.err, &e) && e.final) {
+		delete(k.all, id)
+	}
+	close(one.done)
 }

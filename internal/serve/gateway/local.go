@@ -21,8 +21,9 @@ import (
 type Local struct {
 	Open    func(context.Context) (lm.Model, error)
 	Encoder func() (lm.Embedder, error)
+	// Turns are those of the model.
+	Turns *Turns
 
-	turns   Turns
 	model   lm.Model
 	encoder lm.Embedder
 }
@@ -40,10 +41,10 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 
 // Close frees the model and the encoder.
 func (l *Local) Close() (err error) {
-	if err := l.turns.Take(context.Background()); err != nil {
+	if err := l.Turns.Take(context.Background(), ""); err != nil {
 		return err
 	}
-	defer l.turns.Give()
+	defer l.Turns.Give()
 	if l.model != nil {
 		err = l.model.Close()
 	}
@@ -188,10 +189,10 @@ func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, erro
 	if err != nil || len(texts) == 0 {
 		return nil, invalid("input", `"input" should be a string or a list of strings`)
 	}
-	if err := l.turns.Take(ctx); err != nil {
+	if err := l.Turns.Take(ctx, recordOf(ctx).Client); err != nil {
 		return nil, err
 	}
-	defer l.turns.Give()
+	defer l.Turns.Give()
 	if l.encoder == nil {
 		if l.encoder, err = l.Encoder(); err != nil {
 			l.encoder = nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -28,19 +29,57 @@ type Said struct {
 	// its length.
 	Asked, Tokens int
 	Full          bool
-	// Charge paid for it. Spent and Left are of the budget that has least left.
-	Charge             string
-	Spent, Left, Delta float64
+	// Charge paid for it. Spent and Left are of the budget that has least left; a nil Left says
+	// that they could not be read.
+	Charge       string
+	Spent, Delta float64
+	Left         *float64
 }
 
 // Private answers requests from records.
 type Private struct {
 	Answerer Answerer
-	// Pace: an answer is handed out after a whole number of these. How long it takes to write
-	// depends on how many records were drawn, which is nobody's to know.
+	// Turns are those of the model. They are held until an answer is handed out.
+	Turns *Turns
+	// Pace: what was charged is handed out after a whole number of these. How long it takes to
+	// write depends on how many records were drawn, which is nobody's to know.
 	Pace time.Duration
+	// Until ends with the service, and with it answers under way.
+	Until context.Context
+}
 
-	kept kept
+// A question has so many bytes at most, and an answer takes so long at most.
+const (
+	longestQuestion = 64 << 10
+	longest         = 10 * time.Minute
+)
+
+// answer answers a question. Who leaves before it is their turn has asked for nothing; after that
+// it is written to its end, so that leaving shows nothing of how far it was.
+func (p *Private) answer(ctx context.Context, who, question string) (*Said, error) {
+	if len(question) > longestQuestion {
+		return nil, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	}
+	if err := p.Turns.Take(ctx, who); err != nil {
+		return nil, err
+	}
+	defer p.Turns.Give()
+	began := time.Now()
+	until := p.Until
+	if until == nil {
+		until = context.WithoutCancel(ctx)
+	}
+	writing, cancel := context.WithTimeout(until, longest)
+	defer cancel()
+	said, err := p.Answerer.Answer(writing, who, question)
+	// A refusal depends on no record.
+	if e := (*Error)(nil); p.Pace > 0 && (err == nil || errors.As(err, &e) && e.final) {
+		select {
+		case <-time.After(p.Pace - time.Since(began)%p.Pace):
+		case <-until.Done(): // the service ends
+		}
+	}
+	return said, err
 }
 
 // understood are the members of a request that a private answer heeds, or that change nothing
@@ -57,18 +96,20 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 		fail(w, err)
 		return
 	}
-	began := time.Now()
-	said, err := route.Private.once(r.Context(), who, r.Header.Get("Idempotency-Key"), q.text)
-	if wait(r.Context(), began, route.Private.Pace) != nil {
-		return // the client is gone
-	}
+	said, first, err := h.once(r.Context(), route, who, r.Header.Get("Idempotency-Key"), q.text)
+	record := recordOf(r.Context())
 	if err != nil {
+		if e := (*Error)(nil); errors.As(err, &e) && first {
+			record.Charge = e.charge
+		}
 		fail(w, err)
 		return
 	}
+	if first {
+		record.Charge, record.Spent, record.Left = said.Charge, said.Spent, said.Left
+	}
 	about := route.About
-	about.Private, about.Delta, about.Spent, about.Left, about.Charge, about.Ignored = true, said.Delta, said.Spent, &said.Left, said.Charge, q.ignored
-	recordOf(r.Context()).Charge = said.Charge
+	about.Private, about.Delta, about.Spent, about.Left, about.Charge, about.Ignored = true, said.Delta, said.Spent, said.Left, said.Charge, q.ignored
 	g := &generation{
 		chat: q.chat, usage: q.usage, id: newID(), model: route.Name, created: time.Now().Unix(), options: lm.GenerateOptions{MaxTokens: 1},
 		write: func(_ context.Context, onText func(int, string) error) (lm.Text, counts, error) {
@@ -90,20 +131,6 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 	}
 	defer answer.Body.Close()
 	h.hand(w, answer, about, "", &overheard{})
-}
-
-// wait returns at the next whole number of paces, or when the client is gone.
-func wait(ctx context.Context, since time.Time, pace time.Duration) error {
-	if pace <= 0 {
-		return ctx.Err()
-	}
-	left := pace - time.Since(since)%pace
-	select {
-	case <-time.After(left):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // asked is a request for a private answer.
@@ -189,9 +216,9 @@ func Budget(code, message string) error {
 
 // Charged says that an answer was paid for and not given. Clients that try again by themselves
 // should not: it would cost again.
-func Charged() error {
+func Charged(charge string) error {
 	e := problem(http.StatusInternalServerError, serverSide, "", "charged_without_answer", "the answer could not be completed after it was charged to the budget: asking again is charged again")
-	e.final = true
+	e.final, e.charge = true, charge
 	return e
 }
 

@@ -21,7 +21,6 @@ type oracle struct {
 	asked  []string // by whom and what
 	hold   chan struct{}
 	fails  error
-	gone   chan struct{} // hears that a question's client is gone
 	before func()
 }
 
@@ -33,8 +32,7 @@ func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error
 		select {
 		case <-o.hold:
 		case <-ctx.Done():
-			o.gone <- struct{}{}
-			return nil, Charged()
+			return nil, Charged("c9")
 		}
 	}
 	o.mu.Lock()
@@ -48,13 +46,14 @@ func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error
 	o.left--
 	o.asked = append(o.asked, who+": "+question)
 	words := strings.Fields(question)
-	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: float64(o.left), Delta: 1e-6}, nil
+	left := float64(o.left)
+	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
 }
 
 // privateGateway serves an oracle as the route "ask".
 func privateGateway(t *testing.T, o *oracle, pace time.Duration, records func(Record)) string {
 	t.Helper()
-	table, err := NewTable([]*Route{{Name: "ask", Private: &Private{Answerer: o, Pace: pace}, About: About{Route: "ask", Version: 2}}})
+	table, err := NewTable([]*Route{{Name: "ask", Private: &Private{Answerer: o, Turns: &Turns{}, Pace: pace}, About: About{Route: "ask", Version: 2}}})
 	must(t, err)
 	front := httptest.NewServer(New(table, Options{Done: records, Allow: func(r *http.Request, _ string) (string, error) {
 		return r.Header.Get("Authorization"), nil
@@ -170,7 +169,7 @@ func TestPrivateQuestions(t *testing.T) {
 // TestPrivateErrors: what was charged and not answered must not be tried again by a client that
 // does so by itself, and no cause reaches it.
 func TestPrivateErrors(t *testing.T) {
-	o := &oracle{left: 9, fails: Charged()}
+	o := &oracle{left: 9, fails: Charged("c9")}
 	url := privateGateway(t, o, 0, nil)
 	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", question)
 	if status != 500 || header.Get("X-Should-Retry") != "false" || !strings.Contains(got, "charged_without_answer") {
@@ -197,17 +196,30 @@ func TestPace(t *testing.T) {
 			t.Errorf("work of %v was seen after %v, before %v", work, took, least)
 		}
 	}
-	o.before, o.fails = nil, Charged()
+	o.before, o.fails = nil, Charged("c9")
 	began := time.Now()
 	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
 		t.Error("an error came at once")
 	}
+	// Whoever asks meanwhile sees that pace too, and not when the answer was there.
+	o.fails = nil
+	var all sync.WaitGroup
+	begun := make(chan struct{}, 2)
+	o.before = func() { begun <- struct{}{} }
+	began = time.Now()
+	all.Go(func() { send(t, t.Context(), url+"/v1/chat/completions", question) })
+	<-begun
+	send(t, t.Context(), url+"/v1/chat/completions", question)
+	if time.Since(began) < 2*pace {
+		t.Error("the next question was asked before the answer was handed out")
+	}
+	all.Wait()
 }
 
 // TestConcurrentKept: a request that is made again by its name is paid for once, also when it
 // is still under way, or its client was gone; another client's is another.
 func TestConcurrentKept(t *testing.T) {
-	o := &oracle{left: 9, hold: make(chan struct{}), gone: make(chan struct{}, 9)}
+	o := &oracle{left: 9, hold: make(chan struct{})}
 	url := privateGateway(t, o, 0, nil) + "/v1/chat/completions"
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
@@ -245,7 +257,7 @@ func TestConcurrentKept(t *testing.T) {
 	}
 	// What was not paid for can be asked for again; what was charged says so again.
 	o.left = 0
-	for _, fails := range []error{nil, Charged()} {
+	for _, fails := range []error{nil, Charged("c9")} {
 		o.fails = fails
 		first, _, _ := send(t, t.Context(), url, question, "Idempotency-Key", fmt.Sprint("b", fails != nil))
 		o.left, o.fails = 9, nil
@@ -254,12 +266,35 @@ func TestConcurrentKept(t *testing.T) {
 			t.Errorf("%d, then %d", first, second)
 		}
 	}
-	// Without a name, who leaves ends the question.
-	o.hold = make(chan struct{})
-	ctx, leave = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer leave()
-	send(t, ctx, url, question)
-	<-o.gone
+}
+
+// TestConcurrentLeaving: an answer that was begun is written to its end, and noted with its charge,
+// when its client leaves; one that waits for its turn is not asked.
+func TestConcurrentLeaving(t *testing.T) {
+	o := &oracle{left: 9, hold: make(chan struct{})}
+	records := make(chan Record, 9)
+	url := privateGateway(t, o, 0, func(r Record) { records <- r }) + "/v1/chat/completions"
+	begun := make(chan struct{}, 9)
+	o.before = func() { begun <- struct{}{} }
+	ctx, leave := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { send(t, ctx, url, question) })
+	<-begun
+	waits, leaveToo := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer leaveToo()
+	send(t, waits, url, question)
+	if r := <-records; r.Charge != "" {
+		t.Errorf("%+v", r)
+	}
+	leave()
+	all.Wait()
+	close(o.hold)
+	if r := <-records; r.Charge != "c1" {
+		t.Errorf("%+v", r)
+	}
+	if len(o.asked) != 1 || len(begun) != 0 {
+		t.Errorf("%q", o.asked)
+	}
 }
 
 // TestFault: a fault of the program ends its request, and says where it was and not what it held.
@@ -272,6 +307,62 @@ func TestFault(t *testing.T) {
 	}
 	if r := <-done; r.Status != 500 || !strings.Contains(r.Fault, "private_test.go") || strings.Contains(r.Fault, "secret") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestConcurrentFaultOfANamedRequest: that ends neither the program nor the others who wait for it.
+func TestConcurrentFaultOfANamedRequest(t *testing.T) {
+	o := &oracle{before: func() { panic("a secret") }}
+	done := make(chan Record, 9)
+	url := privateGateway(t, o, 0, func(r Record) { done <- r })
+	status, _, got := send(t, t.Context(), url+"/v1/chat/completions", question, "Idempotency-Key", "a")
+	if status != 500 || !strings.Contains(got, "charged_without_answer") || strings.Contains(got, "secret") {
+		t.Errorf("%d %s", status, got)
+	}
+	if r := <-done; !strings.Contains(r.Fault, "private_test.go") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestTurns: one client cannot keep all others from waiting for a model.
+func TestTurns(t *testing.T) {
+	var turns Turns
+	must(t, turns.Take(t.Context(), "a"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	wait := func(who string, n int) (refused int) {
+		results := make(chan error, n)
+		for range n {
+			all.Go(func() { results <- turns.Take(ctx, who) })
+		}
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			turns.mu.Lock()
+			waiting := turns.waiting[who]
+			turns.mu.Unlock()
+			if waiting+len(results) == n {
+				return len(results)
+			}
+		}
+		t.Fatal("they neither wait nor are refused")
+		return 0
+	}
+	if refused := wait("a", 40); refused != 40-mostOfOne {
+		t.Errorf("%d of one client are refused", refused)
+	}
+	if refused := wait("b", 3); refused != 0 {
+		t.Errorf("%d of another client are refused", refused)
+	}
+	for i := range 4 {
+		wait(fmt.Sprint("c", i), mostOfOne)
+	}
+	if turns.all != mostWaiting {
+		t.Errorf("%d wait", turns.all)
+	}
+	cancel()
+	all.Wait()
+	turns.Give()
+	if turns.all != 0 || len(turns.waiting) != 0 {
+		t.Errorf("%d wait, of %v", turns.all, turns.waiting)
 	}
 }
 

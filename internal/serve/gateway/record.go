@@ -23,8 +23,11 @@ type Record struct {
 	// Bytes of the answer, and how long it took.
 	Bytes   int64
 	Elapsed time.Duration
-	// Charge of the ledger that paid for a private answer.
+	// Charge of the ledger that paid for a private answer; "" if another request had the same
+	// answer before. Spent and Left are of its budget.
 	Charge string
+	Spent  float64
+	Left   *float64
 	// Fault is the place in the program where it failed, if that is its own fault.
 	Fault string
 }
@@ -67,6 +70,9 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // ServeHTTP serves a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	record := &Record{At: time.Now(), Method: r.Method}
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		record.Method = "other" // a client can call it anything
+	}
 	ctx, span := h.begin(r)
 	defer func() {
 		failed := recover()

@@ -70,14 +70,17 @@ func (h *Handler) compare(ctx context.Context, route *Route, path string, b body
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shadowTime)
 		defer cancel()
 		c := Comparison{Route: route.Name, Failed: true}
+		defer func() {
+			if h.Compared != nil {
+				h.Compared(c)
+			}
+		}()
+		defer fault.Recover(func(string) {})
 		if second, err := route.second(ctx, path, b); err == nil {
 			fits := func(text string) bool {
 				return slices.ContainsFunc(s.Labels, func(l string) bool { return alike(l, text) })
 			}
 			c = Comparison{Route: route.Name, Same: alike(first, second), Labelled: len(s.Labels) > 0, Fits: fits(first), ShadowFits: fits(second)}
-		}
-		if h.Compared != nil {
-			h.Compared(c)
 		}
 	}()
 }

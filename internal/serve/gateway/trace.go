@@ -20,7 +20,8 @@ var noTraces trace.Tracer = noop.NewTracerProvider().Tracer("")
 
 // begin starts the span of a request.
 func (h *Handler) begin(r *http.Request) (context.Context, trace.Span) {
-	ctx := between.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	// What else a client says of its trace is text of its own.
+	ctx := between.Extract(r.Context(), propagation.MapCarrier{"traceparent": r.Header.Get("Traceparent")})
 	return h.Tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 }
 

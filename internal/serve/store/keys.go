@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Key is an API key, without its secret.
@@ -48,8 +49,8 @@ const prefix = "sk-sotto-"
 func (s *Store) AddKey(ctx context.Context, by Actor, k Key) (Key, string, error) {
 	k.Name = strings.TrimSpace(k.Name)
 	switch {
-	case k.Name == "" || len(k.Name) > 200:
-		return Key{}, "", errors.New("a key needs a name, of at most 200 letters: who uses it")
+	case k.Name == "" || len(k.Name) > 200 || strings.ContainsFunc(k.Name, unicode.IsControl):
+		return Key{}, "", errors.New("a key needs a name, of at most 200 letters in one line: who uses it")
 	case k.Admin && (len(k.Routes) > 0 || k.PerMinute > 0 || k.Answers > 0):
 		return Key{}, "", errors.New("a key that looks after the service is for no route: make another for those")
 	case len(k.Routes) == 0 && !k.Admin:
@@ -199,17 +200,24 @@ func (r *Ring) Find(secret string) (Key, bool) {
 	}
 	hash := sha256.Sum256([]byte(secret))
 	right := subtle.ConstantTimeCompare(hash[:], want) == 1
-	if !ok || !known || !right || k.Revoked != nil || k.Expires != nil && !r.now().Before(*k.Expires) {
+	if !ok || !known || !right || !r.counts(k) {
 		return Key{}, false
 	}
 	return k, true
 }
 
-// Named returns the key of an ID.
+// Named returns the key of an ID, if it counts now.
 func (r *Ring) Named(id string) (Key, bool) {
 	k, known := r.keys[id]
-	return k, known
+	return k, known && r.counts(k)
 }
+
+func (r *Ring) counts(k Key) bool {
+	return k.Revoked == nil && (k.Expires == nil || r.now().Before(*k.Expires))
+}
+
+// Family is the first of the keys that it was rotated from: limits are of all of them.
+func (k Key) Family() string { return k.origin }
 
 // TakeAnswer counts a private answer of a key, before it is asked for, and reports whether the
 // key may have it.

@@ -310,10 +310,16 @@ func TestConcurrentAnswersOfAKey(t *testing.T) {
 		if len(keys) != 2 || keys[0].Asked != 20 || keys[1].Asked != 20 || keys[1].Answers != 20 {
 			t.Errorf("%+v", keys)
 		}
-		for _, wrong := range []Key{{Name: "x", Admin: true, Routes: []string{"*"}}, {Name: "x", Routes: []string{""}}, {Name: "x", Routes: []string{"*"}, Answers: -1}} {
+		for _, wrong := range []Key{{Name: "x", Admin: true, Routes: []string{"*"}}, {Name: "x", Routes: []string{""}}, {Name: "x\x00y", Routes: []string{"*"}}, {Name: "x", Routes: []string{"*"}, Answers: -1}} {
 			if _, _, err := s.AddKey(ctx, "ann", wrong); err == nil {
 				t.Errorf("%+v was made", wrong)
 			}
+		}
+		must(t, s.RevokeKey(ctx, "ann", fresh.ID))
+		if ring, err := s.Ring(ctx); err != nil {
+			t.Error(err)
+		} else if _, counts := ring.Named(fresh.ID); counts {
+			t.Error("a revoked key counts by its name")
 		}
 		admin, secret, err := s.AddKey(ctx, "ann", Key{Name: "ops", Admin: true})
 		must(t, err)
