@@ -200,3 +200,15 @@ func TestServePrivateRoutes(t *testing.T) {
 		t.Error("a store was made for nothing")
 	}
 }
+
+// TestServeRecordsAlone: an upstream of clients is not the server that sees records.
+func TestServeRecordsAlone(t *testing.T) {
+	home(t)
+	messages(t, 50)
+	write(t, "own.toml", []byte("[model]\nurl = \"http://127.0.0.1:9\"\nname = \"x\"\ntrusted = true\n[upstream.same]\nurl = \"http://127.0.0.1:9/v1\"\n"))
+	t.Setenv("SOTTO_CONFIG", "own.toml")
+	code, _, errs := run(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "50", "--epsilon", "1", "--delta", "1e-5", "--store", "service.db")
+	if code != 2 || !strings.Contains(errs, "upstream same is the server") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
