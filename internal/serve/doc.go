@@ -3,5 +3,6 @@
 //
 // The one idea: a process has no state that counts. Keys and routes are in a store (package
 // store), budgets in the ledger; what a process holds is a copy that it renews when the store
-// says that something changed. So processes can be many, and can be killed.
+// says that something changed. So processes can be many, and can be killed. (What
+// a client may ask for again by its own name for a request is kept by the process that answered it.)
 package serve

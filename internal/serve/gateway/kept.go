@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/sotto-dp/sotto/internal/fault"
 )
 
 // kept holds answers that a client may ask for again without paying again: it sent a name for
@@ -51,23 +49,16 @@ func (h *Handler) once(ctx context.Context, route *Route, who, name, question st
 		return nil, true, err
 	}
 	if first {
-		go func() {
-			defer fault.Watch()
-			defer h.kept.end(id, k)
-			defer fault.Recover(func(where string) {
-				k.err = Charged("")
-				if h.Done != nil {
-					h.Done(Record{At: time.Now(), Route: route.Name, Status: http.StatusInternalServerError, Fault: where})
-				}
-			})
-			k.said, k.err = route.Private.answer(context.WithoutCancel(ctx), who, question)
-		}()
+		defer h.kept.end(id, k)
+		k.err = Charged("") // if this fails for a fault of the program
+		k.said, k.err = route.Private.answer(context.WithoutCancel(ctx), who, question)
+		return k.said, true, k.err
 	}
 	select {
 	case <-k.done:
-		return k.said, first, k.err
+		return k.said, false, k.err
 	case <-ctx.Done():
-		return nil, first, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 }
 

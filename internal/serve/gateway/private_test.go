@@ -310,11 +310,12 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestConcurrentFaultOfANamedRequest: that ends neither the program nor the others who wait for it.
+// TestConcurrentFaultOfANamedRequest: whoever asks for it again hears that it was charged.
 func TestConcurrentFaultOfANamedRequest(t *testing.T) {
 	o := &oracle{before: func() { panic("a secret") }}
 	done := make(chan Record, 9)
 	url := privateGateway(t, o, 0, func(r Record) { done <- r })
+	send(t, t.Context(), url+"/v1/chat/completions", question, "Idempotency-Key", "a")
 	status, _, got := send(t, t.Context(), url+"/v1/chat/completions", question, "Idempotency-Key", "a")
 	if status != 500 || !strings.Contains(got, "charged_without_answer") || strings.Contains(got, "secret") {
 		t.Errorf("%d %s", status, got)
