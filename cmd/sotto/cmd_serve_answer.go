@@ -70,7 +70,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 	f := cmd.Flags()
 	f.Int64Var(&opt.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
 	f.IntVar(&opt.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
-	f.DurationVar(&opt.pace, "pace", 2*time.Second, "hand answers out after a whole number of these; 0 at once, which shows clients how long each took")
+	f.DurationVar(&opt.pace, "pace", 5*time.Second, "hand answers out after a whole number of these; 0 at once, which shows clients how long each took")
 	addChoice(cmd, &opt.method, "method", "", "how records answer (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 	p.addLedger(f)
 	p.addPrivate(cmd)

@@ -117,6 +117,9 @@ func TestServePrivateAnswers(t *testing.T) {
 	if answer.Sotto.Spent <= 0 || answer.Sotto.Left > 8 || answer.Sotto.Charge == "" || header.Get("Sotto-Epsilon-Left") == "" {
 		t.Errorf("%s, %v", got, header)
 	}
+	if header.Get("Sotto-Answers-In-Series") != "2" || !strings.Contains(got, `"answers_in_series":2`) {
+		t.Errorf("%s, %v", got, header)
+	}
 	if status, _, got := ask(one); status != 402 || !strings.Contains(got, "key_limit_reached") {
 		t.Errorf("a key had more than it may: %d %s", status, got)
 	}

@@ -99,7 +99,7 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 	for _, w := range a.Warnings {
 		o.log.Warn(w, "route", o.route)
 	}
-	said := &gateway.Said{Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens, Charge: string(a.Charge)}
+	said := &gateway.Said{Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens, Charge: string(a.Charge), Paid: a.InSeries}
 	if a.Limit > 0 { // else the ledger could not be read
 		said.Spent, said.Left, said.Delta = a.Spent, &a.Left, a.Delta
 	}

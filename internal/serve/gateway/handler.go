@@ -321,6 +321,9 @@ func (h *Handler) write(w http.ResponseWriter, data []byte) {
 func (a About) headers(to http.Header) {
 	to.Set("Sotto-Route", a.Route)
 	to.Set("Sotto-Epsilon-Spent", strconv.FormatFloat(a.Spent, 'g', -1, 64))
+	if a.Paid > 0 {
+		to.Set("Sotto-Answers-In-Series", strconv.FormatInt(a.Paid, 10))
+	}
 	if a.Left != nil {
 		to.Set("Sotto-Epsilon-Left", strconv.FormatFloat(*a.Left, 'g', -1, 64))
 	}

@@ -34,6 +34,8 @@ type Said struct {
 	Charge       string
 	Spent, Delta float64
 	Left         *float64
+	// Paid is how many more answers the charge pays for, where several were paid for together.
+	Paid int64
 }
 
 // Private answers requests from records.
@@ -110,6 +112,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 	}
 	about := route.About
 	about.Private, about.Delta, about.Spent, about.Left, about.Charge, about.Ignored = true, said.Delta, said.Spent, said.Left, said.Charge, q.ignored
+	about.Paid = said.Paid
 	g := &generation{
 		chat: q.chat, usage: q.usage, id: newID(), model: route.Name, created: time.Now().Unix(), options: lm.GenerateOptions{MaxTokens: 1},
 		write: func(_ context.Context, onText func(int, string) error) (lm.Text, counts, error) {

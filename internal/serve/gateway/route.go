@@ -40,8 +40,9 @@ type About struct {
 	// is spent of the data's budget, and Left what is left of it.
 	Spent float64  `json:"epsilon_spent"`
 	Left  *float64 `json:"epsilon_left,omitempty"`
-	// Charge of the ledger that paid for the answer.
+	// Charge of the ledger that paid for the answer, and Paid how many more answers it pays for.
 	Charge string `json:"charge,omitempty"`
+	Paid   int64  `json:"answers_in_series,omitempty"`
 	// Ignored are members of the request that had no effect.
 	Ignored []string `json:"ignored,omitempty"`
 }
