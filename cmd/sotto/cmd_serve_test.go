@@ -97,25 +97,10 @@ func TestConcurrentServe(t *testing.T) {
 	}
 
 	service := serving(t)
-	address := service.clients
 	ask := func(key string) (int, string) {
 		t.Helper()
-		q, err := http.NewRequest(http.MethodPost, address+"/v1/chat/completions", strings.NewReader(`{"model":"plain","messages":[{"role":"user","content":"xyzzy"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Authorization", "Bearer "+key)
-		q.Header.Set("Content-Type", "application/json")
-		r, err := http.DefaultClient.Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		data, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.StatusCode, string(data)
+		status, _, got := exchange(t, http.MethodPost, service.clients+"/v1/chat/completions", key, `{"model":"plain","messages":[{"role":"user","content":"xyzzy"}]}`)
+		return status, got
 	}
 	if status, got := ask(secret); status != 200 || !strings.Contains(got, `"key":"Bearer sk-far"`) || !strings.Contains(got, `"model":"big"`) || strings.Contains(got, secret) {
 		t.Errorf("%d %s", status, got)
