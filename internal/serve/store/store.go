@@ -101,6 +101,14 @@ func (s *Store) openSQLite(path string, create bool) error {
 	return nil
 }
 
+// clock is the database's own, in milliseconds: processes on many machines agree on it.
+func (s *Store) clock() string {
+	if s.postgres {
+		return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+	}
+	return "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+}
+
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
 

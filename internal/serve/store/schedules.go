@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Schedule makes a job again and again.
+type Schedule struct {
+	Name string `json:"name"`
+	// Cron says when, in five fields or as @daily and the like, in UTC.
+	Cron     string    `json:"cron"`
+	Args     []string  `json:"args"`
+	Dir      string    `json:"-"`
+	Priority int64     `json:"priority"`
+	Next     time.Time `json:"next"`
+	Created  time.Time `json:"created"`
+	By       Actor     `json:"by"`
+}
+
+// after is when a schedule is due next, in UTC.
+func after(expression string, t time.Time) (time.Time, error) {
+	when, err := cron.ParseStandard(expression)
+	if err != nil {
+		return time.Time{}, fmt.Errorf(`the schedule %q cannot be read: give minute, hour, day of the month, month and day of the week, such as "0 3 * * 1", or @daily (%w)`, expression, err)
+	}
+	next := when.Next(t.UTC())
+	if next.IsZero() {
+		return time.Time{}, fmt.Errorf("the schedule %q never comes: there is no such day", expression)
+	}
+	return next, nil
+}
+
+// SetSchedule makes a schedule, or changes the one of its name.
+func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule, error) {
+	if err := CheckName(c.Name); err != nil {
+		return Schedule{}, fmt.Errorf("the schedule: %w", err)
+	}
+	if err := checkJob(&Job{Name: c.Name, Args: c.Args, Priority: c.Priority}); err != nil {
+		return Schedule{}, err
+	}
+	c.Created, c.By = s.now().UTC().Truncate(time.Millisecond), by
+	next, err := after(c.Cron, c.Created)
+	if err != nil {
+		return Schedule{}, err
+	}
+	c.Next = next
+	args, err := json.Marshal(c.Args)
+	if err != nil {
+		return Schedule{}, err
+	}
+	err = s.write(ctx, by, "set schedule", c.Name, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, args, dir, priority, next, created, actor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, args = excluded.args, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor`,
+			c.Name, c.Cron, string(args), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by))
+		return err
+	})
+	return c, err
+}
+
+// RemoveSchedule ends a schedule. Jobs that it made stay.
+func (s *Store) RemoveSchedule(ctx context.Context, by Actor, name string) error {
+	return s.write(ctx, by, "remove schedule", name, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, "DELETE FROM service_schedules WHERE name = $1", name)
+		if err != nil {
+			return failed(err)
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(errors.New("there is no such schedule: sotto job list shows those there are"), err)
+		}
+		return nil
+	})
+}
+
+// Schedules returns all schedules.
+func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
+	return list(ctx, s, scanSchedule, scheduleColumns+" ORDER BY name")
+}
+
+const scheduleColumns = "SELECT name, cron, args, dir, priority, next, created, actor FROM service_schedules"
+
+func scanSchedule(rows *sql.Rows, c *Schedule) error {
+	var args string
+	var next, created int64
+	if err := rows.Scan(&c.Name, &c.Cron, &args, &c.Dir, &c.Priority, &next, &created, &c.By); err != nil {
+		return err
+	}
+	c.Next, c.Created = time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC()
+	if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
+		return fmt.Errorf("the arguments of schedule %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// AddDue makes the jobs of schedules that are due, one of each, however many moments went by,
+// and however many processes ask.
+func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
+	var now int64
+	if err := s.db.QueryRowContext(ctx, "SELECT "+s.clock()).Scan(&now); err != nil {
+		return nil, failed(err)
+	}
+	due, err := list(ctx, s, scanSchedule, scheduleColumns+" WHERE next <= $1", now)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range due {
+		next, err := after(c.Cron, time.UnixMilli(now))
+		if err != nil {
+			return made, err
+		}
+		j := s.newJob(c.By, Job{Name: c.Name, Args: c.Args, Dir: c.Dir, Priority: c.Priority, Schedule: c.Name})
+		taken := false
+		err = s.transact(ctx, func(tx *sql.Tx) error {
+			// Who changes this first makes the job.
+			r, err := tx.ExecContext(ctx, "UPDATE service_schedules SET next = $1 WHERE name = $2 AND next = $3", next.UnixMilli(), c.Name, c.Next.UnixMilli())
+			if err != nil {
+				return failed(err)
+			}
+			n, err := r.RowsAffected()
+			if err != nil || n == 0 {
+				return err
+			}
+			taken = true
+			return s.insertJob(ctx, tx, j)
+		})
+		if err != nil {
+			return made, err
+		}
+		if taken {
+			made = append(made, j)
+		}
+	}
+	return made, nil
+}
