@@ -110,6 +110,19 @@ func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *
 	return a.session.All(ctx, inputs, done)
 }
 
+// Again makes the next call of All one that goes on after a crash, with inputs from the first
+// that has no answer yet: questions that were charged and whose answers were lost are not
+// charged again, and get the answers that they would have had. path gets a key before anything
+// is charged, and has it until Complete; keep it as secret as the records. With a model that does
+// not repeat itself exactly, what was lost is charged again. inputs are all questions, and done is
+// how many have answers. It reports whether the list was begun before.
+func (a *Answers) Again(path string, inputs []string, done int) (begun bool, err error) {
+	return a.session.Again(path, inputs, done)
+}
+
+// Complete erases the key of a list whose answers are all kept.
+func (a *Answers) Complete() error { return a.session.Complete() }
+
 // Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
 func (a *Answers) Affords(ctx context.Context, n int64) error { return a.session.Affords(ctx, n) }
@@ -124,7 +137,11 @@ func (a *Answers) Close() error {
 	if a.owned {
 		encoder = a.encoder.Close()
 	}
-	return errors.Join(encoder, a.call.close())
+	var list error
+	if a.session != nil {
+		list = a.session.Release()
+	}
+	return errors.Join(encoder, list, a.call.close())
 }
 
 // guarantee works out what an event costs.

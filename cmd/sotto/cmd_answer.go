@@ -48,7 +48,11 @@ charged to the data set's budget in the ledger before a record is drawn, at its
 worst case (--max-tokens); what the budget does not allow is refused (exit code
 3), and nothing is charged. A file of questions is refused as a whole unless all
 of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
-budget of just what is asked for. The same question again is charged again.
+budget of just what is asked for. The same question again is charged again; only
+a file of questions with --out that was interrupted goes on when the same command
+is repeated, and nothing is charged twice (FILE.key is its secret until then; a
+server that does not repeat itself exactly has up to --parallel answers charged
+again).
 
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.
@@ -86,7 +90,7 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
 	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
-	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; it must not exist")
+	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to go on with a list that was interrupted")
 	addChoice(cmd, &o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 }
 
@@ -191,6 +195,9 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	v := newAnswerView(p, terms, opt.out != "")
 	v.partial = opt.asMany
+	if lines, all := opt.answered(questions, terms); many && all {
+		return v.there(lines)
+	}
 	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
@@ -205,10 +212,10 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if v.file, err = openAnswerFile(opt.out, terms.caution() == ""); err != nil {
+	if v.file, err = opt.keepAnswers(s, questions, terms.caution() == ""); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, v.file.close()) }()
+	defer func() { err = errors.Join(err, v.file.settle(s, v.done, err), v.file.close()) }()
 	if many {
 		return v.all(ctx, s, questions)
 	}

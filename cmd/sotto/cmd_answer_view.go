@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -147,24 +145,25 @@ func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 
 // all answers questions, and shows each answer when it is there.
 func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []string) error {
-	v.of, v.asked = len(questions), time.Now()
+	before := v.file.before
+	v.of, v.done, v.asked = len(questions), before, time.Now()
 	if err := v.mark(); err != nil {
 		return err
 	}
 	v.progress()
-	err := s.All(ctx, questions, func(i int, a *sotto.Answer) error {
+	err := s.All(ctx, questions[before:], func(i int, a *sotto.Answer) error {
 		v.Clear()
 		err := v.deliver(a, func() error {
 			if v.quiet {
 				return nil
 			}
-			return v.show(func(p *ui.Page) { printAnswer(p, i+1, a) })
+			return v.show(func(p *ui.Page) { printAnswer(p, before+i+1, a) })
 		})
 		v.progress()
 		return err
 	})
 	v.Clear()
-	if v.partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
+	if v.partial && v.done > before && errors.Is(err, ledger.ErrBudget) {
 		v.say(fmt.Sprintf("the budget allowed %d of %d answers: the questions after them were left out", v.done, v.of))
 		err = nil
 	}
@@ -172,6 +171,19 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 		return v.interrupted(err)
 	}
 	return v.sum(ctx, s)
+}
+
+// there shows answers that an earlier call has kept.
+func (v *answerView) there(lines []answerLine) error {
+	if v.program.JSON {
+		for _, line := range lines {
+			if err := v.WriteJSON(line); err != nil {
+				return err
+			}
+		}
+	}
+	v.say(fmt.Sprintf("all %d answers are there already; nothing was charged", len(lines)))
+	return nil
 }
 
 // progress draws how many answers are done.
@@ -191,8 +203,11 @@ func (v *answerView) progress() {
 // shown as an interrupt alone.
 func (v *answerView) interrupted(err error) error {
 	if v.done > 0 {
-		charged := ui.If(v.newest.Charge != "", " and charged")
+		charged := ui.If(v.newest != nil && v.newest.Charge != "", " and charged")
 		v.say(fmt.Sprintf("%d of %d answers are done%s; they stand", v.done, v.of, charged))
+	}
+	if v.file.resumes && v.done > 0 {
+		v.say("the same command goes on from here, and nothing is charged twice")
 	}
 	var charged *sotto.ChargedError
 	if errors.As(err, &charged) && errors.Is(err, context.Canceled) {
@@ -212,67 +227,3 @@ func (v *answerView) warnOnce(warnings []string) {
 
 // show prints something right away.
 func (v *answerView) show(print func(*ui.Page)) error { return v.Emit(ui.Printed(print)) }
-
-// jsonLines is a file of answers, a JSON object a line.
-type jsonLines struct {
-	path  string // "" if nobody wants it
-	file  *os.File
-	empty bool
-}
-
-// openAnswerFile makes the file before anything is charged. Answers are paid for, so that it is
-// never written over. One that is not for everybody is for its owner to read.
-func openAnswerFile(path string, private bool) (*jsonLines, error) {
-	if path == "" {
-		return &jsonLines{}, nil
-	}
-	mode := os.FileMode(0o600)
-	if private {
-		mode = 0o644
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, usage("--out %s is there already, and answers cost too much to be written over: name another file", path)
-	}
-	if err != nil {
-		return nil, usage("write the answers: %w", err)
-	}
-	return &jsonLines{path, f, true}, nil
-}
-
-// add writes an answer.
-func (f *jsonLines) add(line any) error {
-	if f.file == nil {
-		return nil
-	}
-	data, err := ui.EncodeJSON(line, false)
-	if err == nil {
-		_, err = f.file.Write(data)
-	}
-	if err != nil {
-		return fmt.Errorf("write the answers: %w", err)
-	}
-	f.empty = false
-	return nil
-}
-
-// keep writes an answer, and returns once it is on disk.
-func (f *jsonLines) keep(line answerLine) error {
-	err := f.add(line)
-	if err == nil && f.file != nil {
-		err = f.file.Sync()
-	}
-	return err
-}
-
-// close closes the file, and removes one that is empty.
-func (f *jsonLines) close() error {
-	if f.file == nil {
-		return nil
-	}
-	err := f.file.Close()
-	if f.empty {
-		err = errors.Join(err, os.Remove(f.path))
-	}
-	return err
-}

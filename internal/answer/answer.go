@@ -79,8 +79,11 @@ type Session struct {
 
 	reporting sync.Mutex
 	// mu guards what follows.
-	mu       sync.Mutex
-	asked    uint64 // questions
+	mu    sync.Mutex
+	asked uint64 // questions
+	// again, if the list of questions can be repeated; begun: it was before.
+	again    *again
+	begun    bool
 	usage    lm.Usage
 	warnings []string // to be added to the next answer
 	// filters says of lists of budgets whether all of them are filters.
@@ -166,7 +169,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		return err
 	}
 	total := int64(len(items))
-	if !s.Partial {
+	if !s.Partial && !s.begun { // a list that was begun has what it needs, or some of it
 		if err := s.afford(ctx, total, total); err != nil {
 			return err
 		}

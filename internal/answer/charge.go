@@ -26,6 +26,9 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 		return nil
 	}
 	name := rand.Text()
+	if s.again.repeats() {
+		name = fmt.Sprintf("%s-%d", s.again.name, q.index)
+	}
 	use := account.Use{
 		Event: s.event, Key: "answer " + name,
 		Run: fmt.Sprintf("%s %s answer %s", s.Plan.Task.Name, s.Plan.Method(), name),
@@ -171,6 +174,9 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 	for _, q := range group {
 		if q.charge.ID == "" || q.answer != nil {
 			continue
+		}
+		if s.again.repeats() {
+			return cause // the charges wait for the list to go on
 		}
 		if charges = append(charges, q.charge.ID); q.charge.Series {
 			continue // its part of the series is gone; the others are not

@@ -19,8 +19,9 @@
 //     the reserved event alone (internal/private/decode and internal/private/ensemble have the proofs). It
 //     is handed out only if it was written by that event, in no more steps.
 //   - Whatever happens after the reservation, it stays charged: a failure is a
-//     [*ChargedError] that names the charge, a crash leaves it reserved. There is nothing
-//     to go on with; the question, asked again, is a new one.
+//     [*ChargedError] that names the charge, a crash leaves it reserved. The question,
+//     asked again, is a new one, unless it is one of a list that goes on ([Session.Again]):
+//     then charge and randomness are those of the first time, and so is the answer.
 //   - All answers together cost what the ledger says they do (package ledger), however
 //     many sessions in however many processes there are.
 //

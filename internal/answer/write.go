@@ -74,6 +74,9 @@ func (s *Session) key() (noise.Key, error) {
 	if s.Seed != nil {
 		return noise.KeyFromSeed(*s.Seed), nil
 	}
+	if s.again.repeats() {
+		return s.again.key.Derive("answers"), nil
+	}
 	key, err := s.drawKey()
 	if err == nil && !key.Private() {
 		key.Erase()
