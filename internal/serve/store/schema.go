@@ -43,6 +43,7 @@ CREATE TABLE service_schedules (
 	name TEXT PRIMARY KEY, cron TEXT NOT NULL, args TEXT NOT NULL, dir TEXT NOT NULL, priority BIGINT NOT NULL,
 	next BIGINT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL
 )`,
+	accountTables,
 }
 
 // statements of a migration in the database's own words.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -338,6 +340,12 @@ func TestOlderStore(t *testing.T) {
 		k, secret, err := s.AddKey(ctx, "ann", Key{Name: "team", Routes: []string{"*"}})
 		must(t, err)
 		// Back to what the first version had.
+		later := regexp.MustCompile(`CREATE TABLE (\w+)`).FindAllStringSubmatch(strings.Join(migrations[2:], ";\n"), -1)
+		slices.Reverse(later)
+		for _, m := range later {
+			_, err := s.db.ExecContext(ctx, "DROP TABLE "+m[1])
+			must(t, err)
+		}
 		for _, statement := range []string{
 			"DROP TABLE service_asked", "ALTER TABLE service_keys DROP COLUMN answers", "ALTER TABLE service_keys DROP COLUMN admin",
 			"ALTER TABLE service_keys DROP COLUMN origin", "UPDATE service_schema SET version = 1",
@@ -345,14 +353,14 @@ func TestOlderStore(t *testing.T) {
 			_, err := s.db.ExecContext(ctx, statement)
 			must(t, err)
 		}
-		later := open()
-		ring, err := later.Ring(ctx)
+		brought := open()
+		ring, err := brought.Ring(ctx)
 		must(t, err)
 		old, ok := ring.Find(secret)
 		if !ok || old.ID != k.ID || old.Admin || old.Answers != 0 || old.origin != k.ID {
 			t.Errorf("%v %+v", ok, old)
 		}
-		if may, err := later.TakeAnswer(ctx, old); err != nil || !may {
+		if may, err := brought.TakeAnswer(ctx, old); err != nil || !may {
 			t.Error(err)
 		}
 	})
