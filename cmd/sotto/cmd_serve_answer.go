@@ -129,7 +129,7 @@ func withoutPassword(address string) error {
 		has = has || strings.Contains(strings.ToLower(name), "password")
 	}
 	if has {
-		return usage("the address of the data has a password, which would be kept with the route: leave it out, and give it to the process that serves (PGPASSWORD, or a password file)")
+		return usage("the address of the data has a password, which would be kept in the service's store: leave it out, and give it to the process that uses it (PGPASSWORD, or a password file)")
 	}
 	return nil
 }

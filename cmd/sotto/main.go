@@ -21,6 +21,9 @@ type program struct {
 	// ledger, keys, private and service are flags of the verbs that use these places.
 	ledger, keys, private, service string
 
+	// self is the program that carries out jobs; "" for this one.
+	self string
+
 	settings *config.Settings // of the configuration file, once it is read
 }
 

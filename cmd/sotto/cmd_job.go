@@ -1,0 +1,305 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+func newJobCommand(p *program) *cobra.Command {
+	group := newGroup("job", "Runs that workers carry out, now, later or again and again",
+		`Keeps the jobs of a service: runs that "sotto worker" or "sotto serve" carries
+out. A job is a command that could be typed: synth, choose, answer with a file of
+questions, table profile, table perturb, eval, eval private, eval suite or
+rehearse. It is checked when it is added, has a folder of its own in place of
+--out, and is charged once however often a worker dies over it.`,
+		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
+  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
+  sotto job list
+  sotto job show 3fq2kx9a0b1c --wait
+  sotto job cancel 3fq2kx9a0b1c
+  sotto job retry 3fq2kx9a0b1c
+  sotto job unschedule weekly`,
+		newJobAddCommand(p),
+		newJobListCommand(p),
+		newJobShowCommand(p),
+		newJobCancelCommand(p),
+		newJobRetryCommand(p),
+		newJobUnscheduleCommand(p),
+	)
+	for _, c := range group.Commands() {
+		p.addStore(c)
+	}
+	return group
+}
+
+type jobOptions struct {
+	name     string
+	priority int64
+	at, cron string
+}
+
+func newJobAddCommand(p *program) *cobra.Command {
+	var opt jobOptions
+	cmd := &cobra.Command{
+		Use:   "add [--priority N] [--at TIME | --cron WHEN --name NAME] VERB …",
+		Short: "Add a job, or a schedule of jobs",
+		Long: `Adds a job: VERB and all that follows is the command, as it would be typed,
+without --out. Flags of this verb come before it. Relative paths begin here.
+
+--cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
+@daily every midnight. Each time is a job with a folder and a charge of its own;
+what the budget does not allow then is refused. A moment that passes while no
+worker is there is made up for once.` + jsonKeys(jobsResult{}),
+		Example: `  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
+  sotto job add --priority 10 answer --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.1 --inputs questions.txt
+  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runJobAdd(cmd.Context(), p, opt, args) },
+	}
+	f := cmd.Flags()
+	f.SetInterspersed(false)
+	f.StringVar(&opt.name, "name", "", "what people call it (default: the verb and what it is about)")
+	f.Int64Var(&opt.priority, "priority", 0, "jobs with more come first, from -1000 to 1000")
+	f.StringVar(&opt.at, "at", "", "begin it at this `TIME` or later, such as 2030-01-31T03:00:00Z")
+	f.StringVar(&opt.cron, "cron", "", "make a schedule, which adds a job `WHEN` minute, hour, day, month and weekday are so")
+	return cmd
+}
+
+func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) error {
+	if len(args) == 0 {
+		return usage("a job needs a verb, such as synth: one of %s", strings.Join(jobNames(), ", "))
+	}
+	call, err := readJob(args)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory, where the job's paths begin: %w", err)
+	}
+	j := store.Job{Name: cmp.Or(opt.name, call.title()), Args: args, Dir: dir, Priority: opt.priority}
+	switch {
+	case opt.at != "" && opt.cron != "":
+		return usage("--at and --cron exclude each other: a job has a time, and a schedule many")
+	case opt.cron != "" && opt.name == "":
+		return usage("--cron needs --name, by which the schedule can be changed and ended")
+	case opt.at != "":
+		if j.Due, err = time.Parse(time.RFC3339, opt.at); err != nil {
+			return usage("--at is %q, it should be a time such as 2030-01-31T03:00:00Z", opt.at)
+		}
+	}
+	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
+		if opt.cron != "" {
+			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Args: args, Dir: dir, Priority: opt.priority})
+			if err != nil {
+				return nil, ui.AsUsage(err)
+			}
+			return &jobsResult{Jobs: []store.Job{}, Schedules: []store.Schedule{made}, headline: "the schedule " + made.Name + ", due next at " + made.Next.Format(time.RFC3339)}, nil
+		}
+		made, err := s.AddJob(ctx, actor(), j)
+		if err != nil {
+			return nil, ui.AsUsage(err)
+		}
+		return &jobsResult{Jobs: []store.Job{made}, headline: "job " + made.ID + " waits for a worker (sotto worker, or sotto serve)"}, nil
+	})
+}
+
+// jobsResult lists jobs and schedules.
+type jobsResult struct {
+	Jobs      []store.Job      `json:"jobs"`
+	Schedules []store.Schedule `json:"schedules,omitempty"`
+
+	headline string
+}
+
+func (r *jobsResult) Print(p *ui.Page) {
+	if r.headline != "" {
+		p.Line("%s\n", r.headline)
+	}
+	if len(r.Jobs)+len(r.Schedules) == 0 {
+		p.Line("there are no jobs: sotto job add makes one")
+	}
+	if len(r.Jobs) > 0 {
+		t := ui.NewTable("job", "state", "what", "priority", "added", "by", "at")
+		for _, j := range r.Jobs {
+			t.Add(j.ID, string(j.State)+ui.If(j.Cancelling && !j.State.Ended(), ", to be cancelled"), ui.Cut(ui.Visible(j.Name), 44), fmt.Sprint(j.Priority), date(j.Created), string(j.By), jobAt(j))
+		}
+		p.Table(t)
+	}
+	if len(r.Schedules) > 0 {
+		t := ui.NewTable("schedule", "when (UTC)", "next", "what")
+		for _, c := range r.Schedules {
+			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(strings.Join(c.Args, " ")), 60))
+		}
+		p.Line("")
+		p.Table(t)
+	}
+}
+
+// jobAt says in a few words how far a job is.
+func jobAt(j store.Job) string {
+	var at struct {
+		Event                                           string
+		Done, Texts, Round, Rounds, Question, Questions int64
+	}
+	switch {
+	case j.State == store.Failed:
+		return ui.Cut(ui.Visible(j.Error), 60)
+	case j.State != store.Running || json.Unmarshal(j.Progress, &at) != nil:
+		return ""
+	case at.Rounds > 0:
+		return fmt.Sprintf("round %d of %d", at.Round, at.Rounds)
+	case at.Questions > 0:
+		return fmt.Sprintf("answer %d of %d", at.Question, at.Questions)
+	case at.Texts > 0:
+		return fmt.Sprintf("%d of %d texts", at.Done, at.Texts)
+	}
+	return at.Event
+}
+
+func newJobListCommand(p *program) *cobra.Command {
+	var most int
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "The latest jobs, and all schedules",
+		Long:    `Lists the latest jobs, the newest first, and all schedules.` + jsonKeys(jobsResult{}),
+		Example: "  sotto job list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if most < 1 {
+				return usage("--most is %d, it should be positive", most)
+			}
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				jobs, err := s.Jobs(cmd.Context(), most)
+				if err != nil {
+					return nil, err
+				}
+				schedules, err := s.Schedules(cmd.Context())
+				return &jobsResult{Jobs: append([]store.Job{}, jobs...), Schedules: schedules}, err
+			})
+		},
+	}
+	cmd.Flags().IntVar(&most, "most", 50, "so many jobs at most")
+	return cmd
+}
+
+// jobResult is all about a job.
+type jobResult struct {
+	store.Job
+	// Folder has what it made, Events what happened to it.
+	Folder string           `json:"folder,omitempty"`
+	Events []store.JobEvent `json:"events"`
+}
+
+func (r *jobResult) Print(p *ui.Page) {
+	p.Head("job %s, %s: %s", r.ID, ui.Visible(r.Name), r.State)
+	p.Facts(
+		"command", ui.Visible("sotto "+strings.Join(r.Args, " ")),
+		"at", ui.If(!r.State.Ended(), jobAt(r.Job)),
+		"folder", r.Folder,
+		"failed", ui.Visible(r.Error),
+		"result", ui.Cut(ui.Visible(string(r.Result)), 400),
+	)
+	p.Line("")
+	t := ui.NewTable("when", "what", "")
+	for _, e := range r.Events {
+		t.Add(e.At.Format("2006-01-02 15:04:05"), e.Event, ui.Cut(ui.Visible(e.Detail), 60))
+	}
+	p.Table(t)
+}
+
+func jobShown(ctx context.Context, s *store.Store, id string) (*jobResult, error) {
+	j, err := s.Job(ctx, id)
+	if err != nil {
+		return nil, ui.AsUsage(err)
+	}
+	events, err := s.JobEvents(ctx, id)
+	return &jobResult{Job: j, Folder: j.Place, Events: events}, err
+}
+
+func newJobShowCommand(p *program) *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:     "show JOB",
+		Short:   "One job: how it goes, what happened to it, and its result",
+		Long:    `Shows a job. The folder has what it made, under out.` + jsonKeys(jobResult{}),
+		Example: "  sotto job show 3fq2kx9a0b1c --wait",
+		Args:    takes("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				for said := ""; ; {
+					r, err := jobShown(cmd.Context(), s, args[0])
+					if err != nil || !wait || r.State.Ended() {
+						return r, err
+					}
+					if now := string(r.State) + " " + jobAt(r.Job); now != said {
+						said = now
+						fmt.Fprintln(p.Stderr, "job "+r.ID+": "+now)
+					}
+					select {
+					case <-cmd.Context().Done():
+						return nil, cmd.Context().Err()
+					case <-time.After(500 * time.Millisecond):
+					}
+				}
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it has ended, and say how it goes")
+	return cmd
+}
+
+// newJobChangeCommand makes a verb that changes one job.
+func newJobChangeCommand(p *program, verb, short, long string, change func(*store.Store, context.Context, store.Actor, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " JOB", Short: short, Long: long + jsonKeys(jobResult{}), Example: "  sotto job " + verb + " 3fq2kx9a0b1c", Args: takes("JOB"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				if err := change(s, cmd.Context(), actor(), args[0]); err != nil {
+					return nil, ui.AsUsage(err)
+				}
+				return jobShown(cmd.Context(), s, args[0])
+			})
+		},
+	}
+}
+
+func newJobCancelCommand(p *program) *cobra.Command {
+	return newJobChangeCommand(p, "cancel", "End a job",
+		`Ends a job: at once if it waits, and within seconds if it is under way. What was
+charged stays charged, and what is done stays in its folder: "sotto job retry"
+goes on from there.`, (*store.Store).CancelJob)
+}
+
+func newJobRetryCommand(p *program) *cobra.Command {
+	return newJobChangeCommand(p, "retry", "Go on with a job that failed or was cancelled",
+		`Has a worker go on with a job that failed or was cancelled, in its folder: what
+was charged is not charged again.`, (*store.Store).RetryJob)
+}
+
+func newJobUnscheduleCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:     "unschedule NAME",
+		Short:   "End a schedule",
+		Long:    `Ends a schedule. Jobs that it made stay.` + jsonKeys(jobsResult{}),
+		Example: "  sotto job unschedule weekly",
+		Args:    takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
+				if err := s.RemoveSchedule(cmd.Context(), actor(), args[0]); err != nil {
+					return nil, ui.AsUsage(err)
+				}
+				return &jobsResult{Jobs: []store.Job{}, headline: "the schedule " + args[0] + " has ended"}, nil
+			})
+		},
+	}
+}

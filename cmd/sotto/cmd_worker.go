@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+type workerOptions struct {
+	dir      string
+	parallel int
+	lease    time.Duration
+}
+
+func newWorkerCommand(p *program) *cobra.Command {
+	var opt workerOptions
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Carry out jobs of a service",
+		Long: `Carries out the jobs of a service's store ("sotto job add") until it is
+interrupted, each in a process and a folder of its own. Many workers may share a
+store that is a PostgreSQL database: a job has one owner at a time. Workers on
+several machines share the folder of jobs, the private folder, keys and ledger
+too, so that any of them can go on with what another began.
+
+A worker may die at any moment: after --lease another one repeats the job's
+command, which goes on where it stopped and is charged nothing twice. A job that
+fails for a reason that may pass is tried five times, after longer and longer
+waits; what the budget refuses, or is wrong, is not tried again. On SIGINT or
+SIGTERM jobs under way stop and wait for another worker.
+
+"sotto serve" carries out one job at a time itself, unless --jobs says
+otherwise.` + jsonKeys(workedResult{}),
+		Example: `  sotto worker
+  sotto worker --store postgres://db/sotto --parallel 2`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), p, opt) },
+	}
+	f := cmd.Flags()
+	addDir(cmd, &opt.dir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
+	f.IntVar(&opt.parallel, "parallel", 1, "carry out this many jobs at once")
+	f.DurationVar(&opt.lease, "lease", 30*time.Second, "how long a worker that is silent keeps its job")
+	p.addStore(cmd)
+	p.addPlaces(cmd)
+	return cmd
+}
+
+// workedResult is what is known of a worker when it ends.
+type workedResult struct {
+	Dir string `json:"jobs_dir"`
+}
+
+// Print: all was said while it ran.
+func (r *workedResult) Print(*ui.Page) {}
+
+// jobsDir is where jobs have their folders.
+func jobsDir(given string) (string, error) {
+	if given == "" {
+		data, err := dataDir()
+		if err != nil {
+			return "", usage("there is no place for jobs: use --jobs-dir (%w)", err)
+		}
+		given = filepath.Join(data, "jobs")
+	}
+	return filepath.Abs(given)
+}
+
+func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	if opt.parallel < 1 {
+		return usage("--parallel is %d, it should be positive", opt.parallel)
+	}
+	if opt.lease < time.Second {
+		return usage("--lease is %v, it should be at least a second", opt.lease)
+	}
+	s, err := p.openStore(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	work, err := p.workOptions(s, opt)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "carrying out jobs in %s; Ctrl-C ends it\n", work.Dir)
+	if err := jobs.Run(ctx, work); err != nil {
+		return err
+	}
+	return p.Emit(&workedResult{work.Dir})
+}
+
+// workOptions are those of a worker that is this program.
+func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, error) {
+	dir, err := jobsDir(opt.dir)
+	return jobs.Options{
+		Store: s, Dir: dir, Command: p.jobCommand, Env: p.jobEnvironment(), Parallel: opt.parallel, Lease: opt.lease,
+		Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
+	}, err
+}

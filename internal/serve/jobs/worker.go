@@ -1,0 +1,249 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+)
+
+// Options of a worker.
+type Options struct {
+	Store *store.Store
+	// Dir has a folder for each job. Workers that share a store share it.
+	Dir string
+	// Command is the program and its arguments for a job that works in place, or why there is no
+	// such job.
+	Command func(j *store.Job, place string) ([]string, error)
+	// Env of the program.
+	Env []string
+	// Parallel is how many jobs are carried out at once. Default: 1.
+	Parallel int
+	// Lease is how long a worker that is silent keeps a job. Default: 30 s.
+	Lease time.Duration
+	// Poll is how often a worker that has time looks for jobs. Default: 1 s.
+	Poll time.Duration
+	// Grace is how long a job may take to end when it is asked to. Default: 20 s.
+	Grace time.Duration
+	Log   *slog.Logger
+}
+
+const (
+	// mostFailures is how often a job may fail in a way that may pass.
+	mostFailures = 5
+	// mostAttempts is how often a job may be begun: one that ends its workers should not go on
+	// for ever.
+	mostAttempts = 100
+	// firstWait is how long a job that failed waits, twice as long each time.
+	firstWait = 5 * time.Second
+	// busyWait is how long a job waits whose folder is in use.
+	busyWait = 3 * time.Second
+)
+
+// Run carries out jobs until ctx ends. Those under way are then asked to end, and wait for
+// another worker.
+func Run(ctx context.Context, o Options) error {
+	o.Parallel, o.Lease, o.Poll, o.Grace = max(1, o.Parallel), orElse(o.Lease, 30*time.Second), orElse(o.Poll, time.Second), orElse(o.Grace, 20*time.Second)
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of jobs: %w", err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine"
+	}
+	var all sync.WaitGroup
+	for range o.Parallel {
+		w := &worker{Options: o, name: fmt.Sprintf("%s %d %s", host, os.Getpid(), rand.Text()[:8])}
+		all.Go(func() {
+			defer fault.Watch()
+			w.loop(ctx)
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+func orElse(given, otherwise time.Duration) time.Duration {
+	if given > 0 {
+		return given
+	}
+	return otherwise
+}
+
+// worker carries out one job at a time.
+type worker struct {
+	Options
+	name string
+}
+
+func (w *worker) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		worked, err := w.next(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.Log.Warn("jobs wait", "error", err.Error())
+		}
+		if worked && err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(w.Poll):
+		}
+	}
+}
+
+// next carries out the job that comes next, and reports whether there was one.
+func (w *worker) next(ctx context.Context) (bool, error) {
+	if _, err := w.Store.AddDue(ctx); err != nil {
+		return false, err
+	}
+	j, err := w.Store.Claim(ctx, w.name, w.Lease)
+	if err != nil || j == nil {
+		return false, err
+	}
+	j.Place = filepath.Join(w.Dir, j.ID)
+	w.Log.Info("job begun", "job", j.ID, "attempt", j.Attempt)
+	end := w.carryOut(ctx, j)
+	// What came of it is noted also when the worker is to end.
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease)
+	defer cancel()
+	err = w.note(noting, j, end)
+	if errors.Is(err, store.ErrLost) {
+		w.Log.Warn("job lost", "job", j.ID, "attempt", j.Attempt)
+		return true, nil
+	}
+	return true, err
+}
+
+// ending is how a job's process ended.
+type ending struct {
+	outcome
+	result, progress []byte
+	err              string
+}
+
+type outcome int
+
+const (
+	// succeeded, and gaveUp, which would come again.
+	succeeded outcome = iota
+	gaveUp
+	// stumbled may pass. stopped: the worker ends. cancelled: somebody asked for it. busy: the
+	// folder is in use. lost: the job belongs to another worker.
+	stumbled
+	stopped
+	cancelled
+	busy
+	lost
+)
+
+// note puts into the store what came of a job.
+func (w *worker) note(ctx context.Context, j *store.Job, e ending) error {
+	j.Result, j.Error = e.result, e.err
+	if e.progress != nil {
+		j.Progress = e.progress
+	}
+	switch e.outcome {
+	case succeeded:
+		j.State = store.Done
+	case cancelled:
+		j.State = store.Cancelled
+	case lost:
+		return store.ErrLost
+	case stopped:
+		return w.Store.PutOff(ctx, j, 0, "")
+	case busy:
+		return w.Store.PutOff(ctx, j, busyWait, "")
+	case stumbled:
+		if j.Failures+1 < mostFailures {
+			w.Log.Warn("job failed, and will be tried again", "job", j.ID, "failures", j.Failures+1)
+			return w.Store.PutOff(ctx, j, firstWait<<j.Failures, e.err)
+		}
+		j.State = store.Failed
+	case gaveUp:
+		j.State = store.Failed
+	}
+	w.Log.Info("job ended", "job", j.ID, "state", string(j.State))
+	return w.Store.Finish(ctx, j)
+}
+
+// carryOut has a job's process work, and beats.
+func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
+	if j.Cancelling {
+		return ending{outcome: cancelled}
+	}
+	if j.Attempt > mostAttempts {
+		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", mostAttempts)}
+	}
+	args, err := w.Command(j, j.Place)
+	if err != nil {
+		return ending{outcome: gaveUp, err: err.Error()}
+	}
+	if err := os.MkdirAll(j.Place, 0o700); err != nil {
+		return ending{outcome: stumbled, err: "make the folder of the job: " + err.Error()}
+	}
+	hold, err := lockPlace(j.Place)
+	if err != nil {
+		return ending{outcome: stumbled, err: err.Error()}
+	}
+	if hold == nil {
+		return ending{outcome: busy}
+	}
+	defer hold.close()
+	p, err := start(args, w.Env, j, hold)
+	if err != nil {
+		return ending{outcome: stumbled, err: err.Error()}
+	}
+	return w.attend(ctx, j, p)
+}
+
+// attend beats until the process has ended.
+func (w *worker) attend(ctx context.Context, j *store.Job, p *process) ending {
+	beat := time.NewTicker(max(w.Lease/10, 50*time.Millisecond))
+	defer beat.Stop()
+	// The lease was taken at some moment before this, by another clock: half of it is left for
+	// the difference.
+	safe, why := time.Now().Add(w.Lease/2), outcome(-1)
+	end := func(o outcome) {
+		if why < 0 {
+			why = o
+			p.interrupt(w.Grace)
+		}
+	}
+	done := ctx.Done()
+	for {
+		select {
+		case <-p.ended:
+			return p.ending(why)
+		case <-done:
+			done = nil
+			end(stopped)
+		case <-beat.C:
+			beating, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease/4)
+			asked := time.Now()
+			cancelling, err := w.Store.Beat(beating, j, p.progress(), w.Lease)
+			cancel()
+			switch {
+			case errors.Is(err, store.ErrLost):
+				why = lost
+				p.kill()
+			case err == nil:
+				safe = asked.Add(w.Lease / 2)
+				if cancelling {
+					end(cancelled)
+				}
+			case time.Now().After(safe):
+				why = lost
+				p.kill()
+			}
+		}
+	}
+}
