@@ -49,10 +49,10 @@ worst case (--max-tokens); what the budget does not allow is refused (exit code
 3), and nothing is charged. A file of questions is refused as a whole unless all
 of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
 budget of just what is asked for. The same question again is charged again; only
-a file of questions with --out that was interrupted goes on when the same command
-is repeated, and nothing is charged twice (FILE.key is its secret until then; a
-server that does not repeat itself exactly has up to --parallel answers charged
-again).
+a file of questions with --out that was interrupted goes on when the same
+command is repeated, and nothing is charged twice (FILE.key is its secret until
+then; with a server that does not repeat itself exactly, up to --parallel
+answers are charged again).
 
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,10 @@ worker is there is made up for once.` + jsonKeys(jobsResult{}),
 }
 
 func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) error {
+	// What follows the verb is the job's, except for how this verb prints.
+	if i := slices.Index(args, "--json"); i >= 0 {
+		args, p.JSON = slices.Delete(slices.Clone(args), i, i+1), true
+	}
 	if len(args) == 0 {
 		return usage("a job needs a verb, such as synth: one of %s", strings.Join(jobNames(), ", "))
 	}

@@ -270,3 +270,84 @@ func TestConcurrentWorkers(t *testing.T) {
 		t.Error("no job was begun twice: the test shows little")
 	}
 }
+
+// TestJobsThatAreRefused: a job decides neither who pays and signs nor whether it protects
+// anybody, when it is added and, if the store has it all the same, when a worker reads it.
+func TestJobsThatAreRefused(t *testing.T) {
+	home(t)
+	base := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "1"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{append(slices.Clone(base), "--ledger", "other.db"), "--ledger"},
+		{append(slices.Clone(base), "--keys=other"), "--keys"},
+		{append(slices.Clone(base), "--private", "other"), "--private"},
+		{append(slices.Clone(base), "--config", "other"), "--config"},
+		{append(slices.Clone(base), "--seed", "1"), "--seed"},
+		{append(slices.Clone(base), "--non-private"), "--non-private"},
+		{append(slices.Clone(base), "--proof", "published"), "--proof"},
+		{append(slices.Clone(base), "--out", "/tmp/x"), "--out"},
+		{append(slices.Clone(base), "--verbose"), "--verbose"},
+		{append(slices.Clone(base), "--data", "postgres://me:secret@host/db"), "password"},
+		{append(slices.Clone(base), "extra"), "extra"},
+		{append(slices.Clone(base), "--epsilom", "1"), "epsilom"},
+		{[]string{"table", "perturb", "--schema", "s.toml", "--data", "-", "--epsilon", "1"}, "standard input"},
+		{[]string{"answer", "--task", "task.toml", "--input", "a"}, "--inputs"},
+		{[]string{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl"}, "--data"},
+		{[]string{"eval", "suite"}, "suite"},
+		{[]string{"ledger", "grant", "d", "--epsilon", "1"}, "cannot be a job"},
+		{[]string{"serve"}, "cannot be a job"},
+		{[]string{"job", "add", "synth"}, "cannot be a job"},
+		{[]string{"nothing"}, "needs a verb"},
+	} {
+		code, out, errs := run(t, append([]string{"job", "add"}, c.args...)...)
+		if code != 2 || !strings.Contains(errs, c.says) || strings.Contains(errs+out, "secret") {
+			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
+		}
+		if args, err := new(program).jobCommand(&store.Job{Args: c.args}, "/place"); err == nil {
+			t.Errorf("a worker would run %q", args)
+		}
+	}
+	args, err := (&program{self: "/bin/sotto"}).jobCommand(&store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place")
+	if err == nil {
+		t.Errorf("arguments after -- are taken: %q", args)
+	}
+	args, err = (&program{self: "/bin/sotto"}).jobCommand(&store.Job{Args: base}, "/place")
+	want := slices.Concat([]string{"/bin/sotto", "synth", "--json", "--out", "/place/out"}, base[1:])
+	if err != nil || !slices.Equal(args, want) {
+		t.Errorf("%q, %v", args, err)
+	}
+}
+
+// TestServeCarriesOutJobs: one process serves and carries out a job, which shows its steps and its
+// result; a job that is cancelled while it works ends, and can be gone on with.
+func TestServeCarriesOutJobs(t *testing.T) {
+	home(t)
+	t.Setenv("PATH", built(t)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	data, err := loans(500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "loans.csv", data)
+	write(t, "loans.toml", demo.LoansFile())
+	done(t, "serve", "route", "set", "plain", "--upstream", "embedded")
+	id := addJob(t, 0)
+	cmd := exec.Command("sotto", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+	var said spoken
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := ended(t, time.Minute, id)[id]
+	if r.State != store.Done || !strings.Contains(string(r.Result), `"epsilon"`) || strings.Contains(string(r.Result), r.Folder) {
+		t.Errorf("%s: %s %s", r.State, r.Result, r.Error)
+	}
+	done(t, "verify", filepath.Join(r.Folder, jobOut))
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, said.String())
+	}
+}

@@ -31,6 +31,8 @@ type Options struct {
 	Lease time.Duration
 	// Poll is how often a worker that has time looks for jobs. Default: 1 s.
 	Poll time.Duration
+	// Wait is how long a job that failed waits, twice as long each time. Default: 5 s.
+	Wait time.Duration
 	// Grace is how long a job may take to end when it is asked to. Default: 20 s.
 	Grace time.Duration
 	Log   *slog.Logger
@@ -42,8 +44,6 @@ const (
 	// mostAttempts is how often a job may be begun: one that ends its workers should not go on
 	// for ever.
 	mostAttempts = 100
-	// firstWait is how long a job that failed waits, twice as long each time.
-	firstWait = 5 * time.Second
 	// busyWait is how long a job waits whose folder is in use.
 	busyWait = 3 * time.Second
 )
@@ -51,7 +51,8 @@ const (
 // Run carries out jobs until ctx ends. Those under way are then asked to end, and wait for
 // another worker.
 func Run(ctx context.Context, o Options) error {
-	o.Parallel, o.Lease, o.Poll, o.Grace = max(1, o.Parallel), orElse(o.Lease, 30*time.Second), orElse(o.Poll, time.Second), orElse(o.Grace, 20*time.Second)
+	o.Parallel, o.Lease, o.Poll = max(1, o.Parallel), orElse(o.Lease, 30*time.Second), orElse(o.Poll, time.Second)
+	o.Wait, o.Grace = orElse(o.Wait, 5*time.Second), orElse(o.Grace, 20*time.Second)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of jobs: %w", err)
 	}
@@ -165,7 +166,7 @@ func (w *worker) note(ctx context.Context, j *store.Job, e ending) error {
 	case stumbled:
 		if j.Failures+1 < mostFailures {
 			w.Log.Warn("job failed, and will be tried again", "job", j.ID, "failures", j.Failures+1)
-			return w.Store.PutOff(ctx, j, firstWait<<j.Failures, e.err)
+			return w.Store.PutOff(ctx, j, w.Wait<<j.Failures, e.err)
 		}
 		j.State = store.Failed
 	case gaveUp:

@@ -75,6 +75,9 @@ func (s *Store) openSQLite(path string, create bool) error {
 	case errors.Is(err, os.ErrNotExist) && !create:
 		return fmt.Errorf("%w: %s does not exist", ErrMissing, path)
 	case errors.Is(err, os.ErrNotExist):
+		if err := os.MkdirAll(filepath.Dir(absolute), 0o700); err != nil {
+			return err
+		}
 		// It must never exist with a wider mode than this.
 		f, err := os.OpenFile(absolute, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil && !errors.Is(err, os.ErrExist) {
