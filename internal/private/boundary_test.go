@@ -99,6 +99,7 @@ var parties = map[string]string{
 	"modernc.org/sqlite":                 "reads records from SQLite files",
 	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
 	"github.com/klauspost/compress/zstd": "unpacks files of records",
+	"filippo.io/age":                     "decrypts uploaded files of records, in memory",
 	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
 }
 

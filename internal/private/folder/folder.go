@@ -3,6 +3,7 @@ package folder
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,3 +71,11 @@ func Import(dir, from string) (id string, err error) {
 	}
 	return key.ID(), nil
 }
+
+// SealedExt is the end of the name of a file that [Seal] wrote, after that of its format: it is
+// read like any other, by whoever has the private folder.
+const SealedExt = origin.SealedExt
+
+// Seal returns a writer that encrypts records for the key of a private folder, which the first
+// use makes. What it writes is whole once it is closed.
+func Seal(dir string, to io.Writer) (io.WriteCloser, error) { return origin.Seal(dir, to) }

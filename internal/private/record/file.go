@@ -37,7 +37,7 @@ type textFile struct {
 const bufferSize = 256 << 10
 
 func newTextFile(path string, o *Options) (*textFile, error) {
-	f, info, err := origin.Open(path, o.open)
+	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buffered.Reset(io.NewSectionReader(t.f, s.place, t.info.Size()-s.place))
+		buffered.Reset(io.NewSectionReader(t.f, s.place, origin.Length(t.f, t.info)-s.place))
 		r, err := t.reader(buffered, s.place).next()
 		if err == io.EOF || err == nil && r.place != s.place {
 			return origin.Differs(s.ordinal)

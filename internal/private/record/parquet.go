@@ -39,7 +39,7 @@ type parquetColumn struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, o.open)
+	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}

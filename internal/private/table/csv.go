@@ -23,7 +23,7 @@ type csvFile struct {
 }
 
 func newCSVFile(path string, o *Options) (*csvFile, error) {
-	f, info, err := origin.Open(path, o.open)
+	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}

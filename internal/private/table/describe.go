@@ -20,7 +20,7 @@ import (
 // reads the header of a CSV file, the footer of a Parquet file or the catalogue of a
 // database, and no row. A kind that these do not show is "": a CSV file has none.
 //
-// Of the options, Format, Table and Query count.
+// Of the options, Format, Table and Query count, and Private for a file that is encrypted.
 func Describe(ctx context.Context, location string, o Options) ([]string, []schema.Kind, error) {
 	if o.Table != "" && o.Query != "" {
 		return nil, nil, origin.Refuse("there are a table and a query: name one of them")
@@ -39,7 +39,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		}
 		return describeSQLite(ctx, location, query)
 	}
-	f, info, err := origin.Open(location, o.open)
+	f, info, err := origin.Open(location, origin.Opener(location, o.Private, o.open))
 	if err != nil {
 		return nil, nil, err
 	}

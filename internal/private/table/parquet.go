@@ -25,7 +25,7 @@ type parquetFile struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, o.open)
+	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}

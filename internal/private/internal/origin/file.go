@@ -86,7 +86,7 @@ func FindCodec(path string, f io.ReaderAt) (Codec, error) {
 	case n == 4 && string(head[:]) == "\x28\xb5\x2f\xfd":
 		found = Zstandard
 	}
-	name := strings.ToLower(path)
+	name := strings.TrimSuffix(strings.ToLower(path), SealedExt)
 	if strings.HasSuffix(name, ".gz") && found != Gzip || strings.HasSuffix(name, ".zst") && found != Zstandard {
 		return 0, Refuse("%s is not compressed as its name says: rename it, or compress it again", path)
 	}
@@ -137,9 +137,10 @@ func damaged(err error) error {
 // Content reads a file from its beginning, and reports how much of it was read unless report
 // is nil.
 func Content(f File, info fs.FileInfo, report func(read, total int64)) io.Reader {
-	in := io.Reader(io.NewSectionReader(f, 0, info.Size()))
+	size := Length(f, info)
+	in := io.Reader(io.NewSectionReader(f, 0, size))
 	if report != nil {
-		in = &meter{r: in, total: info.Size(), report: report}
+		in = &meter{r: in, total: size, report: report}
 	}
 	return in
 }

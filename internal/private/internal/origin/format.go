@@ -21,16 +21,18 @@ func FormatOf(location string) Format {
 	if IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
 		return SQL
 	}
-	name := strings.ToLower(filepath.Base(location))
+	name := strings.TrimSuffix(strings.ToLower(filepath.Base(location)), SealedExt)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	switch filepath.Ext(name) {
-	case ".jsonl", ".ndjson":
+	switch ext := filepath.Ext(name); {
+	case ext == ".jsonl", ext == ".ndjson":
 		return JSONL
-	case ".csv":
+	case ext == ".csv":
 		return CSV
-	case ".parquet":
+	case ext == ".parquet":
 		return ParquetFile
-	case ".db", ".sqlite", ".sqlite3":
+	case IsSealed(location): // a database cannot be read where it is encrypted
+		return ""
+	case ext == ".db", ext == ".sqlite", ext == ".sqlite3":
 		return SQL
 	}
 	return ""

@@ -13,10 +13,10 @@ import (
 // Parquet opens a Parquet file.
 func Parquet(f File, info fs.FileInfo) (p *parquet.File, err error) {
 	err = Calm(func() (err error) {
-		if err := pages.Check(f, info.Size()); err != nil {
+		if err := pages.Check(f, Length(f, info)); err != nil {
 			return err
 		}
-		p, err = parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
+		p, err = parquet.OpenFile(f, Length(f, info), parquet.SkipBloomFilters(true))
 		return err
 	})
 	return p, err
