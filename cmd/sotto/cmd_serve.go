@@ -22,8 +22,10 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/fault"
 	service "github.com/sotto-dp/sotto/internal/serve"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
@@ -42,6 +44,8 @@ type serveOptions struct {
 	open                       bool
 	drain                      time.Duration
 	admin, requests            string
+	jobs                       int
+	jobsDir                    string
 }
 
 func newServeCommand(p *program) *cobra.Command {
@@ -67,11 +71,13 @@ second, and no request is dropped.
 Other machines are served over TLS only, and only with keys. On SIGINT or
 SIGTERM requests under way may end. GET /healthz and /readyz say how it is.
 
-At --admin those who look after the service find the same, /metrics for
-Prometheus, and keys, routes and the log of their changes as JSON under
-/admin/v1, for keys of "sotto serve key add --admin". --requests notes who used
-what and what it was charged, and nothing of what was asked or answered. Traces
-go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names one.` + jsonKeys(servedResult{}),
+At --admin is the dashboard, for accounts of "sotto serve account add" and, with
+a table [oidc] in your configuration, people of your organisation. Beside it are
+/metrics for Prometheus, and keys, routes and the log of their changes as JSON
+under /admin/v1, for keys of "sotto serve key add --admin". --requests notes who
+used what and what it was charged, and nothing of what was asked or answered.
+Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
+one.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -89,11 +95,13 @@ go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names one.` + js
 	f.StringVar(&opt.clientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
 	f.BoolVar(&opt.open, "open", false, "let clients in without a key; on this machine only")
 	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
+	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
+	addDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
 	p.addStore(cmd)
 	p.addLedger(f)
 	p.addPrivate(cmd)
 	p.addKeys(cmd)
-	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p))
+	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p), newServeAccountCommand(p))
 	return cmd
 }
 
@@ -220,14 +228,24 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer flush()
+	pages, closeLedger, err := p.dashboard(s, builder.Verify, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLedger()) }()
 	server, err := service.New(ctx, service.Options{
 		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
 		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
-		Requests: requests.log, Tracer: tracer,
+		Requests: requests.log, Tracer: tracer, Dashboard: pages,
 	})
 	if err != nil {
 		return ui.AsUsage(err)
 	}
+	ended, err := p.workBeside(ctx, s, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(); err = errors.Join(err, ended()) }()
 	address := ""
 	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()
@@ -237,13 +255,33 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		}
 		fmt.Fprintf(p.Stderr, "serving %s://%s/v1; Ctrl-C ends it\n", scheme, address)
 		if admin != nil {
-			fmt.Fprintf(p.Stderr, "metrics and administration at %s://%s\n", scheme, admin)
+			fmt.Fprintf(p.Stderr, "dashboard, metrics and administration at %s://%s\n", scheme, admin)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	return p.Emit(&servedResult{address})
+}
+
+// workBeside carries out jobs while the service serves, and returns what waits for their end.
+func (p *program) workBeside(ctx context.Context, s *store.Store, opt serveOptions) (ended func() error, err error) {
+	if opt.jobs < 0 {
+		return nil, usage("--jobs is %d, it should be 0 or more", opt.jobs)
+	}
+	if opt.jobs == 0 {
+		return func() error { return nil }, nil
+	}
+	work, err := p.workOptions(s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs})
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer fault.Watch()
+		done <- jobs.Run(ctx, work)
+	}()
+	return func() error { return <-done }, nil
 }
 
 // traces sends them to the collector that OpenTelemetry's variables name; to nobody if they name

@@ -69,6 +69,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
 		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
+		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600),
 		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
 	); err != nil {
 		t.Fatal(err)
@@ -217,6 +218,35 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"serve", "key", "list"}, 0},
 		{[]string{"serve", "key", "revoke", "APIKEY"}, 0},
 		{[]string{"serve", "key", "revoke", "APIKEY"}, 2},
+		{[]string{"job", "add"}, 2},
+		{[]string{"job", "add", "ledger", "list"}, 2},
+		{[]string{"job", "add", "synth", "--task", "task.toml", "--seed", "3"}, 2},
+		{[]string{"job", "add", "synth", "--task", "task.toml", "--out", "there"}, 2},
+		{[]string{"job", "add", "--at", "2100-01-01T00:00:00Z", "synth", "--task", "task.toml", "--epsilon", "1"}, 0},
+		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "suite", "quick"}, 0},
+		{[]string{"job", "list"}, 0},
+		{[]string{"job", "list", "--most", "0"}, 2},
+		{[]string{"job", "show", "JOB"}, 0},
+		{[]string{"job", "show", "none"}, 2},
+		{[]string{"job", "cancel", "JOB"}, 0},
+		{[]string{"job", "cancel", "JOB"}, 2},
+		{[]string{"job", "retry", "JOB"}, 0},
+		{[]string{"job", "unschedule", "weekly"}, 0},
+		{[]string{"job", "unschedule", "weekly"}, 2},
+		{[]string{"worker", "--parallel", "0"}, 2},
+		{[]string{"serve", "account", "add", "owner-one", "--role", "owner", "--owns", "records"}, 2},
+		{[]string{"serve", "account", "add", "owner-one", "--role", "owner", "--owns", "records", "--password-file", "password.txt"}, 0},
+		{[]string{"serve", "account", "add", "owner-one", "--password-file", "password.txt"}, 2},
+		{[]string{"serve", "account", "add", "owner-two", "--password-file", "task.toml", "--owns", "absent"}, 2},
+		{[]string{"serve", "account", "add", "owner-two", "--password-file", "password.txt"}, 0},
+		{[]string{"serve", "account", "role", "owner-two", "king"}, 2},
+		{[]string{"serve", "account", "role", "owner-two", "owner"}, 0},
+		{[]string{"serve", "account", "own", "owner-two", "records", "--approvals", "3"}, 2},
+		{[]string{"serve", "account", "own", "owner-two", "records", "--approvals", "2"}, 0},
+		{[]string{"serve", "account", "password", "owner-two", "--password-file", "password.txt"}, 0},
+		{[]string{"serve", "account", "disable", "owner-two"}, 0},
+		{[]string{"serve", "account", "disable", "nobody"}, 2},
+		{[]string{"serve", "account", "list"}, 0},
 		{[]string{"serve", "--listen", "0.0.0.0:0"}, 2},
 		{[]string{"serve", "--store", "absent.db"}, 2},
 		{[]string{"completion", "bash"}, 0},
@@ -232,6 +262,9 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			case "ACTIVE":
 				_, out, _ := run(t, "keys", "list", "--json")
 				args[i] = object(t, out)["active"].(string)
+			case "JOB":
+				_, out, _ := run(t, "job", "list", "--json")
+				args[i] = object(t, out)["jobs"].([]any)[0].(map[string]any)["id"].(string)
 			case "APIKEY":
 				_, out, _ := run(t, "serve", "key", "list", "--json")
 				args[i] = object(t, out)["keys"].([]any)[0].(map[string]any)["id"].(string)
@@ -270,6 +303,13 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Errorf("serve: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	seen["sotto serve"] = true
+	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	served.Reset()
+	if code := newProgram(&served, &said).main(ctx, []string{"worker", "--json"}); code != 0 || object(t, served.String())["jobs_dir"] == "" {
+		t.Errorf("worker: exit code %d, %s, %s", code, served.String(), said.String())
+	}
+	seen["sotto worker"] = true
 	for path := range verbs(newRootCommand(&program{})) {
 		if !seen[path] {
 			t.Errorf("%s is not run here", path)

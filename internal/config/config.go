@@ -36,6 +36,8 @@ type Settings struct {
 	// Upstreams are servers that the service's routes may name. They see what is released,
 	// and questions, and no private record.
 	Upstreams map[string]Upstream `toml:"upstream"`
+	// OIDC lets people of an organisation in to the dashboard; nil for nobody.
+	OIDC *OIDC `toml:"oidc"`
 
 	// File is the path of the file, and given lists the keys that it has.
 	File  string
@@ -138,7 +140,7 @@ func readFile(path string, check func(*os.File) error) (_ []byte, err error) {
 }
 
 // check finds what is wrong with settings that may say everything.
-func (s *Settings) check() error { return s.Model.check() }
+func (s *Settings) check() error { return errors.Join(s.Model.check(), s.OIDC.check()) }
 
 // harmless refuses keys that a file in the working directory may not have.
 func (s *Settings) harmless() error {
@@ -196,6 +198,7 @@ func (s *Settings) anchor(dir string) {
 		}
 	}
 	s.Model.anchor(dir)
+	s.OIDC.anchor(dir)
 }
 
 // IsURL reports whether a place is an address rather than a path.

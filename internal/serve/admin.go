@@ -2,10 +2,12 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	_ "embed" // the description
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -49,6 +51,9 @@ func (s *Server) adminHandler() http.Handler {
 		"POST /admin/v1/use/{name...}":      s.useRoute,
 	} {
 		mux.HandleFunc(pattern, s.admin(serve))
+	}
+	if s.Dashboard != nil {
+		mux.Handle("/", s.Dashboard(s.life, s))
 	}
 	var all http.Handler = mux
 	if loopback(s.Admin) {
@@ -218,25 +223,45 @@ func (s *Server) setRoute(r *http.Request, by store.Actor) (any, error) {
 	if spec.Answers != nil {
 		return nil, errors.New("routes that answer from private records are set by sotto serve route answer, where the records are")
 	}
-	name := r.PathValue("name")
-	if err := s.public(r, name); err != nil {
-		return nil, err
+	return s.SetRoute(r.Context(), by, r.PathValue("name"), spec)
+}
+
+// SetRoute makes a version of a route to an upstream, for whoever looks after the service.
+func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec store.RouteSpec) (store.Route, error) {
+	if err := s.public(ctx, name); err != nil {
+		return store.Route{}, err
 	}
-	if _, known := s.Builder.Upstreams[spec.Upstream]; !known {
-		return nil, errors.New("there is no such upstream: name one of the configuration, or embedded")
+	if _, known := s.Builder.Upstreams[spec.Upstream]; !known || spec.Answers != nil {
+		return store.Route{}, errors.New("there is no such upstream: name one of the configuration, or embedded")
 	}
-	if err := s.Builder.Check(r.Context(), name, spec); err != nil {
+	if err := s.Builder.Check(ctx, name, spec); err != nil {
 		// What is in the files of this machine is not for whoever has a key.
 		s.Log.Warn("a route cannot be set", "by", string(by), "error", err.Error())
-		return nil, errors.New("the route cannot be served with this task and these releases: the service's log says why")
+		return store.Route{}, errors.New("the route cannot be served with this task and these releases: the service's log says why")
 	}
-	return s.Store.SetRoute(r.Context(), by, name, spec)
+	return s.Store.SetRoute(ctx, by, name, spec)
 }
+
+// UseRoute has requests use a version of a route; 0 is the one before.
+func (s *Server) UseRoute(ctx context.Context, by store.Actor, name string, version int64) (int64, error) {
+	if err := s.public(ctx, name); err != nil {
+		return 0, err
+	}
+	return s.Store.UseRoute(ctx, by, name, version)
+}
+
+// RemoveRoute takes a route away from requests.
+func (s *Server) RemoveRoute(ctx context.Context, by store.Actor, name string) error {
+	return s.Store.RemoveRoute(ctx, by, name)
+}
+
+// Upstreams are the names that routes may have.
+func (s *Server) Upstreams() []string { return slices.Sorted(maps.Keys(s.Builder.Upstreams)) }
 
 // public refuses routes that answer from records, or once did: whoever has a key must not spend
 // their budget by another plan, nor send their questions elsewhere.
-func (s *Server) public(r *http.Request, name string) error {
-	all, err := s.Store.Routes(r.Context(), false)
+func (s *Server) public(ctx context.Context, name string) error {
+	all, err := s.Store.Routes(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -247,7 +272,7 @@ func (s *Server) public(r *http.Request, name string) error {
 }
 
 func (s *Server) removeRoute(r *http.Request, by store.Actor) (any, error) {
-	return struct{}{}, s.Store.RemoveRoute(r.Context(), by, r.PathValue("name"))
+	return struct{}{}, s.RemoveRoute(r.Context(), by, r.PathValue("name"))
 }
 
 func (s *Server) useRoute(r *http.Request, by store.Actor) (any, error) {
@@ -260,10 +285,7 @@ func (s *Server) useRoute(r *http.Request, by store.Actor) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.public(r, r.PathValue("name")); err != nil {
-		return nil, err
-	}
-	version, err := s.Store.UseRoute(r.Context(), by, r.PathValue("name"), q.Version)
+	version, err := s.UseRoute(r.Context(), by, r.PathValue("name"), q.Version)
 	return struct {
 		Version int64 `json:"version"`
 	}{version}, err

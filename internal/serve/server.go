@@ -39,6 +39,9 @@ type Options struct {
 	// Log has events, and Requests, if set, a line for every request of a client; neither has
 	// anything of what was asked or answered.
 	Log, Requests *slog.Logger
+	// Dashboard, if set, makes the pages at the address for those who look after the service. life
+	// ends when the service does.
+	Dashboard func(life context.Context, s *Server) http.Handler
 	// Tracer, if set, has traces, which hold as little.
 	Tracer trace.Tracer
 	// Look is how often the store is looked at, 1 s by default; Drain how long requests may

@@ -212,6 +212,16 @@ func (r *Ring) Named(id string) (Key, bool) {
 	return k, known && r.counts(k)
 }
 
+// Count is how many keys count now.
+func (r *Ring) Count() (n int) {
+	for _, k := range r.keys {
+		if r.counts(k) {
+			n++
+		}
+	}
+	return n
+}
+
 func (r *Ring) counts(k Key) bool {
 	return k.Revoked == nil && (k.Expires == nil || r.now().Before(*k.Expires))
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/sotto-dp/sotto/internal/machine"
+	service "github.com/sotto-dp/sotto/internal/serve"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/serve/web"
+	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// openLedger opens the ledger when a page first needs it, and again only if that failed.
+type openLedger struct {
+	address string
+	mu      sync.Mutex
+	open    *ledger.Ledger
+}
+
+func (o *openLedger) get(ctx context.Context) (web.Ledger, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		l, err := ledger.Open(ctx, o.address, ledger.Options{})
+		if err != nil {
+			return nil, err
+		}
+		o.open = l
+	}
+	return o.open, nil
+}
+
+func (o *openLedger) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		return nil
+	}
+	return o.open.Close()
+}
+
+// dashboard makes the pages of a service. What it returns beside closes the ledger.
+func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Report, error), opt serveOptions) (func(context.Context, *service.Server) http.Handler, func() error, error) {
+	address, err := p.ledgerAddress()
+	if err != nil {
+		return nil, nil, err
+	}
+	people, err := p.oidc()
+	if err != nil {
+		return nil, nil, err
+	}
+	l := &openLedger{address: address}
+	host, _, err := net.SplitHostPort(opt.admin)
+	local := err == nil && machine.Loopback(host)
+	return func(life context.Context, server *service.Server) http.Handler {
+		return web.New(web.Options{
+			Store: s, Ledger: l.get, Verify: verify, Routes: server, OIDC: people, Secure: opt.certificate != "", Local: local, Life: life,
+			Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
+		})
+	}, l.close, nil
+}
+
+// oidc reads how people of an organisation sign in; nil if the configuration does not say.
+func (p *program) oidc() (*web.OIDC, error) {
+	settings, err := p.configured()
+	if err != nil || settings.OIDC == nil {
+		return nil, err
+	}
+	o := settings.OIDC
+	secret, err := remote.Key{Env: o.SecretEnv, File: o.SecretFile}.Read()
+	if err != nil {
+		return nil, usage("the client's secret of [oidc]: %w", err)
+	}
+	return &web.OIDC{
+		Issuer: o.Issuer, ClientID: o.ClientID, Secret: secret, URL: o.URL,
+		Claim: o.Claim, Viewers: o.Viewers, Operators: o.Operators, Owners: o.Owners,
+	}, nil
+}

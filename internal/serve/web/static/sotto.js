@@ -1,0 +1,50 @@
+// Keeps pages up to date, and copies a new key. Pages work without it.
+"use strict";
+
+(() => {
+  // refresh gets the page again and puts its live parts in place of those shown. What somebody
+  // is about to use stays.
+  let busy = false;
+  async function refresh() {
+    const parts = document.querySelectorAll("[data-live]");
+    if (busy || parts.length === 0 || document.hidden) return;
+    busy = true;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (!answer.ok || answer.redirected) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const part of parts) {
+        const fresh = page.getElementById(part.id);
+        if (fresh && !part.contains(document.activeElement)) part.replaceChildren(...fresh.childNodes);
+      }
+    } catch {
+      // The next change, or the next look, tries again.
+    } finally {
+      busy = false;
+    }
+  }
+
+  if (document.querySelector("[data-live]")) {
+    let polling = null;
+    const poll = () => { polling ??= setInterval(refresh, 5000); };
+    if (window.EventSource) {
+      const source = new EventSource("/events");
+      source.addEventListener("changed", refresh);
+      source.addEventListener("open", () => { clearInterval(polling); polling = null; });
+      source.addEventListener("error", poll);
+      addEventListener("pagehide", () => source.close());
+    } else {
+      poll();
+    }
+    document.addEventListener("visibilitychange", refresh);
+  }
+
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      button.textContent = "Copied";
+    });
+  }
+})();
