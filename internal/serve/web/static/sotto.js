@@ -3,12 +3,18 @@
 
 (() => {
   // refresh gets the page again and puts its live parts in place of those shown. What somebody
-  // is about to use stays.
+  // is about to use stays. A change while it is under way has it go once more.
   let busy = false;
+  let again = false;
   async function refresh() {
     const parts = document.querySelectorAll("[data-live]");
-    if (busy || parts.length === 0 || document.hidden) return;
+    if (parts.length === 0 || document.hidden) return;
+    if (busy) {
+      again = true;
+      return;
+    }
     busy = true;
+    again = false;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
       if (!answer.ok || answer.redirected) return;
@@ -21,6 +27,7 @@
       // The next change, or the next look, tries again.
     } finally {
       busy = false;
+      if (again) refresh();
     }
   }
 
