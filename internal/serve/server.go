@@ -404,3 +404,8 @@ func onlyHere(h http.Handler) http.Handler {
 		h.ServeHTTP(w, r)
 	})
 }
+
+// Ask asks a route, for people who try it out, with its examples or without.
+func (s *Server) Ask(ctx context.Context, route, question string, examples bool) (string, error) {
+	return s.gateway.Ask(ctx, route, question, examples)
+}

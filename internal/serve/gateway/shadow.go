@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 )
 
@@ -95,20 +93,7 @@ func (r *Route) second(ctx context.Context, path string, b body) (string, error)
 	}
 	delete(b, "stream_options")
 	other := &Route{Name: r.Name, Upstream: r.Upstream, Model: r.Model, Shots: r.Shadow.Shots}
-	answer, err := other.send(ctx, path, b)
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	data, err := bounded.Read(answer.Body, 1<<20)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		return "", problem(http.StatusBadGateway, serverSide, "", "", "no answer")
-	}
-	text := said(data)
-	if text == "" {
-		return "", problem(http.StatusBadGateway, serverSide, "", "", "no text")
-	}
-	return text, nil
+	return other.text(ctx, path, b)
 }
 
 // said returns the text of an answer, or of a piece of one; "" if it has none.

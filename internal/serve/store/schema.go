@@ -44,6 +44,10 @@ CREATE TABLE service_schedules (
 	next BIGINT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL
 )`,
 	accountTables,
+	// Files of records that were uploaded. What is in them is encrypted, elsewhere.
+	`CREATE TABLE service_uploads (
+	id TEXT PRIMARY KEY, name TEXT NOT NULL, file TEXT NOT NULL, size BIGINT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL, removed BIGINT NOT NULL
+)`,
 }
 
 // statements of a migration in the database's own words.
