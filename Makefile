@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -35,7 +35,7 @@ demo: build ## the whole promise on made-up data, in the folder sotto-demo
 check: postgres models lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
 	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
 
-test: postgres qemu models llamacpp lint ## all checks and tests; sets up what they need
+test: postgres chromium qemu models llamacpp lint ## all checks and tests; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
@@ -67,6 +67,10 @@ lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 postgres:
 	@echo "== PostgreSQL for the tests of the ledger"
 	@./scripts/install-postgres.sh
+
+chromium:
+	@echo "== Chromium for the tests of the dashboard"
+	@./scripts/install-chromium.sh
 
 qemu:
 	@echo "== qemu's emulator of arm64 for the tests of the engine"

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -18,10 +19,8 @@ func (d *Dashboard) officerRoutes() []route {
 type officerSet struct {
 	ledger.Dataset
 	Name string
-	// Meaning is what its whole allowance means in everyday words, and Guess the sharpest of them:
-	// how often somebody at most guesses right whether a person's record is in the data.
+	// Meaning is what its whole allowance means in everyday words.
 	Meaning []string
-	Guess   float64
 	// Releases are its charges, with what they bought and who can use it.
 	Releases []officerRelease
 	// Answering are routes that answer from its records.
@@ -69,6 +68,17 @@ func (d *Dashboard) officerPage(v *visit) error {
 	return nil
 }
 
+// meaning is what a guarantee of all releases together means. The words are those of a release,
+// without what is about its files.
+func meaning(g privacy.Guarantee) (words []string) {
+	for _, w := range release.Words(g) {
+		if !strings.HasPrefix(w, "Whatever is done with these files") {
+			words = append(words, strings.ReplaceAll(w, "these files", "everything that is released"))
+		}
+	}
+	return words
+}
+
 func (d *Dashboard) officerSet(ctx context.Context, set ledger.Dataset, all []*released, routes []routeView, open []store.Grant) (one officerSet, err error) {
 	if set, err = d.dataset(ctx, string(set.Fingerprint)); err != nil {
 		return one, err
@@ -77,7 +87,7 @@ func (d *Dashboard) officerSet(ctx context.Context, set ledger.Dataset, all []*r
 	if len(set.Budgets) > 0 {
 		g := set.Budgets[0]
 		allowed := privacy.Guarantee{Adjacency: g.Adjacency, Unit: g.Unit, Delta: g.Delta, Epsilon: privacy.Interval{Upper: g.Epsilon}}
-		one.Meaning, one.Guess = release.Words(allowed), release.Guess(allowed)
+		one.Meaning = meaning(allowed)
 	}
 	for _, c := range slices.Backward(set.Charges) {
 		r := officerRelease{Charge: c}
