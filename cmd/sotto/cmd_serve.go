@@ -160,7 +160,7 @@ func sharedEncoder() func() (lm.Embedder, error) {
 
 // upstreams opens those of the configuration, and the model in this program when it is asked
 // for the first time.
-func (p *program) upstreams(model *sharedModel, turns *gateway.Turns, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
+func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
 	settings, err := p.configured()
 	if err != nil {
 		return nil, err
@@ -178,23 +178,23 @@ func (p *program) upstreams(model *sharedModel, turns *gateway.Turns, encoder fu
 			return nil, usage("upstream %s: %w", name, err)
 		}
 	}
-	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder, Turns: turns}
+	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder, Turns: &model.turns}
 	return all, nil
 }
 
-// builder makes routes.
-func (p *program) builder(m modelFlags) (*service.Builder, error) {
+// builder makes routes, with the model of this process, which it returns too.
+func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) {
 	spec, err := p.modelSpec(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	encoder, model, turns := sharedEncoder(), &sharedModel{spec: spec}, &gateway.Turns{}
-	all, err := p.upstreams(model, turns, encoder)
+	encoder, model := sharedEncoder(), &sharedModel{spec: spec}
+	all, err := p.upstreams(model, encoder)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &service.Builder{
-		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model, turns),
+		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model),
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(verifyOptions{})
 			if err != nil {
@@ -202,14 +202,14 @@ func (p *program) builder(m modelFlags) (*service.Builder, error) {
 			}
 			return sotto.Verify(dir, trust)
 		},
-	}, nil
+	}, model, nil
 }
 
 func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	builder, err := p.builder(opt.modelFlags)
+	builder, model, err := p.builder(opt.modelFlags)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,11 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer flush()
-	pages, closeLedger, err := p.dashboard(s, builder.Verify, opt)
+	runs, err := p.newRunMaker(s, model, opt.jobsDir)
+	if err != nil {
+		return err
+	}
+	pages, closeLedger, err := p.dashboard(s, builder.Verify, runs, opt)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 	if err != nil {
 		return err
 	}
-	builder, err := p.builder(opt.modelFlags)
+	builder, _, err := p.builder(opt.modelFlags)
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,8 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 // sharedModel is the model of a process, opened by the first who needs it.
 type sharedModel struct {
 	spec backend.Spec
+	// turns are for whoever uses it.
+	turns gateway.Turns
 
 	mu      sync.Mutex
 	trusted lm.Trusted
@@ -201,7 +203,7 @@ func (m *sharedModel) open(ctx context.Context) (lm.Model, error) {
 }
 
 // records opens what private answers need, once.
-func (p *program) records(m *sharedModel, turns *gateway.Turns) func(context.Context) (*service.Records, error) {
+func (p *program) records(m *sharedModel) func(context.Context) (*service.Records, error) {
 	var mu sync.Mutex
 	var opened *service.Records
 	return func(ctx context.Context) (*service.Records, error) {
@@ -224,7 +226,7 @@ func (p *program) records(m *sharedModel, turns *gateway.Turns) func(context.Con
 		if err != nil {
 			return nil, err
 		}
-		opened = &service.Records{Client: client, Model: model, Turns: turns, Source: sourceOf}
+		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf}
 		return opened, nil
 	}
 }

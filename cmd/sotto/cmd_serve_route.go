@@ -123,7 +123,7 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if spec.Task, err = anchored(spec.Task); err != nil {
 				return err
 			}
-			builder, err := p.builder(model)
+			builder, _, err := p.builder(model)
 			if err != nil {
 				return err
 			}

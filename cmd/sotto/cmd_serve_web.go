@@ -46,7 +46,7 @@ func (o *openLedger) close() error {
 }
 
 // dashboard makes the pages of a service. What it returns beside closes the ledger.
-func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Report, error), opt serveOptions) (func(context.Context, *service.Server) http.Handler, func() error, error) {
+func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Report, error), runs *runMaker, opt serveOptions) (func(context.Context, *service.Server) http.Handler, func() error, error) {
 	address, err := p.ledgerAddress()
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Re
 	local := err == nil && machine.Loopback(host)
 	return func(life context.Context, server *service.Server) http.Handler {
 		return web.New(web.Options{
-			Store: s, Ledger: l.get, Verify: verify, Routes: server, OIDC: people, Secure: opt.certificate != "", Local: local, Life: life,
+			Store: s, Ledger: l.get, Verify: verify, Routes: server, Runs: runs, Ask: server.Ask, OIDC: people, Secure: opt.certificate != "", Local: local, Life: life,
 			Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 		})
 	}, l.close, nil

@@ -25,15 +25,21 @@ import (
 var files embed.FS
 
 // navigation is what the top of every page shows.
-var navigation = []struct{ Place, Name string }{
-	{"/", "Overview"},
-	{"/data-sets", "Data sets"},
-	{"/runs", "Runs"},
-	{"/certificates", "Certificates"},
-	{"/routes", "Routes"},
-	{"/keys", "Keys"},
-	{"/data-protection", "Data protection"},
-	{"/audit", "Audit log"},
+var navigation = []struct {
+	Place, Name string
+	// Least is the role that it is for.
+	Least store.Role
+}{
+	{"/", "Overview", store.Viewer},
+	{"/data-sets", "Data sets", store.Viewer},
+	{"/runs", "Runs", store.Viewer},
+	{"/compare", "Compare", store.Viewer},
+	{"/playground", "Playground", store.Operator},
+	{"/certificates", "Certificates", store.Viewer},
+	{"/routes", "Routes", store.Viewer},
+	{"/keys", "Keys", store.Viewer},
+	{"/data-protection", "Data protection", store.Viewer},
+	{"/audit", "Audit log", store.Viewer},
 }
 
 // page is what a template shows. render fills in what all pages have.
@@ -81,12 +87,15 @@ var functions = template.FuncMap{
 	"atLeast":    func(v any) string { return number(v, ui.AtLeast[float64]) },
 	"whole":      func(v any) string { return number(v, ui.Whole) },
 	"place":      place,
-	"cut":        ui.CutLine,
-	"counted":    ui.Counted,
-	"sentence":   sentence,
-	"standing":   standing,
-	"label":      label,
-	"form":       func(p page, about any) formPart { return formPart{p, about} },
+	"uploadPlace": func(id string) string {
+		return place("uploads", strings.TrimPrefix(id, UploadID(store.Upload{})), "remove")
+	},
+	"cut":      ui.CutLine,
+	"counted":  ui.Counted,
+	"sentence": sentence,
+	"standing": standing,
+	"label":    label,
+	"form":     func(p page, about any) formPart { return formPart{p, about} },
 }
 
 // formPart is a form about something on a page.
@@ -144,6 +153,9 @@ func sentence(s string) string {
 
 // said are the sentences that a page shows after something was done; links name them.
 var said = map[string]string{
+	"added":     "The run waits for a worker.",
+	"uploaded":  "The file is here, encrypted. Describe what it holds.",
+	"gone":      "The file is removed.",
 	"cancelled": "The run is asked to end.",
 	"again":     "The run is asked for again.",
 	"asked":     "The owners are asked to decide.",

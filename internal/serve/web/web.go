@@ -37,6 +37,9 @@ type Options struct {
 	Ledger func(ctx context.Context) (Ledger, error)
 	Verify func(dir string) (*certificate.Report, error)
 	Routes Routes
+	// Runs makes new runs, and Ask asks a route for people who try it out. Default: nobody does.
+	Runs Runs
+	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
 	// OIDC lets people of an organisation in; nil for accounts with passwords only.
 	OIDC *OIDC
 	// Secure: it is reached over TLS. Local: from this machine alone.
@@ -96,6 +99,7 @@ func (d *Dashboard) routes() []route {
 	for _, more := range [][]route{
 		d.signInRoutes(), d.overviewRoutes(), d.datasetRoutes(), d.grantRoutes(), d.runRoutes(), d.liveRoutes(),
 		d.certificateRoutes(), d.routeRoutes(), d.keyRoutes(), d.auditRoutes(), d.officerRoutes(),
+		d.newRunRoutes(), d.playgroundRoutes(), d.compareRoutes(),
 	} {
 		all = append(all, more...)
 	}
@@ -193,6 +197,9 @@ func (d *Dashboard) admit(v *visit, to route) error {
 	}
 	if v.Method == http.MethodGet || v.Method == http.MethodHead {
 		return nil
+	}
+	if to.pattern == uploadPattern {
+		return nil // which reads its form itself, and looks at the token first
 	}
 	v.Body = http.MaxBytesReader(v.ResponseWriter, v.Body, largestForm)
 	if err := v.ParseForm(); err != nil {

@@ -1,4 +1,4 @@
-// Keeps pages up to date, and copies a new key. Pages work without it.
+// Keeps pages and plans up to date, and copies a new key. Pages work without it.
 "use strict";
 
 (() => {
@@ -44,6 +44,38 @@
       poll();
     }
     document.addEventListener("visibilitychange", refresh);
+  }
+
+  // A form with a plan shows the one that belongs to what it says, while somebody writes.
+  for (const form of document.querySelectorAll("form[data-plan]")) {
+    let waiting = null, latest = 0;
+    async function replan(reload) {
+      const asked = ++latest;
+      const fields = new FormData(form);
+      fields.delete("token");
+      const at = form.action + "?" + new URLSearchParams(fields);
+      if (reload) { location.assign(at); return; }
+      const shown = document.getElementById(form.dataset.plan);
+      shown.setAttribute("aria-busy", "true");
+      try {
+        const answer = await fetch(at, { headers: { Accept: "text/html" } });
+        if (!answer.ok || answer.redirected) return;
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const fresh = page.getElementById(shown.id);
+        if (fresh && asked === latest) {
+          shown.replaceChildren(...fresh.childNodes);
+          history.replaceState(null, "", at);
+        }
+      } catch {
+        // What somebody writes next tries again.
+      } finally {
+        if (asked === latest) shown.removeAttribute("aria-busy");
+      }
+    }
+    form.addEventListener("input", (event) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => replan(event.target.hasAttribute("data-reload")), 300);
+    });
   }
 
   for (const button of document.querySelectorAll("[data-copy]")) {

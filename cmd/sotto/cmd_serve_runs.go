@@ -1,0 +1,377 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/serve/web"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// runMaker plans and makes runs for the dashboard, with sources of the configuration and files
+// that were uploaded. Forms name both by what people call them, so that nobody reads another
+// file by its path.
+type runMaker struct {
+	p       *program
+	store   *store.Store
+	model   *sharedModel
+	sources map[string]config.Source
+	// dir has what was uploaded, and tasks that forms describe. private has the key of uploads.
+	dir, private string
+
+	mu    sync.Mutex
+	speed *plan.Speed // of the model, once it is measured
+}
+
+// newRunMaker makes one, with its files beside the folder of jobs.
+func (p *program) newRunMaker(s *store.Store, m *sharedModel, jobs string) (*runMaker, error) {
+	settings, err := p.configured()
+	if err != nil {
+		return nil, err
+	}
+	private, err := p.privateDir()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := jobsDir(jobs)
+	return &runMaker{p: p, store: s, model: m, sources: settings.Sources, dir: filepath.Join(filepath.Dir(dir), "uploads"), private: private}, err
+}
+
+// Sources implements [web.Runs].
+func (r *runMaker) Sources(ctx context.Context) ([]web.Source, error) {
+	var all []web.Source
+	for name, s := range r.sources {
+		all = append(all, web.Source{ID: "source:" + name, Name: name, Task: shownTask(s.Task), Size: s.Size, Unit: s.Unit, Dataset: cmp.Or(s.Dataset, name)})
+	}
+	slices.SortFunc(all, func(a, b web.Source) int { return cmp.Compare(a.Name, b.Name) })
+	uploads, err := r.store.Uploads(ctx)
+	for _, u := range uploads {
+		all = append(all, web.Source{ID: web.UploadID(u), Name: u.Name, Uploaded: true, Dataset: datasetOf(u.Name)})
+	}
+	return all, err
+}
+
+// shownTask is what people call a task: not where its file is.
+func shownTask(task string) string { return strings.TrimSuffix(filepath.Base(task), ".toml") }
+
+// datasetOf is what the ledger calls an upload: its name without what says how it is stored.
+func datasetOf(name string) string { name, _, _ = strings.Cut(name, "."); return name }
+
+// Tasks implements [web.Runs].
+func (r *runMaker) Tasks() []string { return prompt.Builtins() }
+
+// Methods implements [web.Runs].
+func (r *runMaker) Methods() []string { return sotto.Methods() }
+
+// asked is what a request comes to.
+type asked struct {
+	web.RunRequest
+	data, query, task, dataset string
+}
+
+// find looks up what a request names.
+func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
+	a := asked{RunRequest: q}
+	if q.Method != "" && !slices.Contains(sotto.Methods(), q.Method) {
+		return a, errors.New("there is no such method with a guarantee")
+	}
+	if q.Size < 1 {
+		return a, errors.New("say how many records there are: the number is public")
+	}
+	if name, is := strings.CutPrefix(q.Source, "source:"); is {
+		s, known := r.sources[name]
+		if !known {
+			return a, errors.New("there are no such records: choose others")
+		}
+		a.data, a.query, a.task, a.dataset, a.Unit = s.Data, s.Query, s.Task, cmp.Or(s.Dataset, name), s.Unit
+		return a, nil
+	}
+	uploads, err := r.store.Uploads(ctx)
+	if err != nil {
+		return a, err
+	}
+	i := slices.IndexFunc(uploads, func(u store.Upload) bool { return web.UploadID(u) == q.Source })
+	if i < 0 {
+		return a, errors.New("there are no such records: choose others")
+	}
+	a.data, a.dataset = uploads[i].File, datasetOf(uploads[i].Name)
+	switch {
+	case q.Task == web.OwnTask:
+		a.task, err = r.describe(q)
+	case slices.Contains(prompt.Builtins(), q.Task):
+		a.task = q.Task
+	default:
+		err = errors.New("there is no such task: choose another, or describe your own")
+	}
+	return a, err
+}
+
+// describe writes the task that a form describes, and returns its file. It is public.
+func (r *runMaker) describe(q web.RunRequest) (string, error) {
+	if len(q.Labels) < 2 {
+		return "", errors.New("write down the labels that texts are sorted into, two or more, one a line: they are public")
+	}
+	// Strings of JSON are strings of TOML.
+	quote := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return `""`
+		}
+		return string(data)
+	}
+	instruction := cmp.Or(q.Instruction, "Classify the texts based on whether they are about "+strings.Join(q.Labels, ", ")+".")
+	text := fmt.Sprintf("title = %s\nkind = \"classify\"\ntext = %s\nlabel = %s\nlabels = %s\n\n[generate]\ninstruction = \"Given a label, write a text that it fits.\"\ncondition = \"Label\"\ntext = \"Text\"\n\n[answer]\ninstruction = %s\ninput = \"Text\"\noutput = \"Answer\"\n",
+		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction))
+	sum := sha256.Sum256([]byte(text))
+	path := filepath.Join(r.dir, "task-"+hex.EncodeToString(sum[:8])+".toml")
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := durable.WriteFile(path, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	if _, err := findTask(path); err != nil {
+		return "", errors.New(strings.ReplaceAll(err.Error(), path, "the task"))
+	}
+	return path, nil
+}
+
+// request is what the library plans.
+func (a asked) request(work float64) (plan.Request, error) {
+	task, err := findTask(a.task)
+	if err != nil {
+		return plan.Request{}, err
+	}
+	r := plan.Request{Task: task, Size: a.Size, Epsilon: a.Epsilon, Shots: a.Shots}
+	if a.Unit != "" {
+		r.Unit = privacy.Unit("user:" + a.Unit)
+	}
+	if strings.HasPrefix(a.task, tablePrefix) {
+		r.Choosing = &plan.Choosing{}
+		if err := fromSchema(a.task, &r, 0, nil); err != nil {
+			return r, err
+		}
+	}
+	if work > 0 {
+		if r.Choosing == nil {
+			r.Choosing = &plan.Choosing{}
+		}
+		r.Choosing.Work = work
+	}
+	return r, nil
+}
+
+// measured is the model, and how fast it is, which is measured once.
+func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) {
+	opened, err := r.model.open(ctx)
+	if err != nil {
+		return nil, plan.Speed{}, err
+	}
+	model, scores := opened.(lm.Scorer)
+	if !scores {
+		return nil, plan.Speed{}, errors.New("the model of the service writes and does not score, so that records cannot use it")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.speed == nil {
+		// Others may be at work with it.
+		if err := r.model.turns.Take(ctx, "the dashboard"); err != nil {
+			return nil, plan.Speed{}, err
+		}
+		defer r.model.turns.Give()
+		speed, err := plan.Measure(ctx, model)
+		if err != nil {
+			return nil, speed, fmt.Errorf("measure the model: %w", err)
+		}
+		r.speed = &speed
+	}
+	return model, *r.speed, nil
+}
+
+// planWith plans with some methods.
+func (r *runMaker) planWith(ctx context.Context, q web.RunRequest, methods []string) ([]*web.Planned, error) {
+	a, err := r.find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return r.plans(ctx, a, methods)
+}
+
+func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web.Planned, error) {
+	model, speed, err := r.measured(ctx)
+	if err != nil {
+		return nil, err
+	}
+	work := 0.
+	if a.Minutes > 0 && (a.Method == "" || a.Method == methodChoose) {
+		work = max(1, speed.Prefill*60*float64(a.Minutes))
+	}
+	request, err := a.request(work)
+	if err != nil {
+		return nil, err
+	}
+	if r.model.spec.Remote() {
+		request = request.Served()
+	}
+	client, err := r.p.client(r.model.spec)
+	if err != nil {
+		return nil, err
+	}
+	found, err := client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*web.Planned, len(found.Rows))
+	for i, row := range found.Rows {
+		out[i] = &web.Planned{Method: row.Method}
+		if row.Err != nil {
+			out[i].Problem = row.Err.Error()
+			continue
+		}
+		cost := row.Plan.Cost(found.Shape, speed)
+		*out[i] = web.Planned{
+			Method: row.Method, Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Work: ui.Thousands(int64(cost.Cached.Tokens)) + " tokens through the model",
+			Time: ui.Span(cost.Cached.Seconds), Guarantee: row.Sentence(), Warnings: row.Plan.Warnings(), Epsilon: row.Guarantee.Epsilon.Upper,
+		}
+		if f, ok := forecast.Of(row.Plan, models.NameOf(model.Info())); ok && row.Plan.Choose != nil {
+			words := f.Words()
+			out[i].Forecast = strings.ToUpper(words[:1]) + words[1:] + "."
+			if w := f.Warning(); w != "" {
+				out[i].Warnings = append(out[i].Warnings, w)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Plan implements [web.Runs].
+func (r *runMaker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, error) {
+	all, err := r.planWith(ctx, q, []string{cmp.Or(q.Method, methodChoose)})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Compare implements [web.Runs].
+func (r *runMaker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, error) {
+	if !slices.Contains(prompt.Builtins(), q.Task) {
+		return nil, errors.New("there is no such task")
+	}
+	return r.plans(ctx, asked{RunRequest: q, task: q.Task}, sotto.Methods())
+}
+
+// Job implements [web.Runs].
+func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error) {
+	a, err := r.find(ctx, q)
+	if err != nil {
+		return store.Job{}, err
+	}
+	args := []string{"synth", "--task", a.task, "--data", a.data, "--name", a.dataset, "--size", fmt.Sprint(a.Size), "--epsilon", ui.Whole(a.Epsilon)}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag, value)
+		}
+	}
+	add("--query", a.query)
+	add("--unit", a.Unit)
+	add("--method", q.Method)
+	if q.Shots > 0 {
+		add("--shots", fmt.Sprint(q.Shots))
+	}
+	if q.Minutes > 0 && (q.Method == "" || q.Method == methodChoose) {
+		add("--time", fmt.Sprintf("%dm", q.Minutes))
+	}
+	call, err := readJob(args)
+	if err != nil {
+		return store.Job{}, err
+	}
+	// What would be refused later is refused now.
+	if planned, err := r.Plan(ctx, q); err != nil {
+		return store.Job{}, err
+	} else if planned.Problem != "" {
+		return store.Job{}, errors.New(planned.Problem)
+	}
+	return store.Job{Name: cmp.Or(q.Name, call.title()), Args: args}, nil
+}
+
+// uploadable are the ends of names of files that can be read where they are encrypted.
+var uploadable = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
+
+// Upload implements [web.Runs].
+func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {
+	format := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".zst")
+	if !slices.Contains(uploadable, filepath.Ext(format)) {
+		return u, fmt.Errorf("the name of the file does not show what it is: use %s, also with .gz or .zst", strings.Join(uploadable, ", "))
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return u, err
+	}
+	u = store.Upload{ID: strings.ToLower(rand.Text()[:12]), Name: name}
+	u.File = filepath.Join(r.dir, u.ID+strings.ToLower(name)[len(format)-len(filepath.Ext(format)):]+folder.SealedExt)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(u.File) // the first error is the one to report
+		}
+	}()
+	f, err := os.OpenFile(u.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sealed, err := folder.Seal(r.private, f)
+	if err != nil {
+		return u, err
+	}
+	if u.Size, err = io.Copy(sealed, content); err != nil {
+		return u, err
+	}
+	if u.Size == 0 {
+		return u, errors.New("the file is empty")
+	}
+	if err := errors.Join(sealed.Close(), f.Sync()); err != nil {
+		return u, err
+	}
+	return r.store.AddUpload(ctx, by, u)
+}
+
+// RemoveUpload implements [web.Runs].
+func (r *runMaker) RemoveUpload(ctx context.Context, by store.Actor, id string) error {
+	all, err := r.store.Uploads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range all {
+		if u.ID != id {
+			continue
+		}
+		if err := r.store.RemoveUpload(ctx, by, id); err != nil {
+			return err
+		}
+		return os.Remove(u.File)
+	}
+	return errors.New("there is no such upload")
+}
