@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
@@ -42,9 +43,14 @@ type runMaker struct {
 	// dir has what was uploaded, and tasks that forms describe. private has the key of uploads.
 	dir, private string
 
-	mu    sync.Mutex
-	speed *plan.Speed // of the model, once it is measured
+	mu sync.Mutex
+	// speed of the model, and when it was measured.
+	speed plan.Speed
+	at    time.Time
 }
+
+// stale is how long a measurement counts: others may be at work on the machine now and then.
+const stale = 10 * time.Minute
 
 // newRunMaker makes one, with its files beside the folder of jobs.
 func (p *program) newRunMaker(s *store.Store, m *sharedModel, jobs string) (*runMaker, error) {
@@ -184,7 +190,7 @@ func (a asked) request(work float64) (plan.Request, error) {
 	return r, nil
 }
 
-// measured is the model, and how fast it is, which is measured once.
+// measured is the model, and how fast it is.
 func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) {
 	opened, err := r.model.open(ctx)
 	if err != nil {
@@ -196,7 +202,7 @@ func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.speed == nil {
+	if time.Since(r.at) > stale {
 		// Others may be at work with it.
 		if err := r.model.turns.Take(ctx, "the dashboard"); err != nil {
 			return nil, plan.Speed{}, err
@@ -206,9 +212,9 @@ func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) 
 		if err != nil {
 			return nil, speed, fmt.Errorf("measure the model: %w", err)
 		}
-		r.speed = &speed
+		r.speed, r.at = speed, time.Now()
 	}
-	return model, *r.speed, nil
+	return model, r.speed, nil
 }
 
 // planWith plans with some methods.
@@ -278,6 +284,10 @@ func (r *runMaker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, er
 
 // Compare implements [web.Runs].
 func (r *runMaker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, error) {
+	if strings.HasPrefix(q.Task, "source:") {
+		q.Source = q.Task
+		return r.planWith(ctx, q, sotto.Methods())
+	}
 	if !slices.Contains(prompt.Builtins(), q.Task) {
 		return nil, errors.New("there is no such task")
 	}

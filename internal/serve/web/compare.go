@@ -53,6 +53,7 @@ type compareData struct {
 	Releases []compared
 	Measured []measuredRow
 	RunRequest
+	Sources []Source
 	Tasks   []string
 	Methods []*Planned
 	Problem string
@@ -71,20 +72,34 @@ func (d *Dashboard) comparePage(v *visit) error {
 	}
 	slices.SortStableFunc(data.Releases, func(a, b compared) int { return worthOf(b) - worthOf(a) })
 	if d.Runs != nil && v.account.Role.May(store.Operator) {
-		data.Tasks = d.Runs.Tasks()
-		q := v.URL.Query()
-		if data.RunRequest, err = requested(q); err == nil && q.Get("task") != "" {
-			if data.Size < 1 {
-				err = errors.New("say how many records there are")
-			} else {
-				data.Methods, err = d.Runs.Compare(v.ctx(), data.RunRequest)
-			}
-		}
-		if err != nil {
-			data.Problem = sentence(err.Error())
+		if err := d.compareMethods(v, &data); err != nil {
+			return err
 		}
 	}
 	v.render(http.StatusOK, "compare", page{Title: "Compare", Here: "/compare", Data: data})
+	return nil
+}
+
+// compareMethods plans what the form asks for with every method.
+func (d *Dashboard) compareMethods(v *visit, data *compareData) (err error) {
+	data.Tasks = d.Runs.Tasks()
+	if data.Sources, err = d.Runs.Sources(v.ctx()); err != nil {
+		return err
+	}
+	data.Sources = slices.DeleteFunc(data.Sources, func(s Source) bool { return s.Uploaded })
+	if data.RunRequest, err = requested(v.URL.Query()); err == nil && data.Task != "" {
+		if i := slices.IndexFunc(data.Sources, func(s Source) bool { return s.ID == data.Task }); i >= 0 && data.Size < 1 {
+			data.Size = data.Sources[i].Size
+		}
+		if data.Size < 1 {
+			err = errors.New("say how many records there are")
+		} else {
+			data.Methods, err = d.Runs.Compare(v.ctx(), data.RunRequest)
+		}
+	}
+	if err != nil {
+		data.Problem = sentence(err.Error())
+	}
 	return nil
 }
 

@@ -24,7 +24,7 @@ type Runs interface {
 	Methods() []string
 	// Plan says what a run would do and cost. No record is read.
 	Plan(ctx context.Context, r RunRequest) (*Planned, error)
-	// Compare plans with every method.
+	// Compare plans with every method, for a task, or for the source that is named in its place.
 	Compare(ctx context.Context, r RunRequest) ([]*Planned, error)
 	// Job is a run as a job that can be added.
 	Job(ctx context.Context, r RunRequest) (store.Job, error)
@@ -250,13 +250,10 @@ const largestUpload = 4 << 30
 // upload takes a file as it comes, so that it is nowhere as it is. The form's first part is its
 // token.
 func (d *Dashboard) upload(v *visit) error {
-	if d.Runs == nil {
-		return errNoRuns
-	}
 	v.Body = http.MaxBytesReader(v.ResponseWriter, v.Body, largestUpload)
 	parts, err := v.MultipartReader()
 	if err != nil {
-		return &problem{http.StatusBadRequest, "The form cannot be read."}
+		return errForged
 	}
 	token, err := parts.NextPart()
 	if err != nil {
@@ -265,6 +262,9 @@ func (d *Dashboard) upload(v *visit) error {
 	given, err := io.ReadAll(io.LimitReader(token, 1000))
 	if err != nil || token.FormName() != "token" || !sameToken(string(given), v.formToken()) {
 		return errForged
+	}
+	if d.Runs == nil {
+		return errNoRuns
 	}
 	file, err := parts.NextPart()
 	if err != nil || file.FormName() != "file" || file.FileName() == "" {

@@ -84,7 +84,10 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	ring, err := certificate.CreateRing(filepath.Join(dir, "ring"))
 	must(t, err)
 	o := Options{
-		Store: s, Routes: fakeRoutes{s}, Local: true, Tick: 20 * time.Millisecond,
+		Store: s, Routes: fakeRoutes{s}, Runs: &fakeRuns{store: s}, Local: true, Tick: 20 * time.Millisecond,
+		Ask: func(_ context.Context, route, question string, examples bool) (string, error) {
+			return fmt.Sprintf("%s answers %q, examples: %v", route, question, examples), nil
+		},
 		Verify: func(dir string) (*certificate.Report, error) {
 			return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
 		},
@@ -173,6 +176,7 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 	done := add("Examples for support tickets")
 	done.Place, done.State = filepath.Join(dir, "runs", done.ID), store.Done
 	s.release(t, filepath.Join(done.Place, "release"), ring, charge)
+	done.Result = json.RawMessage(`{"private":true,"method":"choose","epsilon":0.35,"texts":[{},{}],"worth":{"metric":"accuracy","value":0.82,"low":0.74,"high":0.9,"epsilon":0.02}}`)
 	must(t, to.Finish(ctx, done))
 	s.run = *done
 	bad := add("Examples of complaints")

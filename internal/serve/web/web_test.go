@@ -46,6 +46,7 @@ func TestEveryRoute(t *testing.T) {
 		"POST /runs/{id}/cancel": store.Operator, "POST /runs/{id}/retry": store.Operator,
 		"POST /routes": store.Operator, "POST /routes/{name}/use": store.Operator, "POST /routes/{name}/remove": store.Operator,
 		"POST /keys": store.Operator, "POST /keys/{id}/revoke": store.Operator,
+		"POST /runs": store.Operator, "POST /uploads": store.Operator, "POST /uploads/{id}/remove": store.Operator, "POST /playground": store.Operator,
 	}
 	for _, r := range s.routes() {
 		method, path := s.concrete(r.pattern)
@@ -110,7 +111,7 @@ func TestEveryRoute(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "owner-one")
-	for _, path := range []string{"/", "/data-sets", "/data-sets/tickets", "/runs", "/runs/" + s.run.ID, "/certificates", "/certificates/run/" + s.run.ID, "/routes", "/keys", "/audit", "/data-protection", "/static/style.css", "/static/sotto.js", "/nowhere", "/static/nothing"} {
+	for _, path := range []string{"/", "/data-sets", "/data-sets/tickets", "/runs", "/runs/" + s.run.ID, "/runs/new", "/compare", "/playground", "/certificates", "/certificates/run/" + s.run.ID, "/routes", "/keys", "/audit", "/data-protection", "/static/style.css", "/static/sotto.js", "/nowhere", "/static/nothing"} {
 		a := b.get(path)
 		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"} {
 			if got := a.header.Get(name); got != want {
