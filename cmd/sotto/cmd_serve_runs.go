@@ -152,7 +152,7 @@ func (r *runMaker) describe(q web.RunRequest) (string, error) {
 	text := fmt.Sprintf("title = %s\nkind = \"classify\"\ntext = %s\nlabel = %s\nlabels = %s\n\n[generate]\ninstruction = \"Given a label, write a text that it fits.\"\ncondition = \"Label\"\ntext = \"Text\"\n\n[answer]\ninstruction = %s\ninput = \"Text\"\noutput = \"Answer\"\n",
 		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction))
 	sum := sha256.Sum256([]byte(text))
-	path := filepath.Join(r.dir, "task-"+hex.EncodeToString(sum[:8])+".toml")
+	path := filepath.Join(r.dir, slug(cmp.Or(q.Name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return "", err
 	}
@@ -163,6 +163,20 @@ func (r *runMaker) describe(q web.RunRequest) (string, error) {
 		return "", errors.New(strings.ReplaceAll(err.Error(), path, "the task"))
 	}
 	return path, nil
+}
+
+// slug makes a name of a file of what people call something.
+func slug(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name)
+	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
 // request is what the library plans.

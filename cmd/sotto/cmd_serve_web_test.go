@@ -11,55 +11,79 @@ import (
 	"time"
 )
 
-// TestConcurrentDashboard: the program serves the dashboard beside metrics and administration, for an
-// account of the command line, and ends at once though a page listens.
-func TestConcurrentDashboard(t *testing.T) {
-	home(t)
-	write(t, "password.txt", []byte("four words in a row\n"))
-	for _, args := range [][]string{
-		{"ledger", "init", "tickets", "--epsilon", "2", "--delta", "1e-6"},
-		{"serve", "account", "add", "owner-one", "--role", "owner", "--owns", "tickets", "--password-file", "password.txt"},
-	} {
-		if code, _, errs := run(t, args...); code != 0 {
-			t.Fatal(errs)
-		}
+// visitor is a browser at the dashboard.
+type visitor struct {
+	t      *testing.T
+	base   string
+	client *http.Client
+}
+
+func (v *visitor) answered(r *http.Response, err error) (int, string) {
+	v.t.Helper()
+	if err != nil {
+		v.t.Fatal(err)
 	}
-	service := serving(t, "--jobs", "0")
+	defer func() { _ = r.Body.Close() }() // it was read
+	var b strings.Builder
+	if _, err := io.Copy(&b, r.Body); err != nil {
+		v.t.Fatal(err)
+	}
+	return r.StatusCode, b.String()
+}
+
+func (v *visitor) get(path string) (int, string) {
+	v.t.Helper()
+	return v.answered(v.client.Get(v.base + path))
+}
+
+// token is that of a page's forms.
+func (v *visitor) token(path string) string {
+	v.t.Helper()
+	_, page := v.get(path)
+	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(page)
+	if token == nil {
+		v.t.Fatalf("there is no form: %s", page)
+	}
+	return token[1]
+}
+
+// signedIn makes an account, and signs in to a service with it.
+func signedIn(t *testing.T, admin, name, role string, flags ...string) (*visitor, string) {
+	t.Helper()
+	write(t, "password.txt", []byte("four words in a row\n"))
+	done(t, append([]string{"serve", "account", "add", name, "--role", role, "--password-file", "password.txt"}, flags...)...)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, Timeout: time.Minute}
-	answered := func(r *http.Response, err error) (int, string) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = r.Body.Close() }() // it was read
-		var b strings.Builder
-		if _, err := io.Copy(&b, r.Body); err != nil {
-			t.Fatal(err)
-		}
-		return r.StatusCode, b.String()
+	v := &visitor{t, admin, &http.Client{Jar: jar, Timeout: time.Minute}}
+	status, page := v.answered(v.client.PostForm(admin+"/sign-in", url.Values{"token": {v.token("/")}, "name": {name}, "password": {"four words in a row"}}))
+	if status != 200 || !strings.Contains(page, name+", "+role) {
+		t.Fatalf("%d %s", status, page)
 	}
-	_, page := answered(client.Get(service.admin + "/"))
-	token := regexp.MustCompile(`name="token" value="([^"]+)"`).FindStringSubmatch(page)
-	if token == nil {
-		t.Fatalf("there is no form: %s", page)
-	}
-	status, page := answered(client.PostForm(service.admin+"/sign-in", url.Values{"token": {token[1]}, "name": {"owner-one"}, "password": {"four words in a row"}}))
-	if status != 200 || !strings.Contains(page, "owner-one, owner") || !strings.Contains(page, "tickets") {
-		t.Errorf("%d %s", status, page)
+	return v, page
+}
+
+// TestConcurrentDashboard: the program serves the dashboard beside metrics and administration, for an
+// account of the command line, and ends at once though a page listens.
+func TestConcurrentDashboard(t *testing.T) {
+	home(t)
+	done(t, "ledger", "init", "tickets", "--epsilon", "2", "--delta", "1e-6")
+	done(t, "serve", "route", "set", "plain", "--upstream", "embedded")
+	service := serving(t, "--jobs", "0")
+	v, page := signedIn(t, service.admin, "owner-one", "owner", "--owns", "tickets")
+	if !strings.Contains(page, "tickets") {
+		t.Error(page)
 	}
 	for path, want := range map[string]int{"/data-sets/tickets": 200, "/routes": 200, "/metrics": 200, "/healthz": 200, "/openapi.json": 200, "/admin/v1/keys": 401, "/nowhere": 404} {
-		if status, got := answered(client.Get(service.admin + path)); status != want {
+		if status, got := v.get(path); status != want {
 			t.Errorf("%s: %d %s", path, status, got)
 		}
 	}
-	if status, _ := answered(client.Get(service.clients + "/data-sets")); status != 404 {
+	if status, _ := v.answered(v.client.Get(service.clients + "/data-sets")); status != 404 {
 		t.Errorf("clients reach the dashboard: %d", status)
 	}
-	listening, err := client.Get(service.admin + "/events")
+	listening, err := v.client.Get(service.admin + "/events")
 	if err != nil || listening.StatusCode != 200 {
 		t.Fatal(err)
 	}

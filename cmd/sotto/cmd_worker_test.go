@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -78,7 +77,6 @@ func shownJob(t *testing.T, id string) jobResult {
 type workers struct {
 	t       *testing.T
 	program string
-	mu      sync.Mutex
 	all     []*exec.Cmd
 }
 
@@ -92,15 +90,17 @@ func newWorkers(t *testing.T) *workers {
 	return w
 }
 
-func (w *workers) start(flags ...string) {
+// start begins a worker, and returns what it says.
+func (w *workers) start(flags ...string) *spoken {
 	w.t.Helper()
 	cmd := exec.Command(w.program, append([]string{"worker", "--lease", "2s"}, flags...)...)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := &spoken{}
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
 	w.all = append(w.all, cmd)
+	return said
 }
 
 // end sends one of them a signal, and waits for its end.

@@ -29,7 +29,6 @@ type shop struct {
 	store *store.Store
 	file  string // of the store
 	dir   string
-	log   strings.Builder
 	stop  func()
 }
 

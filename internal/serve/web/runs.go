@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 )
 
@@ -156,13 +157,32 @@ func (d *Dashboard) runPage(v *visit) error {
 	if data.Events, err = d.Store.JobEvents(v.ctx(), j.ID); err != nil {
 		return err
 	}
+	if j.State != store.Done && j.Place != "" {
+		data.Texts, data.More = soFar(j.Place)
+	}
 	if j.State == store.Done {
 		if data.Release = d.released("run", j.ID, data.Title, j.Place); data.Release != nil && data.Release.OK() {
-			data.Texts, data.More = data.Release.texts(50)
+			data.Texts, data.More = data.Release.texts(mostTexts)
 		}
 	}
 	v.render(200, "run", page{Title: data.Title, Here: "/runs", Data: data})
 	return nil
+}
+
+// mostTexts is how many texts a page shows.
+const mostTexts = 50
+
+// soFar are the texts that a run under way has released. They were paid for before they were
+// written.
+func soFar(place string) (some []text, more int) {
+	all, err := sotto.SoFar(filepath.Join(place, "out"))
+	if err != nil {
+		return nil, 0 // it is being written
+	}
+	for _, t := range all[:min(len(all), mostTexts)] {
+		some = append(some, text{{"for", t.Condition}, {"text", t.Text}})
+	}
+	return some, max(0, len(all)-mostTexts)
 }
 
 // job finds the one that a request names.
