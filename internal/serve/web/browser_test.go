@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/sotto-dp/sotto/internal/serve/store"
 )
 
 // chromium is a real browser, and what it complained about.
@@ -100,6 +102,15 @@ func evaluate[T any](c *chromium, script string) T {
 // saying finds an element by what it says.
 func saying(name, says string) chromedp.Search {
 	return chromedp.Search(fmt.Sprintf(`//%s[normalize-space(text())=%q]`, name, says))
+}
+
+// holding finds a paragraph in a part of the page that holds a text.
+func holding(part, text string) chromedp.Search {
+	kind, name := "id", part[1:]
+	if part[0] == '.' {
+		kind = "class"
+	}
+	return chromedp.Search(fmt.Sprintf(`//*[@%s=%q]//p[contains(., %q)]`, kind, name, text))
 }
 
 // quiet fails if the console said anything.
@@ -242,10 +253,13 @@ func TestPlainPagesInChromium(t *testing.T) {
 	in := newChromium(t)
 	s := newSite(t, nil)
 	s.ask(t, "0.5")
+	_, err := s.Store.AddUpload(t.Context(), "account operator-one", store.Upload{ID: "one", Name: "letters.csv", File: "one.csv.age", Size: 1})
+	must(t, err)
 	c := s.window(t, in)
 	pages := map[string]string{
 		"overview": "/", "data-sets": "/data-sets", "data-set": "/data-sets/tickets", "runs": "/runs", "run": "/runs/" + s.run.ID, "run-failed": "/runs/" + s.failed.ID,
 		"certificates": "/certificates", "certificate": "/certificates/run/" + s.run.ID, "routes": "/routes", "keys": "/keys", "data-protection": "/data-protection", "audit": "/audit",
+		"new-run": "/runs/new", "new-run-own": "/runs/new?source=upload%3Aone", "compare": "/compare?task=agnews&size=1000", "playground": "/playground",
 	}
 	for _, size := range [][2]int64{{360, 740}, {1280, 800}} {
 		for _, scheme := range []string{"light", "dark"} {
@@ -271,6 +285,27 @@ func TestPlainPagesInChromium(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPlainNewRunInChromium: the plan follows what somebody writes, without a page being loaded anew;
+// the run is started from the same form, and asked about in the playground.
+func TestPlainNewRunInChromium(t *testing.T) {
+	in := newChromium(t)
+	s := newSite(t, nil)
+	c := s.window(t, in)
+	c.signIn("operator-one")
+	c.open("/runs/new")
+	evaluate[int](c, `window.same = 1`)
+	c.do(chromedp.WaitVisible(holding("#plan", "ε ≤ 1 at")))
+	evaluate[string](c, `document.getElementById("epsilon").value = ""`)
+	c.do(chromedp.SendKeys(chromedp.CSS(`#epsilon`), "0.25"), chromedp.WaitVisible(holding("#plan", "ε ≤ 0.25 at")))
+	if evaluate[int](c, `window.same || 0`) != 1 {
+		t.Error("the page was loaded anew")
+	}
+	c.do(chromedp.SendKeys(chromedp.CSS(`#name`), "Fresh examples"), chromedp.Click(chromedp.CSS(`#run-form button.main`)), chromedp.WaitVisible(saying("h1", "Fresh examples")))
+	c.open("/playground")
+	c.do(chromedp.SendKeys(chromedp.CSS(`#question`), "Where is it?"), chromedp.Click(chromedp.CSS(`form.fields button.main`)), chromedp.WaitVisible(holding(".answer", "examples: true")))
+	c.quiet("new run and playground")
 }
 
 // TestPlainKeyboardInChromium: somebody without a mouse signs in, skips to the content, sees where they are,
