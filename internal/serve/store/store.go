@@ -133,7 +133,7 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 		return failed(err)
 	}
 	if err := change(tx); err != nil {
-		return err
+		return sorted(err)
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
 		return failed(err)

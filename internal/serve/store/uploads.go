@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"time"
 	"unicode"
@@ -26,7 +25,7 @@ type Upload struct {
 func (s *Store) AddUpload(ctx context.Context, by Actor, u Upload) (Upload, error) {
 	u.Name = strings.TrimSpace(u.Name)
 	if u.ID == "" || u.File == "" || u.Name == "" || len(u.Name) > 200 || strings.ContainsFunc(u.Name, unicode.IsControl) {
-		return Upload{}, errors.New("an upload needs a name, of at most 200 letters in one line")
+		return Upload{}, Refuse("an upload needs a name, of at most 200 letters in one line")
 	}
 	u.Created, u.By = s.now().UTC().Truncate(time.Millisecond), by
 	err := s.write(ctx, by, "upload", u.ID, func(tx *sql.Tx) error {
@@ -56,8 +55,10 @@ func (s *Store) RemoveUpload(ctx context.Context, by Actor, id string) error {
 		if err != nil {
 			return failed(err)
 		}
-		if n, err := r.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(errors.New("there is no such upload"), err)
+		if n, err := r.RowsAffected(); err != nil {
+			return failed(err)
+		} else if n == 0 {
+			return Refuse("there is no such upload")
 		}
 		return nil
 	})

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -92,13 +92,14 @@ func (d *Dashboard) compareMethods(v *visit, data *compareData) (err error) {
 			data.Size = data.Sources[i].Size
 		}
 		if data.Size < 1 {
-			err = errors.New("say how many records there are")
+			err = Refuse("say how many records there are")
 		} else {
-			data.Methods, err = d.Runs.Compare(v.ctx(), data.RunRequest)
+			request := data.RunRequest
+			data.Methods, err = planned(v.ctx(), d, func(ctx context.Context) ([]*Planned, error) { return d.Runs.Compare(ctx, request) })
 		}
 	}
 	if err != nil {
-		data.Problem = sentence(err.Error())
+		data.Problem = d.said(err)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ func (d *Dashboard) askGrant(v *visit) error {
 		known = known || b.Name == g.Budget
 	}
 	if !known {
-		return wrong(errors.New("the data set has no such budget that can be raised by an amount"))
+		return d.wrong(Refuse("the data set has no such budget that can be raised by an amount"))
 	}
 	for field, into := range map[string]*float64{"epsilon": &g.Epsilon, "delta": &g.Delta} {
 		text := strings.TrimSpace(v.PostForm.Get(field))
@@ -54,11 +53,11 @@ func (d *Dashboard) askGrant(v *visit) error {
 			continue
 		}
 		if *into, err = strconv.ParseFloat(text, 64); err != nil {
-			return wrong(errors.New("give ε and δ as numbers, such as 0.5 and 1e-7"))
+			return d.wrong(Refuse("give ε and δ as numbers, such as 0.5 and 1e-7"))
 		}
 	}
 	if _, err := d.Store.AskGrant(v.ctx(), v.account, g); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect(place("data-sets", called(set)) + "?said=asked#requests")
 	return nil
@@ -67,7 +66,7 @@ func (d *Dashboard) askGrant(v *visit) error {
 func (d *Dashboard) approve(v *visit) error {
 	g, err := d.Store.Decide(v.ctx(), v.account.Name, v.PathValue("id"), true)
 	if err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	if g.State != store.GrantApproved {
 		return d.decided(v, g, "approved")
@@ -78,7 +77,7 @@ func (d *Dashboard) approve(v *visit) error {
 func (d *Dashboard) deny(v *visit) error {
 	g, err := d.Store.Decide(v.ctx(), v.account.Name, v.PathValue("id"), false)
 	if err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	return d.decided(v, g, "denied")
 }
@@ -93,11 +92,11 @@ func (d *Dashboard) carryOutAgain(v *visit) error {
 	g, err := d.Store.Grant(v.ctx(), v.PathValue("id"))
 	switch {
 	case err != nil:
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	case !v.account.OwnerOf(g.Dataset):
 		return errForbidden
 	case g.State != store.GrantApproved:
-		return wrong(errors.New("only a request that was approved can be carried out"))
+		return d.wrong(Refuse("only a request that was approved can be carried out"))
 	}
 	return d.carryOut(v, g)
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -56,13 +55,13 @@ func (d *Dashboard) addKey(v *visit) error {
 	for field, into := range map[string]*int64{"per_minute": &k.PerMinute, "answers": &k.Answers} {
 		n, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(v.PostForm.Get(field)), "0"), 10, 64)
 		if err != nil {
-			return wrong(errors.New("give requests a minute and private answers as whole numbers, or leave them empty"))
+			return d.wrong(Refuse("give requests a minute and private answers as whole numbers, or leave them empty"))
 		}
 		*into = n
 	}
 	days, err := strconv.Atoi(cmp.Or(strings.TrimSpace(v.PostForm.Get("days")), "0"))
 	if err != nil || days < 0 || days > 36500 {
-		return wrong(errors.New("give the days for which the key counts as a whole number, or leave them empty"))
+		return d.wrong(Refuse("give the days for which the key counts as a whole number, or leave them empty"))
 	}
 	if days > 0 {
 		end := d.Now().Add(time.Duration(days) * 24 * time.Hour)
@@ -70,7 +69,7 @@ func (d *Dashboard) addKey(v *visit) error {
 	}
 	made, secret, err := d.Store.AddKey(v.ctx(), v.account.Actor(), k)
 	if err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	return d.showKeys(v, keysData{Made: &made, Secret: secret})
 }
@@ -83,11 +82,11 @@ func (d *Dashboard) revokeKey(v *visit) error {
 	}
 	for _, k := range all {
 		if k.ID == v.PathValue("id") && k.Admin {
-			return wrong(errors.New("a key that looks after the service is revoked on the command line: sotto serve key revoke"))
+			return d.wrong(Refuse("a key that looks after the service is revoked on the command line: sotto serve key revoke"))
 		}
 	}
 	if err := d.Store.RevokeKey(v.ctx(), v.account.Actor(), v.PathValue("id")); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect("/keys?said=revoked")
 	return nil

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -136,12 +135,13 @@ func (d *Dashboard) newRunPage(v *visit) error {
 	switch {
 	case data.Chosen == nil:
 	case bad != nil:
-		data.Planned = &Planned{Problem: sentence(bad.Error())}
+		data.Planned = &Planned{Problem: d.said(bad)}
 	case data.Size < 1:
 		data.Planned = &Planned{Problem: "Say how many records there are: the number is public, and the plan depends on it."}
 	default:
-		if data.Planned, err = d.Runs.Plan(v.ctx(), data.RunRequest); err != nil {
-			data.Planned = &Planned{Problem: sentence(err.Error())}
+		request := data.RunRequest
+		if data.Planned, err = planned(v.ctx(), d, func(ctx context.Context) (*Planned, error) { return d.Runs.Plan(ctx, request) }); err != nil {
+			data.Planned = &Planned{Problem: d.said(err)}
 		}
 		data.Left = d.leftOf(v.ctx(), data.Chosen.Dataset, data.Epsilon)
 	}
@@ -182,6 +182,13 @@ func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64)
 	return out
 }
 
+// Bounds of what is planned: beyond them a plan takes long and says nothing.
+const (
+	mostRecords  = int64(1e12)
+	leastEpsilon = 1e-6
+	mostEpsilon  = 1000
+)
+
 // requested reads a form. Defaults are those that the page begins with.
 func requested(q url.Values) (RunRequest, error) {
 	r := RunRequest{
@@ -194,7 +201,7 @@ func requested(q url.Values) (RunRequest, error) {
 			r.Labels = append(r.Labels, line)
 		}
 	}
-	var all []error
+	var all []string
 	whole := func(name, what string, to *int64) {
 		text := strings.NewReplacer("_", "", ",", "", " ", "").Replace(q.Get(name))
 		if text == "" {
@@ -202,7 +209,7 @@ func requested(q url.Values) (RunRequest, error) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
-			all = append(all, fmt.Errorf("%s should be a positive whole number", what))
+			all = append(all, what+" should be a positive whole number")
 		}
 		*to = n
 	}
@@ -211,17 +218,25 @@ func requested(q url.Values) (RunRequest, error) {
 	whole("shots", "the number of examples", &shots)
 	whole("minutes", "the minutes", &minutes)
 	if shots > 1000 || minutes > 10000 {
-		all = append(all, errors.New("there are too many examples, or minutes"))
+		all = append(all, "there are too many examples, or minutes")
+	}
+	if r.Size > mostRecords {
+		all, r.Size = append(all, "there are too many records: a plan is for at most 1,000,000,000,000"), 0
 	}
 	r.Shots, r.Minutes = int(min(shots, 1000)), int(min(minutes, 10000))
 	if text := q.Get("epsilon"); text != "" {
 		var err error
-		if r.Epsilon, err = strconv.ParseFloat(text, 64); err != nil || !(r.Epsilon > 0) || r.Epsilon > 1e6 {
-			all = append(all, errors.New("ε should be a positive number, such as 1"))
-			r.Epsilon = 1
+		switch r.Epsilon, err = strconv.ParseFloat(text, 64); {
+		case err != nil || !(r.Epsilon > 0):
+			all, r.Epsilon = append(all, "ε should be a positive number, such as 1"), 1
+		case r.Epsilon < leastEpsilon || r.Epsilon > mostEpsilon:
+			all, r.Epsilon = append(all, "ε should be between 0.000001 and 1000"), 1
 		}
 	}
-	return r, errors.Join(all...)
+	if len(all) > 0 {
+		return r, Refuse("%s", strings.Join(all, "; "))
+	}
+	return r, nil
 }
 
 func (d *Dashboard) addRun(v *visit) error {
@@ -230,15 +245,15 @@ func (d *Dashboard) addRun(v *visit) error {
 	}
 	r, err := requested(v.PostForm)
 	if err != nil {
-		return wrong(err)
+		return d.wrong(err)
 	}
-	j, err := d.Runs.Job(v.ctx(), r)
+	j, err := planned(v.ctx(), d, func(ctx context.Context) (store.Job, error) { return d.Runs.Job(ctx, r) })
 	if err != nil {
-		return wrong(err)
+		return d.wrong(err)
 	}
 	added, err := d.Store.AddJob(v.ctx(), v.account.Actor(), j)
 	if err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect(place("runs", added.ID) + "?said=added")
 	return nil
@@ -277,7 +292,7 @@ func (d *Dashboard) upload(v *visit) error {
 	case errors.As(err, &large):
 		return &problem{http.StatusRequestEntityTooLarge, "The file is too large to go through a browser: put it where the service can read it, and name it in its configuration ([source.NAME])."}
 	case err != nil:
-		return wrong(err)
+		return d.wrong(err)
 	}
 	v.redirect("/runs/new?said=uploaded&source=" + url.QueryEscape(UploadID(u)))
 	return nil
@@ -291,7 +306,7 @@ func (d *Dashboard) removeUpload(v *visit) error {
 		return errNoRuns
 	}
 	if err := d.Runs.RemoveUpload(v.ctx(), v.account.Actor(), v.PathValue("id")); err != nil {
-		return wrong(err)
+		return d.wrong(err)
 	}
 	v.redirect("/runs/new?said=gone")
 	return nil

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -36,7 +35,7 @@ func (f *fakeRuns) Methods() []string { return []string{"choose", "clipped"} }
 
 func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*Planned, error) {
 	if r.Epsilon > 100 {
-		return nil, errors.New("that is no privacy")
+		return nil, Refuse("that is no privacy")
 	}
 	return &Planned{
 		Method: r.Method, Noise: "c = 3.01 a round", Draws: "9 × 34", Work: "220,000 tokens through the model", Time: "6 min", Epsilon: r.Epsilon,
@@ -52,7 +51,7 @@ func (f *fakeRuns) Compare(ctx context.Context, r RunRequest) ([]*Planned, error
 
 func (f *fakeRuns) Job(_ context.Context, r RunRequest) (store.Job, error) {
 	if r.Source != "source:tickets" {
-		return store.Job{}, errors.New("there are no such records: choose others")
+		return store.Job{}, Refuse("there are no such records: choose others")
 	}
 	return store.Job{Name: r.Name, Args: []string{"synth", "--data", "/private/place/records.jsonl", "--epsilon", fmt.Sprint(r.Epsilon)}}, nil
 }

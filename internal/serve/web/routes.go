@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -94,22 +93,22 @@ func (d *Dashboard) setRoute(v *visit) error {
 	spec := store.RouteSpec{Upstream: form.Get("upstream"), Model: strings.TrimSpace(form.Get("model")), Task: strings.TrimSpace(form.Get("task"))}
 	nearest, err := strconv.Atoi(cmp.Or(strings.TrimSpace(form.Get("nearest")), "0"))
 	if err != nil || nearest < 0 {
-		return wrong(errors.New("give the number of examples as a whole number, or leave it empty for all"))
+		return d.wrong(Refuse("give the number of examples as a whole number, or leave it empty for all"))
 	}
 	spec.Nearest = nearest
 	if run := form.Get("run"); run != "" {
 		j, err := d.Store.Job(v.ctx(), run)
 		if err != nil {
-			return wrong(err)
+			return d.wrong(ofStore(err))
 		}
 		r := d.released("run", j.ID, j.Name, j.Place)
 		if r == nil || !r.OK() {
-			return wrong(errors.New("the run has no release whose certificate holds"))
+			return d.wrong(Refuse("the run has no release whose certificate holds"))
 		}
 		spec.Release = r.dir
 	}
 	if _, err := d.Routes.SetRoute(v.ctx(), v.account.Actor(), strings.TrimSpace(form.Get("name")), spec); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect("/routes?said=set")
 	return nil
@@ -118,10 +117,10 @@ func (d *Dashboard) setRoute(v *visit) error {
 func (d *Dashboard) useRoute(v *visit) error {
 	version, err := strconv.ParseInt(v.PostForm.Get("version"), 10, 64)
 	if err != nil {
-		return wrong(errors.New("name a version"))
+		return d.wrong(Refuse("name a version"))
 	}
 	if _, err := d.Routes.UseRoute(v.ctx(), v.account.Actor(), v.PathValue("name"), version); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect("/routes?said=used")
 	return nil
@@ -129,7 +128,7 @@ func (d *Dashboard) useRoute(v *visit) error {
 
 func (d *Dashboard) removeRoute(v *visit) error {
 	if err := d.Routes.RemoveRoute(v.ctx(), v.account.Actor(), v.PathValue("name")); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect("/routes?said=removed")
 	return nil

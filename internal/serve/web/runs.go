@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -188,7 +189,7 @@ func soFar(place string) (some []text, more int) {
 // job finds the one that a request names.
 func (d *Dashboard) job(v *visit) (store.Job, error) {
 	j, err := d.Store.Job(v.ctx(), v.PathValue("id"))
-	if err != nil && wrong(err) != err {
+	if err != nil && !errors.Is(err, store.ErrStore) {
 		return j, errNotFound
 	}
 	return j, err
@@ -204,7 +205,7 @@ func (d *Dashboard) changeRun(v *visit, change jobChange, word string) error {
 		return err
 	}
 	if err := change(v.ctx(), v.account.Actor(), j.ID); err != nil {
-		return wrong(err)
+		return d.wrong(ofStore(err))
 	}
 	v.redirect(fmt.Sprintf("%s?said=%s", place("runs", j.ID), word))
 	return nil

@@ -60,6 +60,9 @@ type Dashboard struct {
 	http.Handler
 	verdicts verdicts
 	issuer   issuer
+	// plans has a place for each plan under way; planTime is how long one may take.
+	plans    chan struct{}
+	planTime time.Duration
 }
 
 // New makes the dashboard.
@@ -76,7 +79,7 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime}
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
 		mux.Handle(r.pattern, d.guard(r))
@@ -151,17 +154,6 @@ var (
 	errForged    = &problem{http.StatusForbidden, "The form is too old, or it comes from another page. Go back, load the page again, and send it once more."}
 	errSignedOut = &problem{http.StatusUnauthorized, "You are signed out. Sign in, and try again."}
 )
-
-// wrong is an error about what somebody sent.
-func wrong(err error) error {
-	if errors.Is(err, store.ErrStore) {
-		return err
-	}
-	if errors.Is(err, store.ErrDenied) {
-		return errForbidden
-	}
-	return &problem{http.StatusBadRequest, sentence(err.Error())}
-}
 
 // largestForm is far more than a form needs.
 const largestForm = 1 << 16
