@@ -63,7 +63,8 @@ func (g Grant) Of(account string) *Decision {
 	return nil
 }
 
-// Why is the reason that the ledger keeps: it names who asked and who approved.
+// Why is the reason that the ledger keeps: it names who asked and who approved, and says so if
+// that is the same person.
 func (g Grant) Why() string {
 	var approved []string
 	for _, d := range g.Decisions {
@@ -71,7 +72,25 @@ func (g Grant) Why() string {
 			approved = append(approved, d.Account)
 		}
 	}
-	return fmt.Sprintf("%s (asked for by %s, approved by %s)", g.Reason, g.Account, strings.Join(approved, " and "))
+	also := ""
+	if slices.Contains(approved, g.Account) {
+		also = "; who asked approved too, as too few others own the data set"
+	}
+	return fmt.Sprintf("%s (asked for by %s, approved by %s%s)", g.Reason, g.Account, strings.Join(approved, " and "), also)
+}
+
+// OthersDecide reports whether whoever asked may not approve the request, among these owners of
+// the data set: as many others as have to approve own it. Otherwise nobody could decide, so that
+// their own approval counts: of an only owner by itself, and of one of two where two have to
+// approve with that of the other.
+func (g Grant) OthersDecide(owners []string) bool {
+	others := 0
+	for _, name := range owners {
+		if name != g.Account {
+			others++
+		}
+	}
+	return others >= g.Needed
 }
 
 // Key names a request in the ledger, which carries it out once however often it is asked.
@@ -143,9 +162,9 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 	return g, err
 }
 
-// Decide notes the decision of an owner. One that denies ends the request; the approval that
-// makes enough of them makes it approved, and approvals of those who no longer own the data set do
-// not count. Changes come one after the other, so that exactly one decision is the last.
+// Decide notes the decision of an owner. One that denies ends the request, also of whoever asked;
+// the approval that makes enough of them makes it approved, and approvals of those who no longer
+// own the data set, or who asked where [Grant.OthersDecide], do not count. Changes come one after the other, so that exactly one decision is the last.
 func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (decided Grant, err error) {
 	action := "deny grant"
 	if approve {
@@ -165,6 +184,13 @@ func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (d
 		case g.State != GrantOpen:
 			return fmt.Errorf("the request is %s already", g.State)
 		}
+		owners, err := s.owners(ctx, tx, g.Dataset)
+		if err != nil {
+			return err
+		}
+		if approve && account == g.Account && g.OthersDecide(owners) {
+			return Refuse("you asked for this yourself: other owners of the data set have to approve it")
+		}
 		said := 0
 		if approve {
 			said = 1
@@ -176,10 +202,8 @@ func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (d
 			return failed(err)
 		}
 		g.Decisions = append(slices.DeleteFunc(g.Decisions, func(d Decision) bool { return d.Account == account }), Decision{Account: account, Approved: approve, At: now})
-		n, err := s.counting(ctx, tx, g)
+		n := g.counting(owners)
 		switch {
-		case err != nil:
-			return err
 		case !approve:
 			g.State, g.Ended = GrantDenied, &now
 		case n >= g.Needed:
@@ -194,18 +218,33 @@ func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (d
 	return decided, err
 }
 
-// counting is how many approvals are by accounts that own the data set now.
-func (s *Store) counting(ctx context.Context, tx *sql.Tx, g Grant) (n int, err error) {
-	for _, d := range g.Decisions {
-		a, err := s.account(ctx, tx, "name = $1", d.Account)
-		if err != nil {
-			return 0, err
+// owners are the accounts that decide about a data set now.
+func (s *Store) owners(ctx context.Context, from asker, dataset string) ([]string, error) {
+	rows, err := from.QueryContext(ctx, "SELECT a.name, a.role FROM service_owners o JOIN service_accounts a ON a.name = o.account WHERE o.dataset = $1 AND a.disabled = 0", dataset)
+	if err != nil {
+		return nil, failed(err)
+	}
+	all, err := collect(rows, func(rows *sql.Rows, a *Account) error { return rows.Scan(&a.Name, &a.Role) })
+	if err != nil {
+		return nil, failed(err)
+	}
+	var names []string
+	for _, a := range all {
+		if a.Role.May(Owner) {
+			names = append(names, a.Name)
 		}
-		if d.Approved && a.Disabled == nil && a.OwnerOf(g.Dataset) {
+	}
+	return names, nil
+}
+
+// counting is how many approvals are by accounts that may approve now.
+func (g Grant) counting(owners []string) (n int) {
+	for _, d := range g.Decisions {
+		if d.Approved && slices.Contains(owners, d.Account) && (d.Account != g.Account || !g.OthersDecide(owners)) {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
 // EndGrant notes what the ledger made of an approved request; note is why it was refused, and ""

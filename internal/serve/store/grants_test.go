@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -56,7 +57,7 @@ func TestGrants(t *testing.T) {
 			t.Error("three approvals")
 		}
 		must(t, s.SetApprovals(ctx, "root", "data", 2))
-		two := ask("owner-one", Owner)
+		two := ask("owner-one", Owner) // of two owners, who both have to
 		if g, err := s.Decide(ctx, "owner-one", two.ID, true); err != nil || g.State != GrantOpen {
 			t.Errorf("who asked approves alone: %+v, %v", g, err)
 		}
@@ -115,6 +116,78 @@ func TestConcurrentApprovals(t *testing.T) {
 		all.Wait()
 		if len(last) != 1 {
 			t.Errorf("%d approvals were the last", len(last))
+		}
+	})
+}
+
+// TestOwnRequests: whoever asked approves only where too few others own the data set, whatever was
+// so before, and the ledger's reason says so.
+func TestOwnRequests(t *testing.T) {
+	each(t, func(t *testing.T, s *Store, _ func() *Store) {
+		ctx := t.Context()
+		for _, name := range []string{"one", "two", "three"} {
+			must(t, s.AddAccount(ctx, "root", Account{Name: name, Role: Owner}, secretWords))
+		}
+		ask := func(needed int, owners ...string) Grant {
+			t.Helper()
+			for _, name := range []string{"one", "two", "three"} {
+				must(t, s.SetOwner(ctx, "root", name, "data", true))
+			}
+			for _, name := range owners {
+				must(t, s.SetOwner(ctx, "root", name, "data", false))
+			}
+			must(t, s.SetApprovals(ctx, "root", "data", needed))
+			g, err := s.AskGrant(ctx, Account{Name: "one", Role: Owner}, Grant{Dataset: "data", Budget: "global", Epsilon: 1, Reason: "r"})
+			must(t, err)
+			return g
+		}
+		for _, c := range []struct {
+			what    string
+			needed  int
+			owners  []string
+			refused bool
+			state   GrantState // after "one", who asked, approves
+		}{
+			{"the only owner", 1, []string{"one"}, false, GrantApproved},
+			{"one of two", 1, []string{"one", "two"}, true, GrantOpen},
+			{"one of two who both have to", 2, []string{"one", "two"}, false, GrantOpen},
+			{"one of three of whom two have to", 2, []string{"one", "two", "three"}, true, GrantOpen},
+			{"the only one of two", 2, []string{"one"}, false, GrantOpen},
+		} {
+			g := ask(c.needed, c.owners...)
+			_, err := s.Decide(ctx, "one", g.ID, true)
+			if (err != nil) != c.refused {
+				t.Errorf("%s: %v", c.what, err)
+			}
+			now, err := s.Grant(ctx, g.ID)
+			must(t, err)
+			if now.State != c.state {
+				t.Errorf("%s: %s", c.what, now.State)
+			}
+			if noted := strings.Contains(now.Why(), "who asked approved too"); noted == c.refused {
+				t.Errorf("%s: %s", c.what, now.Why())
+			}
+		}
+		// Whoever asked approved as one of two. A third owner then takes their place.
+		g := ask(2, "one", "two")
+		_, err := s.Decide(ctx, "one", g.ID, true)
+		must(t, err)
+		must(t, s.SetOwner(ctx, "root", "three", "data", false))
+		if g, err := s.Decide(ctx, "two", g.ID, true); err != nil || g.State != GrantOpen {
+			t.Errorf("%s, %v", g.State, err)
+		}
+		if g, err := s.Decide(ctx, "three", g.ID, true); err != nil || g.State != GrantApproved {
+			t.Errorf("%s, %v", g.State, err)
+		}
+		// Whoever asked can take it back, and an owner who is disabled is none.
+		g = ask(1, "one", "two")
+		if g, err := s.Decide(ctx, "one", g.ID, false); err != nil || g.State != GrantDenied {
+			t.Errorf("%s, %v", g.State, err)
+		}
+		g = ask(1, "one", "two")
+		must(t, s.DisableAccount(ctx, "root", "two", false))
+		if g, err := s.Decide(ctx, "one", g.ID, true); err != nil || g.State != GrantApproved {
+			t.Errorf("%s, %v", g.State, err)
 		}
 	})
 }

@@ -81,7 +81,9 @@ func (d *Dashboard) datasetPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data.Grants = grantViews(asked, v.account)
+	if data.Grants, err = d.grantViews(v.ctx(), asked, v.account); err != nil {
+		return err
+	}
 	if data.Bought, err = d.bought(v.ctx()); err != nil {
 		return err
 	}

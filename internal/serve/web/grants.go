@@ -24,14 +24,23 @@ type grantView struct {
 	store.Grant
 	// Mine: the reader owns the data set. Decided: and has approved.
 	Mine, Decided bool
+	// Others have to approve it: the reader asked for it.
+	Others bool
 }
 
-func grantViews(all []store.Grant, reader store.Account) []grantView {
+func (d *Dashboard) grantViews(ctx context.Context, all []store.Grant, reader store.Account) ([]grantView, error) {
 	views := make([]grantView, len(all))
 	for i, g := range all {
-		views[i] = grantView{g, reader.OwnerOf(g.Dataset), g.Of(reader.Name) != nil}
+		views[i] = grantView{Grant: g, Mine: reader.OwnerOf(g.Dataset), Decided: g.Of(reader.Name) != nil}
+		if views[i].Mine && g.Account == reader.Name && g.State == store.GrantOpen {
+			owners, err := d.owners(ctx, g.Dataset)
+			if err != nil {
+				return nil, err
+			}
+			views[i].Others = g.OthersDecide(owners)
+		}
 	}
-	return views
+	return views, nil
 }
 
 func (d *Dashboard) askGrant(v *visit) error {

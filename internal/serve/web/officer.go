@@ -61,10 +61,14 @@ func (d *Dashboard) officerPage(v *visit) error {
 		}
 		shown = append(shown, one)
 	}
+	grants, err := d.grantViews(v.ctx(), open, v.account)
+	if err != nil {
+		return err
+	}
 	v.render(200, "officer", page{Title: "For the data-protection officer", Here: "/data-protection", Data: struct {
 		Sets []officerSet
 		Open []grantView
-	}{shown, grantViews(open, v.account)}})
+	}{shown, grants}})
 	return nil
 }
 
