@@ -110,18 +110,26 @@ func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *
 	return a.session.All(ctx, inputs, done)
 }
 
-// Again makes the next call of All one that goes on after a crash, with inputs from the first
-// that has no answer yet: questions that were charged and whose answers were lost are not
-// charged again, and get the answers that they would have had. path gets a key before anything
-// is charged, and has it until Complete; keep it as secret as the records. With a model that does
-// not repeat itself exactly, what was lost is charged again. inputs are all questions, and done is
-// how many have answers. It reports whether the list was begun before.
-func (a *Answers) Again(path string, inputs []string, done int) (begun bool, err error) {
-	return a.session.Again(path, inputs, done)
+// Standing is where a list of questions stands.
+type Standing = answer.Standing
+
+// Again makes the next call of All one that goes on after a crash: questions that were charged
+// and whose answers were lost are not charged again, and get the answers that they would have
+// had. inputs are all questions; answered, which is called when nobody else has the list, says how
+// many of them have an answer. All then takes the rest. path gets a key before anything is
+// charged, of which a part goes whenever answers are handed over, and the rest with Complete; keep
+// it as secret as the records. With a model that does not repeat itself exactly, what was lost is
+// charged again.
+func (a *Answers) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+	return a.session.Again(path, inputs, answered)
 }
 
-// Complete erases the key of a list whose answers are all kept.
+// Complete erases the key of a list: all answers that there will be are kept. Abandon also removes
+// the file, of a list of which nothing was charged.
 func (a *Answers) Complete() error { return a.session.Complete() }
+
+// Abandon removes the file of a list of which nothing was charged.
+func (a *Answers) Abandon() error { return a.session.Abandon() }
 
 // Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.

@@ -50,8 +50,8 @@ worst case (--max-tokens); what the budget does not allow is refused (exit code
 of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
 budget of just what is asked for. The same question again is charged again; only
 a file of questions with --out that was interrupted goes on when the same
-command is repeated, and nothing is charged twice (FILE.key is its secret until
-then; with a server that does not repeat itself exactly, up to --parallel
+command is repeated, and nothing is charged twice (FILE.asked has its secret
+until then; with a server that does not repeat itself exactly, up to --parallel
 answers are charged again).
 
 If the same examples can serve for many questions, "sotto synth" is the better
@@ -195,9 +195,6 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	v := newAnswerView(p, terms, opt.out != "")
 	v.partial = opt.asMany
-	if lines, all := opt.answered(questions, terms); many && all {
-		return v.there(lines)
-	}
 	client, model, err := p.modelClient(opt.modelFlags)
 	if err != nil {
 		return err
@@ -212,10 +209,14 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if v.file, err = opt.keepAnswers(s, questions, terms.caution() == ""); err != nil {
+	complete := false
+	if v.file, complete, err = opt.keepAnswers(s, questions, terms.caution() == ""); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.file.settle(s, v.done, err), v.file.close()) }()
+	if complete {
+		return v.there(v.file.before)
+	}
 	if many {
 		return v.all(ctx, s, questions)
 	}

@@ -8,23 +8,24 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-// keyOf is where the key of a list of questions is until all of it is answered.
-func keyOf(out string) string { return out + ".key" }
+// askedOf is the file beside answers that has the key of their list until all of it is answered, and
+// says of which list they are after that.
+func askedOf(out string) string { return out + ".asked" }
 
 // jsonLines is a file of answers, a JSON object a line.
 type jsonLines struct {
 	path  string // "" if nobody wants it
 	file  *os.File
 	empty bool
-	// before is how many answers it had, of a list that goes on; resumes: it can go on later.
-	before  int
+	// before are answers that it had, of a list that goes on; resumes: it can go on later.
+	before  []answerLine
 	resumes bool
 }
 
@@ -40,7 +41,7 @@ func openAnswerFile(path string, private bool) (*jsonLines, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, usage("--out %s is there already, and answers cost too much to be written over: name another file", path)
+		return nil, answersExist(path)
 	}
 	if err != nil {
 		return nil, usage("write the answers: %w", err)
@@ -48,8 +49,12 @@ func openAnswerFile(path string, private bool) (*jsonLines, error) {
 	return &jsonLines{path: path, file: f, empty: true}, nil
 }
 
-// reopenAnswerFile opens the file of a list that was begun and has a key. A line that was not
-// written to its end was not there.
+func answersExist(path string) error {
+	return usage("--out %s is there already, and answers cost too much to be written over: name another file", path)
+}
+
+// reopenAnswerFile opens the file of a list that was begun. A line that was not written to its end
+// was not there.
 func reopenAnswerFile(path string, private bool) (*jsonLines, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +73,7 @@ func reopenAnswerFile(path string, private bool) (*jsonLines, error) {
 	if err != nil {
 		return nil, errors.Join(usage("go on with the answers in %s: %w", path, err), f.Close())
 	}
-	return &jsonLines{path: path, file: f, empty: len(lines) == 0, before: len(lines)}, nil
+	return &jsonLines{path: path, file: f, empty: len(lines) == 0, before: lines}, nil
 }
 
 // readAnswers reads whole lines, and how many bytes they have.
@@ -90,59 +95,53 @@ func readAnswers(r io.Reader) (lines []answerLine, size int64, err error) {
 	return lines, size, nil
 }
 
-// answered reports whether a file has the answers to all questions, by what the plan says, and
-// returns them: then nothing is left to do.
-func (o *answerOptions) answered(questions []string, t answerTerms) ([]answerLine, bool) {
-	if _, err := os.Lstat(keyOf(o.out)); o.out == "" || !errors.Is(err, fs.ErrNotExist) {
-		return nil, false
-	}
-	f, err := os.Open(o.out)
-	if err != nil {
-		return nil, false
-	}
-	defer func() { _ = f.Close() }() // it was read
-	lines, _, err := readAnswers(f)
-	if err != nil || len(lines) != len(questions) || len(lines) == 0 {
-		return nil, false
-	}
-	want := t.line(&sotto.Answer{})
-	return lines, !slices.ContainsFunc(lines, func(l answerLine) bool {
-		return l.Event != want.Event || l.Method != want.Method || l.Delta != want.Delta
-	}) && slices.EqualFunc(lines, questions, func(l answerLine, q string) bool { return o.cut || l.Input == q })
-}
-
-// keepAnswers opens the file of answers: for many of them one that can be gone on with.
-func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (*jsonLines, error) {
+// keepAnswers opens the file of answers: for many of them one that can be gone on with. Nobody
+// touches it before the list is locked. It reports whether the list is complete.
+func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (f *jsonLines, complete bool, err error) {
 	if o.out == "" || !o.given("inputs") {
-		return openAnswerFile(o.out, private)
+		f, err = openAnswerFile(o.out, private)
+		return f, false, err
 	}
-	open := reopenAnswerFile
 	_, there := os.Lstat(o.out)
-	if _, err := os.Lstat(keyOf(o.out)); errors.Is(err, fs.ErrNotExist) && there == nil {
-		open = openAnswerFile // which refuses it
+	if _, err := os.Lstat(askedOf(o.out)); errors.Is(err, fs.ErrNotExist) && there == nil {
+		return nil, false, answersExist(o.out)
 	}
-	f, err := open(o.out, private)
+	standing, err := s.Again(askedOf(o.out), questions, func(begun bool) (int, error) {
+		open := openAnswerFile
+		if begun {
+			open = reopenAnswerFile
+		}
+		if f, err = open(o.out, private); err != nil {
+			return 0, err
+		}
+		if len(f.before) > len(questions) {
+			return 0, usage("--out %s has more answers than there are questions: name another file", o.out)
+		}
+		return len(f.before), nil
+	})
 	if err != nil {
-		return nil, err
+		if f != nil {
+			err = errors.Join(err, f.file.Close())
+		}
+		if !ui.Is[*answer.BusyError](err) { // which may pass
+			err = ui.AsUsage(err)
+		}
+		return nil, false, err
 	}
-	if f.before > len(questions) {
-		return nil, errors.Join(usage("--out %s has more answers than there are questions: name another file", o.out), f.close())
-	}
-	if _, err = s.Again(keyOf(o.out), questions, f.before); err != nil {
-		return nil, errors.Join(ui.AsUsage(err), f.close())
-	}
-	f.resumes = true
-	return f, nil
+	f.resumes = !standing.Complete
+	return f, standing.Complete, nil
 }
 
-// settle ends a list: its key goes if nothing is left to do, or if nothing was charged.
+// settle ends a list: its key goes if nothing is left to do, and its file if nothing was charged.
 func (f *jsonLines) settle(s *sotto.Answers, done int, err error) error {
-	if !f.resumes {
-		return nil
-	}
 	var wrong *sotto.InputError
-	if err == nil || done == 0 && (errors.Is(err, ledger.ErrBudget) || errors.As(err, &wrong)) {
+	switch {
+	case !f.resumes:
+		return nil
+	case err == nil:
 		return s.Complete()
+	case done == 0 && (errors.Is(err, ledger.ErrBudget) || errors.As(err, &wrong)):
+		return s.Abandon()
 	}
 	return nil
 }

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"pgregory.net/rapid"
 
@@ -309,5 +311,58 @@ func TestHelpNamesWhatIsTaken(t *testing.T) {
 				t.Errorf("the help of --%s does not say %q: %s", name, value, cmd.Flag(name).Usage)
 			}
 		}
+	}
+}
+
+// TestAnswersGoOn: the same command again finds its answers and charges nothing, other questions are
+// refused, and while another process has the list its file is left alone.
+func TestAnswersGoOn(t *testing.T) {
+	command := asking(t, "--inputs", "questions.txt", "--out", "answers.jsonl")
+	write(t, "questions.txt", []byte("One?\nTwo?\nThree?\n"))
+	done(t, command...)
+	first, err := os.ReadFile("answers.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	charged := func() string {
+		_, out, _ := run(t, "ledger", "show", "chats", "--json")
+		return fmt.Sprint(object(t, out)["rows"])
+	}
+	before := charged()
+	same := func(what string) {
+		t.Helper()
+		if now, err := os.ReadFile("answers.jsonl"); err != nil || string(now) != string(first) || charged() != before {
+			t.Errorf("%s: the answers or the ledger changed: %v", what, err)
+		}
+	}
+	code, out, errs := run(t, append(command, "--json")...)
+	if code != 0 || out != string(first) || !strings.Contains(errs, "nothing was charged") {
+		t.Errorf("again: %d, %s, %s", code, out, errs)
+	}
+	same("again")
+	write(t, "questions.txt", []byte("One?\nTwo?\nFour?\n"))
+	if code, _, errs := run(t, command...); code != 2 || !strings.Contains(errs, "begun otherwise") {
+		t.Errorf("other questions: %d, %s", code, errs)
+	}
+	same("other questions")
+	// A list under way elsewhere, that has no answer yet.
+	write(t, "questions.txt", []byte("One?\n"))
+	lock := flock.New("busy.jsonl.asked")
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	write(t, "busy.jsonl", nil)
+	if code, _, errs := run(t, append(slices.Clone(command[:len(command)-1]), "busy.jsonl")...); code != 1 || !strings.Contains(errs, "another process") {
+		t.Errorf("busy: %d, %s", code, errs)
+	}
+	if _, err := os.Stat("busy.jsonl"); err != nil {
+		t.Errorf("the file of another process: %v", err)
+	}
+	if err := os.Remove("answers.jsonl.asked"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := run(t, command...); code != 2 || !strings.Contains(errs, "there already") {
+		t.Errorf("answers of nobody knows which list: %d, %s", code, errs)
 	}
 }

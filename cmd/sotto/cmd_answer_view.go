@@ -145,7 +145,7 @@ func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 
 // all answers questions, and shows each answer when it is there.
 func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []string) error {
-	before := v.file.before
+	before := len(v.file.before)
 	v.of, v.done, v.asked = len(questions), before, time.Now()
 	if err := v.mark(); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []stri
 		return err
 	})
 	v.Clear()
-	if v.partial && v.done > before && errors.Is(err, ledger.ErrBudget) {
+	if v.partial && v.done > 0 && errors.Is(err, ledger.ErrBudget) {
 		v.say(fmt.Sprintf("the budget allowed %d of %d answers: the questions after them were left out", v.done, v.of))
 		err = nil
 	}
@@ -182,7 +182,7 @@ func (v *answerView) there(lines []answerLine) error {
 			}
 		}
 	}
-	v.say(fmt.Sprintf("all %d answers are there already; nothing was charged", len(lines)))
+	v.say(fmt.Sprintf("the answers are there already, %d of them; nothing was charged", len(lines)))
 	return nil
 }
 

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/gofrs/flock"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -22,21 +20,18 @@ import (
 // that they get the same answers, and nobody sees anything new. It needs a model that
 // repeats itself exactly; with another, what was lost is asked and charged anew.
 type again struct {
-	path string
+	file *keyFile
 	lock *flock.Flock
-	// name of the list in the ledger, and the key of all its randomness; zero if the model does
-	// not repeat itself.
+	// inputs of the whole list: a place in it belongs to one question.
+	inputs []string
+	// name of the list in the ledger; "" if the model does not repeat itself.
 	name string
-	key  noise.Key
 }
 
-// keptKey is what the file of a list has, mode 0600, until all answers are there.
-type keptKey struct {
-	Name string `json:"name"`
-	// Asked is a hash of all that answers depend on.
-	Asked string `json:"asked"`
-	Key   []byte `json:"key"`
-}
+// blockSize is how many questions have randomness from one key. Once they are answered the key
+// is gone from the file, which then has the next one: who finds it can undo the noise of these
+// few answers, and of none before.
+const blockSize = 8
 
 // OtherListError says that a file belongs to other questions, or to the same ones asked of
 // another plan, model or state of the data.
@@ -44,7 +39,7 @@ type OtherListError struct{ Path string }
 
 // Error says what to do.
 func (e *OtherListError) Error() string {
-	return fmt.Sprintf("%s belongs to a list of questions that was begun otherwise: with other questions, another plan or model, or when the data was different. Name another file for the answers; what was charged for that list stays", e.Path)
+	return fmt.Sprintf("%s belongs to a list of questions that was begun otherwise: with other questions, another plan, model or version of the program, or when the data was different. Name another file for the answers; what was charged for that list stays", e.Path)
 }
 
 // BusyError says that another process asks the same list.
@@ -55,60 +50,114 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s: another process asks these questions; wait for it to end, or name another file for the answers", e.Path)
 }
 
-// Again makes the session's next call of [Session.All] one that can be repeated after a crash:
-// path gets a key before anything is charged, and has it until [Session.Complete]. inputs are
-// all questions of the list, the first done of which are answered already. It reports whether
-// the list was begun before.
-func (s *Session) Again(path string, inputs []string, done int) (begun bool, err error) {
+// Standing is where a list of questions stands.
+type Standing struct {
+	// Begun: it was begun before. Complete: nothing is left to do.
+	Begun, Complete bool
+}
+
+// Again makes the session's next call of [Session.All] one that can be repeated after a crash. path
+// gets a name and a key before anything is charged. inputs are all questions of the list;
+// answered is called when nobody else has the list, and says how many of them, from the first,
+// have an answer: All and Answer then take the rest in their order, and nothing else.
+func (s *Session) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
 	if s.again != nil {
-		return false, errors.New("a session repeats one list of questions: open another")
+		return Standing{}, errors.New("a session repeats one list of questions: open another")
 	}
 	asked, err := s.identity(inputs)
 	if err != nil {
-		return false, err
+		return Standing{}, err
 	}
 	lock, err := lockKept(path)
 	if err != nil {
-		return false, err
+		return Standing{}, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, lock.Close())
-		}
-	}()
-	kept, begun, err := settleKept(path, asked)
-	defer clear(kept.Key)
-	switch {
-	case err != nil:
-		return false, err
-	case kept.Asked != asked:
-		return false, &OtherListError{path}
+	standing, err := s.settleList(path, asked, inputs, lock, answered)
+	if err != nil || standing.Complete {
+		return standing, errors.Join(err, lock.Close())
 	}
-	a := &again{path: path, lock: lock}
-	if info := s.Model.Info(); info.Deterministic && info.BatchInvariant && s.Seed == nil {
-		a.name = kept.Name
-		if a.key, err = noise.ImportKey(kept.Key); err != nil {
-			return false, fmt.Errorf("%s: %w", path, err)
+	return standing, nil
+}
+
+func (s *Session) settleList(path, asked string, inputs []string, lock *flock.Flock, answered func(bool) (int, error)) (Standing, error) {
+	f := &keyFile{path: path}
+	found, err := f.read()
+	if err != nil {
+		return Standing{}, err
+	}
+	standing := Standing{Begun: found, Complete: f.state.Complete}
+	if found && f.state.Asked != asked {
+		return standing, &OtherListError{path}
+	}
+	if !found {
+		if err := f.begin(asked); err != nil {
+			return standing, err
 		}
+	}
+	done, err := answered(found)
+	if err != nil || standing.Complete {
+		return standing, err
+	}
+	if err := f.reach(done); err != nil {
+		return standing, err
+	}
+	a := &again{file: f, lock: lock, inputs: inputs}
+	if info := s.Model.Info(); info.Deterministic && info.BatchInvariant && info.Fingerprint != "" && s.Seed == nil {
+		a.name = f.state.Name
 	}
 	s.mu.Lock()
-	s.again, s.asked, s.begun = a, uint64(done), begun
+	s.again, s.asked, s.begun = a, uint64(done), found
 	s.mu.Unlock()
-	return begun, nil
+	return standing, nil
 }
 
 // repeats reports whether what is lost comes again as it was.
 func (a *again) repeats() bool { return a != nil && a.name != "" }
 
-// identity is a hash of all that answers depend on, except the records' own noise.
+// fits refuses a question that is not the one of its place: it would have the charge and the
+// randomness of another.
+func (a *again) fits(index uint64, input string) error {
+	if a == nil || index < uint64(len(a.inputs)) && a.inputs[index] == input {
+		return nil
+	}
+	return &plan.InputError{Reason: "the session asks a list of questions, and this is not the one that comes next: open another session for others"}
+}
+
+// group is how many of the questions from an index on may be answered together: those of a
+// block have one key.
+func (a *again) group(index uint64, most int) int {
+	if !a.repeats() {
+		return most
+	}
+	return min(most, blockSize-int(index%blockSize))
+}
+
+// key is that of a block.
+func (a *again) key(index uint64) (noise.Key, error) { return a.file.key(int(index) / blockSize) }
+
+// kept notes that the answers before an index are on disk.
+func (a *again) kept(index uint64) error {
+	if a == nil {
+		return nil
+	}
+	return a.file.reach(int(index))
+}
+
+// identity is a hash of all that answers depend on, except the noise.
 func (s *Session) identity(inputs []string) (string, error) {
 	all := struct {
-		Plan   any
-		Model  string
-		Data   string
-		Cut    bool
-		Inputs []string
-	}{s.Plan, s.Model.Info().Fingerprint, "", s.Cut, inputs}
+		Plan                          any
+		Model                         [4]string
+		Encoder, Data, Program        string
+		Deterministic, Invariant, Cut bool
+		Inputs                        []string
+	}{Plan: s.Plan, Program: s.Version, Cut: s.Cut, Inputs: inputs}
+	info := s.Model.Info()
+	all.Model = [4]string{info.Name, info.Backend, info.Fingerprint, info.Version}
+	all.Deterministic, all.Invariant = info.Deterministic, info.BatchInvariant
+	if s.Encoder.Valid() {
+		all.Encoder = s.Encoder.Name()
+	}
 	if s.Data != nil {
 		sum := s.Data.Fingerprint()
 		all.Data = hex.EncodeToString(sum[:])
@@ -131,77 +180,24 @@ func lockKept(path string) (*flock.Flock, error) {
 	if !ok {
 		return nil, &BusyError{path}
 	}
-	// A lock on a file that whoever completed the list has removed excludes nobody.
-	mine, err := lock.Stat()
-	there, gone := os.Lstat(path)
-	if err != nil || gone != nil || !os.SameFile(mine, there) {
-		return nil, errors.Join(&BusyError{path}, lock.Close())
-	}
 	return lock, nil
 }
 
-// settleKept reads the file, or has a fresh name and key in it on disk. One that was not written
-// to its end was written before anything was charged.
-func settleKept(path, asked string) (k keptKey, begun bool, err error) {
-	data, err := bounded.ReadFile(path, bounded.Small)
-	if err != nil {
-		return k, false, err
-	}
-	defer clear(data)
-	if json.Unmarshal(data, &k) == nil && k.Name != "" {
-		return k, true, nil
-	}
-	key, err := noise.NewKey()
-	if err != nil {
-		return k, false, err
-	}
-	defer key.Erase()
-	k = keptKey{Name: rand.Text(), Asked: asked}
-	if k.Key, err = key.Export(); err != nil {
-		return k, false, err
-	}
-	fresh, err := json.Marshal(k)
-	if err != nil {
-		return k, false, err
-	}
-	defer clear(fresh)
-	if err := errors.Join(rewrite(path, fresh), durable.SyncDir(filepath.Dir(path))); err != nil {
-		return k, false, fmt.Errorf("keep the key of the questions: %w", err)
-	}
-	return k, false, nil
-}
-
-// rewrite writes over a file that is locked, so that it stays the same one.
-func rewrite(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// Complete erases the key: all answers are on disk.
+// Complete erases the key: all answers that there will be are on disk. The file stays, and says
+// of which list they are.
 func (s *Session) Complete() error {
-	a := s.again
-	if a == nil {
+	if s.again == nil {
 		return nil
 	}
-	info, err := os.Stat(a.path)
-	if err == nil {
-		err = overwrite(a.path, info.Size())
-	}
-	return errors.Join(err, os.Remove(a.path), s.Release())
+	return errors.Join(s.again.file.complete(), s.Release())
 }
 
-// overwrite puts zeros in the place of a file's content.
-func overwrite(path string, size int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+// Abandon removes the file of a list of which nothing was charged.
+func (s *Session) Abandon() error {
+	if s.again == nil {
+		return nil
 	}
-	_, err = f.Write(make([]byte, size))
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(s.again.file.complete(), os.Remove(s.again.file.path), s.Release())
 }
 
 // Release lets others go on with the list. Its key stays.
@@ -210,10 +206,11 @@ func (s *Session) Release() error {
 	if a == nil || a.lock == nil {
 		return nil
 	}
-	if a.repeats() {
-		a.key.Erase()
-	}
+	a.file.forget()
 	lock := a.lock
 	a.lock = nil
 	return lock.Close()
 }
+
+// newName names a list in the ledger.
+func newName() string { return rand.Text() }

@@ -1,15 +1,19 @@
 package answer
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -37,7 +41,7 @@ func (l *list) ask(t *testing.T, o Options, at env.Kind, question, kept int) err
 		}
 	}
 	s := l.place.session(t, o)
-	if _, err := s.Again(l.key, l.inputs, len(l.answers)); err != nil {
+	if _, err := s.Again(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil {
 		return err
 	}
 	before := len(l.answers)
@@ -80,26 +84,33 @@ func TestListGoesOn(t *testing.T) {
 	for _, composition := range []ledger.Composition{ledger.Sums, ledger.Adaptive} {
 		t.Run(string(composition), func(t *testing.T) {
 			l := &list{place: newPlace(t), key: filepath.Join(t.TempDir(), "answers.key"), lost: map[int]string{}}
-			for i := range 7 {
+			for i := range 2*blockSize + 3 {
 				l.inputs = append(l.inputs, fmt.Sprintf("question %d?", i))
 			}
 			l.place.budget(t, ledger.Budget{Epsilon: 100, Delta: 1e-3, Composition: composition})
 			o := l.place.options(t, planFor(clipped()), newToy())
 			stops := 0
-			for i, at := range []env.Kind{env.Reserved, env.Wrote, env.Committed, env.Reserved} {
-				if err := l.ask(t, o, at, 2, 1+i%2); err != nil {
+			for _, stop := range []struct {
+				at   env.Kind
+				kept int
+			}{{env.Reserved, -1}, {"", 1}, {env.Wrote, -1}, {"", 4}, {env.Committed, -1}, {"", 2}, {env.Reserved, -1}} {
+				if err := l.ask(t, o, stop.at, 2, stop.kept); err != nil {
 					stops++
 				}
 			}
-			if stops < 3 {
+			if stops < 4 {
 				t.Errorf("the list was stopped %d times: the test shows little", stops)
 			}
 			must(t, l.ask(t, o, "", 0, -1))
 			if len(l.answers) != len(l.inputs) {
 				t.Errorf("%d of %d questions are answered", len(l.answers), len(l.inputs))
 			}
-			if _, err := os.Stat(l.key); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the key is there after the end: %v", err)
+			if data, err := os.ReadFile(l.key); err != nil || strings.Contains(string(data), `"key"`) || !strings.Contains(string(data), `"complete":true`) {
+				t.Errorf("the file after the end: %v, %q", err, data)
+			}
+			s := l.place.session(t, o)
+			if standing, err := s.Again(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil || !standing.Complete {
+				t.Errorf("the list once more: %+v, %v", standing, err)
 			}
 			if got := l.paid(t); got != int64(len(l.inputs)) {
 				t.Errorf("%d answers are charged for %d questions", got, len(l.inputs))
@@ -176,32 +187,125 @@ func TestConcurrentLists(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "answers.key")
 	o := p.options(t, planFor(clipped()), newToy())
 	first, second := p.session(t, o), p.session(t, o)
-	_, err := first.Again(key, []string{"a?"}, 0)
+	none := func(bool) (int, error) { return 0, nil }
+	_, err := first.Again(key, []string{"a?"}, none)
 	must(t, err)
 	var busy *BusyError
-	if _, err := second.Again(key, []string{"a?"}, 0); !errors.As(err, &busy) {
+	if _, err := second.Again(key, []string{"a?"}, func(bool) (int, error) {
+		t.Error("whoever does not have the list looks at its answers")
+		return 0, nil
+	}); !errors.As(err, &busy) {
 		t.Errorf("a second process: %v", err)
 	}
 	must(t, first.Release())
-	begun, err := second.Again(key, []string{"a?"}, 0)
+	standing, err := second.Again(key, []string{"a?"}, none)
 	must(t, err)
-	if !begun {
-		t.Error("the list was begun, and the second process does not know")
+	if !standing.Begun || standing.Complete {
+		t.Errorf("the list was begun, and the second process finds %+v", standing)
 	}
-	must(t, second.Complete())
+	must(t, second.Abandon())
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(key), "*")); err != nil || !slices.Equal(left, nil) {
 		t.Errorf("left: %q, %v", left, err)
 	}
 }
 
-// TestTornKey: a key that was not written to its end was not used.
+// TestTornKey: a key that was not written to its end was not used; of two states the newer one
+// that is whole counts.
 func TestTornKey(t *testing.T) {
 	p := newPlace(t)
 	key := filepath.Join(t.TempDir(), "answers.key")
 	must(t, os.WriteFile(key, []byte(`{"name": "X`), 0o600))
 	s := p.session(t, p.options(t, planFor(clipped()), newToy()))
-	if begun, err := s.Again(key, []string{"a?"}, 0); err != nil || begun {
-		t.Errorf("begun %v, %v", begun, err)
+	if standing, err := s.Again(key, []string{"a?"}, func(bool) (int, error) { return 0, nil }); err != nil || standing.Begun {
+		t.Errorf("%+v, %v", standing, err)
 	}
-	must(t, s.Complete())
+	must(t, s.Release())
+	f := &keyFile{path: key}
+	if found, err := f.read(); err != nil || !found {
+		t.Fatalf("%v, %v", found, err)
+	}
+	before, err := os.ReadFile(key)
+	must(t, err)
+	must(t, f.reach(3*blockSize))
+	after, err := os.ReadFile(key)
+	must(t, err)
+	// A crash at any byte of the write leaves one of the two.
+	for cut := range 2 * slotSize {
+		torn := slices.Concat(after[:min(cut, len(after))], make([]byte, max(0, 2*slotSize-cut)))
+		if cut < len(before) {
+			copy(torn[cut:], before[cut:])
+		}
+		must(t, os.WriteFile(key, torn, 0o600))
+		g := &keyFile{path: key}
+		if found, err := g.read(); err != nil || !found || g.state.Name != f.state.Name {
+			t.Fatalf("cut at %d: %v, %v, %+v", cut, found, err, g.state)
+		}
+	}
 }
+
+// TestKeysGo: once the answers of a block are kept, nothing in the file leads back to its key.
+func TestKeysGo(t *testing.T) {
+	f := &keyFile{path: filepath.Join(t.TempDir(), "key")}
+	must(t, os.WriteFile(f.path, nil, 0o600))
+	must(t, f.begin("asked"))
+	exported := func(block int) string {
+		key, err := f.key(block)
+		must(t, err)
+		data, err := key.Export()
+		must(t, err)
+		return string(data)
+	}
+	want := exported(2)
+	chains := [][]byte{bytes.Clone(f.state.Key)}
+	for i := range 2*blockSize + 1 {
+		must(t, f.reach(i))
+		if i%blockSize == 0 && i > 0 {
+			data, err := os.ReadFile(f.path)
+			must(t, err)
+			for _, old := range chains {
+				if text, err := json.Marshal(old); err != nil || bytes.Contains(data, text) {
+					t.Errorf("after %d answers the file has an old key: %v", i, err)
+				}
+			}
+			chains = append(chains, bytes.Clone(f.state.Key))
+		}
+	}
+	if exported(2) != want {
+		t.Error("a block has another key than it would have had")
+	}
+	if _, err := f.key(1); err == nil {
+		t.Error("a key is there whose answers are kept")
+	}
+	if err := f.reach(3); err == nil {
+		t.Error("answers are missing, and nobody says so")
+	}
+}
+
+// TestNotTheNextQuestion: a place in the list has one question. Another one would get its charge
+// and its randomness.
+func TestNotTheNextQuestion(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 100, Delta: 1e-3})
+	o := p.options(t, planFor(clipped()), newToy())
+	list := []string{"a?", "b?", "c?"}
+	for name, ask := range map[string]func(s *Session) error{
+		"another list":        func(s *Session) error { return s.All(t.Context(), []string{"x?", "y?"}, keep) },
+		"from the first":      func(s *Session) error { return s.All(t.Context(), list, keep) },
+		"one by itself":       func(s *Session) error { _, err := s.Answer(t.Context(), "x?", nil); return err },
+		"more than there are": func(s *Session) error { return s.All(t.Context(), []string{"b?", "c?", "d?"}, keep) },
+	} {
+		s := p.session(t, o)
+		_, err := s.Again(filepath.Join(t.TempDir(), "key"), list, func(bool) (int, error) { return 1, nil })
+		must(t, err)
+		var wrong *plan.InputError
+		if err := ask(s); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, s.Release())
+	}
+	if n := len(p.charges(t)); n != 0 {
+		t.Errorf("%d charges", n)
+	}
+}
+
+func keep(int, *Answer) error { return nil }

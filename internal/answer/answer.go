@@ -169,7 +169,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		return err
 	}
 	total := int64(len(items))
-	if !s.Partial && !s.begun { // a list that was begun has what it needs, or some of it
+	if !s.Partial && !(s.begun && s.again.repeats()) { // of a list that goes on, some is charged already
 		if err := s.afford(ctx, total, total); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		group := items[:min(len(items), max(1, s.Parallel))]
+		group := items[:min(len(items), s.again.group(items[0].index, max(1, s.Parallel)))]
 		items = items[len(group):]
 		failed := s.answer(ctx, group, total)
 		for _, q := range group {
@@ -186,6 +186,9 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 				continue
 			}
 			if err := done(q.at, q.answer); err != nil {
+				return errors.Join(err, failed)
+			}
+			if err := s.again.kept(q.index + 1); err != nil {
 				return errors.Join(err, failed)
 			}
 		}

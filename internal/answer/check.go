@@ -174,7 +174,11 @@ func (s *Session) questions(ctx context.Context, inputs []string) ([]*question, 
 	s.mu.Unlock()
 	items := make([]*question, len(inputs))
 	for i, input := range inputs {
-		short, err := s.shorten(ctx, input)
+		err := s.again.fits(first+uint64(i), input)
+		short := ""
+		if err == nil {
+			short, err = s.shorten(ctx, input)
+		}
 		if err == nil {
 			err = s.checkRoom(ctx, short)
 		}

@@ -58,7 +58,7 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	key, err := s.key()
+	key, err := s.key(group[0].index)
 	if err != nil {
 		return err
 	}
@@ -69,13 +69,14 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 	return s.tokens(ctx, key, group)
 }
 
-// key is fresh: answers that were written apart share no randomness.
-func (s *Session) key() (noise.Key, error) {
+// key is fresh: answers that were written apart share no randomness. That of a list that goes on is
+// of the block that the index is in, whose questions have streams of their own.
+func (s *Session) key(index uint64) (noise.Key, error) {
 	if s.Seed != nil {
 		return noise.KeyFromSeed(*s.Seed), nil
 	}
 	if s.again.repeats() {
-		return s.again.key.Derive("answers"), nil
+		return s.again.key(index)
 	}
 	key, err := s.drawKey()
 	if err == nil && !key.Private() {
