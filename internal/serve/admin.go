@@ -252,6 +252,9 @@ func (s *Server) UseRoute(ctx context.Context, by store.Actor, name string, vers
 
 // RemoveRoute takes a route away from requests.
 func (s *Server) RemoveRoute(ctx context.Context, by store.Actor, name string) error {
+	if err := s.public(ctx, name); err != nil {
+		return err
+	}
 	return s.Store.RemoveRoute(ctx, by, name)
 }
 

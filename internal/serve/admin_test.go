@@ -117,6 +117,7 @@ func TestAdmin(t *testing.T) {
 	for _, wrong := range []struct{ method, path, body string }{
 		{"PUT", "/admin/v1/routes/ask", `{"upstream":"local"}`},
 		{"POST", "/admin/v1/use/ask", `{"version":1}`},
+		{"DELETE", "/admin/v1/routes/ask", ``},
 	} {
 		if status, got := do(wrong.method, wrong.path, secret, wrong.body); status != 400 || !strings.Contains(got, "private records") {
 			t.Errorf("%s %s: %d %s", wrong.method, wrong.path, status, got)

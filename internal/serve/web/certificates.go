@@ -8,12 +8,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
@@ -39,7 +38,8 @@ type released struct {
 	Report          *certificate.Report // nil if it could not be checked
 	Checked         time.Time
 
-	dir string
+	// dir, as it looked when it was checked.
+	dir, state string
 }
 
 // OK reports whether the certificate holds.
@@ -69,46 +69,6 @@ func (r *released) Charge() ledger.ChargeID {
 	return ledger.ChargeID(r.Report.Predicate.Ledger.Charge)
 }
 
-// verdicts are those of the last checks: computing ε again takes time.
-type verdicts struct {
-	mu   sync.Mutex
-	last map[string]verdict
-}
-
-type verdict struct {
-	report  *certificate.Report
-	checked time.Time
-	state   string
-}
-
-// fresh is how long a verdict counts if the folder looks the same.
-const fresh = time.Minute
-
-// released checks what is in a folder, or in one below it; nil if there is no certificate.
-func (d *Dashboard) released(kind, id, title, dir string) *released {
-	if dir = certified(dir); dir == "" {
-		return nil
-	}
-	r := &released{Kind: kind, ID: id, Title: title, dir: dir}
-	state := appearance(dir)
-	d.verdicts.mu.Lock()
-	defer d.verdicts.mu.Unlock()
-	known, there := d.verdicts.last[dir]
-	if !there || known.state != state || d.Now().Sub(known.checked) > fresh {
-		report, err := d.Verify(dir)
-		if err != nil {
-			d.Log.Warn("a certificate cannot be checked", kind, id, "error", err.Error())
-		}
-		known = verdict{report, d.Now(), state}
-		if d.verdicts.last == nil {
-			d.verdicts.last = map[string]verdict{}
-		}
-		d.verdicts.last[dir] = known
-	}
-	r.Report, r.Checked = known.report, known.checked
-	return r
-}
-
 // certified is the folder that has a certificate: dir, or the first below it that has one.
 func certified(dir string) string {
 	if dir == "" {
@@ -131,21 +91,6 @@ func certified(dir string) string {
 		}
 	}
 	return ""
-}
-
-// appearance changes when files of a folder do, as far as names, sizes and times show it.
-func appearance(dir string) string {
-	sum := sha256.New()
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what cannot be read is found when it is checked
-		if err != nil {
-			return nil
-		}
-		if info, err := e.Info(); err == nil {
-			sum.Write([]byte(path + " " + strconv.FormatInt(info.Size(), 10) + " " + info.ModTime().String() + "\n"))
-		}
-		return nil
-	})
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // releases are those of runs that ended well, and of routes, the newest first.
@@ -213,12 +158,17 @@ func (d *Dashboard) certificatePage(v *visit) error {
 	return nil
 }
 
+var errDoesNotHold = &problem{http.StatusConflict, "The certificate does not hold, or cannot be checked: nothing of this release is handed out."}
+
 // releasedFile hands out a file that a certificate covers, if its bytes are those that were
-// signed, and the certificate itself.
+// signed, and the certificate itself, if it holds.
 func (d *Dashboard) releasedFile(v *visit) error {
 	r, err := d.find(v)
 	if err != nil {
 		return err
+	}
+	if !r.OK() {
+		return errDoesNotHold
 	}
 	name := v.PathValue("name")
 	data, err := r.file(name)
@@ -231,8 +181,11 @@ func (d *Dashboard) releasedFile(v *visit) error {
 	return nil
 }
 
-// file reads one of the release, within its folder.
+// file reads one of the release, within its folder. If its certificate does not hold there is none.
 func (r *released) file(name string) ([]byte, error) {
+	if !r.OK() {
+		return nil, errDoesNotHold
+	}
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {
 		return nil, err
@@ -244,15 +197,16 @@ func (r *released) file(name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // it was read only
 	data, err := bounded.Read(f, bounded.Large)
-	if err != nil || name == certificate.FileName {
-		return data, err
+	if err != nil {
+		return nil, err
 	}
-	if r.OK() {
-		sum := sha256.Sum256(data)
-		for _, s := range r.Report.Subjects {
-			if s.Name == name && s.Digest.SHA256 == hex.EncodeToString(sum[:]) {
-				return data, nil
-			}
+	if name == certificate.FileName && appearance(r.dir) == r.state {
+		return data, nil
+	}
+	sum := sha256.Sum256(data)
+	for _, s := range r.Report.Subjects {
+		if s.Name == name && s.Digest.SHA256 == hex.EncodeToString(sum[:]) {
+			return data, nil
 		}
 	}
 	return nil, errors.New("the certificate does not cover it")

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -24,6 +22,11 @@ const quiet = 20 * time.Second
 // events says when something changed, as server-sent events. What changed is on the pages, which
 // the script then gets anew: nobody sees anything here that the page would not show.
 func (d *Dashboard) events(v *visit) error {
+	changes, leave, err := d.watcher.listen(d, v.token)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	out := http.NewResponseController(v.ResponseWriter)
 	// The server's limit is for requests, and this one goes on.
 	if err := out.SetReadDeadline(time.Time{}); err != nil {
@@ -31,56 +34,30 @@ func (d *Dashboard) events(v *visit) error {
 	}
 	v.Header().Set("Content-Type", "text/event-stream")
 	v.WriteHeader(http.StatusOK)
-	if out.Flush() != nil {
-		return nil // whoever asked is gone
-	}
-	tick := time.NewTicker(d.Tick)
-	defer tick.Stop()
-	var last [sha256.Size]byte
-	said := d.Now()
-	for first := true; ; first = false {
-		// A session that ended hears nothing more; listening does not use it.
-		if _, err := d.Store.Session(v.ctx(), v.token, false); err != nil {
-			return nil
-		}
-		now, err := d.digest(v.ctx())
-		switch {
-		case err != nil:
-			return nil // the page asks again
-		case now != last && !first:
-			fmt.Fprintf(v.ResponseWriter, "event: changed\ndata: %x\n\n", now[:8])
-			said = d.Now()
-		case first || d.Now().Sub(said) > quiet:
-			fmt.Fprint(v.ResponseWriter, ": here\n\n")
-			said = d.Now()
-		}
-		last = now
-		if out.Flush() != nil {
+	calm := time.NewTicker(quiet)
+	defer calm.Stop()
+	for said := ": here\n\n"; ; {
+		// Whoever is gone cannot be written to.
+		if _, err := fmt.Fprint(v.ResponseWriter, said); err != nil || out.Flush() != nil {
 			return nil
 		}
 		select {
-		case <-tick.C:
+		case now, more := <-changes:
+			if !more {
+				return nil // the page asks again
+			}
+			said = fmt.Sprintf("event: changed\ndata: %x\n\n", now[:8])
+		case <-calm.C:
+			said = ": here\n\n"
 		case <-v.ctx().Done():
 			return nil
 		case <-d.Life.Done():
 			return nil
 		}
+		// A session that ended hears nothing more: its end is a change itself, or time passed.
+		// Listening does not use it.
+		if _, err := d.Store.Session(v.ctx(), v.token, false); err != nil {
+			return nil
+		}
 	}
-}
-
-// digest changes with the store and with the progress of runs.
-func (d *Dashboard) digest(ctx context.Context) (sum [sha256.Size]byte, err error) {
-	generation, err := d.Store.Generation(ctx)
-	if err != nil {
-		return sum, err
-	}
-	jobs, err := d.Store.Jobs(ctx, shownRuns)
-	if err != nil {
-		return sum, err
-	}
-	data, err := json.Marshal(struct {
-		Generation int64
-		Jobs       []store.Job
-	}{generation, jobs})
-	return sha256.Sum256(data), err
 }

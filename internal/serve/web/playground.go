@@ -66,6 +66,32 @@ func (d *Dashboard) playgroundPage(v *visit) error {
 // playTime is how long an answer may take.
 const playTime = 2 * time.Minute
 
+// playsAMinute is how many questions an account may ask: the playground is for trying out, and
+// clients have keys with limits of their own.
+const playsAMinute = 20
+
+// plays are the questions of the last minute by account.
+type plays struct {
+	mu    sync.Mutex
+	asked map[string][]time.Time
+}
+
+// take counts a question, and reports whether there were not too many.
+func (p *plays) take(account string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked == nil {
+		p.asked = map[string][]time.Time{}
+	}
+	recent := slices.DeleteFunc(p.asked[account], func(at time.Time) bool { return now.Sub(at) >= time.Minute })
+	may := len(recent) < playsAMinute
+	if may {
+		recent = append(recent, now)
+	}
+	p.asked[account] = recent
+	return may
+}
+
 // play asks a route twice, with its examples and without.
 func (d *Dashboard) play(v *visit) error {
 	names, err := d.playable(v)
@@ -80,6 +106,14 @@ func (d *Dashboard) play(v *visit) error {
 		return &problem{http.StatusBadRequest, "There is no such route, or it answers from private records: those are asked with a key, and each answer is charged."}
 	case data.Question == "" || len(data.Question) > 20000:
 		return &problem{http.StatusBadRequest, "Write a question, of at most 20,000 letters."}
+	}
+	if !d.played.take(v.account.Name, d.Now()) {
+		v.Header().Set("Retry-After", "60")
+		return &problem{http.StatusTooManyRequests, "You asked many questions in a minute. Wait a while."}
+	}
+	// Who asked which route is noted, and never what.
+	if err := d.Store.Note(v.ctx(), v.account.Actor(), "ask route", data.Route); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(v.ctx(), playTime)
 	defer cancel()

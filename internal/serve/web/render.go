@@ -145,7 +145,10 @@ func place(parts ...string) string {
 // sentence makes one of an error.
 func sentence(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
-	if s = string(unicode.ToUpper(r)) + s[n:]; !strings.HasSuffix(s, ".") {
+	if r <= unicode.MaxLatin1 { // ε stays what it is
+		r = unicode.ToUpper(r)
+	}
+	if s = string(r) + s[n:]; !strings.HasSuffix(s, ".") {
 		s += "."
 	}
 	return s

@@ -134,6 +134,10 @@ func (d *Dashboard) runsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	// Their arguments say where records are: no template gets them.
+	for i := range schedules {
+		schedules[i].Args, schedules[i].Dir = nil, ""
+	}
 	v.render(200, "runs", page{Title: "Runs", Here: "/runs", Data: struct {
 		Runs      []runView
 		Schedules []store.Schedule

@@ -59,6 +59,8 @@ type Dashboard struct {
 	Options
 	http.Handler
 	verdicts verdicts
+	watcher  watcher
+	played   plays
 	issuer   issuer
 	// plans has a place for each plan under way; planTime is how long one may take.
 	plans    chan struct{}

@@ -330,6 +330,9 @@ func TestReleases(t *testing.T) {
 	if a := b.get(files + "demos.jsonl"); a.status != 200 || !strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("%d", a.status)
 	}
+	if a := b.get(files + "certificate.json"); a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
 	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "other.txt"), []byte("secret"), 0o600))
 	must(t, os.WriteFile(filepath.Join(s.run.Place, "secret.txt"), []byte("secret"), 0o600))
 	for _, name := range []string{"other.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt", "%2Fetc%2Fpasswd", ""} {
@@ -341,8 +344,10 @@ func TestReleases(t *testing.T) {
 	if a := b.get("/runs/" + s.run.ID); strings.Contains(a.body, "forged") || !strings.Contains(a.body, "Does not hold") {
 		t.Error("a release that was changed is shown")
 	}
-	if a := b.get(files + "demos.jsonl"); a.status != 404 {
-		t.Errorf("%d", a.status)
+	for _, name := range []string{"demos.jsonl", "README.md", "certificate.json"} {
+		if a := b.get(files + name); a.status != 409 || !strings.Contains(a.body, "does not hold") {
+			t.Errorf("%s of a release that was changed: %d", name, a.status)
+		}
 	}
 }
 
