@@ -29,6 +29,9 @@ type Use struct {
 	// those of the charge, for scoped budgets.
 	Dataset string
 	Labels  map[string]string
+	// Known refuses data that the ledger does not know, instead of giving it a budget of what is
+	// asked for: its owner does that.
+	Known bool
 	// NonPrivate allows methods without a guarantee, for comparisons.
 	NonPrivate bool
 	// Seed is for tests and simulations: what comes out is NOT PRIVATE, nothing is charged
@@ -62,7 +65,7 @@ func (c *Client) call(u Use) *call {
 // environment is what a run or a session works with.
 func (c *call) environment() env.Environment {
 	e := env.Environment{
-		Signer: c.signer, Dataset: c.use.Dataset, Labels: c.use.Labels, Model: c.model, ModelName: c.name,
+		Signer: c.signer, Dataset: c.use.Dataset, Known: c.use.Known, Labels: c.use.Labels, Model: c.model, ModelName: c.name,
 		Version: version.String(), Seed: c.use.Seed, Observe: c.use.Observe,
 	}
 	if c.ledger != nil { // else the interface would not be nil

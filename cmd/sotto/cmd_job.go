@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -47,6 +48,7 @@ type jobOptions struct {
 	name     string
 	priority int64
 	at, cron string
+	public   bool
 }
 
 func newJobAddCommand(p *program) *cobra.Command {
@@ -60,7 +62,11 @@ without --out. Flags of this verb come before it. Relative paths begin here.
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
 what the budget does not allow then is refused. A moment that passes while no
-worker is there is made up for once.` + jsonKeys(jobsResult{}),
+worker is there is made up for once.
+
+The model is the worker's, or one in its program that --model names. Of eval,
+eval suite and rehearse, whose results are exact and not charged, the service
+shows nothing unless --public says that their data is public.` + jsonKeys(jobsResult{}),
 		Example: `  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --priority 10 answer --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.1 --inputs questions.txt
   sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos`,
@@ -71,6 +77,7 @@ worker is there is made up for once.` + jsonKeys(jobsResult{}),
 	f.SetInterspersed(false)
 	f.StringVar(&opt.name, "name", "", "what people call it (default: the verb and what it is about)")
 	f.Int64Var(&opt.priority, "priority", 0, "jobs with more come first, from -1000 to 1000")
+	f.BoolVar(&opt.public, "public", false, "eval, eval suite, rehearse: all data is public, so that the service may show what is measured")
 	f.StringVar(&opt.at, "at", "", "begin it at this `TIME` or later, such as 2030-01-31T03:00:00Z")
 	f.StringVar(&opt.cron, "cron", "", "make a schedule, which adds a job `WHEN` minute, hour, day, month and weekday are so")
 	return cmd
@@ -92,7 +99,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if err != nil {
 		return fmt.Errorf("find the working directory, where the job's paths begin: %w", err)
 	}
-	j := store.Job{Name: cmp.Or(opt.name, call.title()), Args: args, Dir: dir, Priority: opt.priority}
+	j := store.Job{Name: cmp.Or(opt.name, call.title()), Args: args, Dir: dir, Priority: opt.priority, Open: opt.public}
 	switch {
 	case opt.at != "" && opt.cron != "":
 		return usage("--at and --cron exclude each other: a job has a time, and a schedule many")
@@ -105,7 +112,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	}
 	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
 		if opt.cron != "" {
-			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Args: args, Dir: dir, Priority: opt.priority})
+			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Args: args, Dir: dir, Priority: opt.priority, Open: opt.public})
 			if err != nil {
 				return nil, ui.AsUsage(err)
 			}
@@ -184,12 +191,12 @@ func newJobListCommand(p *program) *cobra.Command {
 				return usage("--most is %d, it should be positive", most)
 			}
 			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
-				jobs, err := s.Jobs(cmd.Context(), most)
+				all, err := s.Jobs(cmd.Context(), most)
 				if err != nil {
 					return nil, err
 				}
 				schedules, err := s.Schedules(cmd.Context())
-				return &jobsResult{Jobs: append([]store.Job{}, jobs...), Schedules: schedules}, err
+				return &jobsResult{Jobs: append([]store.Job{}, all...), Schedules: schedules}, err
 			})
 		},
 	}
@@ -200,9 +207,11 @@ func newJobListCommand(p *program) *cobra.Command {
 // jobResult is all about a job.
 type jobResult struct {
 	store.Job
-	// Folder has what it made, Events what happened to it.
-	Folder string           `json:"folder,omitempty"`
-	Events []store.JobEvent `json:"events"`
+	// Folder has what it made, Events what happened to it, and Printed is why it failed, if the
+	// folder can be read here: that may say something of records.
+	Folder  string           `json:"folder,omitempty"`
+	Printed string           `json:"printed,omitempty"`
+	Events  []store.JobEvent `json:"events"`
 }
 
 func (r *jobResult) Print(p *ui.Page) {
@@ -212,6 +221,7 @@ func (r *jobResult) Print(p *ui.Page) {
 		"at", ui.If(!r.State.Ended(), jobAt(r.Job)),
 		"folder", r.Folder,
 		"failed", ui.Visible(r.Error),
+		"printed", ui.Visible(r.Printed),
 		"result", ui.Cut(ui.Visible(string(r.Result)), 400),
 	)
 	p.Line("")
@@ -228,7 +238,11 @@ func jobShown(ctx context.Context, s *store.Store, id string) (*jobResult, error
 		return nil, ui.AsUsage(err)
 	}
 	events, err := s.JobEvents(ctx, id)
-	return &jobResult{Job: j, Folder: j.Place, Events: events}, err
+	r := &jobResult{Job: j, Folder: j.Place, Events: events}
+	if j.State == store.Failed {
+		r.Printed = jobs.Failure(j.Place)
+	}
+	return r, err
 }
 
 func newJobShowCommand(p *program) *cobra.Command {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -289,6 +291,9 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{append(slices.Clone(base), "--proof", "published"), "--proof"},
 		{append(slices.Clone(base), "--out", "/tmp/x"), "--out"},
 		{append(slices.Clone(base), "--verbose"), "--verbose"},
+		{append(slices.Clone(base), "--url", "http://127.0.0.1:1"), "--url"},
+		{append(slices.Clone(base), "--model", "https://host.example"), "server"},
+		{append(slices.Clone(base), "--key-env", "HOME"), "--key-env"},
 		{append(slices.Clone(base), "--data", "postgres://me:secret@host/db"), "password"},
 		{append(slices.Clone(base), "extra"), "extra"},
 		{append(slices.Clone(base), "--epsilom", "1"), "epsilom"},
@@ -305,18 +310,63 @@ func TestJobsThatAreRefused(t *testing.T) {
 		if code != 2 || !strings.Contains(errs, c.says) || strings.Contains(errs+out, "secret") {
 			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
 		}
-		if args, err := new(program).jobCommand(&store.Job{Args: c.args}, "/place"); err == nil {
-			t.Errorf("a worker would run %q", args)
+		if command, err := new(program).jobCommand(&store.Job{Args: c.args}, "/place"); err == nil {
+			t.Errorf("a worker would run %q", command.Args)
 		}
 	}
-	args, err := (&program{self: "/bin/sotto"}).jobCommand(&store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place")
-	if err == nil {
-		t.Errorf("arguments after -- are taken: %q", args)
+	self := &program{self: "/bin/sotto"}
+	if command, err := self.jobCommand(&store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place"); err == nil {
+		t.Errorf("arguments after -- are taken: %q", command.Args)
 	}
-	args, err = (&program{self: "/bin/sotto"}).jobCommand(&store.Job{Args: base}, "/place")
+	command, err := self.jobCommand(&store.Job{Args: base}, "/place")
 	want := slices.Concat([]string{"/bin/sotto", "synth", "--json", "--out", "/place/out"}, base[1:])
-	if err != nil || !slices.Equal(args, want) {
-		t.Errorf("%q, %v", args, err)
+	if err != nil || !slices.Equal(command.Args, want) || !slices.Contains(command.Published, "texts") || slices.Contains(command.Published, "warnings") {
+		t.Errorf("%q, %v", command, err)
+	}
+	// What is measured exactly is shown only if it is of public data.
+	for _, open := range []bool{false, true} {
+		command, err := self.jobCommand(&store.Job{Args: []string{"eval", "--task", "t", "--demos", "zero", "--test", "f"}, Open: open}, "/place")
+		if err != nil || len(command.Published) > 0 != open {
+			t.Errorf("open %v: %q, %v", open, command.Published, err)
+		}
+	}
+}
+
+// TestFlagsOfJobs: of every flag of every verb that can be a job it is decided whether a job may
+// have it.
+func TestFlagsOfJobs(t *testing.T) {
+	root := newRootCommand(&program{})
+	for verb := range jobVerbs {
+		cmd, _, err := root.Find(strings.Fields(verb))
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide := func(f *pflag.Flag) {
+			if _, refused := notInJobs[f.Name]; refused == mayHave(f.Name) && f.Name != "help" {
+				t.Errorf("sotto %s --%s: in a job it is refused %v, and allowed %v", verb, f.Name, refused, mayHave(f.Name))
+			}
+		}
+		cmd.Flags().VisitAll(decide)
+		cmd.InheritedFlags().VisitAll(decide)
+	}
+}
+
+// TestEnvironmentOfJobs: a job gets what programs need, and the key of the model; not those of other
+// servers, nor the store.
+func TestEnvironmentOfJobs(t *testing.T) {
+	home(t)
+	write(t, "own.toml", []byte("[model]\nname = \"m\"\nurl = \"https://host.example\"\nkey_env = \"MODEL_KEY\"\n[upstream.far]\nurl = \"https://host.example\"\nkey_env = \"SOTTO_FAR\"\n"))
+	for name, value := range map[string]string{"SOTTO_CONFIG": "own.toml", "SOTTO_STORE": "postgres://me:pw@host/db", "SOTTO_FAR": "a", "MODEL_KEY": "b", "OPENAI_API_KEY": "c", "PGPASSWORD": "d"} {
+		t.Setenv(name, value)
+	}
+	env := (&program{ledger: "here.db"}).jobEnvironment()
+	for name, want := range map[string]bool{"MODEL_KEY=b": true, "PGPASSWORD=d": true, "HOME=" + os.Getenv("HOME"): true, "SOTTO_FAR=a": false, "OPENAI_API_KEY=c": false, "SOTTO_STORE=postgres://me:pw@host/db": false} {
+		if slices.Contains(env, name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SOTTO_LEDGER=/") && strings.HasSuffix(v, "here.db") }) {
+		t.Errorf("the worker's own ledger is not named: %q", env)
 	}
 }
 

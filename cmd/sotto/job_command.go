@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // jobVerbs are the verbs that can be jobs, with what --out is called in a job's folder; "" if they
@@ -24,12 +27,29 @@ var jobVerbs = map[string]string{
 // jobOut is the folder of a job's release, in the job's own.
 const jobOut = "out"
 
-// notInJobs are flags that whoever runs the worker decides about, with the reason.
+// inJobs are the flags that a job may have, besides the settings of methods: what is asked for, and
+// of which records. Which server sees them, who pays and signs, and what is written where is for
+// whoever runs the worker.
+var inJobs = strings.Fields(`task schema data query table name label unit size epsilon delta adjacency sampler proof on-error known
+	text-column label-column label-size labels discover-labels shared-ending inputs least shots tokens max-tokens answers as-many-as-fit cut
+	method no-choose set sets examples instruction pool pool-model reword vary reading utility rounds records time writing measuring no-measure
+	demos test limit calibrate normalise metric datasets methods seeds items stand-in invent group groups rows-per-unit push-down
+	parallel workers model threads`)
+
+// notInJobs are others, with the reason.
 var notInJobs = map[string]string{
 	"out": "a job has a folder of its own", "json": "a worker reads what is printed", "verbose": "a worker reads what is printed",
 	"ledger": "the worker's ledger pays", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
+	"url": "the worker's configuration says which server sees records", "dialect": "the worker's configuration says which server sees records",
+	"key-env": "the worker's configuration names keys", "pool-key-env": "the worker's configuration names keys", "encoder": "the worker's configuration says which servers are asked",
 	"seed": "what comes out would not be private", "non-private": "what comes out would not be private",
-	"list": "that is quickly done here", "dry-run": "that is quickly done here",
+	"predictions": "a job writes into its own folder", "cache": "a job writes into its own folder",
+	"list": "that is quickly done here", "dry-run": "that is quickly done here", "input": "a job has a file of questions (--inputs)",
+}
+
+// mayHave reports whether a job may have a flag.
+func mayHave(flag string) bool {
+	return slices.Contains(inJobs, flag) || slices.ContainsFunc(ui.SettingFlags(), func(s *ui.SettingFlag) bool { return s.Flag() == flag })
 }
 
 // jobCall is a verb with its flags, as a job has them.
@@ -65,10 +85,12 @@ func readJob(args []string) (*jobCall, error) {
 func (c *jobCall) check(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
-		switch reason, no := notInJobs[f.Name]; {
+		switch {
 		case err != nil:
-		case no:
-			err = usage("a job cannot have --%s: %s", f.Name, reason)
+		case !mayHave(f.Name):
+			err = usage("a job cannot have --%s: %s", f.Name, cmp.Or(notInJobs[f.Name], "it is not known to be for jobs"))
+		case f.Name == "model" && config.IsURL(value):
+			err = usage("a job cannot name a server as its model: the worker's configuration says which server sees records")
 		case f.Name == "proof" && value == proofPublished:
 			err = usage("a job cannot have --proof published: its guarantee is claimed and not proven, so that nothing would be charged")
 		case value == "-":
@@ -82,8 +104,6 @@ func (c *jobCall) check(cmd *cobra.Command) (err error) {
 		return err
 	case c.verb == "answer" && !given("inputs"):
 		return usage("a job that answers needs --inputs, a file of questions; one question is quickly asked: sotto answer --input")
-	case c.verb == "answer" && given("input"):
-		return usage("a job cannot have --input: give a file of questions (--inputs)")
 	case c.verb == "eval" && given("data"):
 		return usage("a job cannot have --data with eval: what comes out would not be private. For numbers with a guarantee: eval private")
 	case c.verb == "eval suite" && len(c.flags.Args()) == 0:
@@ -119,16 +139,27 @@ func ifEpsilon(flag string) string {
 	return ""
 }
 
+// Parts of results that everybody may see who may see jobs: of runs with a guarantee what they
+// release and what it costs, and of others, where all data is public, what they measure. Warnings,
+// places, and what depends on who was drawn are in neither.
+var (
+	releasedParts = strings.Fields(`private event epsilon delta adjacency unit guarantee inner charge files method claim count_epsilon discover_epsilon
+		ending ending_epsilon texts chosen model worth model_tokens_planned schema profiles rows keep_probability metric task asked size noise_scale
+		value low high comparisons`)
+	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons suite title ok cells rehearsal items
+		gains method epsilon delta chosen texts`)
+)
+
 // jobCommand is what a worker runs for a job.
-func (p *program) jobCommand(j *store.Job, place string) ([]string, error) {
+func (p *program) jobCommand(j *store.Job, place string) (jobs.Command, error) {
 	c, err := readJob(j.Args)
 	if err != nil {
-		return nil, err
+		return jobs.Command{}, err
 	}
 	self := p.self
 	if self == "" {
 		if self, err = os.Executable(); err != nil {
-			return nil, fmt.Errorf("find the program itself: %w", err)
+			return jobs.Command{}, fmt.Errorf("find the program itself: %w", err)
 		}
 	}
 	args := append([]string{self}, c.words...)
@@ -136,12 +167,53 @@ func (p *program) jobCommand(j *store.Job, place string) ([]string, error) {
 	if name := jobVerbs[c.verb]; name != "" {
 		args = append(args, "--out", filepath.Join(place, name))
 	}
-	return append(args, c.rest...), nil
+	out := jobs.Command{Args: append(args, c.rest...)}
+	switch {
+	case c.protects():
+		out.Published = releasedParts
+	case j.Open:
+		out.Published = measuredParts
+	}
+	return out, nil
 }
 
-// jobEnvironment is that of this process, with what its flags say. The store is nothing to a job.
+// protects reports whether what the verb prints is private by itself. Others measure exactly, and
+// what they print may be seen if their data is public.
+func (c *jobCall) protects() bool {
+	return c.verb != "eval" && c.verb != "eval suite" && c.verb != "rehearse"
+}
+
+// forJobs reports whether a job gets a variable of this process: what programs need to run and to
+// reach records, and not keys of other servers.
+func (p *program) forJobs(name string) bool {
+	if settings, err := p.configured(); err == nil {
+		if name == settings.Model.KeyEnv {
+			return true
+		}
+		if settings.OIDC != nil && name == settings.OIDC.SecretEnv {
+			return false
+		}
+		for _, u := range settings.Upstreams {
+			if name == u.KeyEnv {
+				return false
+			}
+		}
+	}
+	if name == "SOTTO_STORE" {
+		return false
+	}
+	return slices.Contains([]string{"PATH", "HOME", "USER", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "SystemRoot", "APPDATA", "LOCALAPPDATA", "USERPROFILE"}, name) ||
+		slices.ContainsFunc([]string{"LC_", "XDG_", "PG", "SOTTO_", "SSL_CERT_", "GO"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// jobEnvironment is that of a job: some of this process, with what its flags say.
 func (p *program) jobEnvironment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SOTTO_STORE=") })
+	var env []string
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); p.forJobs(name) {
+			env = append(env, v)
+		}
+	}
 	for name, value := range map[string]string{"SOTTO_LEDGER": p.ledger, "SOTTO_KEYS": p.keys, "SOTTO_PRIVATE": p.private, "SOTTO_CONFIG": p.configPath} {
 		if value == "" {
 			continue

@@ -298,7 +298,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	var served, said bytes.Buffer
-	code := newProgram(&served, &said).main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--json"})
+	code := newProgram(&served, &said).main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--json"})
 	if o := object(t, served.String()); code != 0 || o["address"] == "" {
 		t.Errorf("serve: exit code %d, %s, %s", code, served.String(), said.String())
 	}

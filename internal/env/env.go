@@ -20,6 +20,8 @@ type Environment struct {
 	// Dataset is the name under which a data set that the ledger does not know gets a
 	// budget of what is asked for. Default: none.
 	Dataset string
+	// Known refuses such a data set instead: its owner gives it a budget first.
+	Known bool
 	// Labels of the charges, for scoped budgets.
 	Labels map[string]string
 	// Model reads records; runs on tables have none. ModelName is what certificates call

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +23,9 @@ import (
 // process is the program at work on a job.
 type process struct {
 	cmd *exec.Cmd
-	// printed is the file that gets what it prints.
-	printed string
+	// printed is the file that gets what it prints, and published what of that may be seen.
+	printed   string
+	published []string
 	// ended is closed when it has, with err.
 	ended chan struct{}
 	err   error
@@ -35,8 +37,9 @@ type process struct {
 
 // start begins a process. It prints its result to a file in the job's folder, and reports
 // progress on standard error. It holds the lock on the folder.
-func start(args, env []string, j *store.Job, hold *holding) (*process, error) {
-	p := &process{printed: filepath.Join(j.Place, "printed.json"), ended: make(chan struct{})}
+func start(command Command, env []string, j *store.Job, hold *holding) (*process, error) {
+	args := command.Args
+	p := &process{published: command.Published, printed: filepath.Join(j.Place, printedFile), ended: make(chan struct{})}
 	out, err := os.OpenFile(p.printed, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("make a file for the job's result: %w", err)
@@ -137,6 +140,9 @@ func (p *process) interrupt(grace time.Duration) {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended
 
+// printedFile is in a job's folder, and has what its process printed.
+const printedFile = "printed.json"
+
 // Exit codes of the program.
 const (
 	codeWrong, codeRefused, codeUnverified = 2, 3, 4
@@ -163,19 +169,31 @@ func (p *process) ending(why outcome) ending {
 	default:
 		e.outcome = stumbled
 	}
-	if e.err = p.failure(); e.err == "" {
-		e.err = "the process ended with " + p.err.Error()
-	}
+	e.err = p.reason(code)
 	return e
+}
+
+// reason says why the process failed. What it printed may say something of records, such as how
+// many cannot be used, and where they are: only what a budget refuses is passed on.
+func (p *process) reason(code int) string {
+	const where = ". What it printed is in the job's folder (sotto job show, where that is)"
+	switch said := p.failure(); {
+	case code == codeRefused && said != "":
+		return said
+	case code == codeWrong:
+		return "the command, or the records, cannot be used as they are" + where
+	case code == codeUnverified:
+		return "something signed or sealed is not what it should be" + where
+	case code > 0:
+		return "it failed" + where
+	}
+	return "the process ended with " + p.err.Error()
 }
 
 // mostResult is how long a result in the store may be.
 const mostResult = 1 << 18
 
-// unpublished are parts of results that depend on the records, or on where things are.
-var unpublished = []string{"warnings", "ledger", "keys", "dir", "out", "cost", "usage", "resumed"}
-
-// result is what the process printed, without what is not for all; of many lines, their number.
+// result is what of the printed result may be seen; of many lines, their number.
 func (p *process) result() []byte {
 	data, err := bounded.ReadFile(p.printed, bounded.Large)
 	if err != nil {
@@ -185,8 +203,10 @@ func (p *process) result() []byte {
 	if json.Unmarshal(data, &fields) != nil || len(data) > mostResult {
 		fields = map[string]json.RawMessage{"lines": fmt.Append(nil, bytes.Count(data, []byte{'\n'}))}
 	}
-	for _, name := range unpublished {
-		delete(fields, name)
+	for name := range fields {
+		if name != "lines" && !slices.Contains(p.published, name) {
+			delete(fields, name)
+		}
 	}
 	out, err := json.Marshal(fields)
 	if err != nil {
@@ -195,9 +215,12 @@ func (p *process) result() []byte {
 	return out
 }
 
-// failure is what the process printed about why it failed, in its last line.
-func (p *process) failure() string {
-	data, err := bounded.ReadFile(p.printed, bounded.Large)
+func (p *process) failure() string { return Failure(filepath.Dir(p.printed)) }
+
+// Failure is what the process of a job that works in a folder printed about why it failed, in its
+// last line; "" if it did not. It may say something of records.
+func Failure(place string) string {
+	data, err := bounded.ReadFile(filepath.Join(place, printedFile), bounded.Large)
 	if err != nil {
 		return ""
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Dir string
 	// Command is the program and its arguments for a job that works in place, or why there is no
 	// such job.
-	Command func(j *store.Job, place string) ([]string, error)
+	Command func(j *store.Job, place string) (Command, error)
 	// Env of the program.
 	Env []string
 	// Parallel is how many jobs are carried out at once. Default: 1.
@@ -36,6 +36,15 @@ type Options struct {
 	// Grace is how long a job may take to end when it is asked to. Default: 20 s.
 	Grace time.Duration
 	Log   *slog.Logger
+}
+
+// Command is what is run for a job.
+type Command struct {
+	// Args are the program and its arguments.
+	Args []string
+	// Published are the parts of its result that everybody may see who may see jobs; none if it is
+	// empty.
+	Published []string
 }
 
 const (
@@ -103,8 +112,8 @@ func (w *worker) loop(ctx context.Context) {
 
 // next carries out the job that comes next, and reports whether there was one.
 func (w *worker) next(ctx context.Context) (bool, error) {
-	if _, err := w.Store.AddDue(ctx); err != nil {
-		return false, err
+	if _, err := w.Store.AddDue(ctx); err != nil && ctx.Err() == nil {
+		w.Log.Warn("a schedule waits", "error", err.Error()) // jobs that are there do not
 	}
 	j, err := w.Store.Claim(ctx, w.name, w.Lease)
 	if err != nil || j == nil {
@@ -181,10 +190,10 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if j.Cancelling {
 		return ending{outcome: cancelled}
 	}
-	if j.Attempt > mostAttempts {
+	if j.Attempt-j.Excused > mostAttempts {
 		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", mostAttempts)}
 	}
-	args, err := w.Command(j, j.Place)
+	command, err := w.Command(j, j.Place)
 	if err != nil {
 		return ending{outcome: gaveUp, err: err.Error()}
 	}
@@ -199,7 +208,7 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 		return ending{outcome: busy}
 	}
 	defer hold.close()
-	p, err := start(args, w.Env, j, hold)
+	p, err := start(command, w.Env, j, hold)
 	if err != nil {
 		return ending{outcome: stumbled, err: err.Error()}
 	}

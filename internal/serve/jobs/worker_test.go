@@ -41,8 +41,8 @@ func open(t *testing.T, change func(*Options)) *shop {
 	o := Options{
 		Store: s.store, Dir: s.dir, Env: os.Environ(), Poll: 10 * time.Millisecond, Wait: 10 * time.Millisecond, Lease: time.Second, Grace: 5 * time.Second,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Command: func(j *store.Job, place string) ([]string, error) {
-			return []string{"/bin/sh", "-c", j.Args[0], "sh", place}, nil
+		Command: func(j *store.Job, place string) (Command, error) {
+			return Command{[]string{"/bin/sh", "-c", j.Args[0], "sh", place}, []string{"epsilon", "texts"}}, nil
 		},
 	}
 	if change != nil {
@@ -96,11 +96,11 @@ func TestEndings(t *testing.T) {
 		says     string
 	}{
 		`echo '{"epsilon":1}'`:                         {store.Done, 0, ""},
-		`echo '{"error":"no such task"}'; exit 2`:      {store.Failed, 0, "no such task"},
+		`echo '{"error":"no such task"}'; exit 2`:      {store.Failed, 0, "cannot be used"},
 		`echo '{"error":"refused"}'; exit 3`:           {store.Failed, 0, "refused"},
-		`echo '{"error":"it is forged"}'; exit 4`:      {store.Failed, 0, "it is forged"},
-		`echo '{"error":"no connection"}'; exit 1`:     {store.Failed, 4, "no connection"},
-		`echo '{"a":1}'; echo '{"error":"b"}'; exit 2`: {store.Failed, 0, "b"},
+		`echo '{"error":"it is forged"}'; exit 4`:      {store.Failed, 0, "not what it should be"},
+		`echo '{"error":"no connection"}'; exit 1`:     {store.Failed, 4, "it failed"},
+		`echo '{"a":1}'; echo '{"error":"b"}'; exit 2`: {store.Failed, 0, "cannot be used"},
 		`kill -9 $$`: {store.Failed, 4, "signal: killed"},
 		// The third time it succeeds.
 		`echo x >> $1/tries; [ $(wc -l < $1/tries) = 3 ] || exit 1; echo '{}'`: {store.Done, 2, ""},
@@ -126,6 +126,7 @@ echo 'zebra''4711 on a line of its own' >&2
 echo '{"event":"text","done":2,"texts":5,"tokens":41,"condition":"zebra""4711","message":"zebra""4711"}' | tr -d '\n' >&2; echo >&2
 echo '{"event":"judged","round":1,"rounds":4,"message":"x"}' >&2
 head -c 200000 /dev/zero | tr '\0' 'z' >&2; echo >&2
+echo '{"event":"zebra''4711"}' >&2
 C=zebra; printf '{"epsilon":1.5,"warnings":["%s4711"],"dir":"%s4711","usage":{"a":"%s4711"},"texts":["released"]}' $C $C $C`)
 	j := s.ended(id)
 	if j.State != store.Done || string(j.Result) != `{"epsilon":1.5,"texts":["released"]}` {
@@ -251,8 +252,8 @@ func TestFolderInUse(t *testing.T) {
 	must(t, os.MkdirAll(place, 0o700))
 	hold, err := lockPlace(place)
 	must(t, err)
-	w := &worker{Options: Options{Store: s.store, Dir: dir, Lease: time.Minute, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Command: func(*store.Job, string) ([]string, error) {
-		return []string{"/bin/true"}, nil
+	w := &worker{Options: Options{Store: s.store, Dir: dir, Lease: time.Minute, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Command: func(*store.Job, string) (Command, error) {
+		return Command{Args: []string{"/bin/true"}}, nil
 	}}, name: "w"}
 	if _, err := w.next(t.Context()); err != nil {
 		t.Fatal(err)

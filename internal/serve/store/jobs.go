@@ -35,6 +35,8 @@ type Job struct {
 	// at Dir.
 	Args []string `json:"args"`
 	Dir  string   `json:"-"`
+	// Open: what a verb without a guarantee prints may be seen, since its data is public.
+	Open bool `json:"open,omitempty"`
 	// Schedule that made it, if one did.
 	Schedule string `json:"schedule,omitempty"`
 	By       Actor  `json:"by"`
@@ -45,9 +47,11 @@ type Job struct {
 	State    JobState  `json:"state"`
 	// Owner is the worker that has it, or had it last, for the Attempt-th time, of which so many
 	// were Failures.
-	Owner    string `json:"owner,omitempty"`
-	Attempt  int64  `json:"attempts"`
-	Failures int64  `json:"failures"`
+	Owner   string `json:"owner,omitempty"`
+	Attempt int64  `json:"attempts"`
+	// Excused are attempts that ended in order, and count for nothing.
+	Excused  int64 `json:"-"`
+	Failures int64 `json:"failures"`
 	// Cancelling: somebody asked for its end.
 	Cancelling bool `json:"cancelling,omitempty"`
 	// Place is the folder that it works in.
@@ -55,7 +59,7 @@ type Job struct {
 	Started *time.Time `json:"started,omitempty"`
 	Ended   *time.Time `json:"ended,omitempty"`
 	// Progress is what the verb reported last, Result what it printed, and Error why it did not
-	// end well. All three are public.
+	// end well, in words that say nothing of records. All three are public.
 	Progress json.RawMessage `json:"progress,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    string          `json:"error,omitempty"`
@@ -117,9 +121,9 @@ func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, j Job) error {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO service_jobs (id, name, args, dir, schedule, actor, priority, created, due, state,
-			owner, lease, attempt, failures, cancel, place, started, ended, progress, result, error)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, 0, 0, 0, '', 0, 0, '', '', '')`,
-		j.ID, j.Name, string(args), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting)); err != nil {
+			open, owner, lease, attempt, excused, failures, cancel, place, started, ended, progress, result, error)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', 0, 0, 0, 0, 0, '', 0, 0, '', '', '')`,
+		j.ID, j.Name, string(args), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting), number(j.Open)); err != nil {
 		return failed(err)
 	}
 	return s.jobEvent(ctx, tx, j.ID, jobAdded, "")
@@ -133,21 +137,29 @@ func (s *Store) jobEvent(ctx context.Context, tx *sql.Tx, job, event, detail str
 	return nil
 }
 
-const jobColumns = `id, name, args, dir, schedule, actor, priority, created, due, state, owner, attempt, failures, cancel, place, started, ended, progress, result, error`
+const jobColumns = `id, name, args, dir, schedule, actor, priority, created, due, state, owner, attempt, excused, failures, cancel, open, place, started, ended, progress, result, error`
 
 func scanJob(rows *sql.Rows, j *Job) error {
 	var args, progress, result string
-	var created, due, cancel, started, ended int64
+	var created, due, cancel, open, started, ended int64
 	if err := rows.Scan(&j.ID, &j.Name, &args, &j.Dir, &j.Schedule, &j.By, &j.Priority, &created, &due, &j.State, &j.Owner,
-		&j.Attempt, &j.Failures, &cancel, &j.Place, &started, &ended, &progress, &result, &j.Error); err != nil {
+		&j.Attempt, &j.Excused, &j.Failures, &cancel, &open, &j.Place, &started, &ended, &progress, &result, &j.Error); err != nil {
 		return err
 	}
-	j.Created, j.Due, j.Cancelling = time.UnixMilli(created).UTC(), time.UnixMilli(due).UTC(), cancel != 0
+	j.Created, j.Due, j.Cancelling, j.Open = time.UnixMilli(created).UTC(), time.UnixMilli(due).UTC(), cancel != 0, open != 0
 	j.Started, j.Ended, j.Progress, j.Result = moment(started), moment(ended), document(progress), document(result)
 	if err := json.Unmarshal([]byte(args), &j.Args); err != nil {
 		return fmt.Errorf("the arguments of job %s: %w", j.ID, err)
 	}
 	return nil
+}
+
+// number is 1 for true.
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // document is JSON that the store has; nil for none.
@@ -284,12 +296,12 @@ func (s *Store) Finish(ctx context.Context, j *Job) error {
 // PutOff lets go of a job that a worker has, to be begun again after a while: what was charged
 // stays charged, and the same folder goes on. It counts as a failure unless the worker ends.
 func (s *Store) PutOff(ctx context.Context, j *Job, after time.Duration, failure string) error {
-	counts := 1
+	counts, excused := 1, 0
 	if failure == "" {
-		counts = 0
+		counts, excused = 0, 1
 	}
 	return s.transact(ctx, func(tx *sql.Tx) error {
-		if err := s.held(ctx, tx, j, "state = 'waiting', lease = 0, due = "+s.clock()+" + $4, failures = failures + $5, error = $6", after.Milliseconds(), counts, failure); err != nil {
+		if err := s.held(ctx, tx, j, "state = 'waiting', lease = 0, due = "+s.clock()+" + $4, failures = failures + $5, excused = excused + $7, error = $6", after.Milliseconds(), counts, failure, excused); err != nil {
 			return err
 		}
 		return s.jobEvent(ctx, tx, j.ID, jobPutOff, failure)
@@ -316,7 +328,7 @@ func (s *Store) RetryJob(ctx context.Context, by Actor, id string) error {
 		if err := s.lockJob(ctx, tx, id, "failed", "cancelled"); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_jobs SET state = 'waiting', cancel = 0, failures = 0, attempt = attempt + 1, ended = 0, error = '', due = "+s.clock()+" WHERE id = $1", id); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE service_jobs SET state = 'waiting', cancel = 0, failures = 0, attempt = attempt + 1, excused = attempt + 1, ended = 0, error = '', due = "+s.clock()+" WHERE id = $1", id); err != nil {
 			return failed(err)
 		}
 		return s.jobEvent(ctx, tx, id, jobAgain, string(by))

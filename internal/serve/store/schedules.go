@@ -18,6 +18,7 @@ type Schedule struct {
 	Cron     string    `json:"cron"`
 	Args     []string  `json:"args"`
 	Dir      string    `json:"-"`
+	Open     bool      `json:"open,omitempty"`
 	Priority int64     `json:"priority"`
 	Next     time.Time `json:"next"`
 	Created  time.Time `json:"created"`
@@ -50,15 +51,19 @@ func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule
 	if err != nil {
 		return Schedule{}, err
 	}
+	// Most expressions have a minute as their shortest time; @every has any.
+	if again, err := after(c.Cron, next); err != nil || again.Sub(next) < time.Minute {
+		return Schedule{}, errors.Join(errors.New("a schedule comes once a minute at most"), err)
+	}
 	c.Next = next
 	args, err := json.Marshal(c.Args)
 	if err != nil {
 		return Schedule{}, err
 	}
 	err = s.write(ctx, by, "set schedule", c.Name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, args, dir, priority, next, created, actor) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, args = excluded.args, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor`,
-			c.Name, c.Cron, string(args), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by))
+		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, args, dir, priority, next, created, actor, open) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, args = excluded.args, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor, open = excluded.open`,
+			c.Name, c.Cron, string(args), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by), number(c.Open))
 		return err
 	})
 	return c, err
@@ -83,15 +88,15 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 	return list(ctx, s, scanSchedule, scheduleColumns+" ORDER BY name")
 }
 
-const scheduleColumns = "SELECT name, cron, args, dir, priority, next, created, actor FROM service_schedules"
+const scheduleColumns = "SELECT name, cron, args, dir, priority, next, created, actor, open FROM service_schedules"
 
 func scanSchedule(rows *sql.Rows, c *Schedule) error {
 	var args string
-	var next, created int64
-	if err := rows.Scan(&c.Name, &c.Cron, &args, &c.Dir, &c.Priority, &next, &created, &c.By); err != nil {
+	var next, created, open int64
+	if err := rows.Scan(&c.Name, &c.Cron, &args, &c.Dir, &c.Priority, &next, &created, &c.By, &open); err != nil {
 		return err
 	}
-	c.Next, c.Created = time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC()
+	c.Next, c.Created, c.Open = time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC(), open != 0
 	if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
 		return fmt.Errorf("the arguments of schedule %s: %w", c.Name, err)
 	}
@@ -109,12 +114,14 @@ func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var problems []error
 	for _, c := range due {
 		next, err := after(c.Cron, time.UnixMilli(now))
 		if err != nil {
-			return made, err
+			problems = append(problems, fmt.Errorf("schedule %s: %w", c.Name, err)) // the others are due too
+			continue
 		}
-		j := s.newJob(c.By, Job{Name: c.Name, Args: c.Args, Dir: c.Dir, Priority: c.Priority, Schedule: c.Name})
+		j := s.newJob(c.By, Job{Name: c.Name, Args: c.Args, Dir: c.Dir, Priority: c.Priority, Schedule: c.Name, Open: c.Open})
 		taken := false
 		err = s.transact(ctx, func(tx *sql.Tx) error {
 			// Who changes this first makes the job.
@@ -136,5 +143,5 @@ func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
 			made = append(made, j)
 		}
 	}
-	return made, nil
+	return made, errors.Join(problems...)
 }

@@ -33,14 +33,14 @@ CREATE TABLE service_asked (origin TEXT PRIMARY KEY, answers BIGINT NOT NULL)`,
 	`CREATE TABLE service_jobs (
 	id TEXT PRIMARY KEY, name TEXT NOT NULL, args TEXT NOT NULL, dir TEXT NOT NULL, schedule TEXT NOT NULL, actor TEXT NOT NULL,
 	priority BIGINT NOT NULL, created BIGINT NOT NULL, due BIGINT NOT NULL, state TEXT NOT NULL,
-	owner TEXT NOT NULL, lease BIGINT NOT NULL, attempt BIGINT NOT NULL, failures BIGINT NOT NULL, cancel BIGINT NOT NULL,
+	owner TEXT NOT NULL, lease BIGINT NOT NULL, attempt BIGINT NOT NULL, excused BIGINT NOT NULL, failures BIGINT NOT NULL, cancel BIGINT NOT NULL, open BIGINT NOT NULL,
 	place TEXT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL, progress TEXT NOT NULL, result TEXT NOT NULL, error TEXT NOT NULL
 );
 CREATE INDEX service_jobs_next ON service_jobs (state, priority, due);
 CREATE TABLE service_job_events (id SERIAL, job TEXT NOT NULL, at BIGINT NOT NULL, event TEXT NOT NULL, detail TEXT NOT NULL);
 CREATE INDEX service_job_events_job ON service_job_events (job);
 CREATE TABLE service_schedules (
-	name TEXT PRIMARY KEY, cron TEXT NOT NULL, args TEXT NOT NULL, dir TEXT NOT NULL, priority BIGINT NOT NULL,
+	name TEXT PRIMARY KEY, cron TEXT NOT NULL, args TEXT NOT NULL, dir TEXT NOT NULL, priority BIGINT NOT NULL, open BIGINT NOT NULL,
 	next BIGINT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL
 )`,
 	accountTables,

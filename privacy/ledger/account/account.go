@@ -42,6 +42,8 @@ type Account struct {
 	// Database says that the data is in a database: rows come and go there, and the same
 	// rows have many queries, so that its owner gives it a budget and not its first use.
 	Database bool
+	// Known says that data that the ledger does not know gets no budget by its first use.
+	Known bool
 	// Name is how people call the data, if they do.
 	Name string
 	// Adjacency and Unit are what guarantees are about, Labels those of charges.
@@ -152,6 +154,9 @@ type First struct {
 // Enter gives the data set its first budget, and returns a sentence that says so; an empty
 // one if somebody else has entered the same records in the meantime.
 func (p *Account) Enter(ctx context.Context, f First) (string, error) {
+	if p.Known {
+		return "", fmt.Errorf("%w. Its owner gives it a budget before it is used: sotto ledger init NAME --data … --epsilon … --delta …", &ledger.UnknownDatasetError{Dataset: cmp.Or(p.Name, string(p.Dataset))})
+	}
 	if p.Database {
 		return "", fmt.Errorf("%w. Rows of a database get no budget by themselves: other queries and copies reach the same people. Their owner gives them one: sotto ledger init NAME --data … --query … (or --table …) --epsilon %v --delta %v", &ledger.UnknownDatasetError{Dataset: cmp.Or(p.Name, string(p.Dataset))}, f.Epsilon, f.Delta)
 	}
