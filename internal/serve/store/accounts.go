@@ -294,11 +294,8 @@ func (s *Store) Welcome(ctx context.Context, p Person) (Account, error) {
 	case err == nil && (p.Role == "" || p.Role == a.Role):
 		return a, nil
 	case err == nil:
-		if err := s.SetRole(ctx, "issuer "+Actor(p.Issuer), a.Name, p.Role); err != nil {
-			return Account{}, err
-		}
-		a.Role = p.Role
-		return a, nil
+		a.Role, err = p.Role, s.reassign(ctx, p, a, p.Role)
+		return a, err
 	case !errors.Is(err, errNoAccount):
 		return Account{}, err
 	}
@@ -319,6 +316,38 @@ func (s *Store) Welcome(ctx context.Context, p Person) (Account, error) {
 		return errors.New("too many accounts have this name")
 	})
 	return a, err
+}
+
+// reassign gives an account the role that the issuer's claims give it now. If that is less than
+// before, sessions that began with more end.
+func (s *Store) reassign(ctx context.Context, p Person, a Account, role Role) error {
+	return s.changeAccount(ctx, "issuer "+Actor(p.Issuer), "set role of account", a.Name, func(tx *sql.Tx, before Account) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(role), a.Name); err != nil {
+			return failed(err)
+		}
+		if role.May(before.Role) {
+			return nil
+		}
+		return endSessions(ctx, tx, a.Name)
+	})
+}
+
+// Dismiss is for a person whom the issuer's claims do not let in, or no longer: sessions of their
+// account end, and it keeps the least role. Without an account there is nothing to do.
+func (s *Store) Dismiss(ctx context.Context, p Person) error {
+	a, err := s.account(ctx, s.db, "issuer = $1 AND subject = $2", p.Issuer, p.Subject)
+	if errors.Is(err, errNoAccount) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.changeAccount(ctx, "issuer "+Actor(p.Issuer), "dismiss account", a.Name, func(tx *sql.Tx, _ Account) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(Viewer), a.Name); err != nil {
+			return failed(err)
+		}
+		return endSessions(ctx, tx, a.Name)
+	})
 }
 
 // spelled makes a name of an account from what an issuer says.

@@ -92,7 +92,9 @@ func TestPlanningLoad(t *testing.T) {
 	var all sync.WaitGroup
 	var said sync.Map
 	for i := range 6 {
-		all.Go(func() { said.Store(b.get([]string{"/runs/new?" + planOfTickets, "/compare?task=agnews&size=500"}[i%2]).body, true) })
+		all.Go(func() {
+			said.Store(b.get([]string{"/runs/new?" + planOfTickets, "/compare?task=agnews&size=500"}[i%2]).body, true)
+		})
 	}
 	all.Wait()
 	long, busy := false, false

@@ -59,6 +59,8 @@ type RunRequest struct {
 	LabelColumn          string
 	Labels               []string
 	Instruction          string
+	// First: whoever asks may give data that the ledger does not know its first budget.
+	First bool
 }
 
 // Planned is what a run would do and cost.
@@ -247,6 +249,7 @@ func (d *Dashboard) addRun(v *visit) error {
 	if err != nil {
 		return d.wrong(err)
 	}
+	r.First = v.account.Role.May(store.Owner)
 	j, err := planned(v.ctx(), d, func(ctx context.Context) (store.Job, error) { return d.Runs.Job(ctx, r) })
 	if err != nil {
 		return d.wrong(err)
@@ -265,7 +268,7 @@ const largestUpload = 4 << 30
 // upload takes a file as it comes, so that it is nowhere as it is. The form's first part is its
 // token.
 func (d *Dashboard) upload(v *visit) error {
-	v.Body = http.MaxBytesReader(v.ResponseWriter, v.Body, largestUpload)
+	v.Body = http.MaxBytesReader(v.ResponseWriter, &patient{v.Body, http.NewResponseController(v.ResponseWriter), d.uploadTime}, largestUpload)
 	parts, err := v.MultipartReader()
 	if err != nil {
 		return errForged

@@ -7,9 +7,11 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
 )
@@ -118,7 +120,7 @@ func TestNewRun(t *testing.T) {
 }
 
 // form is an upload as browsers send it, with the parts in an order.
-func form(t *testing.T, parts ...[3]string) (kind string, body io.Reader) {
+func form(t *testing.T, parts ...[3]string) (kind string, body *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	w := multipart.NewWriter(&out)
@@ -221,5 +223,47 @@ func TestCompare(t *testing.T) {
 	a = s.signIn(t, "viewer-one").get("/compare?task=agnews&size=1000")
 	if !strings.Contains(a.body, "82 %") || strings.Contains(a.body, "mixing") {
 		t.Errorf("%s", a.body)
+	}
+}
+
+// TestSlowUpload: an upload goes on as long as bytes come, beyond the server's limit for requests,
+// and one that stands still is cut off.
+func TestSlowUpload(t *testing.T) {
+	s := newSite(t, nil)
+	slow := httptest.NewUnstartedServer(s)
+	slow.Config.ReadTimeout = 300 * time.Millisecond
+	slow.Start()
+	t.Cleanup(slow.Close)
+	s.server = slow
+	b := s.signIn(t, "operator-one")
+	token := b.token("/runs/new")
+	send := func(pause time.Duration) (int, error) {
+		kind, whole := form(t, [3]string{"token", "", token}, [3]string{"file", "a.csv", strings.Repeat("a record\n", 100)})
+		in, out := io.Pipe()
+		go func() {
+			for whole.Len() > 0 {
+				if _, err := out.Write(whole.Next(200)); err != nil {
+					return
+				}
+				time.Sleep(pause)
+			}
+			_ = out.Close() // it has no error
+		}()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.base+"/uploads", in)
+		must(t, err)
+		r.Header.Set("Content-Type", kind)
+		response, err := b.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	s.uploadTime = 20 * time.Second
+	if status, err := send(150 * time.Millisecond); status != http.StatusSeeOther {
+		t.Errorf("a slow one: %d, %v", status, err)
+	}
+	s.uploadTime = 50 * time.Millisecond
+	if status, _ := send(500 * time.Millisecond); status == http.StatusSeeOther {
+		t.Error("one that stands still is waited for")
 	}
 }

@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
 )
@@ -64,6 +67,9 @@ type issuer struct {
 	mu       sync.Mutex
 	provider *oidc.Provider
 	used     map[string]time.Time
+	asking   singleflight.Group
+	// key shows that an attempt began here.
+	key [32]byte
 }
 
 // client asks the issuer.
@@ -71,22 +77,37 @@ var client = &http.Client{Timeout: 10 * time.Second}
 
 func (d *Dashboard) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	d.issuer.mu.Lock()
-	defer d.issuer.mu.Unlock()
-	if d.issuer.provider == nil {
-		// It gets the issuer's keys later too, when the request is over.
-		p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), d.OIDC.Issuer)
+	known := d.issuer.provider
+	d.issuer.mu.Unlock()
+	if known == nil {
+		// An issuer that takes long is asked once for all who wait, and holds up nobody else.
+		found, err, _ := d.issuer.asking.Do("", func() (any, error) {
+			// It gets the issuer's keys later too, when the request is over.
+			p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), d.OIDC.Issuer)
+			if err != nil {
+				return nil, err
+			}
+			d.issuer.mu.Lock()
+			defer d.issuer.mu.Unlock()
+			d.issuer.provider = p
+			return p, nil
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		d.issuer.provider = p
+		known, _ = found.(*oidc.Provider)
 	}
-	return d.issuer.provider, &oauth2.Config{
-		ClientID: d.OIDC.ClientID, ClientSecret: d.OIDC.Secret, Endpoint: d.issuer.provider.Endpoint(),
+	return known, &oauth2.Config{
+		ClientID: d.OIDC.ClientID, ClientSecret: d.OIDC.Secret, Endpoint: known.Endpoint(),
 		RedirectURL: strings.TrimSuffix(d.OIDC.URL, "/") + "/sign-in/oidc/callback", Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}, nil
 }
 
-// once reports whether a state is used for the first time.
+// mostStates bounds the states that are remembered. They are of attempts that began here, and are
+// forgotten when those are too old.
+const mostStates = 10000
+
+// once reports whether a state is used for the first time. If too many are remembered none is.
 func (i *issuer) once(state string, now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,7 +116,7 @@ func (i *issuer) once(state string, now time.Time) bool {
 			delete(i.used, old)
 		}
 	}
-	if _, again := i.used[state]; again {
+	if _, again := i.used[state]; again || len(i.used) >= mostStates {
 		return false
 	}
 	if i.used == nil {
@@ -116,6 +137,30 @@ type attempt struct {
 	Began                        int64
 }
 
+// seal writes an attempt so that only this process can have written it.
+func (i *issuer) seal(a attempt) (string, error) {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(append(i.mac(data), data...)), nil
+}
+
+// open reads an attempt that began here.
+func (i *issuer) open(cookie string) (a attempt, ok bool) {
+	data, err := base64.RawURLEncoding.DecodeString(cookie)
+	if err != nil || len(data) < sha256.Size || !hmac.Equal(data[:sha256.Size], i.mac(data[sha256.Size:])) {
+		return a, false
+	}
+	return a, json.Unmarshal(data[sha256.Size:], &a) == nil
+}
+
+func (i *issuer) mac(data []byte) []byte {
+	sum := hmac.New(sha256.New, i.key[:])
+	sum.Write(data)
+	return sum.Sum(nil)
+}
+
 var errIssuer = &problem{http.StatusBadGateway, "Your organisation cannot be asked now. The service's log says why. Try again later."}
 
 func (d *Dashboard) beginOIDC(v *visit) error {
@@ -128,11 +173,11 @@ func (d *Dashboard) beginOIDC(v *visit) error {
 		return errIssuer
 	}
 	a := attempt{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), local(v.FormValue("next")), d.Now().Unix()}
-	data, err := json.Marshal(a)
+	sealed, err := d.issuer.seal(a)
 	if err != nil {
 		return err
 	}
-	http.SetCookie(v.ResponseWriter, d.cookie(oidcCookie, base64.RawURLEncoding.EncodeToString(data), signingIn))
+	http.SetCookie(v.ResponseWriter, d.cookie(oidcCookie, sealed, signingIn))
 	v.redirect(config.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)))
 	return nil
 }
@@ -164,15 +209,11 @@ func (d *Dashboard) endOIDC(v *visit) error {
 // person checks what the issuer said: it belongs to an attempt of this browser, which is used
 // once, and is for this client, of this attempt, and not too old.
 func (d *Dashboard) person(v *visit, cookie string) (p store.Person, to string, err error) {
-	data, err := base64.RawURLEncoding.DecodeString(cookie)
-	if err != nil {
-		return p, "", errors.New("there is no attempt to sign in")
-	}
-	var a attempt
+	a, ok := d.issuer.open(cookie)
 	q := v.URL.Query()
 	switch {
-	case json.Unmarshal(data, &a) != nil || a.State == "" || a.Nonce == "" || a.Verifier == "":
-		return p, "", errors.New("there is no attempt to sign in")
+	case !ok:
+		return p, "", errors.New("there is no attempt to sign in that began here")
 	case !sameToken(q.Get("state"), a.State):
 		return p, "", errors.New("the state belongs to another attempt")
 	case d.Now().Unix()-a.Began > int64(signingIn/time.Second):
@@ -206,13 +247,12 @@ func (d *Dashboard) person(v *visit, cookie string) (p store.Person, to string, 
 	if err := id.Claims(&claims); err != nil {
 		return p, "", err
 	}
-	role, ok := d.OIDC.role(claims)
-	if !ok {
-		return p, "", errors.New("no claim lets them in")
+	p = store.Person{Issuer: id.Issuer, Subject: id.Subject}
+	if p.Role, ok = d.OIDC.role(claims); !ok {
+		return p, "", errors.Join(errors.New("no claim lets them in"), d.Store.Dismiss(v.ctx(), p))
 	}
-	name, _ := claims["preferred_username"].(string)
-	if name == "" {
-		name, _ = claims["email"].(string)
+	if p.Name, _ = claims["preferred_username"].(string); p.Name == "" {
+		p.Name, _ = claims["email"].(string)
 	}
-	return store.Person{Issuer: id.Issuer, Subject: id.Subject, Name: name, Role: role}, local(a.Next), nil
+	return p, local(a.Next), nil
 }

@@ -30,7 +30,7 @@ func (d *Dashboard) signInRoutes() []route {
 // cookie is one that no script reads and no other page sends. Over TLS its name ties it to this
 // very host.
 func (d *Dashboard) cookie(name, value string, lives time.Duration) *http.Cookie {
-	c := &http.Cookie{Name: d.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: d.Secure, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: d.cookieName(name), Value: value, Path: "/", HttpOnly: true, Secure: d.secure(), SameSite: http.SameSiteLaxMode}
 	c.MaxAge = int(lives / time.Second)
 	if lives <= 0 {
 		c.MaxAge = -1
@@ -38,8 +38,13 @@ func (d *Dashboard) cookie(name, value string, lives time.Duration) *http.Cookie
 	return c
 }
 
+// secure reports whether people reach it over TLS: its own, or that of a proxy before it.
+func (d *Dashboard) secure() bool {
+	return d.Secure || d.OIDC != nil && strings.HasPrefix(strings.ToLower(d.OIDC.URL), "https://")
+}
+
 func (d *Dashboard) cookieName(name string) string {
-	if d.Secure {
+	if d.secure() {
 		return "__Host-" + name
 	}
 	return name

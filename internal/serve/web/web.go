@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -42,7 +43,7 @@ type Options struct {
 	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
 	// OIDC lets people of an organisation in; nil for accounts with passwords only.
 	OIDC *OIDC
-	// Secure: it is reached over TLS. Local: from this machine alone.
+	// Secure: it is reached over TLS, as it also is if the URL of OIDC says https. Local: from this machine alone.
 	Secure, Local bool
 	// Life ends pages that stay up to date, when the service ends. Default: never.
 	Life context.Context
@@ -62,6 +63,8 @@ type Dashboard struct {
 	watcher  watcher
 	played   plays
 	issuer   issuer
+	// uploadTime is how long an upload may take to bring the next bytes.
+	uploadTime time.Duration
 	// plans has a place for each plan under way; planTime is how long one may take.
 	plans    chan struct{}
 	planTime time.Duration
@@ -81,12 +84,13 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime}
+	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
 		mux.Handle(r.pattern, d.guard(r))
 	}
-	d.Handler = http.NewCrossOriginProtection().Handler(withHeaders(mux))
+	d.Handler = http.NewCrossOriginProtection().Handler(d.withHeaders(mux))
 	return d
 }
 
@@ -114,7 +118,7 @@ func (d *Dashboard) routes() []route {
 // The policy of every answer: nothing from elsewhere, nothing inline, no frame.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-func withHeaders(h http.Handler) http.Handler {
+func (d *Dashboard) withHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
@@ -123,6 +127,9 @@ func withHeaders(h http.Handler) http.Handler {
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
+		if d.secure() {
+			header.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		h.ServeHTTP(w, r)
 	})
 }
