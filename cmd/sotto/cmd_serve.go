@@ -228,7 +228,7 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer flush()
-	runs, err := p.newRunMaker(s, model, opt.jobsDir)
+	runs, err := p.newRunMaker(ctx, s, model, opt.jobsDir)
 	if err != nil {
 		return err
 	}

@@ -3,16 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
-	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -53,7 +50,7 @@ type runMaker struct {
 const stale = 10 * time.Minute
 
 // newRunMaker makes one, with its files beside the folder of jobs.
-func (p *program) newRunMaker(s *store.Store, m *sharedModel, jobs string) (*runMaker, error) {
+func (p *program) newRunMaker(ctx context.Context, s *store.Store, m *sharedModel, jobs string) (*runMaker, error) {
 	settings, err := p.configured()
 	if err != nil {
 		return nil, err
@@ -63,7 +60,11 @@ func (p *program) newRunMaker(s *store.Store, m *sharedModel, jobs string) (*run
 		return nil, err
 	}
 	dir, err := jobsDir(jobs)
-	return &runMaker{p: p, store: s, model: m, sources: settings.Sources, dir: filepath.Join(filepath.Dir(dir), "uploads"), private: private}, err
+	if err != nil {
+		return nil, err
+	}
+	r := &runMaker{p: p, store: s, model: m, sources: settings.Sources, dir: filepath.Join(filepath.Dir(dir), "uploads"), private: private}
+	return r, r.sweep(ctx)
 }
 
 // Sources implements [web.Runs].
@@ -96,21 +97,23 @@ func (r *runMaker) Methods() []string { return sotto.Methods() }
 type asked struct {
 	web.RunRequest
 	data, query, task, dataset string
+	// own is the task that the form describes, in place of the one that task names.
+	own []byte
 }
 
 // find looks up what a request names.
 func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	a := asked{RunRequest: q}
 	if q.Method != "" && !slices.Contains(sotto.Methods(), q.Method) {
-		return a, errors.New("there is no such method with a guarantee")
+		return a, web.Refuse("there is no such method with a guarantee")
 	}
 	if q.Size < 1 {
-		return a, errors.New("say how many records there are: the number is public")
+		return a, web.Refuse("say how many records there are: the number is public")
 	}
 	if name, is := strings.CutPrefix(q.Source, "source:"); is {
 		s, known := r.sources[name]
 		if !known {
-			return a, errors.New("there are no such records: choose others")
+			return a, web.Refuse("there are no such records: choose others")
 		}
 		a.data, a.query, a.task, a.dataset, a.Unit = s.Data, s.Query, s.Task, cmp.Or(s.Dataset, name), s.Unit
 		return a, nil
@@ -121,24 +124,24 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	}
 	i := slices.IndexFunc(uploads, func(u store.Upload) bool { return web.UploadID(u) == q.Source })
 	if i < 0 {
-		return a, errors.New("there are no such records: choose others")
+		return a, web.Refuse("there are no such records: choose others")
 	}
 	a.data, a.dataset = uploads[i].File, datasetOf(uploads[i].Name)
 	switch {
 	case q.Task == web.OwnTask:
-		a.task, err = r.describe(q)
+		a.own, err = describe(q)
 	case slices.Contains(prompt.Builtins(), q.Task):
 		a.task = q.Task
 	default:
-		err = errors.New("there is no such task: choose another, or describe your own")
+		err = web.Refuse("there is no such task: choose another, or describe your own")
 	}
 	return a, err
 }
 
-// describe writes the task that a form describes, and returns its file. It is public.
-func (r *runMaker) describe(q web.RunRequest) (string, error) {
+// describe is the task that a form describes, as a file has it. It is public.
+func describe(q web.RunRequest) ([]byte, error) {
 	if len(q.Labels) < 2 {
-		return "", errors.New("write down the labels that texts are sorted into, two or more, one a line: they are public")
+		return nil, web.Refuse("write down the labels that texts are sorted into, two or more, one a line: they are public")
 	}
 	// Strings of JSON are strings of TOML.
 	quote := func(v any) string {
@@ -149,20 +152,18 @@ func (r *runMaker) describe(q web.RunRequest) (string, error) {
 		return string(data)
 	}
 	instruction := cmp.Or(q.Instruction, "Classify the texts based on whether they are about "+strings.Join(q.Labels, ", ")+".")
-	text := fmt.Sprintf("title = %s\nkind = \"classify\"\ntext = %s\nlabel = %s\nlabels = %s\n\n[generate]\ninstruction = \"Given a label, write a text that it fits.\"\ncondition = \"Label\"\ntext = \"Text\"\n\n[answer]\ninstruction = %s\ninput = \"Text\"\noutput = \"Answer\"\n",
-		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction))
-	sum := sha256.Sum256([]byte(text))
-	path := filepath.Join(r.dir, slug(cmp.Or(q.Name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
+	return fmt.Appendf(nil, "title = %s\nkind = \"classify\"\ntext = %s\nlabel = %s\nlabels = %s\n\n[generate]\ninstruction = \"Given a label, write a text that it fits.\"\ncondition = \"Label\"\ntext = \"Text\"\n\n[answer]\ninstruction = %s\ninput = \"Text\"\noutput = \"Answer\"\n",
+		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction)), nil
+}
+
+// write keeps the task that a form describes, and returns its file.
+func (r *runMaker) write(name string, text []byte) (string, error) {
+	sum := sha256.Sum256(text)
+	path := filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return "", err
 	}
-	if err := durable.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", err
-	}
-	if _, err := findTask(path); err != nil {
-		return "", errors.New(strings.ReplaceAll(err.Error(), path, "the task"))
-	}
-	return path, nil
+	return path, durable.WriteFile(path, text, 0o600)
 }
 
 // slug makes a name of a file of what people call something.
@@ -179,9 +180,21 @@ func slug(name string) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
+// find reads the task.
+func (a asked) find() (prompt.Task, error) {
+	if a.own == nil {
+		return findTask(a.task)
+	}
+	task, err := prompt.Parse("the task", a.own)
+	if err != nil {
+		err = web.Refuse("%v", err) // it is what the form says
+	}
+	return task, err
+}
+
 // request is what the library plans.
 func (a asked) request(work float64) (plan.Request, error) {
-	task, err := findTask(a.task)
+	task, err := a.find()
 	if err != nil {
 		return plan.Request{}, err
 	}
@@ -212,7 +225,7 @@ func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) 
 	}
 	model, scores := opened.(lm.Scorer)
 	if !scores {
-		return nil, plan.Speed{}, errors.New("the model of the service writes and does not score, so that records cannot use it")
+		return nil, plan.Speed{}, web.Refuse("the model of the service writes and does not score, so that records cannot use it")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -303,7 +316,7 @@ func (r *runMaker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planne
 		return r.planWith(ctx, q, sotto.Methods())
 	}
 	if !slices.Contains(prompt.Builtins(), q.Task) {
-		return nil, errors.New("there is no such task")
+		return nil, web.Refuse("there is no such task")
 	}
 	return r.plans(ctx, asked{RunRequest: q, task: q.Task}, sotto.Methods())
 }
@@ -314,12 +327,33 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 	if err != nil {
 		return store.Job{}, err
 	}
-	args := []string{"synth", "--task", a.task, "--data", a.data, "--name", a.dataset, "--size", fmt.Sprint(a.Size), "--epsilon", ui.Whole(a.Epsilon)}
-	add := func(flag, value string) {
-		if value != "" {
-			args = append(args, flag, value)
+	// What would be refused later is refused now.
+	if planned, err := r.Plan(ctx, q); err != nil {
+		return store.Job{}, err
+	} else if planned.Problem != "" {
+		return store.Job{}, web.Refuse("%s", planned.Problem)
+	}
+	if a.own != nil {
+		if a.task, err = r.write(q.Name, a.own); err != nil {
+			return store.Job{}, err
 		}
 	}
+	// Whether there are records that do not fit what somebody wrote into a form is nobody's to know,
+	// so that these are left out; and what the ledger does not know is for an owner to begin with.
+	args := []string{"synth", "--on-error=skip"}
+	add := func(flag, value string) {
+		if value != "" {
+			args = append(args, flag+"="+value)
+		}
+	}
+	if !q.First {
+		args = append(args, "--known")
+	}
+	add("--task", a.task)
+	add("--data", a.data)
+	add("--name", a.dataset)
+	add("--size", fmt.Sprint(a.Size))
+	add("--epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
 	add("--query", a.query)
 	add("--unit", a.Unit)
 	add("--method", q.Method)
@@ -333,69 +367,5 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 	if err != nil {
 		return store.Job{}, err
 	}
-	// What would be refused later is refused now.
-	if planned, err := r.Plan(ctx, q); err != nil {
-		return store.Job{}, err
-	} else if planned.Problem != "" {
-		return store.Job{}, errors.New(planned.Problem)
-	}
 	return store.Job{Name: cmp.Or(q.Name, call.title()), Args: args}, nil
-}
-
-// uploadable are the ends of names of files that can be read where they are encrypted.
-var uploadable = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
-
-// Upload implements [web.Runs].
-func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {
-	format := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".zst")
-	if !slices.Contains(uploadable, filepath.Ext(format)) {
-		return u, fmt.Errorf("the name of the file does not show what it is: use %s, also with .gz or .zst", strings.Join(uploadable, ", "))
-	}
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return u, err
-	}
-	u = store.Upload{ID: strings.ToLower(rand.Text()[:12]), Name: name}
-	u.File = filepath.Join(r.dir, u.ID+strings.ToLower(name)[len(format)-len(filepath.Ext(format)):]+folder.SealedExt)
-	defer func() {
-		if err != nil {
-			_ = os.Remove(u.File) // the first error is the one to report
-		}
-	}()
-	f, err := os.OpenFile(u.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return u, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	sealed, err := folder.Seal(r.private, f)
-	if err != nil {
-		return u, err
-	}
-	if u.Size, err = io.Copy(sealed, content); err != nil {
-		return u, err
-	}
-	if u.Size == 0 {
-		return u, errors.New("the file is empty")
-	}
-	if err := errors.Join(sealed.Close(), f.Sync()); err != nil {
-		return u, err
-	}
-	return r.store.AddUpload(ctx, by, u)
-}
-
-// RemoveUpload implements [web.Runs].
-func (r *runMaker) RemoveUpload(ctx context.Context, by store.Actor, id string) error {
-	all, err := r.store.Uploads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, u := range all {
-		if u.ID != id {
-			continue
-		}
-		if err := r.store.RemoveUpload(ctx, by, id); err != nil {
-			return err
-		}
-		return os.Remove(u.File)
-	}
-	return errors.New("there is no such upload")
 }

@@ -299,3 +299,25 @@ func TestTextsInAnotherFormat(t *testing.T) {
 		}
 	}
 }
+
+// TestKnown: with --known data that the ledger does not know is refused, in every way of use, and gets no
+// budget; once its owner has entered it, it is used.
+func TestKnown(t *testing.T) {
+	command := asking(t, "--known", "--input", "One?")
+	bankFiles(t)
+	profile := profileArgs("out", "--data", "loans.csv", "--known")
+	perturb := []string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "1", "--out", "rows", "--known"}
+	texts := []string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--inputs", "questions.txt", "--model", "tiny.gguf", "--out", "texts", "--known"}
+	write(t, "questions.txt", []byte("One?\n"))
+	done(t, "ledger", "init")
+	for _, args := range [][]string{command, profile, perturb, texts} {
+		if code, _, errs := run(t, args...); code != ui.Wrong || !strings.Contains(errs, "owner gives it a budget") {
+			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+	if _, out, _ := run(t, "ledger", "list", "--json"); len(object(t, out)["rows"].([]any)) != 0 {
+		t.Errorf("a budget was made: %s", out)
+	}
+	done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "1e-6")
+	done(t, profile...)
+}

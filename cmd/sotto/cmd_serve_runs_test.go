@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/serve/web"
+	"github.com/sotto-dp/sotto/lm/backend"
+)
+
+// maker makes runs in a home with a source in the configuration and a tiny model.
+func maker(t *testing.T) (*runMaker, *store.Store) {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	write(t, "task.toml", []byte("kind = \"classify\"\ntext = \"text\"\nlabel = \"label\"\nlabels = [\"up\", \"down\"]\n[generate]\ninstruction = \"Write.\"\n[answer]\ninstruction = \"Up or down?\"\n"))
+	write(t, "records.jsonl", []byte(strings.Repeat("{\"text\": \"a\", \"label\": \"up\"}\n", 300)))
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "own.toml", []byte("[source.letters]\ndata = \"records.jsonl\"\ntask = \"task.toml\"\nsize = 300\n"))
+	t.Setenv("SOTTO_CONFIG", filepath.Join(here, "own.toml"))
+	s, err := store.Open(t.Context(), "service.db", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	r, err := (&program{}).newRunMaker(t.Context(), s, &sharedModel{spec: backend.Spec{Model: "tiny.gguf"}}, "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, s
+}
+
+// TestRunsOfTheDashboard: a form names records by what people call them, never by a path; what it
+// says cannot become a flag; operators do not begin a data set's budget; and planning writes
+// nothing.
+func TestRunsOfTheDashboard(t *testing.T) {
+	r, _ := maker(t)
+	ctx := context.Background()
+	known := web.RunRequest{Source: "source:letters", Size: 300, Epsilon: 0.5, Name: "--seed=1"}
+	planned, err := r.Plan(ctx, known)
+	if err != nil || planned.Problem != "" || planned.Time == "" || !strings.Contains(planned.Guarantee, "ε ≤ 0.") {
+		t.Fatalf("%+v, %v", planned, err)
+	}
+	j, err := r.Job(ctx, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--known", "--on-error=skip", "--epsilon=0.5"} {
+		if !slices.Contains(j.Args, want) {
+			t.Errorf("no %s in %q", want, j.Args)
+		}
+	}
+	if _, err := readJob(j.Args); err != nil {
+		t.Error(err)
+	}
+	known.First = true
+	if j, err := r.Job(ctx, known); err != nil || slices.Contains(j.Args, "--known") {
+		t.Errorf("%q, %v", j.Args, err)
+	}
+	for name, q := range map[string]web.RunRequest{
+		"a path":           {Source: "records.jsonl", Size: 300, Epsilon: 1},
+		"a path as name":   {Source: "source:../records.jsonl", Size: 300, Epsilon: 1},
+		"no size":          {Source: "source:letters", Epsilon: 1},
+		"no such upload":   {Source: "upload:x", Size: 300, Epsilon: 1},
+		"no such method":   {Source: "source:letters", Size: 300, Epsilon: 1, Method: "nonprivate"},
+		"a flag as method": {Source: "source:letters", Size: 300, Epsilon: 1, Method: "--seed"},
+	} {
+		_, err := r.Job(ctx, q)
+		if _, plain := err.(*web.Refusal); !plain {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	u, err := r.Upload(ctx, "account operator", "letters.JSONL", strings.NewReader("{\"text\": \"a\", \"label\": \"up\"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := web.RunRequest{Source: web.UploadID(u), Task: web.OwnTask, Labels: []string{`up"] seed = 1`, "down"}, Size: 300, Epsilon: 0.5, TextColumn: `text" x = 1`, Unit: "--seed"}
+	before, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if planned, err := r.Plan(ctx, own); err != nil || planned.Problem != "" {
+		t.Errorf("%+v, %v", planned, err)
+	}
+	if after, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || !slices.Equal(before, after) {
+		t.Errorf("planning wrote %q: %v", after, err)
+	}
+	j, err = r.Job(ctx, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := readJob(j.Args)
+	if err != nil || call.flags.Changed("seed") || call.flags.Lookup("unit").Value.String() != "--seed" {
+		t.Errorf("%q, %v", j.Args, err)
+	}
+	task, err := findTask(call.flags.Lookup("task").Value.String())
+	if err != nil || !slices.Equal(task.Labels, own.Labels) || task.Text != own.TextColumn {
+		t.Errorf("%+v, %v", task, err)
+	}
+}
+
+// TestUploadsOfTheDashboard: what was uploaded is kept encrypted while a run needs it, and what an
+// upload that was cut off left is swept away.
+func TestUploadsOfTheDashboard(t *testing.T) {
+	r, s := maker(t)
+	ctx := context.Background()
+	for name, content := range map[string]string{"letters.txt": "x", "letters.csv": "", "letters.db": "x", ".csv.age": "x"} {
+		if _, err := r.Upload(ctx, "account operator", name, strings.NewReader(content)); err == nil {
+			t.Errorf("%s of %d bytes is taken", name, len(content))
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+	u, err := r.Upload(ctx, "account operator", "letters.csv", strings.NewReader("text,label\n"+planted+",up\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(u.File); err != nil || strings.Contains(string(data), planted) {
+		t.Errorf("it is not encrypted: %v", err)
+	}
+	j, err := s.AddJob(ctx, "account operator", store.Job{Args: []string{"synth", "--data=" + u.File}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.RemoveUpload(ctx, "account operator", u.ID); err == nil {
+		t.Error("a run needs it, and it was removed")
+	}
+	if err := s.CancelJob(ctx, "account operator", j.ID); err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(r.dir, "cut.csv.age")
+	write(t, cut, []byte("x"))
+	old := time.Now().Add(-48 * time.Hour)
+	for _, path := range []string{cut, u.File} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(cut); err == nil {
+		t.Error("what was cut off is there")
+	}
+	if _, err := os.Stat(u.File); err != nil {
+		t.Errorf("an upload was swept away: %v", err)
+	}
+	if err := r.RemoveUpload(ctx, "account operator", u.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(u.File); err == nil {
+		t.Error("the file is there")
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/serve/web"
+)
+
+// uploadable are the ends of names of files that can be read where they are encrypted.
+var uploadable = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
+
+// Upload implements [web.Runs].
+func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {
+	format := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".zst")
+	if !slices.Contains(uploadable, filepath.Ext(format)) {
+		return u, web.Refuse("the name of the file does not show what it is: use %s, also with .gz or .zst", strings.Join(uploadable, ", "))
+	}
+	room, err := r.roomFor(ctx)
+	if err != nil {
+		return u, err
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return u, err
+	}
+	u = store.Upload{ID: strings.ToLower(rand.Text()[:12]), Name: name}
+	u.File = filepath.Join(r.dir, u.ID+strings.ToLower(name)[len(format)-len(filepath.Ext(format)):]+folder.SealedExt)
+	defer func() {
+		if err != nil {
+			_ = os.Remove(u.File) // the first error is the one to report
+		}
+	}()
+	f, err := os.OpenFile(u.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sealed, err := folder.Seal(r.private, f)
+	if err != nil {
+		return u, err
+	}
+	if u.Size, err = io.Copy(sealed, io.LimitReader(content, room+1)); err != nil {
+		return u, err
+	}
+	if u.Size > room {
+		return u, web.Refuse("there is no room for so large a file: remove others")
+	}
+	if u.Size == 0 {
+		return u, web.Refuse("the file is empty")
+	}
+	if err := errors.Join(sealed.Close(), f.Sync()); err != nil {
+		return u, err
+	}
+	return r.store.AddUpload(ctx, by, u)
+}
+
+// RemoveUpload implements [web.Runs].
+func (r *runMaker) RemoveUpload(ctx context.Context, by store.Actor, id string) error {
+	all, err := r.store.Uploads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range all {
+		if u.ID != id {
+			continue
+		}
+		if err := r.unused(ctx, u); err != nil {
+			return err
+		}
+		// The records go first: what is left can be removed again.
+		if err := os.Remove(u.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return r.store.RemoveUpload(ctx, by, id)
+	}
+	return web.Refuse("there is no such upload")
+}
+
+// unused refuses to remove what a run needs.
+func (r *runMaker) unused(ctx context.Context, u store.Upload) error {
+	jobs, err := r.store.Jobs(ctx, 10000)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if !j.State.Ended() && slices.Contains(j.Args, "--data="+u.File) {
+			return web.Refuse("the run %s needs it: cancel that, or wait for its end", cmp.Or(j.Name, j.ID))
+		}
+	}
+	return nil
+}
+
+// Uploads together may have so many bytes, and so many files.
+const (
+	mostUploaded = 64 << 30
+	mostUploads  = 1000
+)
+
+// roomFor refuses an upload where there are too many.
+func (r *runMaker) roomFor(ctx context.Context) (int64, error) {
+	all, err := r.store.Uploads(ctx)
+	if err != nil {
+		return 0, err
+	}
+	room := int64(mostUploaded)
+	for _, u := range all {
+		room -= u.Size
+	}
+	if room <= 0 || len(all) >= mostUploads {
+		return 0, web.Refuse("there is no room for more uploads: remove some")
+	}
+	return room, nil
+}
+
+// sweep removes what an upload left that was cut off: no process is at it any more.
+func (r *runMaker) sweep(ctx context.Context) error {
+	all, err := r.store.Uploads(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(r.dir, "*"+folder.SealedExt))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		info, err := os.Stat(path)
+		known := slices.ContainsFunc(all, func(u store.Upload) bool { return u.File == path })
+		if err == nil && !known && time.Since(info.ModTime()) > 24*time.Hour {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
