@@ -43,7 +43,7 @@ type serveOptions struct {
 	certificate, key, clientCA string
 	open                       bool
 	drain                      time.Duration
-	admin, requests            string
+	admin, adminURL, requests  string
 	jobs                       int
 	jobsDir                    string
 }
@@ -89,6 +89,7 @@ one.` + jsonKeys(servedResult{}),
 	f := cmd.Flags()
 	f.StringVar(&opt.listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
 	f.StringVar(&opt.admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
+	f.StringVar(&opt.adminURL, "admin-url", "", "people reach the dashboard at `URL`, through a proxy; with https its cookies are for TLS alone")
 	f.StringVar(&opt.requests, "requests", "", "append a line of JSON for every request to `FILE`")
 	f.StringVar(&opt.certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
 	f.StringVar(&opt.key, "tls-key", "", "and the private key in `FILE`")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/machine"
@@ -51,6 +53,9 @@ func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Re
 	if err != nil {
 		return nil, nil, err
 	}
+	if !strings.HasPrefix(cmp.Or(opt.adminURL, "https://"), "https://") && !strings.HasPrefix(opt.adminURL, "http://") {
+		return nil, nil, usage("--admin-url %q is no address of a web page: it begins with https:// or http://", opt.adminURL)
+	}
 	people, err := p.oidc()
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +65,7 @@ func (p *program) dashboard(s *store.Store, verify func(string) (*certificate.Re
 	local := err == nil && machine.Loopback(host)
 	return func(life context.Context, server *service.Server) http.Handler {
 		return web.New(web.Options{
-			Store: s, Ledger: l.get, Verify: verify, Routes: server, Runs: runs, Ask: server.Ask, OIDC: people, Secure: opt.certificate != "", Local: local, Life: life,
+			Store: s, Ledger: l.get, Verify: verify, Routes: server, Runs: runs, Ask: server.Ask, OIDC: people, Secure: opt.certificate != "", URL: opt.adminURL, Local: local, Life: life,
 			Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 		})
 	}, l.close, nil

@@ -164,12 +164,20 @@ func TestProxyWithTLS(t *testing.T) {
 	if a := s.browser(t).get("/sign-in"); a.header.Get("Strict-Transport-Security") != "" || strings.Contains(a.header.Get("Set-Cookie"), "Secure") {
 		t.Errorf("without TLS: %v", a.header)
 	}
-	s.OIDC = &OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
-	a := s.browser(t).get("/sign-in")
-	if cookie := a.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sotto-visit=") || !strings.Contains(cookie, "; Secure") {
-		t.Errorf("cookie %q", cookie)
-	}
-	if a.header.Get("Strict-Transport-Security") == "" {
-		t.Error("browsers may come back without TLS")
+	for what, change := range map[string]func(){
+		"url": func() { s.URL = "https://sotto.example" },
+		"oidc": func() {
+			s.OIDC = &OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
+		},
+	} {
+		s.URL, s.OIDC = "", nil
+		change()
+		a := s.browser(t).get("/sign-in")
+		if cookie := a.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sotto-visit=") || !strings.Contains(cookie, "; Secure") {
+			t.Errorf("%s: cookie %q", what, cookie)
+		}
+		if a.header.Get("Strict-Transport-Security") == "" {
+			t.Errorf("%s: browsers may come back without TLS", what)
+		}
 	}
 }

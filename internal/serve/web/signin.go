@@ -40,8 +40,10 @@ func (d *Dashboard) cookie(name, value string, lives time.Duration) *http.Cookie
 
 // secure reports whether people reach it over TLS: its own, or that of a proxy before it.
 func (d *Dashboard) secure() bool {
-	return d.Secure || d.OIDC != nil && strings.HasPrefix(strings.ToLower(d.OIDC.URL), "https://")
+	return d.Secure || overTLS(d.URL) || d.OIDC != nil && overTLS(d.OIDC.URL)
 }
+
+func overTLS(address string) bool { return strings.HasPrefix(strings.ToLower(address), "https://") }
 
 func (d *Dashboard) cookieName(name string) string {
 	if d.secure() {

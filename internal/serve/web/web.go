@@ -43,7 +43,9 @@ type Options struct {
 	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
 	// OIDC lets people of an organisation in; nil for accounts with passwords only.
 	OIDC *OIDC
-	// Secure: it is reached over TLS, as it also is if the URL of OIDC says https. Local: from this machine alone.
+	// URL is where people reach it, if that is not where it listens: a proxy's address.
+	URL string
+	// Secure: it is reached over TLS, as it also is if URL or that of OIDC says https. Local: from this machine alone.
 	Secure, Local bool
 	// Life ends pages that stay up to date, when the service ends. Default: never.
 	Life context.Context
