@@ -118,6 +118,37 @@ func TestPlanningLoad(t *testing.T) {
 	}
 }
 
+// TestPlanGoesOn: a plan that takes longer than a page waits is not cut off by that, and one whose
+// reader has left is.
+func TestPlanGoesOn(t *testing.T) {
+	d := New(Options{})
+	d.planTime = 20 * time.Millisecond
+	ended := make(chan error, 1)
+	if _, err := planned(t.Context(), d, func(ctx context.Context) (int, error) {
+		time.Sleep(5 * d.planTime)
+		ended <- ctx.Err()
+		return 0, nil
+	}); !errors.Is(err, errLong) {
+		t.Errorf("%v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("it is cut off: %v", err)
+	}
+	d.planTime = time.Minute
+	ctx, leave := context.WithCancel(t.Context())
+	if _, err := planned(ctx, d, func(ctx context.Context) (int, error) {
+		leave()
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return 0, ctx.Err()
+	}); err == nil {
+		t.Error("it has ended well")
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it goes on for nobody: %v", err)
+	}
+}
+
 // listen opens a page's connection for changes.
 func (b *browser) listen(ctx context.Context) *http.Response {
 	b.t.Helper()

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -10,25 +9,28 @@ import (
 )
 
 // Planning computes ε many times over. Few plans at once, and none for long, leave the machine to
-// clients and runs.
+// clients and runs. A page waits for planTime; the first plan of a process also opens the model and
+// measures it, which may take longer and is not to be begun anew each time, so that the work has
+// workTime.
 const (
 	plansAtOnce = 2
 	planTime    = 20 * time.Second
+	workTime    = 2 * time.Minute
 )
 
 var (
 	errBusy = &problem{http.StatusServiceUnavailable, "Others are planning now. Try again in a moment."}
-	errLong = &problem{http.StatusServiceUnavailable, "Planning this takes too long. Ask for something smaller, or plan it on the command line: sotto plan."}
+	errLong = &problem{http.StatusServiceUnavailable, "Planning this takes too long. Try again in a minute, if the service has just begun; or ask for something smaller, or plan it on the command line: sotto plan."}
 )
 
-// planned makes a plan when its turn comes, with the deadline over both. A plan that does not heed
-// the deadline keeps its turn until it ends, so that there are never more than a few.
+// planned makes a plan when its turn comes. One that goes on after its page has given up keeps its
+// turn until it ends, so that there are never more than a few.
 func planned[T any](ctx context.Context, d *Dashboard, plan func(context.Context) (T, error)) (none T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, d.planTime)
+	waiting, cancel := context.WithTimeout(ctx, d.planTime)
 	defer cancel()
 	select {
 	case d.plans <- struct{}{}:
-	case <-ctx.Done():
+	case <-waiting.Done():
 		return none, errBusy
 	}
 	type outcome struct {
@@ -36,19 +38,21 @@ func planned[T any](ctx context.Context, d *Dashboard, plan func(context.Context
 		err  error
 	}
 	ended := make(chan outcome, 1)
+	working, stop := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	go func() {
 		defer fault.Watch()
 		defer func() { <-d.plans }()
-		made, err := plan(ctx)
+		defer stop()
+		made, err := plan(working)
 		ended <- outcome{made, err}
 	}()
 	select {
 	case o := <-ended:
-		if o.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return none, errLong
-		}
 		return o.made, o.err
-	case <-ctx.Done():
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			stop() // whoever asked has left: a form asks anew at every change
+		}
 		return none, errLong
 	}
 }
