@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -68,7 +69,8 @@ func (d *Dashboard) officerPage(v *visit) error {
 	v.render(200, "officer", page{Title: "For the data-protection officer", Here: "/data-protection", Data: struct {
 		Sets []officerSet
 		Open []grantView
-	}{shown, grants}})
+		AsOf time.Time
+	}{shown, grants, d.Now()}})
 	return nil
 }
 
