@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -281,7 +282,10 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 	for i, row := range found.Rows {
 		out[i] = &web.Planned{Method: row.Method}
 		if row.Err != nil {
-			out[i].Problem = row.Err.Error()
+			out[i].Problem = "It cannot be planned with these settings."
+			if wrong, ok := errors.AsType[*plan.InputError](row.Err); ok {
+				out[i].Problem = wrong.Error()
+			}
 			continue
 		}
 		cost := row.Plan.Cost(found.Shape, speed)
