@@ -1,0 +1,174 @@
+package audit
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// sure is the confidence of tests that should not fail by chance: they reject what is right with a
+// probability of 1e-9 at most.
+const sure = 1 - 1e-9
+
+// gaussian are runs of a mechanism that adds noise to 1 with the record, and to 0 without it.
+func gaussian(seed uint64, n int, sigma float64) (with, without []float64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	with, without = make([]float64, n), make([]float64, n)
+	for i := range n {
+		with[i], without[i] = 1+sigma*r.NormFloat64(), sigma*r.NormFloat64()
+	}
+	return with, without
+}
+
+// TestManyGaussian: the bound is below ε, near it, and above the ε of a claim whose noise is twice
+// what was added.
+func TestManyGaussian(t *testing.T) {
+	const delta = 1e-5
+	for _, sigma := range []float64{0.5, 1, 2} {
+		with, without := gaussian(3, 400_000, sigma)
+		b, err := Many(with, without, delta, sure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		event := func(sigma float64) float64 {
+			e, err := accountant.Auto{}.Epsilon(privacy.Gaussian{Sigma: sigma}, privacy.AddRemove, delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Upper
+		}
+		exact, doubled := event(sigma), event(2*sigma)
+		g, err := Gaussian(with, without, delta, sure)
+		if err != nil || g.Epsilon > exact || g.Epsilon < 0.9*exact {
+			t.Errorf("σ = %v: ε is at least %.3f by noise that is Gaussian, and is %.3f, %v", sigma, g.Epsilon, exact, err)
+		}
+		t.Logf("σ = %v: ε = %.3f, at least %.3f by any mechanism, and %.3f by a Gaussian one", sigma, exact, b.Epsilon, g.Epsilon)
+		if b.Epsilon > exact {
+			t.Errorf("σ = %v: ε is at least %.3f, and is %.3f", sigma, b.Epsilon, exact)
+		}
+		if sigma <= 1 && b.Epsilon <= doubled {
+			t.Errorf("σ = %v: noise that was halved is not found: %.3f, and %.3f is claimed", sigma, b.Epsilon, doubled)
+		}
+	}
+}
+
+// TestManyResponse: randomised response is its own best adversary, so that the bound is tight.
+func TestManyResponse(t *testing.T) {
+	for _, e := range []float64{0.5, 1, 2, 4} {
+		r := rand.New(rand.NewPCG(5, 2))
+		q := 1 / (1 + math.Exp(-e))
+		const n = 200_000
+		with, without := make([]float64, n), make([]float64, n)
+		for i := range n {
+			if r.Float64() < q {
+				with[i] = 1
+			}
+			if r.Float64() >= q {
+				without[i] = 1
+			}
+		}
+		b, err := Many(with, without, 0, sure)
+		if err != nil || b.Epsilon > e || b.Epsilon < 0.85*e {
+			t.Errorf("ε = %v: at least %.3f, %v", e, b.Epsilon, err)
+		}
+		// The other way round it is as good.
+		turned, err := Many(without, with, 0, sure)
+		if err != nil || turned.Epsilon > e || turned.Epsilon < 0.85*e {
+			t.Errorf("ε = %v, turned: at least %.3f, %v", e, turned.Epsilon, err)
+		}
+	}
+}
+
+// TestManySays: scores that say nothing bound nothing, and what is no score is refused.
+func TestManySays(t *testing.T) {
+	same := make([]float64, 1000)
+	if b, err := Many(same, same, 0, 0.95); err != nil || b.Epsilon != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	for name, call := range map[string]func() (Bound, error){
+		"few runs":   func() (Bound, error) { return Many(same[:3], same, 0, 0.95) },
+		"no number":  func() (Bound, error) { return Many([]float64{1, 2, 3, math.NaN()}, same, 0, 0.95) },
+		"delta":      func() (Bound, error) { return Many(same, same, 1, 0.95) },
+		"confidence": func() (Bound, error) { return Many(same, same, 0, 1) },
+	} {
+		if _, err := call(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestOneRunExact: without δ and with every guess right, the bound is known in closed form: coins that
+// land so n times in a row have a probability of the n-th root.
+func TestOneRunExact(t *testing.T) {
+	for _, n := range []int64{10, 100, 1000} {
+		for _, confidence := range []float64{0.9, 0.95, sure} {
+			q := math.Pow(1-confidence, 1/float64(n))
+			want := max(0, math.Log(q/(1-q)))
+			got, err := OneRun(n, n, n, 0, confidence)
+			if err != nil || math.Abs(got-want) > 1e-6*(1+want) {
+				t.Errorf("%d of %d, confidence %v: %v, want %v, %v", n, n, confidence, got, want, err)
+			}
+		}
+	}
+	if e, err := OneRun(1000, 1000, 500, 0, 0.95); err != nil || e != 0 {
+		t.Errorf("guesses that are coins: %v, %v", e, err)
+	}
+	with, _ := OneRun(1000, 200, 190, 1e-5, 0.95)
+	without, _ := OneRun(1000, 200, 190, 0, 0.95)
+	if !(with < without) || with < 0.8*without {
+		t.Errorf("δ takes the bound from %v to %v", without, with)
+	}
+	for _, wrong := range [][3]int64{{0, 0, 0}, {10, 11, 5}, {10, 5, 6}, {10, 5, -1}} {
+		if _, err := OneRun(wrong[0], wrong[1], wrong[2], 0, 0.95); err == nil {
+			t.Errorf("%v: accepted", wrong)
+		}
+	}
+}
+
+// TestOneRunResponse: randomised response on each canary is what the theorem compares with: the
+// bound is below ε and near it, and refutes a claim of half of it.
+func TestOneRunResponse(t *testing.T) {
+	for _, e := range []float64{0.5, 1, 2, 4} {
+		r := rand.New(rand.NewPCG(7, 3))
+		q := 1 / (1 + math.Exp(-e))
+		const n = 20_000
+		right := int64(0)
+		for range n {
+			if r.Float64() < q {
+				right++
+			}
+		}
+		got, err := OneRun(n, n, right, 0, sure)
+		if err != nil || got > e || got < 0.5*e {
+			t.Errorf("ε = %v: at least %.3f, %v", e, got, err)
+		}
+	}
+}
+
+// TestClopperPearsonCovers: over all outcomes the interval misses no oftener than it says, on
+// either side; computed, not drawn.
+func TestClopperPearsonCovers(t *testing.T) {
+	for _, n := range []int64{1, 7, 50} {
+		for _, miss := range []float64{0.2, 0.025, 1e-4} {
+			for p := 0.01; p < 1; p += 0.01 {
+				var low, high float64
+				for k := range n + 1 {
+					i, weight := stat.ClopperPearson(k, n, miss), stat.AtLeast(k, n, p)-stat.AtLeast(k+1, n, p)
+					if i.Low > p {
+						low += weight
+					}
+					if i.High < p {
+						high += weight
+					}
+				}
+				if low > miss+1e-12 || high > miss+1e-12 {
+					t.Fatalf("n = %d, p = %v: misses %v and %v, and may %v", n, p, low, high, miss)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,20 @@
+// Package audit says what an adversary gets: lower bounds on the ε of a mechanism, from what it
+// did.
+//
+// The one idea is a game that differential privacy loses if its ε is too small. A mechanism runs
+// with a record or without it, an adversary guesses which, and how often it is wrong bounds ε from
+// below: whatever it does, with a guarantee of (ε, δ) its errors α and β keep
+//
+//	1 - β ≤ e^ε α + δ   and   1 - α ≤ e^ε β + δ.
+//
+// Bounds hold with a stated confidence, for any mechanism and any score, since errors are
+// estimated by exact binomial intervals on runs that the decision was not chosen on. A bound above
+// the ε that is claimed refutes the claim; one near it shows that the game has teeth and the
+// accounting is tight.
+//
+//   - [Many] takes scores of many runs with the record and without it; [Gaussian] is tighter for
+//     mechanisms that are known to be Gaussian.
+//   - [OneRun] takes one run with many records that were in it or not, each by a coin of its own,
+//     and guesses about them (Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training
+//     run", 2023).
+package audit
