@@ -127,6 +127,11 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	if i < 0 {
 		return a, web.Refuse("there are no such records: choose others")
 	}
+	// Whether any record fits a label shows in whether a run fails: whoever sent the file knows, and
+	// nobody else should find out by describing tasks.
+	if uploads[i].By != q.By && !q.First {
+		return a, web.Refuse("somebody else uploaded this: they can use it, or an owner")
+	}
 	a.data, a.dataset = uploads[i].File, datasetOf(uploads[i].Name)
 	switch {
 	case q.Task == web.OwnTask:

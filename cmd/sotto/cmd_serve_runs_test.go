@@ -83,7 +83,13 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := web.RunRequest{Source: web.UploadID(u), Task: web.OwnTask, Labels: []string{`up"] seed = 1`, "down"}, Size: 300, Epsilon: 0.5, TextColumn: `text" x = 1`, Unit: "--seed"}
+	own := web.RunRequest{Source: web.UploadID(u), Task: web.OwnTask, Labels: []string{`up"] seed = 1`, "down"}, Size: 300, Epsilon: 0.5, TextColumn: `text" x = 1`, Unit: "--seed", By: "account another"}
+	for _, use := range []func() error{func() error { _, err := r.Plan(ctx, own); return err }, func() error { _, err := r.Job(ctx, own); return err }} {
+		if _, plain := use().(*web.Refusal); !plain {
+			t.Error("an operator uses what somebody else uploaded")
+		}
+	}
+	own.By = "account operator"
 	before, err := filepath.Glob(filepath.Join(r.dir, "*"))
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ type RunRequest struct {
 	LabelColumn          string
 	Labels               []string
 	Instruction          string
-	// First: whoever asks may give data that the ledger does not know its first budget.
+	// By is whoever asks; First: they may give data that the ledger does not know its first budget.
+	By    store.Actor
 	First bool
 }
 
@@ -130,6 +131,7 @@ func (d *Dashboard) newRunPage(v *visit) error {
 	if data.RunRequest, bad = requested(q); q.Get("source") == "" && len(data.Sources) > 0 {
 		data.Source = data.Sources[0].ID
 	}
+	data.By, data.First = v.account.Actor(), v.account.Role.May(store.Owner)
 	if i := slices.IndexFunc(data.Sources, func(s Source) bool { return s.ID == data.Source }); i >= 0 {
 		data.Chosen = &data.Sources[i]
 		data.adopt(q)
@@ -249,7 +251,7 @@ func (d *Dashboard) addRun(v *visit) error {
 	if err != nil {
 		return d.wrong(err)
 	}
-	r.First = v.account.Role.May(store.Owner)
+	r.By, r.First = v.account.Actor(), v.account.Role.May(store.Owner)
 	j, err := planned(v.ctx(), d, func(ctx context.Context) (store.Job, error) { return d.Runs.Job(ctx, r) })
 	if err != nil {
 		return d.wrong(err)
