@@ -1,0 +1,154 @@
+package run
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/noise"
+)
+
+// TestNothingBeforeTheCharge: when the ledger is asked, nobody was drawn, counted or shown to
+// the model; and where it refuses, nobody ever is.
+func TestNothingBeforeTheCharge(t *testing.T) {
+	discovers := planFor(phrases(), clipped())
+	discovers.Conditions, discovers.Discover = nil, &plan.Discover{Epsilon: 5, Delta: 1e-4, Most: 5}
+	for name, made := range map[string]plan.Plan{
+		"texts":    planFor(tickets(), clipped()),
+		"counted":  countingPlan(clipped()),
+		"labels":   discovers,
+		"choosing": choosingPlan(tickets(), public()),
+	} {
+		for _, epsilon := range []float64{0.5, 1000} { // of the budget
+			p := newPlace(t)
+			m := newHashModel()
+			o := p.options(t, made, m)
+			fingerprint, err := fingerprintOf(o)
+			must(t, err)
+			_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: epsilon, Delta: 1e-3}})
+			must(t, err)
+			asked := 0
+			o.Ledger = watchedLedger{p.ledger, func() {
+				asked++
+				entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+				must(t, err)
+				for _, e := range entries {
+					if e.State != planned && e.State != keyed {
+						t.Errorf("%s: %s before anything is charged", name, e.State)
+					}
+				}
+				if m.steps > 0 {
+					t.Errorf("%s: the model was asked %d times before anything is charged", name, m.steps)
+				}
+			}}
+			_, err = p.runner(o, osDisk{}).do(t.Context())
+			if asked == 0 {
+				t.Fatalf("%s: the ledger was not asked: %v", name, err)
+			}
+			if refused := errors.As(err, new(*ledger.RefusedError)); refused != (epsilon < 1) || refused == (err == nil) || refused && m.steps > 0 {
+				t.Errorf("%s, a budget of %v: %v, the model was asked %d times", name, epsilon, err, m.steps)
+			}
+		}
+	}
+}
+
+// TestCertificatesSayWhatIsPlanned: adjacency, unit, δ, samplers, sizes and events of a
+// certificate are those of the plan, and so is the guarantee of the result.
+func TestCertificatesSayWhatIsPlanned(t *testing.T) {
+	fixed := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: 40}
+	disjoint := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 4}
+	users := planFor(phrases(), clipped())
+	users.Unit = "user:who"
+	for name, c := range map[string]struct {
+		made plan.Plan
+		ran  []certificate.Sampler
+	}{
+		"poisson":    {planFor(tickets(), clipped()), []certificate.Sampler{certificate.SamplePoisson}},
+		"fixed size": {planFor(phrases(), &decode.Clipped{Draw: fixed, Expected: 4, Range: 1, Temperature: 1, Candidates: 10}), []certificate.Sampler{certificate.SampleFixedSize}},
+		"disjoint":   {planFor(tickets(), &decode.Clipped{Draw: disjoint, Expected: 5, Range: 1, Temperature: 1, Candidates: 10}), []certificate.Sampler{certificate.SampleDisjoint}},
+		"counted":    {countingPlan(clipped()), []certificate.Sampler{certificate.SampleAll, certificate.SamplePoisson}},
+		"users":      {users, []certificate.Sampler{certificate.SamplePoisson}},
+		"choosing":   {choosingPlan(tickets(), public()), []certificate.Sampler{certificate.SamplePoisson}},
+	} {
+		c.made.Delta = 3e-4
+		p := newPlace(t)
+		o := p.options(t, c.made, newHashModel())
+		result := p.finish(t, o)
+		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+		must(t, err)
+		if !report.OK {
+			t.Fatalf("%s: %v", name, report.Failures())
+		}
+		says := report.Predicate
+		if says.Adjacency != c.made.Adjacency || says.Unit != c.made.Unit || says.Delta != c.made.Delta {
+			t.Errorf("%s: the certificate is about %s adjacency, the unit %s and δ = %v, the plan about %s, %s and %v",
+				name, says.Adjacency, says.Unit, says.Delta, c.made.Adjacency, c.made.Unit, c.made.Delta)
+		}
+		if g := result.Guarantee; g.Adjacency != c.made.Adjacency || g.Unit != c.made.Unit || g.Delta != c.made.Delta || g.Event.String() != c.made.Event().String() {
+			t.Errorf("%s: the result is about %+v", name, g)
+		}
+		if !slices.Equal(says.Samplers, c.ran) || !slices.Equal(says.Events, []string{c.made.Event().String()}) {
+			t.Errorf("%s: the certificate has %v and %v, the plan %v and %s", name, says.Samplers, says.Events, c.ran, c.made.Event())
+		}
+		var units int64
+		for _, s := range says.Sizes {
+			units += s.Records
+		}
+		if units != c.made.Units() {
+			t.Errorf("%s: the certificate is about %d units, the plan about %d", name, units, c.made.Units())
+		}
+	}
+}
+
+// TestCountsOfExchangedUnits: an exchanged unit changes two counts, and the event of a plan has
+// one, so that nothing is counted under replace-one adjacency, whatever it is.
+func TestCountsOfExchangedUnits(t *testing.T) {
+	for name, change := range map[string]func(*plan.Plan){
+		"sizes":  func(p *plan.Plan) { p.Count = &plan.Count{Epsilon: 1, Least: 40} },
+		"labels": func(p *plan.Plan) { p.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, Most: 5} },
+		"ending": func(p *plan.Plan) { p.Ending = &plan.Ending{Epsilon: 1, Delta: 1e-6, Words: 2, Least: 21} },
+	} {
+		p := newPlace(t)
+		m := *clipped().(*decode.Clipped)
+		m.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: 40}
+		made := planFor(phrases(), &m)
+		change(&made)
+		o := p.options(t, made, newHashModel())
+		if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil || !strings.Contains(err.Error(), string(privacy.AddRemove)) || len(charges(t, o)) != 0 {
+			t.Errorf("%s under replace-one adjacency: %v, charges %v", name, err, charges(t, o))
+		}
+	}
+}
+
+// TestMeasuredAttemptsAreFresh: a measurement that is paid for again has another draw and other
+// noise than the one that was lost, and the same attempt has the same.
+func TestMeasuredAttemptsAreFresh(t *testing.T) {
+	seen := map[string]int{}
+	for _, attempt := range []int{0, 1, 2, 1} {
+		p := newPlace(t)
+		w := newMeasurer(p.measureOptions(t, newHashModel()), osDisk{})
+		e := newEngine(w, w.execution)
+		p.settle(e)
+		must(t, e.ready())
+		must(t, e.prepare())
+		must(t, e.openRun())
+		e.key = noise.KeyFromSeed(1) // the same for all attempts
+		w.attempt = attempt
+		w.env.Observe = func(env.Progress) {}
+		must(t, w.look(t.Context()))
+		seen[string(w.measured)]++
+		must(t, e.unlock())
+	}
+	if len(seen) != 3 {
+		t.Errorf("of three attempts, one of them twice, %d numbers come out: %v", len(seen), seen)
+	}
+}
