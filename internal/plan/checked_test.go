@@ -1,0 +1,122 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/privacy"
+)
+
+// quick is a request whose plan takes no time to make.
+func quick(t *testing.T) plan.Request {
+	return plan.Request{Task: builtin(t, "mit-g"), Size: 1600, Epsilon: 1, Method: "noisymax", Tokens: 1}
+}
+
+// TestFixedSizeIsReplaceOne: draws of a fixed size have their theorem under replace-one, so
+// that a plan with such draws is about nothing else, whatever is planned; others are about
+// add-remove.
+func TestFixedSizeIsReplaceOne(t *testing.T) {
+	for sampler, want := range map[scheme.Kind]privacy.Adjacency{scheme.FixedSize: privacy.ReplaceOne, scheme.Poisson: privacy.AddRemove} {
+		r := quick(t)
+		r.Sampler = sampler
+		texts, err := plan.New(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		votes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1600, Epsilon: 1, Sampler: sampler, Settings: method.Values{"batch": 16}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		measured, err := plan.NewMeasurement(plan.MeasurementRequest{
+			Task: builtin(t, "agnews"), Prompts: []plan.NamedPrompt{{Name: "zero"}}, Epsilon: 1, Size: 1600, Records: 100, Sampler: sampler,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if texts.Adjacency != want || votes.Adjacency != want || measured.Adjacency() != want {
+			t.Errorf("%s draws are planned under %s, %s and %s", sampler, texts.Adjacency, votes.Adjacency, measured.Adjacency())
+		}
+		node := map[scheme.Kind]string{scheme.FixedSize: "fixedsize(1600, ", scheme.Poisson: "poisson("}[sampler]
+		for _, e := range []privacy.Event{texts.Event(), votes.Event(), measured.Event()} {
+			if !strings.Contains(e.String(), node) {
+				t.Errorf("%s draws are charged as %s", sampler, e)
+			}
+		}
+	}
+}
+
+// TestPlansFromFilesAreChecked: who changes the file of a plan so that its event no longer is
+// what runs has no plan.
+func TestPlansFromFilesAreChecked(t *testing.T) {
+	poisson, err := plan.New(quick(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := quick(t)
+	r.Sampler = scheme.FixedSize
+	fixed, err := plan.New(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func() plan.Plan{
+		"poisson draws under replace-one": func() plan.Plan { p := poisson; p.Adjacency = privacy.ReplaceOne; return p },
+		"fixed draws under add-remove":    func() plan.Plan { p := fixed; p.Adjacency = privacy.AddRemove; return p },
+		"another adjacency":               func() plan.Plan { p := poisson; p.Adjacency = "none"; return p },
+		"no texts of a part":              func() plan.Plan { p := reread(t, poisson); p.Parts[0].Texts = 0; return p },
+		"no method":                       func() plan.Plan { p := reread(t, poisson); p.Parts[0].Method = decode.Settings{}; return p },
+		"no parts":                        func() plan.Plan { p := poisson; p.Parts = nil; return p },
+		"no tokens":                       func() plan.Plan { p := poisson; p.Tokens = 0; return p },
+	} {
+		if p := change(); p.Check() == nil {
+			t.Errorf("a plan with %s is accepted", name)
+		}
+	}
+	if err := poisson.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnswersFromFilesAreChecked is that for answers: they come one by one, so that no batch
+// of theirs is disjoint from others.
+func TestAnswersFromFilesAreChecked(t *testing.T) {
+	news := builtin(t, "agnews")
+	disjoint := scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 4}
+	votes := plan.Answers{
+		Task: news, Epsilon: 1, Delta: 1e-6, Answers: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record, Size: 1000, Tokens: 1,
+		Ensemble: ensemble.Settings{Method: &ensemble.Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Range: 1}},
+	}
+	if err := votes.Check(); err != nil {
+		t.Fatal(err)
+	}
+	fixed := votes
+	fixed.Ensemble = ensemble.Settings{Method: &ensemble.Vote{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 10, Of: 1000}, Range: 1}}
+	batches := votes
+	batches.Ensemble = ensemble.Settings{Method: &ensemble.Vote{Draw: disjoint, Range: 1}}
+	written := votes
+	written.Task, written.Ensemble, written.Tokens = builtin(t, "samsum"), ensemble.Settings{}, 5
+	written.Write = decode.Settings{Method: &decode.Clipped{Draw: disjoint, Expected: 4, Range: 1, Temperature: 1, Candidates: 10}}
+	for name, a := range map[string]plan.Answers{"fixed draws under add-remove": fixed, "votes of disjoint batches": batches, "answers written from disjoint batches": written} {
+		if a.Check() == nil {
+			t.Errorf("a plan with %s is accepted", name)
+		}
+	}
+	fixed.Adjacency = privacy.ReplaceOne
+	if err := fixed.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCountedSizesAreNotFixed: a draw of a fixed size needs the exact number of units, which a
+// noisy count is not.
+func TestCountedSizesAreNotFixed(t *testing.T) {
+	r := quick(t)
+	r.Sampler, r.Size, r.Count = scheme.FixedSize, 0, true
+	if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), "exact") {
+		t.Errorf("%v", err)
+	}
+}
