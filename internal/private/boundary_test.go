@@ -119,6 +119,7 @@ var importers = map[string]map[string]string{
 		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
 	"decode": {
+		module + "/internal/private/worst":    "plays on made-up inputs, for audits",
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
 		module + "/bench/synth":               "measures methods on made-up records",
@@ -130,14 +131,16 @@ var importers = map[string]map[string]string{
 		module + "/internal/answer":                "a session writes answers",
 	},
 	"ensemble": {
-		module + "/internal/answer": "a session answers questions",
-		module + "/internal/plan":   "chooses settings of methods; reads no record",
+		module + "/internal/private/worst": "plays on made-up inputs, for audits",
+		module + "/internal/answer":        "a session answers questions",
+		module + "/internal/plan":          "chooses settings of methods; reads no record",
 	},
 	"choose": {
-		module + "/cmd/sotto":     "reads the settings of choosing",
-		module + "/internal/run":  "a run has its records choose",
-		module + "/internal/plan": "chooses settings of choosing; reads no record",
-		module + "/bench/choose":  "tries choosing on data that may be shown, by seeds",
+		module + "/internal/private/worst": "plays on made-up inputs, for audits",
+		module + "/cmd/sotto":              "reads the settings of choosing",
+		module + "/internal/run":           "a run has its records choose",
+		module + "/internal/plan":          "chooses settings of choosing; reads no record",
+		module + "/bench/choose":           "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
 		module + "/cmd/sotto":     "reads what was measured",
@@ -145,6 +148,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
 	"draw": {
+		module + "/internal/private/worst":         "plays on made-up inputs, for audits",
 		module + "/internal/private/internal/jury": "draws the records that judge prompts",
 
 		module + "/internal/run":              "a run names its texts",
@@ -158,7 +162,11 @@ var importers = map[string]map[string]string{
 		module + "/internal/answer":           "a session names its answers",
 	},
 	"draw/drawtest": {},
+	"worst": {
+		module + "/cmd/sotto": "audits mechanisms on made-up inputs",
+	},
 	"table": {
+		module + "/internal/private/worst":           "plays on made-up inputs, for audits",
 		module:                                       "the front door opens tables",
 		module + "/internal/run":                     "a run reads its table",
 		module + "/cmd/sotto":                        "reads public rows that questions are about",
@@ -180,6 +188,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
+		module + "/internal/private/worst":       "plays on made-up inputs, for audits",
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
 		module + "/cmd/sotto":                    "reads the settings of profiles",
 		module + "/internal/estimate":            "reads released profiles",
@@ -195,6 +204,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/ui": "distinguishes errors of users",
 	},
 	"table/local": {
+		module + "/internal/private/worst":        "plays on made-up inputs, for audits",
 		module + "/internal/private/table/stream": "perturbs rows as they come",
 		module + "/internal/run":                  "a run perturbs a table",
 		module + "/internal/plan":                 "chooses settings of perturbing; reads no row",
@@ -301,8 +311,9 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
-		module + "/lm/backend": "opens the engine, or a server that the configuration trusts",
-		module + "/bench/gpu":  "measures on data that may be shown",
+		module + "/internal/private/worst": "a model of its own, for made-up records",
+		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
+		module + "/bench/gpu":              "measures on data that may be shown",
 	},
 	"lm.TrustEmbedder": {
 		module + "/lm/backend": "opens the encoder of this process",
@@ -315,6 +326,7 @@ var callers = map[string]map[string]string{
 		module + "/internal/run": "signs what it has charged and released",
 	},
 	"seal.Admit": {
+		module + "/internal/private/worst":    "a pool of made-up records",
 		module + "/internal/private/decode":   "its methods",
 		module + "/internal/private/ensemble": "its methods",
 		module + "/internal/private/record":   "sources that are enrolled",

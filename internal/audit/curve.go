@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+)
+
+// Curve is what an adversary gets at a rate of false alarms, and what it may get.
+type Curve struct {
+	// Points have the rate of false alarms, what was found of the runs with the record at that rate
+	// in these runs with its lower end, and the most that the claim allows.
+	Points []CurvePoint `json:"points"`
+}
+
+// CurvePoint is one of a [Curve].
+type CurvePoint struct {
+	FalseAlarms float64 `json:"false_alarms"`
+	Found       float64 `json:"found"`
+	Least       float64 `json:"found_at_least"`
+	Allowed     float64 `json:"allowed"`
+}
+
+// Against compares the second half of the runs with the curve of the claim, at rates of false alarms from
+// one in ten thousand to a half. The direction of scores is chosen on the first half.
+func Against(with, without []float64, c Claim, confidence float64) (Curve, error) {
+	var out Curve
+	allowed, err := c.allowed()
+	if err != nil {
+		return out, err
+	}
+	n, m := len(with)/2, len(without)/2
+	sign := 1.
+	if apartSigned(with[:n], without[:m]) < 0 {
+		sign = -1
+	}
+	in, others := slices.Clone(with[n:]), slices.Clone(without[m:])
+	for _, scores := range [][]float64{in, others} {
+		for i := range scores {
+			scores[i] *= sign
+		}
+		slices.Sort(scores)
+	}
+	above := func(sorted []float64, t float64) int64 {
+		at, _ := slices.BinarySearchFunc(sorted, t, upTo)
+		return int64(len(sorted) - at)
+	}
+	last := int64(-1)
+	for e := -4.; e <= math.Log10(0.5)+1e-9; e += 0.1 {
+		k := int(math.Pow(10, e) * float64(len(others)))
+		if k >= len(others) {
+			break
+		}
+		t := others[len(others)-1-k]
+		alarms, hits := above(others, t), above(in, t)
+		if alarms == 0 || alarms == last {
+			continue
+		}
+		last = alarms
+		rate := float64(alarms) / float64(len(others))
+		out.Points = append(out.Points, CurvePoint{
+			FalseAlarms: rate, Found: float64(hits) / float64(len(in)),
+			Least: stat.ClopperPearson(hits, int64(len(in)), 1-confidence).Low, Allowed: allowed(rate),
+		})
+	}
+	return out, nil
+}
+
+func apartSigned(a, b []float64) float64 {
+	sum := func(x []float64) (s float64) {
+		for _, v := range x {
+			s += v
+		}
+		return s / float64(len(x))
+	}
+	return sum(a) - sum(b)
+}
+
+// allowed is the most that any adversary finds at a rate of false alarms under the claim: the least
+// over many ε.
+func (c Claim) allowed() (func(rate float64) float64, error) {
+	type pair struct{ epsilon, delta float64 }
+	var pairs []pair
+	most, err := accountant.Auto{}.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
+	if err != nil {
+		return nil, err
+	}
+	const parts = 24
+	for i := range parts + 1 {
+		e := most.Upper * float64(i) / parts
+		if math.IsInf(e, 1) || math.IsNaN(e) {
+			break
+		}
+		d, err := accountant.Auto{}.Delta(c.Event, c.Adjacency, e)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, pair{e, d.Upper})
+	}
+	return func(rate float64) float64 {
+		found := 1.
+		for _, p := range pairs {
+			found = min(found, MostFound(rate, p.epsilon, p.delta))
+		}
+		return found
+	}, nil
+}

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/plot"
+)
+
+//go:embed page.html.tmpl
+var pageText string
+
+var page = template.Must(template.New("audit").Parse(pageText))
+
+// Page is a report of an audit as people read it.
+type Page struct {
+	Title string
+	// Lead says what was done, Mark what it is worth.
+	Lead string
+	// Alarm: a claim was refuted.
+	Alarm bool
+	Mark  string
+	// Sections stand one below the other.
+	Sections []Section
+	// Made says by which program.
+	Made string
+}
+
+// Section of a page.
+type Section struct {
+	Title, Text string
+	Table       *Rows
+	Figures     []plot.Figure
+}
+
+// Rows are a table: a head, and lines of cells.
+type Rows struct {
+	Head  []string
+	Lines [][]string
+}
+
+// Write writes the page, which needs nothing else.
+func (p Page) Write(w io.Writer) error {
+	var failed error
+	draw := func(f plot.Figure) template.HTML {
+		var b strings.Builder
+		if err := f.WriteFragment(&b); err != nil && failed == nil {
+			failed = err
+		}
+		return template.HTML(b.String()) // plot escapes what it draws
+	}
+	type section struct {
+		Title, Text string
+		Table       *Rows
+		Figures     []template.HTML
+	}
+	sections := make([]section, len(p.Sections))
+	for i, s := range p.Sections {
+		sections[i] = section{Title: s.Title, Text: s.Text, Table: s.Table}
+		for _, f := range s.Figures {
+			sections[i].Figures = append(sections[i].Figures, draw(f))
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	return page.Execute(w, struct {
+		Page
+		Drawn []section
+		Style template.CSS
+	}{p, sections, template.CSS(plot.PageStyle())})
+}
+
+// Figure draws the claimed curve, and what an adversary found below it.
+func (c Curve) Figure(title string) (plot.Figure, bool) {
+	if len(c.Points) < 2 {
+		return plot.Figure{}, false
+	}
+	allowed := plot.Line{Name: "the most that the claim allows"}
+	found := plot.Line{Name: "found, down to what is sure"}
+	for _, p := range c.Points {
+		allowed.Points = append(allowed.Points, plot.Point{X: p.FalseAlarms, Low: p.Allowed, Y: p.Allowed})
+		found.Points = append(found.Points, plot.Point{X: p.FalseAlarms, Low: p.Least, Y: p.Found})
+	}
+	return plot.Figure{Title: title, Panels: []plot.Panel{{
+		Title: "What an adversary finds", X: plot.Axis{Label: "false alarms", Log: true}, Y: plot.Axis{Label: "runs with the record that are found", Most: 1},
+		Lines: []plot.Line{allowed, found},
+	}}}, true
+}
+
+// Compared draws lower bounds beside what is claimed.
+func Compared(title string, names []string, claimed, least, shaped []float64) (plot.Figure, bool) {
+	claims := plot.Series{Name: "claimed ε", Apart: true, Look: 0}
+	any := plot.Series{Name: "at least", Apart: true, Look: 1}
+	kind := plot.Series{Name: "at least, if as described", Apart: true, Look: 2}
+	add := func(s *plot.Series, i int, y float64) {
+		s.Points = append(s.Points, plot.Measured{X: float64(i + 1), Low: y, Y: y, High: y})
+	}
+	var notes []string
+	var ticks []float64
+	for i := range names {
+		if math.IsInf(claimed[i], 0) {
+			continue
+		}
+		add(&claims, i, claimed[i])
+		add(&any, i, least[i])
+		add(&kind, i, shaped[i])
+		ticks = append(ticks, float64(i+1))
+		notes = append(notes, fmt.Sprintf("%d %s", i+1, names[i]))
+	}
+	if len(ticks) < 2 {
+		return plot.Figure{}, false
+	}
+	return plot.Figure{
+		Title: title, Notes: []string{strings.Join(notes, " · ")},
+		Panels: []plot.Panel{{Title: "Claimed ε and what was found", X: plot.Axis{Label: "mechanism", Ticks: ticks, Fit: true}, Y: plot.Axis{Label: "ε"}, Series: []plot.Series{claims, any, kind}}},
+	}, true
+}
