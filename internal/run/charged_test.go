@@ -152,3 +152,26 @@ func TestMeasuredAttemptsAreFresh(t *testing.T) {
 		t.Errorf("of three attempts, one of them twice, %d numbers come out: %v", len(seen), seen)
 	}
 }
+
+// TestTextsHaveStreamsOfTheirOwn: no two texts of a run, nor two attempts at one, share a draw
+// or noise, which are named by the index of a job.
+func TestTextsHaveStreamsOfTheirOwn(t *testing.T) {
+	p := newPlace(t)
+	r := p.runner(p.options(t, planFor(tickets(), clipped()), restless()), osDisk{})
+	const texts, attempts = 6, 3
+	r.progress = &progress{texts: make([]text, texts)}
+	for i := range texts {
+		r.conditions = append(r.conditions, tickets().Labels[i%2])
+	}
+	methods := r.methods()
+	seen := map[uint64]bool{}
+	for attempt := range attempts {
+		for i := range texts {
+			r.texts[i].attempt = attempt
+			seen[r.job(i, methods).Index] = true
+		}
+	}
+	if len(seen) != texts*attempts {
+		t.Errorf("%d attempts at each of %d texts have %d names for their randomness", attempts, texts, len(seen))
+	}
+}
