@@ -172,3 +172,31 @@ func TestClopperPearsonCovers(t *testing.T) {
 		}
 	}
 }
+
+// TestCanaries: randomised response on each canary is bounded from one run, below ε and near it,
+// and scores that say nothing bound nothing.
+func TestCanaries(t *testing.T) {
+	const n = 4000
+	for _, e := range []float64{1, 2, 4} {
+		r := rand.New(rand.NewPCG(9, 9))
+		in, scores, noise := make([]bool, n), make([]float64, n), make([]float64, n)
+		for i := range n {
+			in[i] = r.IntN(2) == 0
+			noise[i] = r.Float64()
+			right := r.Float64() < 1/(1+math.Exp(-e))
+			if in[i] == right {
+				scores[i] = 1
+			}
+		}
+		g, err := Canaries(in, scores, 0, sure)
+		if err != nil || g.Epsilon > e || g.Epsilon < 0.6*e {
+			t.Errorf("ε = %v: %+v, %v", e, g, err)
+		}
+		if g, err = Canaries(in, noise, 0, sure); err != nil || g.Epsilon != 0 {
+			t.Errorf("noise: %+v, %v", g, err)
+		}
+	}
+	if _, err := Canaries(make([]bool, 3), make([]float64, 2), 0, 0.9); err == nil {
+		t.Error("a canary without a score")
+	}
+}

@@ -8,23 +8,24 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// Curve is what an adversary gets at a rate of false alarms, and what it may get.
+// Curve is what an adversary gets at rates of false alarms, and what it may get.
 type Curve struct {
-	// Points have the rate of false alarms, what was found of the runs with the record at that rate
-	// in these runs with its lower end, and the most that the claim allows.
-	Points []CurvePoint `json:"points"`
+	// Allowed is the most that any adversary finds under the claim.
+	Allowed []Point `json:"allowed"`
+	// Found is what was found in these runs.
+	Found []FoundPoint `json:"found"`
 }
 
-// CurvePoint is one of a [Curve].
-type CurvePoint struct {
-	FalseAlarms float64 `json:"false_alarms"`
-	Found       float64 `json:"found"`
-	Least       float64 `json:"found_at_least"`
-	Allowed     float64 `json:"allowed"`
+// FoundPoint is the share of runs with the record that were found at a rate of false alarms, in these
+// runs and with an interval.
+type FoundPoint struct {
+	FalseAlarms float64       `json:"false_alarms"`
+	Share       float64       `json:"share"`
+	Interval    stat.Interval `json:"interval"`
 }
 
 // Against compares the second half of the runs with the curve of the claim, at rates of false alarms from
-// one in ten thousand to a half. The direction of scores is chosen on the first half.
+// one in ten thousand on. The direction of scores is chosen on the first half.
 func Against(with, without []float64, c Claim, confidence float64) (Curve, error) {
 	var out Curve
 	allowed, err := c.allowed()
@@ -47,26 +48,28 @@ func Against(with, without []float64, c Claim, confidence float64) (Curve, error
 		at, _ := slices.BinarySearchFunc(sorted, t, upTo)
 		return int64(len(sorted) - at)
 	}
+	for e := rarest; e <= -0.05; e += 0.1 {
+		rate := math.Pow(10, e)
+		out.Allowed = append(out.Allowed, Point{rate, allowed(rate)})
+	}
 	last := int64(-1)
-	for e := -4.; e <= math.Log10(0.5)+1e-9; e += 0.1 {
+	for e := rarest; e <= -0.05; e += 0.2 {
 		k := int(math.Pow(10, e) * float64(len(others)))
-		if k >= len(others) {
-			break
-		}
 		t := others[len(others)-1-k]
 		alarms, hits := above(others, t), above(in, t)
 		if alarms == 0 || alarms == last {
 			continue
 		}
 		last = alarms
-		rate := float64(alarms) / float64(len(others))
-		out.Points = append(out.Points, CurvePoint{
-			FalseAlarms: rate, Found: float64(hits) / float64(len(in)),
-			Least: stat.ClopperPearson(hits, int64(len(in)), 1-confidence).Low, Allowed: allowed(rate),
+		out.Found = append(out.Found, FoundPoint{
+			float64(alarms) / float64(len(others)), float64(hits) / float64(len(in)), stat.ClopperPearson(hits, int64(len(in)), (1-confidence)/2),
 		})
 	}
 	return out, nil
 }
+
+// rarest rate of false alarms that is drawn, as a power of ten.
+const rarest = -4.
 
 func apartSigned(a, b []float64) float64 {
 	sum := func(x []float64) (s float64) {

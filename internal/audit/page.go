@@ -77,18 +77,20 @@ func (p Page) Write(w io.Writer) error {
 
 // Figure draws the claimed curve, and what an adversary found below it.
 func (c Curve) Figure(title string) (plot.Figure, bool) {
-	if len(c.Points) < 2 {
+	if len(c.Allowed) < 2 || len(c.Found) == 0 {
 		return plot.Figure{}, false
 	}
-	allowed := plot.Line{Name: "the most that the claim allows"}
-	found := plot.Line{Name: "found, down to what is sure"}
-	for _, p := range c.Points {
-		allowed.Points = append(allowed.Points, plot.Point{X: p.FalseAlarms, Low: p.Allowed, Y: p.Allowed})
-		found.Points = append(found.Points, plot.Point{X: p.FalseAlarms, Low: p.Least, Y: p.Found})
+	allowed := plot.Series{Name: "allowed by the claim", Look: 0}
+	for _, p := range c.Allowed {
+		allowed.Points = append(allowed.Points, plot.Measured{X: p.FalsePositives, Low: p.TruePositives, Y: p.TruePositives, High: p.TruePositives})
+	}
+	found := plot.Series{Name: "found", Look: 1, Apart: true}
+	for _, p := range c.Found {
+		found.Points = append(found.Points, plot.Measured{X: p.FalseAlarms, Low: min(p.Share, p.Interval.Low), Y: p.Share, High: max(p.Share, p.Interval.High)})
 	}
 	return plot.Figure{Title: title, Panels: []plot.Panel{{
-		Title: "What an adversary finds", X: plot.Axis{Label: "false alarms", Log: true}, Y: plot.Axis{Label: "runs with the record that are found", Most: 1},
-		Lines: []plot.Line{allowed, found},
+		Title: "What an adversary finds", X: plot.Axis{Label: "false alarms", Log: true}, Y: plot.Axis{Label: "found, of the runs with the record", Most: 1},
+		Series: []plot.Series{allowed, found},
 	}}}, true
 }
 
