@@ -78,5 +78,8 @@ func (p part) block(runs int64, theta, logCut float64) (part, bool) {
 	}
 	b.up = up.upper()
 	b.low, _ = low.lower()
+	// Both are shares of the tilted mass, which rounding moved.
+	b.lost *= math.Exp(c.logScaleUp - b.up.logMGF(theta))
+	b.gained *= math.Exp(c.logScaleLo - b.low.logMGF(theta))
 	return b, true
 }

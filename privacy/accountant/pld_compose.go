@@ -102,6 +102,8 @@ func (c *composed) transform(parts []part, n int) {
 		f.forward(buf)
 		multiply(acc, buf, p.n, i == 0)
 	}
+	// Runs that lack a share l of what they have lack (1+l)^n − 1 of it together.
+	c.lost = math.Expm1(c.lost)
 	join(acc)
 	f.inverse(acc)
 	// |product of spectra| ≤ 1, so the errors of the parts add up in the 2-norm.

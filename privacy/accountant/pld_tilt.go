@@ -17,7 +17,28 @@ func (d pld) logMGF(theta float64) float64 {
 	for i, m := range d.m {
 		s += m * weights.at(d.lo+i)
 	}
+	if s < 1e-290 { // weights next to an end of the grid that has no mass may be 0
+		if t := d.trimmed(); len(t.m) < len(d.m) {
+			return t.logMGF(theta)
+		}
+		if d.m[0] == 0 { // of the one point that is left
+			return math.Inf(-1)
+		}
+		s += float64(len(d.m)) * 0x1p-1022 // what underflow may have taken
+	}
 	return math.Log(s) + peak + 64*roundoff*(2+math.Abs(peak))
+}
+
+// trimmed leaves out points without mass at both ends.
+func (d pld) trimmed() pld {
+	first, last := 0, len(d.m)-1
+	for first < last && d.m[first] == 0 {
+		first++
+	}
+	for last > first && d.m[last] == 0 {
+		last--
+	}
+	return pld{d.grid, d.lo + first, d.m[first : last+1], d.inf}
 }
 
 // weights gives e^(θ·loss−shift) at successive points of a grid, by a recurrence
