@@ -95,10 +95,11 @@ With --command it plays any other program, by what it prints: {data} in the
 command becomes one of two files that differ in a record, {seed} a new number,
 and {runs} how many lines to print. A program that knows {runs} prints a run on
 each line, which saves starting it as often. What distinguishes outputs (their
-words, their numbers, their length) is learnt on the first half of the runs. A
+words, their numbers, their length) is learnt on the first half of the runs, and
+tried on the second. A
 command runs as you, with your rights.
 
-A refuted claim is a failure: the exit code is 1.` + jsonKeys(auditResult{}, `An infinite ε is the text "Infinity". games is for mechanisms of this program, and has one element with --command.`),
+A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An infinite ε is the text "Infinity". games is for mechanisms of this program, and has one element with --command.`),
 		Example: `  sotto audit
   sotto audit --mechanism clipped --runs 1000000 --seed 1 --report audit.html
   sotto audit --command './count.sh {data}' --with a.csv --without b.csv --claim 'laplace(1)' --runs 2000`,
@@ -187,7 +188,10 @@ func (r *auditResult) headline() string {
 			refuted = append(refuted, g.Name)
 		}
 	}
-	if len(refuted) == 0 {
+	switch {
+	case len(refuted) == 0 && len(r.Games) == 1:
+		return "The claim is not refuted"
+	case len(refuted) == 0:
 		return fmt.Sprintf("No claim of %d is refuted", len(r.Games))
 	}
 	return "REFUTED: " + strings.Join(refuted, ", ")

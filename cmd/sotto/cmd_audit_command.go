@@ -90,7 +90,7 @@ func runAuditCommand(ctx context.Context, p *program, opt auditOptions) error {
 	if err != nil {
 		return err
 	}
-	found.Name, found.Seconds = "command", time.Since(start).Seconds()
+	found.Name, found.Runs, found.Seconds = "command", len(with)+len(without), time.Since(start).Seconds()
 	found.Inputs = fmt.Sprintf("%s and %s; outputs are distinguished by %s", opt.with, opt.without, statistic)
 	if opt.claim == "" {
 		found.Event, found.Claimed, found.Refuted = "none", ui.Real(math.Inf(1)), false

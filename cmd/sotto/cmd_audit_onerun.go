@@ -67,7 +67,7 @@ repeat. With --seed they are marked NOT PRIVATE, and come out the same again.
 Real texts and answers say little about one record of many, so that bounds on
 them are far below ε: "sotto audit" has the inputs that are worst.
 
-A bound above the claimed ε is a failure: the exit code is 1.
+A bound above the claimed ε is a failure: the exit code is 4.
 
 ` + modelHelp + jsonKeys(oneRunResult{}),
 		Example: `  sotto audit one-run --method local --method global --canaries 2000

@@ -75,7 +75,8 @@ var number = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 // mostNumbers of an output are looked at one by one.
 const mostNumbers = 32
 
-// statistics are all that are tried: the length, whole outputs, words, and numbers by their place.
+// statistics are all that are tried: the length, whole outputs, words, and numbers by their
+// place and less each other.
 func statistics(with, without []string) []statisticOf {
 	out := []statisticOf{
 		{"the length of the output", func(o string) float64 { return float64(len(o)) }},
@@ -88,19 +89,33 @@ func statistics(with, without []string) []statisticOf {
 		places = max(places, len(number.FindAllString(o, mostNumbers)))
 	}
 	for i := range places {
-		out = append(out, statisticOf{fmt.Sprintf("number %d", i+1), func(o string) float64 {
-			found := number.FindAllString(o, i+1)
-			if len(found) <= i {
-				return 0
-			}
-			x, err := strconv.ParseFloat(found[i], 64)
-			if err != nil || math.IsInf(x, 0) {
-				return 0
-			}
-			return x
-		}})
+		out = append(out, statisticOf{fmt.Sprintf("number %d", i+1), func(o string) float64 { return numberAt(o, i) }})
+	}
+	// Noise that comes twice is gone in a difference.
+	for i := range min(places, mostDifferences) {
+		for j := range i {
+			out = append(out, statisticOf{
+				fmt.Sprintf("number %d less number %d", i+1, j+1), func(o string) float64 { return numberAt(o, i) - numberAt(o, j) },
+			})
+		}
 	}
 	return out
+}
+
+// mostDifferences is how many numbers are compared with each other.
+const mostDifferences = 6
+
+// numberAt is a number of an output by its place, 0 if there is none.
+func numberAt(output string, place int) float64 {
+	found := number.FindAllString(output, place+1)
+	if len(found) <= place {
+		return 0
+	}
+	x, err := strconv.ParseFloat(found[place], 64)
+	if err != nil {
+		return 0
+	}
+	return x
 }
 
 // words of an output, each once.
