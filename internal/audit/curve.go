@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval/stat"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
 // Curve is what an adversary gets at rates of false alarms, and what it may get.
@@ -86,7 +85,7 @@ func apartSigned(a, b []float64) float64 {
 func (c Claim) allowed() (func(rate float64) float64, error) {
 	type pair struct{ epsilon, delta float64 }
 	var pairs []pair
-	most, err := accountant.Auto{}.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
+	most, err := quick.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +95,7 @@ func (c Claim) allowed() (func(rate float64) float64, error) {
 		if math.IsInf(e, 1) || math.IsNaN(e) {
 			break
 		}
-		d, err := accountant.Auto{}.Delta(c.Event, c.Adjacency, e)
+		d, err := quick.Delta(c.Event, c.Adjacency, e)
 		if err != nil {
 			return nil, err
 		}
