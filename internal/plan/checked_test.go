@@ -6,8 +6,10 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -118,5 +120,55 @@ func TestCountedSizesAreNotFixed(t *testing.T) {
 	r.Sampler, r.Size, r.Count = scheme.FixedSize, 0, true
 	if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), "exact") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPlansChargeAllTheyDo: all that a plan does to the data is in its event: counting,
+// discovery, the ending, the texts of each part, all rounds, and the number in the end.
+func TestPlansChargeAllTheyDo(t *testing.T) {
+	part := func(label string, rate float64) plan.Part {
+		draw := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: rate}
+		return plan.Part{Label: label, Size: 100, Texts: 3, Method: decode.Settings{Method: &decode.Clipped{Draw: draw, Expected: 4, Range: 0.7, Temperature: 1, Candidates: 10}}}
+	}
+	p := plan.Plan{
+		Task: builtin(t, "agnews"), Epsilon: 1, Delta: 1e-6, Adjacency: privacy.AddRemove, Unit: privacy.Record, Shots: 4, Tokens: 5,
+		Parts:    []plan.Part{part("World", 0.1), part("Sports", 0.2), part("Business", 0.3)},
+		Count:    &plan.Count{Epsilon: 0.125, Least: 100},
+		Discover: &plan.Discover{Epsilon: 0.25, Delta: 1e-7, Most: 5},
+		Ending:   &plan.Ending{Epsilon: 0.0625, Delta: 1e-8, Words: 2, Least: 200},
+		Choose: &plan.Choose{
+			Choice:  choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.15}, Rounds: 7, Range: 0.9, Utility: choose.Hard},
+			Measure: &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.25}, Scale: 3, Prompts: 1, Verdict: measure.Right},
+		},
+	}
+	got := p.Event().String()
+	for what, want := range map[string]string{
+		"the count": "laplace(8)", "discovery": "approx(0.25, 1e-07)", "the ending": "approx(0.0625, 1e-08)",
+		"texts of the first part":  "repeat(3, poisson(0.1, repeat(5, boundedrange(0.7))))",
+		"texts of the second part": "repeat(3, poisson(0.2, repeat(5, boundedrange(0.7))))",
+		"texts of the third part":  "repeat(3, poisson(0.3, repeat(5, boundedrange(0.7))))",
+		"the rounds":               "repeat(7, poisson(0.15, boundedrange(0.9)))",
+		"the number in the end":    "poisson(0.25, laplace(3))",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not paid for: %s is not in %s", what, want, got)
+		}
+	}
+}
+
+// TestProfilesFromFilesAreChecked: the noise of a profile is for as many rows as are used of a
+// unit, so that a profile of persons says how many, and one of rows does not.
+func TestProfilesFromFilesAreChecked(t *testing.T) {
+	rows, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	persons, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Unit: "user:who", RowsPerUnit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Unit, persons.Unit = persons.Unit, rows.Unit
+	if rows.Check() == nil || persons.Check() == nil {
+		t.Errorf("a profile of persons with the noise of a row: %v; one of rows with that of persons: %v", rows.Check(), persons.Check())
 	}
 }
