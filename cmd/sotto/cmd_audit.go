@@ -89,7 +89,7 @@ Without --command it plays the mechanisms of this program, each on the inputs
 that are worst for it: draws, choices and noise are those that run, records are
 made up. Two bounds are given: one that holds whatever the mechanism is, and one
 for a mechanism that is as its event describes it, with noise of another size.
-Both hold with the confidence. The claim is judged by its whole curve of ε and δ.
+Both hold with the confidence. A claim is judged by all of its curve of ε and δ.
 
 With --command it plays any other program, by what it prints: {data} in the
 command becomes one of two files that differ in a record, {seed} a new number,
@@ -125,7 +125,7 @@ A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An
 	opt.auditFlags.add(cmd, 100_000, "runs of each mechanism, or of the command")
 	cmd.Flags().StringArrayVar(&opt.mechanisms, "mechanism", nil, "play only `NAME`; may be repeated (default: all)")
 	opt.commandOptions.add(cmd)
-	cmd.AddCommand(newAuditOneRunCommand(p))
+	cmd.AddCommand(newAuditOneRunCommand(p), newAuditMembersCommand(p))
 	return cmd
 }
 

@@ -105,3 +105,23 @@ func TestAuditMechanisms(t *testing.T) {
 		t.Errorf("%v, %d plots", err, strings.Count(string(page), "<svg"))
 	}
 }
+
+// TestAuditOneRun: the program that ships, run once on tables of canaries, is not beyond what it claims,
+// and the audit finds more than half of it. Confidence is 1 - 1e-9, and δ is 0.
+func TestAuditOneRun(t *testing.T) {
+	cmd := exec.Command(filepath.Join(built(t), "sotto"), "audit", "one-run", "--method", "local", "--method", "global", "--canaries", "2000", "--confidence", "0.999999999", "--json")
+	cmd.Dir = t.TempDir()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var r oneRunResult
+	if err := json.Unmarshal(out, &r); err != nil || len(r.Runs) != 2 || r.Refuted {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, row := range r.Runs {
+		if !row.Private || row.Epsilon > float64(row.Claimed) || row.Epsilon < 0.4*float64(row.Claimed) {
+			t.Errorf("%s: ε = %v is claimed, and at least %v", row.Method, row.Claimed, row.Epsilon)
+		}
+	}
+}
