@@ -1,0 +1,160 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/likelihood"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// reader asks a model what an adversary wants to know. It sees records that may be shown.
+type reader struct {
+	model lm.Scorer
+	task  prompt.Task
+}
+
+func newReader(m lm.Scorer, t prompt.Task) (*reader, error) {
+	switch info := m.Info(); {
+	case !info.Can.Given && !info.Can.All:
+		return nil, &lm.UnsupportedError{Backend: info.Backend, What: "attack texts by their likelihood", Missing: "it does not score texts that are given; use the embedded engine"}
+	case !info.Can.Candidates:
+		return nil, &lm.UnsupportedError{Backend: info.Backend, What: "attack answers", Missing: "it does not score labels; use the embedded engine"}
+	}
+	t = t.WithDefaults()
+	if t.Kind == prompt.Generate || t.Open() {
+		return nil, errors.New("the attacks are about records with a label of a list")
+	}
+	return &reader{m, t}, nil
+}
+
+// answers returns the log-probability of each record's own label, with demonstrations in the prompt.
+func (r *reader) answers(ctx context.Context, demos, of []prompt.Example) (out []float64, err error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	c, err := icl.NewClassifier(ctx, r.model, r.task, demos, icl.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	inputs := make([]string, len(of))
+	for i, e := range of {
+		inputs[i] = e.Input
+	}
+	found, err := c.Classify(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range found {
+		at := slices.Index(r.task.Labels, of[i].Output)
+		if at < 0 {
+			return nil, fmt.Errorf("a record has the label %q, which is not one of the task's", of[i].Output)
+		}
+		out = append(out, math.Log(max(p.Scores[at], 1e-300)))
+	}
+	return out, nil
+}
+
+// writes returns how much likelier a text is after each record than after none, as logarithms: in the
+// layout in which records are shown to the model that writes.
+func (r *reader) writes(ctx context.Context, text prompt.Example, after []prompt.Example) (out []float64, err error) {
+	out = make([]float64, len(after))
+	if len(after) == 0 || strings.TrimSpace(text.Input) == "" {
+		return out, nil
+	}
+	session, err := r.model.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	root, err := r.root(ctx, session, r.task.GenerationPrefix())
+	if err != nil {
+		return nil, err
+	}
+	head, err := r.model.Tokenizer().Encode(ctx, r.task.GenerationHead(text.Output))
+	if err != nil {
+		return nil, err
+	}
+	written, err := r.cut(ctx, text.Input)
+	if err != nil {
+		return nil, err
+	}
+	output, err := r.model.Tokenizer().Encode(ctx, " "+written)
+	if err != nil {
+		return nil, err
+	}
+	all := []likelihood.Continuation{{From: root, Tokens: head, Output: output}}
+	for _, e := range after {
+		demo, err := r.shown(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, likelihood.Continuation{From: root, Tokens: slices.Concat(demo, head), Output: output})
+	}
+	const together = 16
+	scores, err := likelihood.Score(ctx, session, r.model.Info(), all, together)
+	if err != nil {
+		return nil, err
+	}
+	sum := func(s likelihood.Scores) (total float64) {
+		for _, lp := range s.LogProbs {
+			total += max(lp, -1e3)
+		}
+		return total
+	}
+	for i := range after {
+		out[i] = sum(scores[i+1]) - sum(scores[0])
+	}
+	return out, nil
+}
+
+// shown lays a record out as writing methods do.
+func (r *reader) shown(ctx context.Context, e prompt.Example) ([]lm.Token, error) {
+	text, err := r.cut(ctx, e.Input)
+	if err != nil {
+		return nil, err
+	}
+	return r.model.Tokenizer().Encode(ctx, r.task.GenerationDemo(e.Output, text))
+}
+
+// cut leaves of a text what methods see of it.
+func (r *reader) cut(ctx context.Context, text string) (string, error) {
+	text = strings.Join(strings.Fields(text), " ")
+	tokens, err := r.model.Tokenizer().Encode(ctx, text)
+	if most := r.task.Limits.RecordTokens; err == nil && len(tokens) > most {
+		text, err = r.model.Tokenizer().Decode(ctx, tokens[:most])
+		text = strings.ToValidUTF8(text, "")
+	}
+	return text, err
+}
+
+// root starts a sequence that others are forks of. A prompt without an instruction has an empty one.
+func (r *reader) root(ctx context.Context, s lm.Session, text string) (lm.Sequence, error) {
+	root, err := s.New()
+	if err != nil {
+		return 0, err
+	}
+	var tokens []lm.Token
+	if first, ok := r.model.Tokenizer().Beginning(); ok {
+		tokens = append(tokens, first)
+	}
+	if text != "" {
+		more, err := r.model.Tokenizer().Encode(ctx, text)
+		if err != nil {
+			return 0, err
+		}
+		tokens = append(tokens, more...)
+	}
+	if len(tokens) == 0 {
+		return root, nil
+	}
+	_, err = s.Step(ctx, []lm.Step{{Sequence: root, Tokens: tokens}})
+	return root, err
+}
