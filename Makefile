@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz planted clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -179,6 +179,11 @@ fuzz: ## every fuzz target for FUZZTIME
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+# For example: make planted PLANTEDFLAGS='-run ^ledger' for some, without the table
+PLANTEDFLAGS ?= -out docs/planted.md
+planted: ## plant each privacy bug and see a test catch it (long)
+	@GOWORK=off go -C tools run -buildvcs=false ./planted $(PLANTEDFLAGS) "$(CURDIR)"
 
 clean: ## remove what was built
 	rm -rf bin .venv

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBugsFit: every bug applies to the code as it is, its test is there, and docs/planted.md
+// lists just these bugs. "make planted" plants them.
+func TestBugsFit(t *testing.T) {
+	if err := planted(true, "", "", []string{"../.."}); err != nil {
+		t.Error(err)
+	}
+}
+
+const example = `what: A sum is a difference.
+kind: unit test
+package: ./sums
+test: TestSum/small
+-- old sums/sum.go --
+a + b
+-- new --
+a - b
+-- old sums/sum.go --
+x
+y
+-- new --
+`
+
+func TestRead(t *testing.T) {
+	b, err := read(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.edits) != 2 || b.edits[0] != (edit{"sums/sum.go", "a + b", "a - b"}) || b.edits[1].old != "x\ny" || b.edits[1].new != "" {
+		t.Errorf("edits %q", b.edits)
+	}
+	if b.packageName() != "sums" || pattern(b.test) != "^TestSum$/^small$" {
+		t.Errorf("package %s, pattern %s", b.packageName(), pattern(b.test))
+	}
+	for name, wrong := range map[string]string{
+		"no edits":    "what: x\nkind: audit\npackage: ./x\ntest: TestX\n",
+		"kind":        strings.Replace(example, "unit test", "luck", 1),
+		"no test":     strings.Replace(example, "test: TestSum/small\n", "", 1),
+		"other field": "who: me\n" + example,
+		"two news":    strings.Replace(example, "-- old sums/sum.go --\nx", "-- new --\nx", 1),
+	} {
+		if _, err := read(wrong); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	fail, end := event{Action: "fail", Test: "TestX"}, event{Action: "fail"}
+	for name, c := range map[string]struct {
+		events []event
+		panics bool
+		want   verdict
+	}{
+		"fails":        {[]event{fail, end}, false, caught},
+		"passes":       {[]event{{Action: "pass", Test: "TestX"}, {Action: "pass"}}, false, survives},
+		"skipped":      {[]event{{Action: "skip", Test: "TestX"}, {Action: "pass"}}, false, notRun},
+		"no test":      {[]event{{Action: "pass"}}, false, notRun},
+		"compiler":     {[]event{{Action: "build-fail"}, {Action: "fail", FailedBuild: "x"}}, false, notCompiled},
+		"panic":        {[]event{{Output: "panic: oh\n"}, fail, end}, false, panicked},
+		"wanted panic": {[]event{{Output: "panic: oh\n"}, fail, end}, true, caught},
+		"time":         {[]event{{Output: "panic: test timed out after 5m\n"}, fail, end}, true, timedOut},
+		"elsewhere":    {[]event{{Action: "pass", Test: "TestX"}, end}, false, otherwise},
+	} {
+		if o := (bug{test: "TestX", panics: c.panics}).judge(c.events); o.verdict != c.want {
+			t.Errorf("%s: %s, want %s", name, o.verdict, c.want)
+		}
+	}
+}
