@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast fuzz planted clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast audit fuzz planted clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -171,6 +171,10 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
 	go run ./bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
 		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
+
+audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times
+	@mkdir -p docs/results/audit
+	bin/sotto audit --runs 1000000 --seed 1 --report docs/results/audit/mechanisms.html --json > docs/results/audit/mechanisms.json
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./... $(addsuffix /...,$(TIED))); do \
