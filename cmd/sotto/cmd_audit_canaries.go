@@ -9,8 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/audit"
+	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/audit/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -96,20 +98,21 @@ func (a *oneRun) profiled() error {
 	return nil
 }
 
-// canary is a record that no other looks like: tickets of the demo with a label by the toss of a
-// coin, and a word of its own.
-func (a *oneRun) tickets() (prompt.Task, []demo.Ticket, error) {
+// tickets are records that no other looks like: those of the demo with a code and a label by the toss
+// of a coin. The files have those that are in.
+func (a *oneRun) tickets() (prompt.Task, []prompt.Example, error) {
 	task, err := demo.Office().Task()
 	if err != nil {
 		return task, nil, err
 	}
-	all := demo.Office().Tickets(len(a.coins))
+	var all []prompt.Example
 	var data strings.Builder
-	for i := range all {
-		all[i].Text = fmt.Sprintf("Code %06d. %s", a.toss.Uint64n(1e6), all[i].Text)
-		all[i].Label = task.Labels[a.toss.Uint64n(uint64(len(task.Labels)))]
+	for i, t := range demo.Office().Tickets(len(a.coins)) {
+		t.Text = fmt.Sprintf("Code %06d. %s", a.toss.Uint64n(1e6), t.Text)
+		t.Label = task.Labels[a.toss.Uint64n(uint64(len(task.Labels)))]
+		all = append(all, prompt.Example{Input: t.Text, Output: t.Label})
 		if a.coins[i] {
-			if err := demo.WriteJSONL(&data, all[i:i+1]); err != nil {
+			if err := demo.WriteJSONL(&data, []demo.Ticket{t}); err != nil {
 				return task, nil, err
 			}
 		}
@@ -118,32 +121,17 @@ func (a *oneRun) tickets() (prompt.Task, []demo.Ticket, error) {
 }
 
 // synth runs the verb that makes examples, and reads them.
-func (a *oneRun) synth(args ...string) ([]demo.Ticket, error) {
+func (a *oneRun) synth(task prompt.Task, args ...string) ([]prompt.Example, error) {
 	args = append([]string{"synth", "--task", a.path("task.toml"), "--data", a.path("records.jsonl"), "--size", strconv.Itoa(len(a.coins) / 2), "--out", a.path("out")}, args...)
 	if err := a.run(append(args, a.modelArgs()...)...); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(a.path("out/demos.jsonl"))
-	if err != nil {
-		return nil, err
+	items, err := eval.ReadItems(a.path("out/demos.jsonl"), task)
+	var texts []prompt.Example
+	for _, item := range items {
+		texts = append(texts, prompt.Example{Input: item.Input, Output: item.Output})
 	}
-	var texts []demo.Ticket
-	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
-		var t struct {
-			Input  string `json:"input"`
-			Output string `json:"output"`
-			Text   string `json:"text"`
-			Label  string `json:"label"`
-		}
-		if line == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(line), &t); err != nil {
-			return nil, err
-		}
-		texts = append(texts, demo.Ticket{Text: t.Text + t.Input, Label: t.Label + t.Output})
-	}
-	return texts, nil
+	return texts, err
 }
 
 // written: how much likelier the texts of a canary's label are after the canary.
@@ -152,38 +140,33 @@ func (a *oneRun) written() error {
 	if err != nil {
 		return err
 	}
-	texts, err := a.synth("--method", a.name)
+	texts, err := a.synth(task, "--method", a.name)
 	if err != nil {
 		return err
 	}
-	// After the canary first, and then after none.
-	var readings []audit.Reading
-	for _, c := range canaries {
-		for _, t := range texts {
-			if t.Label != c.Label {
-				continue
+	a.scores = make([]float64, len(canaries))
+	return a.adversary(func(m lm.Scorer) error {
+		bar := a.Bar("reading as an adversary")
+		defer bar.Clear()
+		for i, text := range texts {
+			var of []int
+			var after []prompt.Example
+			for j, c := range canaries {
+				if c.Output == text.Output {
+					of, after = append(of, j), append(after, c)
+				}
 			}
-			head := task.GenerationHead(t.Label)
-			readings = append(readings,
-				audit.Reading{Prompt: task.GenerationPrefix() + task.GenerationDemo(c.Label, c.Text) + head, Text: " " + t.Text},
-				audit.Reading{Prompt: task.GenerationPrefix() + head, Text: " " + t.Text})
-		}
-	}
-	scores, err := a.likelihoods(readings)
-	if err != nil {
-		return err
-	}
-	for _, c := range canaries {
-		score := 0.
-		for _, t := range texts {
-			if t.Label == c.Label {
-				score += scores[0] - scores[1]
-				scores = scores[2:]
+			scores, err := attack.Likelier(a.ctx, m, task, text, after)
+			if err != nil {
+				return err
 			}
+			for k, j := range of {
+				a.scores[j] += scores[k]
+			}
+			bar.Show(i+1, len(texts), "texts")
 		}
-		a.scores = append(a.scores, score)
-	}
-	return nil
+		return nil
+	})
 }
 
 // chosen: how much likelier a canary's label is with the prompt that the records chose.
@@ -192,26 +175,21 @@ func (a *oneRun) chosen() error {
 	if err != nil {
 		return err
 	}
-	texts, err := a.synth("--time", a.time.String())
+	texts, err := a.synth(task, "--time", a.time.String())
 	if err != nil {
 		return err
 	}
-	demos := ""
-	for _, t := range texts {
-		demos += task.AnswerDemo(t.Text, t.Label)
-	}
-	var readings []audit.Reading
-	for _, c := range canaries {
-		item := task.AnswerItem(c.Text)
-		readings = append(readings,
-			audit.Reading{Prompt: task.AnswerPrefix() + demos + item, Text: " " + c.Label},
-			audit.Reading{Prompt: task.AnswerPrefix() + item, Text: " " + c.Label})
-	}
-	scores, err := a.likelihoods(readings)
-	for i := 0; i < len(scores); i += 2 {
-		a.scores = append(a.scores, scores[i]-scores[i+1])
-	}
-	return err
+	return a.adversary(func(m lm.Scorer) error {
+		with, err := attack.OwnLabels(a.ctx, m, task, texts, canaries)
+		if err != nil {
+			return err
+		}
+		without, err := attack.OwnLabels(a.ctx, m, task, nil, canaries)
+		for i := range without {
+			a.scores = append(a.scores, with[i]-without[i])
+		}
+		return err
+	})
 }
 
 // answered: whether a canary's own question gets its label.
@@ -222,7 +200,7 @@ func (a *oneRun) answered() error {
 	}
 	var inputs strings.Builder
 	for _, c := range canaries {
-		line, err := json.Marshal(map[string]string{"text": c.Text})
+		line, err := json.Marshal(map[string]string{"text": c.Input})
 		if err != nil {
 			return err
 		}
@@ -250,7 +228,7 @@ func (a *oneRun) answered() error {
 			return err
 		}
 		score := 0.
-		if i < len(canaries) && strings.TrimSpace(said.Answer) == canaries[i].Label {
+		if i < len(canaries) && strings.TrimSpace(said.Answer) == canaries[i].Output {
 			score = 1
 		}
 		a.scores = append(a.scores, score)

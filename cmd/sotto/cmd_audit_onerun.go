@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -290,16 +291,13 @@ func (a *oneRun) modelArgs() (flags []string) {
 	return flags
 }
 
-// likelihoods are those of the same model.
-func (a *oneRun) likelihoods(readings []audit.Reading) ([]float64, error) {
+// adversary opens the same model for whoever attacks.
+func (a *oneRun) adversary(use func(lm.Scorer) error) error {
 	model, _, _, err := a.openScorer(a.ctx, a.modelFlags)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer model.Close()
-	bar := a.Bar("reading as an adversary")
-	defer bar.Clear()
-	return audit.Likelihoods(a.ctx, model, readings, func(done int) { bar.Show(done, len(readings), "texts") })
+	return errors.Join(use(model), model.Close())
 }
 
 // asked is a number as it goes on a command line.
