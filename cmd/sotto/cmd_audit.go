@@ -125,7 +125,7 @@ A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An
 	opt.auditFlags.add(cmd, 100_000, "runs of each mechanism, or of the command")
 	cmd.Flags().StringArrayVar(&opt.mechanisms, "mechanism", nil, "play only `NAME`; may be repeated (default: all)")
 	opt.commandOptions.add(cmd)
-	cmd.AddCommand(newAuditOneRunCommand(p), newAuditMembersCommand(p))
+	cmd.AddCommand(newAuditOneRunCommand(p), newAuditMembersCommand(p), newAuditSecretsCommand(p))
 	return cmd
 }
 

@@ -109,8 +109,11 @@ its own. Releases are made of them by the code that ships, from seeds. Then an
 adversary scores records that are in and others that are not:
 
   answers   how likely the model finds the record's label, with the released
-            demonstration in its prompt; with others of any label that is the
-            attack of the papers on few-shot generation
+            demonstration in its prompt: as the papers on few-shot generation
+            have it (published), and against the same without demonstrations,
+            with the sign that half of the releases suggest
+  record    how much likelier the whole record is with the demonstration in
+            the prompt than without any
   text      how much likelier the released text is after the record than
             without any
   choice    how much better the chosen demonstrations answer the record than
@@ -139,7 +142,7 @@ fewer, the threshold is the highest of them. Verdicts allow for that.
 	f.StringVar(&opt.data, "data", "", "public records with labels that may be shown: a `FILE` in the format of the task (default: made-up messages)")
 	f.IntVar(&opt.trials, "trials", 40, "attack `N` releases of each kind")
 	f.IntVar(&opt.size, "size", 20, "make each release of about `N` records: the fewer, the more each is worth")
-	f.IntVar(&opt.scored, "scored", 16, "score `N` records of each release, that are in or not")
+	f.IntVar(&opt.scored, "scored", 8, "score `N` records of each release, that are in or not")
 	f.IntVar(&opt.canaries, "canaries", 2, "plant one of `N` canaries in every second release")
 	f.IntVar(&opt.sets, "sets", 4, "for choose: choose from `N` sets of demonstrations")
 	return cmd

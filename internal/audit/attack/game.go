@@ -35,7 +35,7 @@ type Game struct {
 
 	reader  *reader
 	byLabel map[string][]prompt.Example
-	plain   map[prompt.Example]float64 // answers without any demonstration
+	plain   map[prompt.Example][2]float64 // answers and readings without any demonstration
 	canary  []prompt.Example
 	done    int
 }
@@ -49,7 +49,7 @@ func (g *Game) Prepare() (err error) {
 		return err
 	}
 	g.Task = g.reader.task
-	g.byLabel, g.plain = map[string][]prompt.Example{}, map[prompt.Example]float64{}
+	g.byLabel, g.plain = map[string][]prompt.Example{}, map[prompt.Example][2]float64{}
 	seen := map[string]bool{}
 	for _, e := range g.Records {
 		if label, known := g.Task.ResolveLabel(strings.TrimSpace(e.Output)); known && !seen[e.Input] {
@@ -188,7 +188,7 @@ func (b *board) rows(epsilon, delta, confidence float64) (out []Row, err error) 
 		}
 		out = append(out, row)
 	}
-	rank := []string{Published, Answers, Writes, Choice, OfCanary + Answers, OfCanary + Writes, OfCanary + Choice}
+	rank := []string{Published, Answers, Reads, Writes, Choice, OfCanary + Answers, OfCanary + Reads, OfCanary + Writes, OfCanary + Choice}
 	slices.SortFunc(out, func(a, b Row) int { return cmp.Compare(slices.Index(rank, a.Attack), slices.Index(rank, b.Attack)) })
 	return out, nil
 }

@@ -62,6 +62,53 @@ func (r *reader) answers(ctx context.Context, demos, of []prompt.Example) (out [
 	return out, nil
 }
 
+// reads returns the log-probability of each whole record, a question and its label, with demonstrations in
+// the prompt.
+func (r *reader) reads(ctx context.Context, demos, of []prompt.Example) (out []float64, err error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	session, err := r.model.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	root, err := r.root(ctx, session, (prompt.Prompt{Examples: demos}).Segments(r.task)...)
+	if err != nil {
+		return nil, err
+	}
+	var all []likelihood.Continuation
+	for _, e := range of {
+		text, err := r.cut(ctx, e.Input)
+		if err != nil {
+			return nil, err
+		}
+		tokens, err := r.model.Tokenizer().Encode(ctx, strings.TrimSpace(r.task.AnswerDemo(text, e.Output)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, likelihood.Continuation{From: root, Tokens: tokens[:1], Output: tokens[1:]})
+	}
+	return r.sums(ctx, session, all)
+}
+
+// sums are log-probabilities of whole outputs.
+func (r *reader) sums(ctx context.Context, session lm.Session, of []likelihood.Continuation) (out []float64, err error) {
+	const together = 16
+	scores, err := likelihood.Score(ctx, session, r.model.Info(), of, together)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scores {
+		total := 0.
+		for _, lp := range s.LogProbs {
+			total += max(lp, -1e3)
+		}
+		out = append(out, total)
+	}
+	return out, nil
+}
+
 // writes returns how much likelier a text is after each record than after none, as logarithms: in the
 // layout in which records are shown to the model that writes.
 func (r *reader) writes(ctx context.Context, text prompt.Example, after []prompt.Example) (out []float64, err error) {
@@ -98,19 +145,12 @@ func (r *reader) writes(ctx context.Context, text prompt.Example, after []prompt
 		}
 		all = append(all, likelihood.Continuation{From: root, Tokens: slices.Concat(demo, head), Output: output})
 	}
-	const together = 16
-	scores, err := likelihood.Score(ctx, session, r.model.Info(), all, together)
+	logs, err := r.sums(ctx, session, all)
 	if err != nil {
 		return nil, err
 	}
-	sum := func(s likelihood.Scores) (total float64) {
-		for _, lp := range s.LogProbs {
-			total += max(lp, -1e3)
-		}
-		return total
-	}
 	for i := range after {
-		out[i] = sum(scores[i+1]) - sum(scores[0])
+		out[i] = logs[i+1] - logs[0]
 	}
 	return out, nil
 }
@@ -135,8 +175,8 @@ func (r *reader) cut(ctx context.Context, text string) (string, error) {
 	return text, err
 }
 
-// root starts a sequence that others are forks of. A prompt without an instruction has an empty one.
-func (r *reader) root(ctx context.Context, s lm.Session, text string) (lm.Sequence, error) {
+// root starts a sequence that others are forks of, with pieces of text that are encoded one by one.
+func (r *reader) root(ctx context.Context, s lm.Session, pieces ...string) (lm.Sequence, error) {
 	root, err := s.New()
 	if err != nil {
 		return 0, err
@@ -145,7 +185,10 @@ func (r *reader) root(ctx context.Context, s lm.Session, text string) (lm.Sequen
 	if first, ok := r.model.Tokenizer().Beginning(); ok {
 		tokens = append(tokens, first)
 	}
-	if text != "" {
+	for _, text := range pieces {
+		if text == "" {
+			continue
+		}
 		more, err := r.model.Tokenizer().Encode(ctx, text)
 		if err != nil {
 			return 0, err

@@ -4,34 +4,49 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// answered is how likely the labels of records are with demonstrations, and how much likelier than
-// without any: some records are easy for everybody.
-func (g *Game) answered(ctx context.Context, demos, of []prompt.Example) (with, gain []float64, err error) {
-	if with, err = g.reader.answers(ctx, demos, of); err != nil {
-		return nil, nil, err
+// asked is what the model says about records with demonstrations in its prompt.
+type asked struct {
+	// answers are log-probabilities of their labels.
+	answers []float64
+	// answered and read are how much likelier labels, and whole records, are than without any
+	// demonstration: some are easy for everybody.
+	answered, read []float64
+}
+
+func (g *Game) ask(ctx context.Context, demos, of []prompt.Example) (a asked, err error) {
+	if a.answers, err = g.reader.answers(ctx, demos, of); err != nil {
+		return a, err
 	}
-	var ask []prompt.Example
+	read, err := g.reader.reads(ctx, demos, of)
+	if err != nil {
+		return a, err
+	}
+	var new []prompt.Example
 	for _, e := range of {
 		if _, known := g.plain[e]; !known {
-			ask = append(ask, e)
+			new = append(new, e)
 		}
 	}
-	plain, err := g.reader.answers(ctx, nil, ask)
+	plain, err := g.reader.answers(ctx, nil, new)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
-	for i, e := range ask {
-		g.plain[e] = plain[i]
+	unread, err := g.reader.reads(ctx, nil, new)
+	if err != nil {
+		return a, err
+	}
+	for i, e := range new {
+		g.plain[e] = [2]float64{plain[i], unread[i]}
 	}
 	for i, e := range of {
-		gain = append(gain, with[i]-g.plain[e])
+		a.answered = append(a.answered, a.answers[i]-g.plain[e][0])
+		a.read = append(a.read, read[i]-g.plain[e][1])
 	}
-	return with, gain, nil
+	return a, nil
 }
 
 // Real attacks demonstrations that are records as they are, one in each prompt.
@@ -54,7 +69,11 @@ func (g *Game) Real(ctx context.Context) ([]Row, error) {
 func (g *Game) real(ctx context.Context, b *board, t trial) error {
 	member, canary := t.records[0], g.canary[t.canary]
 	near := append(t.records[:g.Scored:g.Scored], canary)
-	with, gain, err := g.answered(ctx, []prompt.Example{member}, slices.Concat(near, t.any))
+	a, err := g.ask(ctx, []prompt.Example{member}, near)
+	if err != nil {
+		return err
+	}
+	far, err := g.reader.answers(ctx, []prompt.Example{member}, t.any)
 	if err != nil {
 		return err
 	}
@@ -63,26 +82,28 @@ func (g *Game) real(ctx context.Context, b *board, t trial) error {
 		return err
 	}
 	for j := range g.Scored {
-		b.add(Answers, t.number, j == 0, gain[j])
+		b.add(Answers, t.number, j == 0, a.answered[j])
+		b.add(Reads, t.number, j == 0, a.read[j])
 		b.add(Writes, t.number, j == 0, writes[j])
 	}
-	b.add(Published, t.number, true, with[0])
-	for j := range t.any {
-		b.add(Published, t.number, false, with[len(near)+j])
+	b.add(Published, t.number, true, a.answers[0])
+	for _, v := range far {
+		b.add(Published, t.number, false, v)
 	}
-	answer, write := gain[g.Scored], writes[g.Scored]
+	last := g.Scored
 	if t.in { // the canary is the demonstration
 		only := []prompt.Example{canary}
-		if _, gain, err = g.answered(ctx, only, only); err != nil {
+		if a, err = g.ask(ctx, only, only); err != nil {
 			return err
 		}
 		if writes, err = g.reader.writes(ctx, canary, only); err != nil {
 			return err
 		}
-		answer, write = gain[0], writes[0]
+		last = 0
 	}
-	b.addCanary(Answers, t, answer)
-	b.addCanary(Writes, t, write)
+	b.addCanary(Answers, t, a.answered[last])
+	b.addCanary(Reads, t, a.read[last])
+	b.addCanary(Writes, t, writes[last])
 	return nil
 }
 
@@ -108,14 +129,14 @@ func (g *Game) Private(ctx context.Context, write Writer, epsilon, delta float64
 
 // private attacks a release.
 func (g *Game) private(ctx context.Context, b *board, t trial) error {
-	asked := append(t.records[:g.Scored:g.Scored], g.canary[t.canary])
-	with, gain, err := g.answered(ctx, t.released, asked)
+	of := append(t.records[:g.Scored:g.Scored], g.canary[t.canary])
+	a, err := g.ask(ctx, t.released, of)
 	if err != nil {
 		return err
 	}
-	writes := make([]float64, len(asked))
+	writes := make([]float64, len(of))
 	for _, text := range t.released {
-		more, err := g.reader.writes(ctx, text, asked)
+		more, err := g.reader.writes(ctx, text, of)
 		if err != nil {
 			return err
 		}
@@ -124,11 +145,13 @@ func (g *Game) private(ctx context.Context, b *board, t trial) error {
 		}
 	}
 	for j := range g.Scored {
-		b.add(Published, t.number, t.inside[j], with[j])
-		b.add(Answers, t.number, t.inside[j], gain[j])
+		b.add(Published, t.number, t.inside[j], a.answers[j])
+		b.add(Answers, t.number, t.inside[j], a.answered[j])
+		b.add(Reads, t.number, t.inside[j], a.read[j])
 		b.add(Writes, t.number, t.inside[j], writes[j])
 	}
-	b.addCanary(Answers, t, gain[g.Scored])
+	b.addCanary(Answers, t, a.answered[g.Scored])
+	b.addCanary(Reads, t, a.read[g.Scored])
 	b.addCanary(Writes, t, writes[g.Scored])
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 // Attacks, as rows name them.
 const (
 	Answers = "answers"
+	Reads   = "record"
 	Writes  = "text"
 	Choice  = "choice"
 	// Published is the papers' statistic, with their sign: how likely the record's own label is.
