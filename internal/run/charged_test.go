@@ -175,3 +175,27 @@ func TestTextsHaveStreamsOfTheirOwn(t *testing.T) {
 		t.Errorf("%d attempts at each of %d texts have %d names for their randomness", attempts, texts, len(seen))
 	}
 }
+
+// TestOneDrawHandsNothingBack: a text that has one draw is amplified as a whole, so that tokens
+// which it did not need are not handed back, under a budget that would take them either.
+func TestOneDrawHandsNothingBack(t *testing.T) {
+	p := newPlace(t)
+	made := planFor(phrases(), clipped())
+	made.Tokens = 30
+	m := newHashModel()
+	m.ends = true
+	o := p.options(t, made, m)
+	fingerprint, err := fingerprintOf(o)
+	must(t, err)
+	_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1000, Delta: 1e-3, Composition: ledger.Adaptive}})
+	must(t, err)
+	r := p.runner(o, osDisk{})
+	_, err = r.do(t.Context())
+	must(t, err)
+	if steps := r.steps(made.Shots); steps >= int64(made.Shots*made.Tokens) {
+		t.Fatalf("all texts have all their tokens: nothing was tested")
+	}
+	if got := charges(t, o); len(got) != 1 || got[0].Spent != "" || got[0].Event != made.Event().String() {
+		t.Errorf("charged %+v, want all of %s", got, made.Event())
+	}
+}
