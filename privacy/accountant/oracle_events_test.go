@@ -39,6 +39,7 @@ func quick(tolerance float64) []Accountant {
 // must fail for a good part of the events, for the numerical accountant, and with a sampling
 // rate that is taken for a tenth less.
 func TestPlainEnumeratedEvents(t *testing.T) {
+	t.Parallel()
 	const trees = 2200
 	w := &world{Rand: rand.New(rand.NewPCG(1, 2))}
 	compared, sharp, planted, rates := 0, 0, 0, 0
@@ -188,6 +189,7 @@ func readForeign(t *testing.T) (f foreign) {
 // Ends that are 3 % too small must fail for many events: else the optimistic values are too
 // far off to find anything.
 func TestPlainDPAccountingOptimistic(t *testing.T) {
+	t.Parallel()
 	f := readForeign(t)
 	if len(f.Cases) < 1000 || f.Source == "" {
 		t.Fatalf("%d cases of %q", len(f.Cases), f.Source)
