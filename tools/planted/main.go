@@ -8,10 +8,11 @@
 // is changed in it: "go test" gets the wrong files by its flag -overlay.
 //
 // A bug is caught if the program compiles with it, its test fails, and the same test passes
-// without the bug. With -run, only the bugs whose names match are planted; with -out, the table
-// of all bugs is written to a file. With -check nothing is compiled: every bug has to apply to
-// the code as it is now, its test has to exist, and ROOT/docs/planted.md has to be the table of
-// these bugs.
+// without the bug. With -run, only the bugs whose names match are planted. With -out, the table
+// of all bugs is written to a file if those were caught; together with -run that is for a bug
+// that was added to others that are caught. With -check nothing is compiled: every bug has to
+// apply to the code as it is now, its test has to exist, and ROOT/docs/planted.md has to be the
+// table of these bugs.
 //
 // The exit status is 1 if a bug was not caught.
 package main
