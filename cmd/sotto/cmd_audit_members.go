@@ -124,9 +124,9 @@ adversary scores records that are in and others that are not:
 The same attacks are played on real demonstrations, which are records as they
 are: an attack that does not find those is too weak to count. For private ones
 the table says what any attack may get at their ε. More than that is a failure:
-the exit code is 1. The papers' figures stand beside.
+the exit code is 4. The papers' figures stand beside.
 
-The rate of false positives of 0.1 % needs more than 1000 others to be seen: with
+A rate of false positives of 0.1 % needs more than 1000 others to be seen: with
 fewer, the threshold is the highest of them. Verdicts allow for that.
 
 ` + modelHelp + jsonKeys(membersResult{}, "Areas and shares are from 0 to 1. Rows of real demonstrations have no epsilon."),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/audit/attack"
@@ -79,19 +80,20 @@ func (r *membersResult) shownOf(row attack.Row) string {
 	case row.Private:
 		return "ε = " + ui.Whole(row.Epsilon)
 	case row.Attack == attack.Choice || row.Attack == attack.OfCanary+attack.Choice:
-		return "exact choice"
+		return "exact"
 	}
 	return "real"
 }
 
+// memberCells are a row in percent.
 func memberCells(row attack.Row) []string {
 	allowed, found := "", ""
 	if row.Private {
 		allowed, found = fmt.Sprintf("%.1f", 100*row.AUCAllowed), fmt.Sprintf("%.2f", 100*row.FoundAllowed)
 	}
 	return []string{
-		row.Attack, fmt.Sprintf("%.1f", 100*row.AUC), fmt.Sprintf("%.1f to %.1f", 100*row.AUCLow, 100*row.AUCHigh), allowed,
-		fmt.Sprintf("%.1f", 100*row.Found), fmt.Sprintf("%.1f to %.1f", 100*row.FoundLow, 100*row.FoundHigh), found, row.Verdict,
+		strings.TrimPrefix(row.Attack, "answers, "), fmt.Sprintf("%.1f", 100*row.AUC), fmt.Sprintf("%.1f–%.1f", 100*row.AUCLow, 100*row.AUCHigh), allowed,
+		fmt.Sprintf("%.1f", 100*row.Found), found, strings.TrimSuffix(row.Verdict, " what ε allows"),
 	}
 }
 
@@ -101,7 +103,7 @@ func (r *membersResult) Print(p *ui.Page) {
 	} else {
 		p.Head("%s", r.headline())
 	}
-	t := ui.NewTable("shown", "attack", "#AUC", "#interval", "#most", "#found", "#interval", "#most", "verdict")
+	t := ui.NewTable("shown", "attack", "#AUC", "#interval", "#most", "#found", "#most", "verdict")
 	for _, row := range r.Rows {
 		t.Add(append([]string{r.shownOf(row)}, memberCells(row)...)...)
 	}
@@ -109,7 +111,7 @@ func (r *membersResult) Print(p *ui.Page) {
 	p.Line("")
 	p.Text(2, r.about())
 	p.Line("")
-	t = ui.NewTable("published AUC", "data", "#ε = 1", "#2", "#4", "#8", "#∞")
+	t = ui.NewTable("papers' AUC", "data", "#ε = 1", "#2", "#4", "#8", "#∞")
 	for _, q := range r.Papers {
 		t.Add(q.Paper, q.Data, percent(q.One), percent(q.Two), percent(q.Four), percent(q.Eight), percent(q.Infinite))
 	}
@@ -150,12 +152,12 @@ func membersPage(r *membersResult) audit.Page {
 		Lead: "Small data sets are dealt, each record in or out by a coin of its own. Releases are made of them, and an adversary says whose records are in. " + r.about(),
 		Mark: "Attacks are lower bounds: that these fail does not show that others do. The guarantee is the certificate's.",
 	}
-	table := &audit.Rows{Head: []string{"Shown", "Attack", "AUC", "interval", "most", "found", "interval", "most", "verdict", "members", "others"}}
+	table := &audit.Rows{Head: []string{"Shown", "Attack", "AUC", "interval", "most", "found", "most", "verdict", "found, interval", "members", "others"}}
 	var order []string
 	lines := map[string][]plot.Line{}
 	for _, row := range r.Rows {
 		cells := append([]string{r.shownOf(row)}, memberCells(row)...)
-		table.Lines = append(table.Lines, append(cells, fmt.Sprint(row.Members), fmt.Sprint(row.Others)))
+		table.Lines = append(table.Lines, append(cells, fmt.Sprintf("%.1f–%.1f", 100*row.FoundLow, 100*row.FoundHigh), fmt.Sprint(row.Members), fmt.Sprint(row.Others)))
 		line := plot.Line{Name: r.shownOf(row), Points: climbing(row.Points)}
 		if len(lines[row.Attack]) == 0 {
 			order = append(order, row.Attack)
@@ -167,7 +169,7 @@ func membersPage(r *membersResult) audit.Page {
 	for _, q := range r.Papers {
 		published.Lines = append(published.Lines, []string{q.Paper, q.Data, q.Model, percent(q.One), percent(q.Two), percent(q.Four), percent(q.Eight), percent(q.Infinite)})
 	}
-	page.Sections = append(page.Sections, audit.Section{Title: "Published", Text: "AUC in percent, of the attack that is called “answers, published” here.", Table: published})
+	page.Sections = append(page.Sections, audit.Section{Title: "Published", Text: "AUC in percent, of the attack that is called “published” here.", Table: published})
 	for _, name := range order {
 		page.Sections = append(page.Sections, audit.Section{Title: name, Figures: []plot.Figure{{Title: name, Panels: []plot.Panel{{
 			Title: "Members found", X: plot.Axis{Label: "others taken for members", Most: 1}, Y: plot.Axis{Label: "members found", Most: 1}, Lines: lines[name],

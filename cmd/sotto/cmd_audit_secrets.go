@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ exposure in bits: 10 if it comes first. A code of which nothing is known has
 The same is done without demonstrations, where nothing can leak, and with
 records as they are, the one with the code among them. Chance is how likely as
 much exposure would be if nothing leaked, and most what ε allows on average for
-a record, times its copies. More than that is a failure: the exit code is 1.
+a record, times its copies. More than that is a failure: the exit code is 4.
 
 ` + modelHelp + jsonKeys(secretsResult{}, "Exposures are in bits."),
 		Example: `  sotto audit secrets
@@ -127,8 +128,8 @@ func secretCells(row attack.SecretRow) []string {
 		copies = ""
 	}
 	return []string{
-		copies, shown, fmt.Sprintf("%.1f", row.Exposure), fmt.Sprintf("%.1f to %.1f", row.Low, row.High), fmt.Sprintf("%.2g", row.Chance), most,
-		fmt.Sprintf("%d of %d", row.Verbatim, row.Secrets), row.Verdict,
+		copies, shown, fmt.Sprintf("%.1f", row.Exposure), fmt.Sprintf("%.1f–%.1f", row.Low, row.High), fmt.Sprintf("%.2g", row.Chance), most,
+		fmt.Sprintf("%d of %d", row.Verbatim, row.Secrets), strings.TrimSuffix(row.Verdict, " what ε allows"),
 	}
 }
 

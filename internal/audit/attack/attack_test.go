@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/audit"
@@ -66,6 +67,9 @@ func TestRealIsAttackable(t *testing.T) {
 	}
 	if p.open != 0 {
 		t.Errorf("%d sequences are left", p.open)
+	}
+	if again, err := newGame(t, p, 40).Real(t.Context()); err != nil || !reflect.DeepEqual(rows, again) {
+		t.Errorf("from the same seed: %+v, then %+v, %v", rows, again, err)
 	}
 }
 

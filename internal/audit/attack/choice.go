@@ -8,7 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// chosen are the sets that records choose from, and how well each answers a record.
+// chosen are the sets that records choose from, and how well each answers a record. The last is empty: no
+// demonstrations are always a candidate.
 type chosen struct {
 	sets  [][]prompt.Example
 	known map[prompt.Example][]float64
@@ -32,6 +33,7 @@ func (g *Game) Sets(n, shots int) (*chosen, error) {
 		}
 		c.sets = append(c.sets, set)
 	}
+	c.sets = append(c.sets, nil)
 	return c, nil
 }
 
@@ -69,7 +71,7 @@ func (c *chosen) score(e prompt.Example, chosen int) (score float64) {
 	return score
 }
 
-// Exactly chooses the set that answers members best: it protects nobody.
+// exactly chooses the set that answers members best: it protects nobody.
 func (c *chosen) exactly(members []prompt.Example) int {
 	best, most := 0, math.Inf(-1)
 	for i := range c.sets {

@@ -63,10 +63,16 @@ func (m *Maker) Write(ctx context.Context, task prompt.Task, of Terms, label str
 	return done.Examples, nil
 }
 
-// Choose has the records choose one of some public sets of demonstrations, by its place.
+// Choose has the records choose one of some public sets of demonstrations, by its place. One of them is
+// empty, since prompts without demonstrations are always among the candidates.
 func (m *Maker) Choose(ctx context.Context, task prompt.Task, of Terms, sets [][]prompt.Example, members []prompt.Example, seed uint64) (int, error) {
 	request := sotto.Request{Task: task, Epsilon: of.Epsilon, Delta: of.Delta, Size: of.Size}.By(plan.Chooses)
-	request.Choosing.Sets, request.Choosing.Records, request.Choosing.Measuring = sets, of.Size, -1
+	for _, set := range sets {
+		if len(set) > 0 {
+			request.Choosing.Sets = append(request.Choosing.Sets, set)
+		}
+	}
+	request.Choosing.Records, request.Choosing.Measuring = of.Size, -1
 	request.Choosing.Reading = search.Raw
 	done, err := m.make(ctx, request, members, seed)
 	if err != nil {

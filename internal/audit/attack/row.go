@@ -157,8 +157,8 @@ func areaOf(scores []Score, confidence float64) stat.Interval {
 	}
 	releases := float64(len(parts))
 	var variance float64
-	for _, p := range parts {
-		variance += p * p
+	for _, release := range slices.Sorted(maps.Keys(parts)) { // always in the same order, to the last bit
+		variance += parts[release] * parts[release]
 	}
 	miss := (1 - confidence) / 2
 	if releases < 3 {
