@@ -14,7 +14,7 @@ func rdpEpsilonAt(d, a, logDelta float64) float64 {
 		return d
 	}
 	l := math.Log1p(a)
-	shift := math.Log(a) - l
+	shift := -math.Log1p(1 / a) // log a − log(1+a) loses its digits at large orders
 	return d + shift - (logDelta+l)/a + rdpEps*(d-shift+(l-logDelta)/a)
 }
 
@@ -24,7 +24,7 @@ func rdpLogDeltaAt(d, a, epsilon float64) float64 {
 		return 0
 	}
 	l := math.Log1p(a)
-	shift := math.Log(a) - l
+	shift := -math.Log1p(1 / a)
 	return a*(d-epsilon+shift) - l + rdpEps*(a*(d+epsilon-shift)+l)
 }
 
