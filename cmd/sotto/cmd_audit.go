@@ -37,8 +37,8 @@ func (o *auditFlags) add(cmd *cobra.Command, runs int, of string) {
 
 func (o *auditFlags) check(least int) error {
 	switch {
-	case o.runs < least:
-		return usage("--runs is %d, it should be at least %d: a bound needs runs to count", o.runs, least)
+	case o.runs < least || o.runs > 1e8:
+		return usage("--runs is %d, it should be from %d to 100000000: a bound needs runs to count", o.runs, least)
 	case !(o.confidence > 0 && o.confidence < 1):
 		return usage("--confidence is %v, it should be between 0 and 1, such as 0.99", o.confidence)
 	case o.report != "" && !strings.HasSuffix(o.report, ".html"):
@@ -87,17 +87,19 @@ accounting is tight.
 
 Without --command it plays the mechanisms of this program, each on the inputs
 that are worst for it: draws, choices and noise are those that run, records are
-made up. Two bounds are given: one that holds whatever the mechanism is, and one
-for a mechanism that is as its event describes it, with noise of another size.
-Both hold with the confidence. A claim is judged by all of its curve of ε and δ.
+made up. Two bounds are given: what ε is at least, whatever the mechanism is, and
+what a claim of the same shape (the event, with noise of another size) has to
+state at least. A claim is judged by all of its curve of ε and δ; if all keep
+theirs, one or more are refuted with a probability of 1 - confidence at most.
+Mechanisms that run a whole loop with a model get a tenth of the runs.
 
 With --command it plays any other program, by what it prints: {data} in the
 command becomes one of two files that differ in a record, {seed} a new number,
 and {runs} how many lines to print. A program that knows {runs} prints a run on
 each line, which saves starting it as often. What distinguishes outputs (their
 words, their numbers, their length) is learnt on the first half of the runs, and
-tried on the second. A
-command runs as you, with your rights.
+tried on the second. Runs have to be independent, also those of one start. A
+command runs in sh, as you, with your rights.
 
 A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An infinite ε is the text "Infinity". games is for mechanisms of this program, and has one element with --command.`),
 		Example: `  sotto audit
@@ -177,7 +179,7 @@ func (r *auditResult) Print(p *ui.Page) {
 	}
 	p.Table(t)
 	p.Line("")
-	p.Text(2, fmt.Sprintf("“at least” holds for any mechanism, “as described” for one that is as its event says with noise of another size; each with a confidence of %v.", r.Confidence))
+	p.Text(2, fmt.Sprintf("“at least” holds for any mechanism; “as described” is what a claim of the same shape has to state. The verdict on all of them has a confidence of %v.", r.Confidence))
 	p.Facts("report", r.Report)
 }
 
@@ -189,6 +191,8 @@ func (r *auditResult) headline() string {
 		}
 	}
 	switch {
+	case len(refuted) == 0 && len(r.Games) == 1 && r.Games[0].Event == noClaim:
+		return "No claim was given: ε is at least " + ui.AtLeast(r.Games[0].Least)
 	case len(refuted) == 0 && len(r.Games) == 1:
 		return "The claim is not refuted"
 	case len(refuted) == 0:
@@ -212,6 +216,9 @@ func (b *sharedBar) Show(done, of int, unit string) {
 	b.Bar.Show(done, of, unit)
 }
 
+// noClaim stands where an event would.
+const noClaim = "none"
+
 // fewer is how many times fewer runs a whole loop with a model gets.
 const fewer = 10
 
@@ -225,6 +232,7 @@ func runAudit(ctx context.Context, p *program, opt auditOptions) error {
 		return err
 	}
 	r := &auditResult{Confidence: opt.confidence, Seeded: opt.seed.value != nil, Report: opt.report}
+	opt.confidence = 1 - (1-opt.confidence)/float64(len(games))
 	for i, g := range games {
 		n := max(50, opt.runs/2)
 		if g.Whole {
@@ -232,11 +240,11 @@ func runAudit(ctx context.Context, p *program, opt auditOptions) error {
 		}
 		start, bar := time.Now(), p.shared(fmt.Sprintf("%d/%d %s", i+1, len(games), g.Name))
 		with, without, err := g.Runs(ctx, key.Derive(g.Name), n, runtime.GOMAXPROCS(0), func(done int64) { bar.Show(int(done), 2*n, "runs") })
+		bar.Clear()
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.Name, err)
 		}
 		found, err := judged(ctx, with, without, audit.Claim{Event: g.Claim, Adjacency: g.Adjacency, Delta: g.Delta}, opt.auditFlags)
-		bar.Clear()
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.Name, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/audit/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -46,8 +47,11 @@ func (a *oneRun) perturbed() error {
 	}
 	defer f.Close()
 	released, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(released) != len(a.coins)+1 {
-		return fmt.Errorf("%d rows were released for %d canaries: %w", len(released)-1, len(a.coins), err)
+	if err != nil {
+		return err
+	}
+	if len(released) != len(a.coins)+1 {
+		return fmt.Errorf("%d rows were released for %d canaries", len(released)-1, len(a.coins))
 	}
 	for _, row := range released[1:] {
 		score := 0.
@@ -234,6 +238,6 @@ func (a *oneRun) answered() error {
 		a.scores = append(a.scores, score)
 	}
 	// ε is for all answers together.
-	a.claim.Event, a.claim.Epsilon = fmt.Sprintf("%d answers, each %s", len(canaries), a.claim.Event), a.epsilon.value
+	a.claim.Event, a.claim.Epsilon = fmt.Sprintf("%d answers, each %s", len(canaries), a.claim.Event), ui.Real(a.epsilon.value)
 	return nil
 }

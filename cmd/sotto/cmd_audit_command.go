@@ -72,6 +72,9 @@ func runAuditCommand(ctx context.Context, p *program, opt auditOptions) error {
 	if err != nil {
 		return err
 	}
+	if opt.with == opt.without {
+		return usage("--with and --without are the same file: they should differ in one record")
+	}
 	start, bar := time.Now(), p.shared("the command")
 	program := audit.Program{
 		Command: opt.command, Seed: opt.seed.value, Workers: runtime.GOMAXPROCS(0),
@@ -93,7 +96,7 @@ func runAuditCommand(ctx context.Context, p *program, opt auditOptions) error {
 	found.Name, found.Runs, found.Seconds = "command", len(with)+len(without), time.Since(start).Seconds()
 	found.Inputs = fmt.Sprintf("%s and %s; outputs are distinguished by %s", opt.with, opt.without, statistic)
 	if opt.claim == "" {
-		found.Event, found.Claimed, found.Refuted = "none", ui.Real(math.Inf(1)), false
+		found.Event, found.Claimed, found.Refuted = noClaim, ui.Real(math.Inf(1)), false
 	}
 	r := &auditResult{Confidence: opt.confidence, Seeded: opt.seed.value != nil, Report: opt.report, Games: []auditGame{found}}
 	return p.finishAudit(r, opt.auditFlags, "A program, by what it prints")

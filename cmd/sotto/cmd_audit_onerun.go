@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -86,6 +88,9 @@ A bound above the claimed ε is a failure: the exit code is 4.
 			if len(opt.methods) == 0 {
 				opt.methods = oneRunDefaults
 			}
+			if cmd.Flags().Changed("time") && !slices.Contains(opt.methods, "choose") {
+				return usage("--time is for --method choose, and would change nothing: leave it out")
+			}
 			for _, m := range opt.methods {
 				if oneRunMethods[m] == nil {
 					return usage("--method %s cannot be audited in one run: choose among local, global, clipped, mixing, gaussian, choose and vote", m)
@@ -136,11 +141,12 @@ func (r *oneRunResult) Print(p *ui.Page) {
 	}
 	p.Table(t)
 	p.Line("")
-	p.Text(2, fmt.Sprintf("Each bound holds with a confidence of %v, from one run.", r.Confidence))
+	p.Text(2, fmt.Sprintf("All bounds hold together with a confidence of %v, from one run each.", r.Confidence))
 }
 
 func runOneRun(ctx context.Context, p *program, opt oneRunOptions) error {
 	r := &oneRunResult{Confidence: opt.confidence}
+	opt.confidence = 1 - (1-opt.confidence)/float64(len(opt.methods))
 	for _, name := range opt.methods {
 		fmt.Fprintf(p.Stderr, "one run of %s with %d canaries\n", name, opt.canaries)
 		row, err := p.auditOnce(ctx, opt, name)
@@ -167,10 +173,11 @@ type oneRun struct {
 	toss   *noise.Stream
 	scores []float64
 	claim  struct {
-		Private bool    `json:"private"`
-		Event   string  `json:"event"`
-		Epsilon float64 `json:"epsilon"`
-		Delta   float64 `json:"delta"`
+		Private   bool              `json:"private"`
+		Event     string            `json:"event"`
+		Adjacency privacy.Adjacency `json:"adjacency"`
+		Epsilon   ui.Real           `json:"epsilon"`
+		Delta     float64           `json:"delta"`
 	}
 }
 
@@ -195,16 +202,23 @@ func (p *program) auditOnce(ctx context.Context, opt oneRunOptions, name string)
 	if err := oneRunMethods[name](a); err != nil {
 		return row, err
 	}
+	// A coin decides whether a canary is there, or in a row that is there which of two it is.
+	if want := map[bool]privacy.Adjacency{true: privacy.ReplaceOne, false: privacy.AddRemove}[name == "local"]; a.claim.Adjacency != want {
+		return row, fmt.Errorf("the run states %s, and its canaries are about %s", a.claim.Adjacency, want)
+	}
 	if want := opt.seed.value == nil; a.claim.Private != want {
 		return row, fmt.Errorf("the run says that it is private: %v, and it should say %v", a.claim.Private, want)
+	}
+	if opt.seed.value != nil {
+		a.claim.Epsilon = ui.Real(opt.epsilon.value) // what comes of a seed claims nothing
 	}
 	g, err := audit.Canaries(a.coins, a.scores, a.claim.Delta, opt.confidence)
 	if err != nil {
 		return row, err
 	}
 	return oneRunRow{
-		Method: name, Event: a.claim.Event, Claimed: ui.Real(a.claim.Epsilon), Delta: a.claim.Delta, Private: a.claim.Private,
-		Guesses: g, Refuted: g.Epsilon > a.claim.Epsilon, Seconds: time.Since(start).Seconds(),
+		Method: name, Event: a.claim.Event, Claimed: a.claim.Epsilon, Delta: a.claim.Delta, Private: a.claim.Private,
+		Guesses: g, Refuted: g.Epsilon > float64(a.claim.Epsilon), Seconds: time.Since(start).Seconds(),
 	}, nil
 }
 
@@ -220,21 +234,17 @@ func (a *oneRun) self(args ...string) ([]byte, error) {
 		}
 	}
 	cmd := exec.CommandContext(a.ctx, self, append(slices.Clone(args), "--json")...)
-	cmd.Dir = a.dir
 	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		if !slices.Contains([]string{"SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_CONFIG", "SOTTO_STORE"}, name) {
+		if name, _, _ := strings.Cut(v, "="); name != "SOTTO_STORE" {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
-	cmd.Env = append(cmd.Env, "SOTTO_LEDGER="+a.path("ledger.db"), "SOTTO_KEYS="+a.path("keys"), "SOTTO_PRIVATE="+a.path("private"))
+	cmd.Env = append(cmd.Env, "SOTTO_LEDGER="+a.path("ledger.db"), "SOTTO_KEYS="+a.path("keys"), "SOTTO_PRIVATE="+a.path("private"), "TMPDIR="+a.dir)
 	if a.configPath != "" {
-		absolute, err := filepath.Abs(a.configPath)
-		if err != nil {
-			return nil, err
-		}
-		cmd.Env = append(cmd.Env, "SOTTO_CONFIG="+absolute)
+		cmd.Env = append(cmd.Env, "SOTTO_CONFIG="+a.configPath)
 	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -287,6 +297,15 @@ func (a *oneRun) modelArgs() (flags []string) {
 	}
 	if a.modelFlags.url != "" {
 		flags = append(flags, "--url", a.modelFlags.url)
+	}
+	if a.dialect != "" {
+		flags = append(flags, "--dialect", a.dialect)
+	}
+	if a.keyEnv != "" {
+		flags = append(flags, "--key-env", a.keyEnv)
+	}
+	if a.threads != 0 {
+		flags = append(flags, "--threads", strconv.Itoa(a.threads))
 	}
 	return flags
 }

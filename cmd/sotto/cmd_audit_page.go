@@ -19,7 +19,7 @@ func judged(ctx context.Context, with, without []float64, c audit.Claim, o audit
 			return g, err
 		}
 		g.Claimed, g.Least, g.Shaped = ui.Real(v.Claimed), ui.Real(v.Least.Epsilon), ui.Real(v.Shaped)
-		g.Refuted = v.Refuted || v.Least.Epsilon > v.Claimed
+		g.Refuted = v.Refuted
 		g.Curve, err = audit.Against(with, without, c, o.confidence)
 		return g, err
 	})
@@ -44,7 +44,7 @@ func auditPage(r *auditResult, title string) audit.Page {
 	page := audit.Page{
 		Title: "Audit: " + r.headline(), Alarm: r.Refuted,
 		Lead: title + ". A mechanism runs with a record or without it, and an adversary who knows all else says which; how often it is wrong bounds ε from below.",
-		Mark: fmt.Sprintf("Bounds hold with a confidence of %v each. A bound above the claimed ε, or errors that its curve does not allow, refute the claim.", r.Confidence),
+		Mark: fmt.Sprintf("A claim is refuted by errors that its curve of ε and δ does not allow. If all claims are kept, one or more are refuted with a probability of %.3g at most.", 1-r.Confidence),
 	}
 	table := &audit.Rows{Head: []string{"Mechanism", "claimed ε", "at least", "as described", "found", "δ", "runs", "seconds"}}
 	var names []string
@@ -62,7 +62,7 @@ func auditPage(r *auditResult, title string) audit.Page {
 	}
 	all := audit.Section{
 		Title: "Bounds", Table: table,
-		Text: "“At least” holds for any mechanism. “As described” holds for one that is as its event says, with noise of another size: it is tighter, since errors at one threshold then say something about all.",
+		Text: "“At least” holds for any mechanism. “As described” is what a claim of the same shape, with noise of another size, has to state at least: it is tighter, since errors at one threshold then say something about all.",
 	}
 	if f, ok := audit.Compared("claimed and found", names, claimed, least, shaped); ok {
 		all.Figures = []plot.Figure{f}

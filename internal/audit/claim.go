@@ -23,9 +23,10 @@ type Verdict struct {
 	Claimed float64
 	// Least is what ε is at least, whatever the mechanism is.
 	Least Bound
-	// Shaped is what ε is at least if the mechanism is as the claim describes it, with noise of
-	// another size: one that is Strength times as strong, or stronger. It is tighter, since errors
-	// at one threshold say something about all.
+	// Shaped is the ε that a claim of this shape has to state at least: the same event with noise of
+	// another size, Strength times as strong, which the errors just do not refute. It is tighter, since
+	// errors at one threshold say something about all, and it bounds the mechanism's own ε where the event
+	// is what the mechanism does and no more, as with Gaussian noise.
 	Shaped, Strength float64
 	// Refuted: the errors cannot be those of a mechanism that keeps the claim. At is an ε at which
 	// the claim's own δ is exceeded.
@@ -33,9 +34,10 @@ type Verdict struct {
 	At      float64
 }
 
-// Judge compares runs with a claim. The decision is chosen on the first half of the runs, and its
+// Judge compares runs with a claim. Decisions are chosen on the first half of the runs, and their
 // errors are counted on the second: so whatever the mechanism is, one that keeps its claim is
-// refuted, or bounded by more than its ε, with a probability of 1 - confidence at most.
+// refuted with a probability of 1 - confidence at most, and so is Least above its ε. These are two
+// statements, which may be about two decisions.
 func Judge(with, without []float64, c Claim, confidence float64) (Verdict, error) {
 	var v Verdict
 	var err error
@@ -140,6 +142,10 @@ var quick = accountant.Auto{Tolerance: 0.01}
 
 // refuted reports whether a mechanism of the claim cannot have errors as small, and at which ε.
 func (c Claim) refuted(e errorsOf) (bool, float64, error) {
+	claimed, err := quick.Epsilon(c.Event, c.Adjacency, c.Delta)
+	if err != nil {
+		return false, 0, err
+	}
 	for _, pair := range [][2]float64{{e.alarms, e.misses}, {e.misses, e.alarms}} {
 		hit, alarm := 1-pair[1], pair[0]
 		if !(hit > alarm) || alarm == 0 {
@@ -148,8 +154,13 @@ func (c Claim) refuted(e errorsOf) (bool, float64, error) {
 		// Below 0 and above the logarithm of their ratio no ε says anything.
 		largest := math.Log(hit / alarm)
 		const parts = 16
-		for i := range parts {
+		for i := range parts + 1 {
 			at := largest * float64(i) / parts
+			if i == parts {
+				if at = claimed.Upper; !(at < largest) {
+					break
+				}
+			}
 			d, err := quick.Delta(c.Event, c.Adjacency, at)
 			if err != nil {
 				return false, 0, err

@@ -10,12 +10,12 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// TestJudgeIsSeldomWrong: what is right is refuted as seldom as the confidence says. Of 200 audits at
-// 90 %, whose two statements are both right in 80 % or more, 81 are wrong with a probability below 1e-9,
-// and seeds are fixed. Noise that is a fifth too small is refuted most times.
+// TestJudgeIsSeldomWrong: what is right is refuted as seldom as the confidence says. Of 100 audits at
+// 90 %, 33 or more are wrong with a probability below 1e-9, and seeds are fixed. Noise that is a fifth
+// too small is refuted most times.
 func TestJudgeIsSeldomWrong(t *testing.T) {
-	const audits, most = 200, 80
-	if p := stat.AtLeast(most+1, audits, 0.2); p > 1e-9 {
+	const audits, most = 100, 32
+	if p := stat.AtLeast(most+1, audits, 0.1); p > 1e-9 {
 		t.Fatalf("the test fails by chance with probability %v", p)
 	}
 	claim := Claim{Event: privacy.Gaussian{Sigma: 1}, Adjacency: privacy.AddRemove, Delta: 1e-5}
@@ -26,7 +26,7 @@ func TestJudgeIsSeldomWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v.Refuted || v.Shaped > v.Claimed || v.Least.Epsilon > v.Claimed {
+		if v.Refuted || v.Shaped > v.Claimed {
 			wrong++
 		}
 		if i%10 == 0 {

@@ -56,7 +56,7 @@ func Against(with, without []float64, c Claim, confidence float64) (Curve, error
 		k := int(math.Pow(10, e) * float64(len(others)))
 		t := others[len(others)-1-k]
 		alarms, hits := above(others, t), above(in, t)
-		if alarms == 0 || alarms == last {
+		if alarms < leastAlarms || alarms == last {
 			continue
 		}
 		last = alarms
@@ -66,6 +66,9 @@ func Against(with, without []float64, c Claim, confidence float64) (Curve, error
 	}
 	return out, nil
 }
+
+// leastAlarms is how many false alarms a rate is read off: fewer say too little about it.
+const leastAlarms = 20
 
 // rarest rate of false alarms that is drawn, as a power of ten.
 const rarest = -4.

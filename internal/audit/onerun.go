@@ -10,7 +10,8 @@ import (
 // OneRun bounds ε from one run on data that had each of some canaries or not, by a fair coin of its
 // own: the adversary guessed about some of them, whichever it liked, and so many guesses are right.
 // A mechanism with (ε, δ) makes them right no oftener than coins that land so with probability
-// e^ε/(1+e^ε), apart from what δ allows (theorem 5.2 of the paper that the package names). The
+// e^ε/(1+e^ε), apart from what δ allows (theorem 5.2 of the paper that the package names, in the
+// form that its appendix D computes). The
 // bound holds with the confidence.
 func OneRun(canaries, guesses, right int64, delta, confidence float64) (float64, error) {
 	switch {

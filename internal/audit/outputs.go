@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -85,7 +86,7 @@ func statistics(with, without []string) []statisticOf {
 		{"words and their places", ratio(with, without, placed)},
 	}
 	places := 0
-	for _, o := range append(with[:min(16, len(with)):len(with)], without[:min(16, len(without))]...) {
+	for _, o := range slices.Concat(with[:min(16, len(with))], without[:min(16, len(without))]) {
 		places = max(places, len(number.FindAllString(o, mostNumbers)))
 	}
 	for i := range places {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -16,7 +17,8 @@ import (
 // Program is a command of the shell that is audited by what it prints.
 type Program struct {
 	// Command has {data} where the data goes, and may have {seed}, a new number for each time that it is
-	// started, and {runs}: how many runs to do, and print a line of each.
+	// started, and {runs}: how many runs to do, and print a line of each. Bounds hold if runs are
+	// independent of each other, also those of one start.
 	Command string
 	// Seed makes the numbers of {seed}; without one they are new each time.
 	Seed *uint64
@@ -34,6 +36,11 @@ const most = 1000
 func (p Program) Play(ctx context.Context, with, without string, n int) (in, out []string, err error) {
 	if !strings.Contains(p.Command, "{data}") {
 		return nil, nil, errors.New("the command should have {data} where the file goes, such as './count.sh {data}'")
+	}
+	for _, quote := range []string{`"{data}`, `'{data}`, `{data}"`, `{data}'`} {
+		if strings.Contains(p.Command, quote) {
+			return nil, nil, errors.New("leave the quotes around {data} out: the file's name is quoted when it is filled in")
+		}
 	}
 	each := 1
 	if strings.Contains(p.Command, "{runs}") {
@@ -64,8 +71,8 @@ func (p Program) Play(ctx context.Context, with, without string, n int) (in, out
 		group.Go(func() {
 			defer fault.Watch()
 			for s := range next {
-				// 53 bits are a whole number in every language.
-				seed := key.Stream("seed", uint64(s.file), uint64(s.first)).Uint64() >> 11
+				// All generators take a seed of 32 bits.
+				seed := key.Stream("seed", uint64(s.file), uint64(s.first)).Uint64() >> 32
 				lines, err := p.once(ctx, files[s.file], seed, s.runs)
 				if err != nil {
 					cancel(err)
@@ -96,19 +103,16 @@ func (p Program) Play(ctx context.Context, with, without string, n int) (in, out
 func (p Program) once(ctx context.Context, file string, seed uint64, runs int) ([]string, error) {
 	line := strings.NewReplacer("{data}", quoted(file), "{seed}", strconv.FormatUint(seed, 10), "{runs}", strconv.Itoa(runs)).Replace(p.Command)
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.WaitDelay = 2 * time.Second // for what the shell has started
 	text, err := cmd.Output()
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) && len(failed.Stderr) > 0 {
-			said, _, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
-			return nil, fmt.Errorf("the command failed: %w: %s", err, said)
-		}
-		return nil, fmt.Errorf("the command failed: %w", err)
+		// What it says on standard error may have a record in it.
+		return nil, fmt.Errorf("the command failed: %w; to see why, run it by hand with {data}, {seed} and {runs} filled in", err)
 	}
 	if !strings.Contains(p.Command, "{runs}") {
 		return []string{string(text)}, nil
 	}
-	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if len(lines) != runs {
 		return nil, fmt.Errorf("the command printed %d lines for {runs} = %d: it should print one for each run", len(lines), runs)
 	}

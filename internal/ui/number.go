@@ -19,6 +19,13 @@ func (r Real) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.FormatFloat(float64(r), 'g', -1, 64)), nil
 }
 
+// UnmarshalJSON implements [json.Unmarshaler].
+func (r *Real) UnmarshalJSON(data []byte) error {
+	v, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	*r = Real(v)
+	return err
+}
+
 // significant is how many digits of ε and δ people see.
 const significant = 5
 

@@ -56,8 +56,8 @@ func choices() ([]Game, error) {
 		return g, nil
 	}
 	each := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 1}
-	one, err := game("choose", "one round between two prompts; three records are for one of them, and the record is for the other",
-		choose.Choice{Draw: each, Rounds: 1, Range: 1, Utility: choose.Hard}, true, "1", "2", "3")
+	one, err := game("choose", "one round between two prompts; a record is for one of them, and the record that comes and goes for the other",
+		choose.Choice{Draw: each, Rounds: 1, Range: 1, Utility: choose.Hard}, true, "1")
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func votes() ([]Game, error) {
 		}
 		return Game{Name: name, Inputs: inputs, Claim: m.Event(), Adjacency: privacy.AddRemove, Delta: delta, Tight: tight, Whole: true, player: with(next, play)}, nil
 	}
-	exponential, err := game("vote", "one answer of two; three records vote for one of them, and the record for the other",
-		&ensemble.Vote{Draw: each, Ballot: ensemble.Hard, Noise: ensemble.Exponential, Range: 1}, 0, true, "1", "2", "3")
+	exponential, err := game("vote", "one answer of two; a record votes for one of them, and the record that comes and goes for the other",
+		&ensemble.Vote{Draw: each, Ballot: ensemble.Hard, Noise: ensemble.Exponential, Range: 1}, 0, true, "1")
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,11 @@ func plain(g Game) bool {
 func scores(t *testing.T, g Game) (with, without []float64) {
 	t.Helper()
 	runs := 20_000
-	if g.Whole || !plain(g) {
+	switch {
+	case !plain(g):
 		runs = 2_000
+	case g.Whole:
+		runs = 8_000
 	}
 	with, without, err := g.Runs(t.Context(), noise.KeyFromSeed(1), runs, 2, nil)
 	if err != nil {
@@ -43,8 +46,8 @@ func scores(t *testing.T, g Game) (with, without []float64) {
 }
 
 // TestGames: no mechanism that ships is beyond its claim, and where the inputs are the worst there
-// are, the audit finds most of ε: with 20,000 runs at this confidence more than half of it. A claim of
-// twice the noise is refuted there.
+// are, the audit finds much of ε: 40 % or more, with few runs at this confidence. A claim of a third of the
+// range, or of three times the noise, is refuted there.
 func TestGames(t *testing.T) {
 	for _, g := range all(t) {
 		t.Run(g.Name, func(t *testing.T) {
@@ -70,13 +73,13 @@ func TestGames(t *testing.T) {
 			if v.Refuted || v.Least.Epsilon > v.Claimed || v.Shaped > v.Claimed {
 				t.Errorf("%s is refuted: %+v", g.Claim, v)
 			}
-			if !g.Tight || g.Whole {
+			if !g.Tight {
 				return
 			}
-			if found := max(v.Shaped, v.Least.Epsilon); found < 0.5*v.Claimed {
+			if found := max(v.Shaped, v.Least.Epsilon); found < 0.4*v.Claimed {
 				t.Errorf("%s: ε = %.3f is claimed, and only %.3f is found", g.Claim, v.Claimed, found)
 			}
-			claim.Event = audit.Stronger(g.Claim, 0.5)
+			claim.Event = audit.Stronger(g.Claim, 1.0/3)
 			if v, err = audit.Judge(with, without, claim, sure); err != nil || !v.Refuted {
 				t.Errorf("%s is not refuted, %v", claim.Event, err)
 			}

@@ -75,8 +75,8 @@ func reseeding(records []string, r *rand.Rand, right bool) string {
 func labels(records []string, r *rand.Rand, right bool) string {
 	words := []string{"a", "text", "of", "some", "words"}
 	label := records[r.IntN(len(records))]
-	if right {
-		label = []string{"sport", "business", "rare-disease"}[r.IntN(3)] // of a public list
+	if public := []string{"sport", "business", "rare-disease"}; right && r.Float64() >= (math.E-1)/(math.E+2) {
+		label = public[r.IntN(len(public))] // randomised response of ε = 1 over a public list
 	}
 	return label + " " + words[r.IntN(len(words))]
 }
