@@ -54,7 +54,7 @@ a record, times its copies. More than that is a failure: the exit code is 4.
 	opt.add(cmd, secretMethods...)
 	f := cmd.Flags()
 	f.IntSliceVar(&opt.copies, "copies", []int{1, 4, 16, 64}, "plant a code in `N` records; may be repeated")
-	f.IntVar(&opt.secrets, "secrets", 8, "plant `N` codes for each number of copies, each in a release of its own")
+	f.IntVar(&opt.secrets, "secrets", 5, "plant `N` codes for each number of copies, each in a release of its own")
 	f.IntVar(&opt.size, "size", 128, "make each release of `N` records")
 	f.IntVar(&opt.shots, "shots", 2, "write `N` demonstrations in each release")
 	return cmd
