@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/audit"
@@ -14,23 +15,25 @@ import (
 type membersResult struct {
 	// Beyond: a private release gives more away than ε allows. Weak: no attack succeeds on real
 	// demonstrations, so that its failures on others say nothing.
-	Beyond     bool              `json:"beyond"`
-	Weak       bool              `json:"weak"`
-	Method     string            `json:"method"`
-	Task       string            `json:"task"`
-	Records    int               `json:"records"`
-	Trials     int               `json:"trials"`
-	Size       int               `json:"size"`
-	Scored     int               `json:"scored"`
-	Canaries   int               `json:"canaries"`
-	Confidence float64           `json:"confidence"`
-	Seeded     bool              `json:"seeded"`
-	Model      string            `json:"model"`
-	Rows       []attack.Row      `json:"rows"`
-	Papers     []publishedAttack `json:"papers"`
-	Tokens     int64             `json:"model_tokens"`
-	Seconds    float64           `json:"seconds"`
-	Report     string            `json:"report,omitempty"`
+	Beyond     bool         `json:"beyond"`
+	Weak       bool         `json:"weak"`
+	Method     string       `json:"method"`
+	Task       string       `json:"task"`
+	Records    int          `json:"records"`
+	Trials     int          `json:"trials"`
+	Size       int          `json:"size"`
+	Scored     int          `json:"scored"`
+	Canaries   int          `json:"canaries"`
+	Confidence float64      `json:"confidence"`
+	Seeded     bool         `json:"seeded"`
+	Model      string       `json:"model"`
+	Rows       []attack.Row `json:"rows"`
+	// WeakAttacks do not clearly succeed even where nobody is protected.
+	WeakAttacks []string          `json:"weak_attacks,omitempty"`
+	Papers      []publishedAttack `json:"papers"`
+	Tokens      int64             `json:"model_tokens"`
+	Seconds     float64           `json:"seconds"`
+	Report      string            `json:"report,omitempty"`
 }
 
 // publishedAttack are areas that a paper reports, by ε.
@@ -54,13 +57,22 @@ var publishedMembers = []publishedAttack{
 // clearly is what the lower end of an area has to exceed, for an attack that counts.
 const clearly = 0.6
 
+// judge finds what is beyond, and attacks that say nothing about private demonstrations because they
+// fail on those that protect nobody.
 func (r *membersResult) judge() {
-	r.Weak = true
+	strong := map[string]bool{}
 	for _, row := range r.Rows {
 		r.Beyond = r.Beyond || row.Verdict == attack.Beyond
-		if !row.Private && row.AUCLow > clearly {
-			r.Weak = false
+		strong[row.Attack] = strong[row.Attack] || !row.Private && row.AUCLow > clearly
+	}
+	for _, row := range r.Rows {
+		if !strong[row.Attack] && !slices.Contains(r.WeakAttacks, row.Attack) {
+			r.WeakAttacks = append(r.WeakAttacks, row.Attack)
 		}
+	}
+	r.Weak = true
+	for _, row := range r.Rows {
+		r.Weak = r.Weak && !(row.Private && strong[row.Attack])
 	}
 }
 
@@ -69,7 +81,7 @@ func (r *membersResult) headline() string {
 	case r.Beyond:
 		return "BEYOND: a private release gives more away than its ε allows"
 	case r.Weak:
-		return "No attack clearly finds real demonstrations: it is too weak to count"
+		return "No attack clearly succeeds where nobody is protected: too weak to count"
 	}
 	return "Real demonstrations are attackable, private ones within what ε allows"
 }
@@ -110,6 +122,9 @@ func (r *membersResult) Print(p *ui.Page) {
 	p.Table(t)
 	p.Line("")
 	p.Text(2, r.about())
+	if len(r.WeakAttacks) > 0 {
+		p.Text(2, "Too weak to count, since they do not clearly succeed where nobody is protected: "+strings.Join(r.WeakAttacks, "; ")+".")
+	}
 	p.Line("")
 	t = ui.NewTable("papers' AUC", "data", "#ε = 1", "#2", "#4", "#8", "#∞")
 	for _, q := range r.Papers {
@@ -130,7 +145,7 @@ func (r *membersResult) about() string {
 			least = row.Others
 		}
 	}
-	return fmt.Sprintf("All in percent. %d releases of each kind, of about %d of %d public records of %s, by %s. AUC is how likely a member scores above another; found is the share of members at a threshold that 0.1 %% of the others exceed, or none of them where there are fewer than 1000 (at least %d here); most is what any attack may get at that ε. Intervals hold with a confidence of %v each, those of AUC about.",
+	return fmt.Sprintf("All in percent. %d releases of each kind, of about %d of %d public records of %s, by %s. AUC is how likely a member scores above another; found is the share of members at a threshold that 0.1 %% of the others exceed, or none of them where there are fewer than 1000 (at least %d here); most is what any attack may get at that ε. Intervals hold with a confidence of %v each: those of AUC about, and those of found exactly where scores are independent, as those of canaries are.",
 		r.Trials, r.Size, r.Records, r.Task, r.Method, least, r.Confidence)
 }
 

@@ -23,7 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write the real output of commands int
 // compares what it prints. Run it with -rewrite after a change, and read what
 // changed.
 func TestDocuments(t *testing.T) {
-	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md", "../../docs/answer.md", "../../docs/table.md"} {
+	for _, name := range []string{"../../README.md", "../../docs/privacy.md", "../../docs/models.md", "../../docs/eval.md", "../../docs/answer.md", "../../docs/table.md", "../../docs/audit.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			path, err := filepath.Abs(name)
 			if err != nil {
