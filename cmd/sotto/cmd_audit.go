@@ -87,9 +87,9 @@ accounting is tight.
 
 Without --command it plays the mechanisms of this program, each on the inputs
 that are worst for it: draws, choices and noise are those that run, records are
-made up. Two bounds are given: what ε is at least, whatever the mechanism is, and
-what a claim of the same shape (the event, with noise of another size) has to
-state at least. A claim is judged by all of its curve of ε and δ; if all keep
+made up. Two bounds are given: what ε is at least, whatever the mechanism is,
+and what a claim of the same shape (the event, with noise of another size) has
+to state at least. A claim is judged by all of its curve of ε and δ; if all keep
 theirs, one or more are refuted with a probability of 1 - confidence at most.
 Mechanisms that run a whole loop with a model get a tenth of the runs.
 
@@ -133,6 +133,7 @@ A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An
 
 // auditResult is what an audit found.
 type auditResult struct {
+	OK         bool        `json:"ok"`
 	Refuted    bool        `json:"refuted"`
 	Confidence float64     `json:"confidence"`
 	Seeded     bool        `json:"seeded"`

@@ -16,6 +16,7 @@ type membersResult struct {
 	// Beyond: a private release gives more away than ε allows. Weak: no attack succeeds on real
 	// demonstrations, so that its failures on others say nothing.
 	Beyond     bool         `json:"beyond"`
+	OK         bool         `json:"ok"`
 	Weak       bool         `json:"weak"`
 	Method     string       `json:"method"`
 	Task       string       `json:"task"`
@@ -74,6 +75,7 @@ func (r *membersResult) judge() {
 	for _, row := range r.Rows {
 		r.Weak = r.Weak && !(row.Private && strong[row.Attack])
 	}
+	r.OK = !r.Beyond
 }
 
 func (r *membersResult) headline() string {

@@ -112,6 +112,7 @@ A bound above the claimed ε is a failure: the exit code is 4.
 
 // oneRunResult is what was found.
 type oneRunResult struct {
+	OK         bool        `json:"ok"`
 	Refuted    bool        `json:"refuted"`
 	Confidence float64     `json:"confidence"`
 	Runs       []oneRunRow `json:"runs"`
@@ -156,6 +157,7 @@ func runOneRun(ctx context.Context, p *program, opt oneRunOptions) error {
 		r.Runs = append(r.Runs, row)
 		r.Refuted = r.Refuted || row.Refuted
 	}
+	r.OK = !r.Refuted
 	if err := p.Emit(r); err != nil || !r.Refuted {
 		return err
 	}

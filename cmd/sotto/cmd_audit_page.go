@@ -30,6 +30,7 @@ func (p *program) finishAudit(r *auditResult, o auditFlags, title string) error 
 	for _, g := range r.Games {
 		r.Refuted = r.Refuted || g.Refuted
 	}
+	r.OK = !r.Refuted
 	if err := o.write(auditPage(r, title)); err != nil {
 		return err
 	}

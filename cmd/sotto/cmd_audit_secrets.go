@@ -88,6 +88,7 @@ func (o *secretsOptions) check() ([]float64, error) {
 type secretsResult struct {
 	// Beyond: a private release exposes codes by more than ε allows.
 	Beyond     bool               `json:"beyond"`
+	OK         bool               `json:"ok"`
 	Method     string             `json:"method"`
 	Codes      int                `json:"codes"`
 	Size       int                `json:"size"`
@@ -203,6 +204,7 @@ func runAuditSecrets(ctx context.Context, p *program, opt secretsOptions) (err e
 	for _, row := range r.Rows {
 		r.Beyond = r.Beyond || row.Verdict == attack.Beyond
 	}
+	r.OK = !r.Beyond
 	r.Tokens, r.Seconds = model.Usage().Computed, math.Round(10*time.Since(began).Seconds())/10
 	if err := (&auditFlags{report: opt.report}).write(secretsPage(r)); err != nil {
 		return err

@@ -317,6 +317,14 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Errorf("worker: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	seen["sotto worker"] = true
+	// An audit of one run starts the program itself.
+	served.Reset()
+	p := newProgram(&served, &said)
+	p.self = filepath.Join(built(t), "sotto")
+	if code := p.main(t.Context(), []string{"audit", "one-run", "--method", "local", "--canaries", "50", "--json"}); code != 0 || object(t, served.String())["ok"] != true {
+		t.Errorf("audit one-run: exit code %d, %s, %s", code, served.String(), said.String())
+	}
+	seen["sotto audit one-run"] = true
 	for path := range verbs(newRootCommand(&program{})) {
 		if !seen[path] {
 			t.Errorf("%s is not run here", path)

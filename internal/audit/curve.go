@@ -26,7 +26,7 @@ type FoundPoint struct {
 // Against compares the second half of the runs with the curve of the claim, at rates of false alarms from
 // one in ten thousand on. The direction of scores is chosen on the first half.
 func Against(with, without []float64, c Claim, confidence float64) (Curve, error) {
-	var out Curve
+	out := Curve{Found: []FoundPoint{}}
 	allowed, err := c.allowed()
 	if err != nil {
 		return out, err

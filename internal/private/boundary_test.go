@@ -311,6 +311,7 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
+		module + "/bench/attack":           "attacks data that may be shown, through bench/gpu",
 		module + "/internal/private/worst": "a model of its own, for made-up records",
 		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
 		module + "/bench/gpu":              "measures on data that may be shown",
