@@ -36,6 +36,8 @@ const (
 //
 //	W_S(x) = E[(1 − e^{εⱼ−x−ℓ(S)})₊],  ℓ(S) the loss of the dominating pairs of S.
 //
+// (Steps of a class that has no one dominating pair, such as bounded range, have the value of the
+// game that is played with those left in its place; docs/proofs.md, P2 and P25, has both at once.)
 // W_S(0) ≤ δⱼ at the start. Running any i of S does not raise it in expectation:
 // with the dominating pair of i the expectation of W_{S∖i}(x+ℓᵢ) is W_S(x),
 // whichever i it is, for ℓ(S) is a sum of independent losses; and a mechanism that
