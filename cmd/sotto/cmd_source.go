@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -100,6 +101,8 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 		return from, use, err
 	case o.parallel < 0:
 		return from, use, usage("--parallel is %d, it should be positive", o.parallel)
+	case method == "public" && o.data != "" && !config.IsURL(o.data) && !exists(o.data):
+		return from, use, usage("there is no file %s; the method public reads no record, so --data can be left out", o.data)
 	}
 	of, err := tableOf(task)
 	if err != nil {
@@ -112,6 +115,12 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 	use, err = o.use(dataset)
 	use.NonPrivate = o.nonPrivate
 	return sotto.Source{Location: o.data, Query: o.query, Schema: of, SkipMalformed: skip}, use, err
+}
+
+// exists reports whether there is such a file, or sqlite: before its name.
+func exists(path string) bool {
+	_, err := os.Stat(strings.TrimPrefix(path, "sqlite:"))
+	return err == nil
 }
 
 // seedFlag is a seed, nil unless it is given.

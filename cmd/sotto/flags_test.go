@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNumberFlag(t *testing.T) {
 	for s, want := range map[string]float64{"1e-6": 1e-6, "1/30000": 1.0 / 30000, " 3 / 4 ": 0.75, "0": 0} {
@@ -13,6 +16,28 @@ func TestNumberFlag(t *testing.T) {
 		var n number
 		if err := n.Set(s); err == nil || n.set {
 			t.Errorf("%q is taken as %v", s, n.value)
+		}
+	}
+}
+
+// TestMisspelt: a verb or a flag with a wrong letter is refused with what may have been meant, also before
+// --help, and a file that is not there is refused also where it would not be read.
+func TestMisspelt(t *testing.T) {
+	home(t)
+	for want, args := range map[string][]string{
+		"did you mean synth?":          {"synht", "--help"},
+		"did you mean list?":           {"ledger", "lst", "-h"},
+		"did you mean --epsilon?":      {"synth", "--epsilom", "1"},
+		"unknown flag: --zzzz":         {"account", "--zzzz"},
+		"there is no file nothere.csv": {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
+	} {
+		if code, stdout, stderr := run(t, args...); code != 2 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	for _, args := range [][]string{{"synth", "--help"}, {"table", "schema", "adult", "--help"}, {"--config", "x", "--help"}} {
+		if code, stdout, stderr := run(t, args...); code != 0 || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)
 		}
 	}
 }

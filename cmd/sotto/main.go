@@ -33,6 +33,10 @@ func (p *program) main(ctx context.Context, args []string) int {
 	root.SetArgs(literalPrivate(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
+	if cmd, name := misspelt(root, args); name != "" {
+		p.JSON = p.JSON || slices.Contains(args, "--json")
+		return p.Fail("sotto", cmd.CommandPath(), unknownVerb(cmd, name))
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return ui.Done

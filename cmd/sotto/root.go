@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sotto-dp/sotto/internal/spell"
 )
 
 func newRootCommand(p *program) *cobra.Command {
@@ -61,7 +65,7 @@ context of [model], and nothing else.`,
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
@@ -195,6 +199,42 @@ func unknownVerb(cmd *cobra.Command, name string) error {
 		hint = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 	}
 	return usage("%s has no verb %q%s", cmd.CommandPath(), name, hint)
+}
+
+// misspelt finds a word that is no verb before --help, which would otherwise be answered with the help of
+// what the word is not a verb of.
+func misspelt(root *cobra.Command, args []string) (*cobra.Command, string) {
+	if !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
+		return nil, ""
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil || !cmd.HasSubCommands() || cmd.Annotations[runsItself] != "" {
+		return nil, ""
+	}
+	for i, word := range rest {
+		if !strings.HasPrefix(word, "-") && (i == 0 || rest[i-1] != "--config") {
+			return cmd, word
+		}
+	}
+	return nil, ""
+}
+
+// wrongFlag says which flag was probably meant.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !ok {
+		return usage("%w", err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := spell.Near(name, names); len(near) > 0 {
+		return usage("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+	}
+	return usage("%w", err)
 }
 
 // upTo allows one argument at most.
