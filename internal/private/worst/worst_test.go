@@ -47,10 +47,10 @@ func scores(t *testing.T, g Game) (with, without []float64) {
 	return with, without
 }
 
-// TestGames: no mechanism that ships is beyond its claim, and where the inputs are the worst there
+// TestPlainGames: no mechanism that ships is beyond its claim, and where the inputs are the worst there
 // are, the audit finds much of ε: 40 % or more, with few runs at this confidence. A claim of a third of the
 // range, or of three times the noise, is refuted there.
-func TestGames(t *testing.T) {
+func TestPlainGames(t *testing.T) {
 	for _, g := range all(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
