@@ -42,11 +42,7 @@ func TestManyGaussian(t *testing.T) {
 			return e.Upper
 		}
 		exact, doubled := event(sigma), event(2*sigma)
-		g, err := Gaussian(with, without, delta, sure)
-		if err != nil || g.Epsilon > exact || g.Epsilon < 0.9*exact {
-			t.Errorf("σ = %v: ε is at least %.3f by noise that is Gaussian, and is %.3f, %v", sigma, g.Epsilon, exact, err)
-		}
-		t.Logf("σ = %v: ε = %.3f, at least %.3f by any mechanism, and %.3f by a Gaussian one", sigma, exact, b.Epsilon, g.Epsilon)
+		t.Logf("σ = %v: ε = %.3f, at least %.3f", sigma, exact, b.Epsilon)
 		if b.Epsilon > exact {
 			t.Errorf("σ = %v: ε is at least %.3f, and is %.3f", sigma, b.Epsilon, exact)
 		}

@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"errors"
 	"math"
 
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
@@ -126,14 +124,10 @@ func (c Claim) sharpest(with, without []float64, confidence float64) (errorsOf, 
 	return measured(best, with[n:], without[m:], confidence), nil
 }
 
-// measured counts the errors of a decision, and bounds them.
+// measured bounds the errors of a decision from above.
 func measured(d decision, with, without []float64, confidence float64) errorsOf {
-	miss := (1 - confidence) / 2
-	n, m := int64(len(with)), int64(len(without))
-	return errorsOf{
-		alarms: stat.ClopperPearson(d.count(without), m, miss).High,
-		misses: stat.ClopperPearson(n-d.count(with), n, miss).High,
-	}
+	alarms, misses := d.errors(with, without, confidence)
+	return errorsOf{alarms.High, misses.High}
 }
 
 // quick is an accountant for many questions: its upper ends are a little higher than they have to be,
@@ -222,12 +216,4 @@ func Stronger(e privacy.Event, by float64) privacy.Event {
 func (c Claim) Epsilon() (float64, error) {
 	claimed, err := accountant.Auto{}.Epsilon(c.Event, c.Adjacency, c.Delta)
 	return claimed.Upper, err
-}
-
-// Check finds what cannot be compared with.
-func (c Claim) Check() error {
-	if c.Event == nil {
-		return errors.New("there is no claim to compare with")
-	}
-	return privacy.Validate(c.Event)
 }

@@ -48,21 +48,6 @@ func (d decision) count(scores []float64) (n int64) {
 // first half of each chooses the decision, the second half counts its errors: so the bound holds
 // with the confidence, whatever the scores are.
 func Many(with, without []float64, delta, confidence float64) (Bound, error) {
-	return many(with, without, delta, confidence, epsilon, epsilon)
-}
-
-// Gaussian does that for mechanisms that are known to be no better than Gaussian noise at hiding a
-// record, whichever errors an adversary makes (μ-GDP; Dong, Roth and Su, 2022): then errors at one
-// threshold bound μ, and that ε at any δ. It is tighter, and means nothing for other mechanisms.
-func Gaussian(with, without []float64, delta, confidence float64) (Bound, error) {
-	mu := func(alpha, beta, _ float64) float64 { return normalQuantile(1-alpha) - normalQuantile(beta) }
-	return many(with, without, delta, confidence, mu, func(alpha, beta, delta float64) float64 {
-		return gaussianEpsilon(mu(alpha, beta, delta), delta)
-	})
-}
-
-// many chooses a decision by one objective, and bounds ε by another that grows with it.
-func many(with, without []float64, delta, confidence float64, rank, of objective) (Bound, error) {
 	b := Bound{Delta: delta, Confidence: confidence}
 	if len(with) < 4 || len(without) < 4 {
 		return b, errors.New("a bound needs four runs with the record and four without it, or more")
@@ -73,19 +58,18 @@ func many(with, without []float64, delta, confidence float64, rank, of objective
 	if slices.ContainsFunc(slices.Concat(with, without), math.IsNaN) {
 		return b, errors.New("a score is not a number")
 	}
-	chosen := choose(with[:len(with)/2], without[:len(without)/2], delta, confidence, rank)
-	b.measure(chosen, of, with[len(with)/2:], without[len(without)/2:])
+	n, m := len(with)/2, len(without)/2
+	b.FalseAlarms, b.Misses = choose(with[:n], without[:m], delta, confidence, epsilon).errors(with[n:], without[m:], confidence)
+	b.Epsilon = epsilon(b.FalseAlarms.High, b.Misses.High, delta)
 	return b, nil
 }
 
-// measure counts the errors of a decision. Two intervals of which one end each matters share what
-// may go wrong.
-func (b *Bound) measure(d decision, of objective, with, without []float64) {
-	miss := (1 - b.Confidence) / 2
+// errors counts those of a decision. Two intervals of which one end each matters share what may go
+// wrong.
+func (d decision) errors(with, without []float64, confidence float64) (alarms, misses stat.Interval) {
+	miss := (1 - confidence) / 2
 	n, m := int64(len(with)), int64(len(without))
-	b.FalseAlarms = stat.ClopperPearson(d.count(without), m, miss)
-	b.Misses = stat.ClopperPearson(n-d.count(with), n, miss)
-	b.Epsilon = of(b.FalseAlarms.High, b.Misses.High, b.Delta)
+	return stat.ClopperPearson(d.count(without), m, miss), stat.ClopperPearson(n-d.count(with), n, miss)
 }
 
 // epsilon is the least one that errors of at most alpha and beta leave possible.
@@ -99,33 +83,6 @@ func epsilon(alpha, beta, delta float64) float64 {
 	return best
 }
 
-// gaussianEpsilon is the ε of μ-GDP at δ; +Inf at δ = 0, and 0 for what hides nothing less than all.
-func gaussianEpsilon(mu, delta float64) float64 {
-	switch {
-	case !(mu > 0):
-		return 0
-	case delta == 0 || math.IsInf(mu, 1):
-		return math.Inf(1)
-	}
-	at := func(e float64) float64 { return normal(mu/2-e/mu) - math.Exp(e)*normal(-mu/2-e/mu) }
-	low, high := 0., 1.
-	for at(high) > delta {
-		low, high = high, 2*high
-	}
-	if at(0) <= delta {
-		return 0
-	}
-	for range 60 {
-		if middle := (low + high) / 2; at(middle) > delta {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-func normal(z float64) float64         { return math.Erfc(-z/math.Sqrt2) / 2 }
 func normalQuantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
 // choose finds the decision that bounds ε best on runs that are not used again.
