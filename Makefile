@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast audit fuzz planted clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture audit fuzz planted clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -132,6 +132,9 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 
 forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
 	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written))
+
+picture: ## docs/pictures/result.svg, the picture at the top of the README, from docs/results
+	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
 
 # On a machine with a GPU: python3 bench/gpu/cost.py --out docs/results/gpu/measured.json
 MEASURED ?= docs/results/gpu/measured.json
