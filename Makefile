@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture audit fuzz planted clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -192,5 +192,8 @@ PLANTEDFLAGS ?= -out docs/planted.md
 planted: ## plant each privacy bug and see a test catch it (long)
 	@GOWORK=off go -C tools run -buildvcs=false ./planted $(PLANTEDFLAGS) "$(CURDIR)"
 
+site: ## docs/ as a static site that can be searched, in dist/site; checks every link
+	@GOWORK=off go -C tools run -buildvcs=false ./site -out "$(CURDIR)/dist/site" "$(CURDIR)"
+
 clean: ## remove what was built
-	rm -rf bin .venv
+	rm -rf bin .venv dist/site

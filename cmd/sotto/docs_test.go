@@ -242,7 +242,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	for file, direct := range map[string]*regexp.Regexp{
 		"../../go.mod":       regexp.MustCompile(`(?m)^\t(?:require )?(\S+) v\S+$`),
-		"../../tools/go.mod": regexp.MustCompile(`(?m)^\t((?:mvdan\.cc|honnef\.co)\S+) v`),
+		"../../tools/go.mod": regexp.MustCompile(`(?m)^(?:require |\t)((?:mvdan\.cc|honnef\.co|github\.com/yuin)\S+) v`),
 		// Those of the main module are told there.
 		"../../engines/beam/go.mod":   regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
 		"../../engines/duckdb/go.mod": regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
