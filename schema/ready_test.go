@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,10 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/reference"
 	"github.com/sotto-dp/sotto/schema"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write golden files anew")
+// rewrite writes golden files anew.
+var rewrite = reference.Rewrite
 
 // ready are the data sets with ready-made schemas, and what tells that their labels are
 // read as the paper does: rows that answer Yes, of how many.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"math"
 	"os"
 	"os/exec"
@@ -14,10 +13,12 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/reference"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the real output of commands into the documents")
+// rewrite writes the real output of commands into the documents.
+var rewrite = reference.Rewrite
 
 // TestDocuments runs every command that the documents show after a $, and
 // compares what it prints. Run it with -rewrite after a change, and read what

@@ -36,7 +36,7 @@ func verbs(cmd *cobra.Command) map[string]*cobra.Command {
 
 // newProgram is one that reads nothing and writes to buffers.
 func newProgram(stdout, stderr io.Writer) *program {
-	return &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr}}
+	return &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Encoding: onJSON}}
 }
 
 // run runs the program in this process, in a user's home of its own.
@@ -87,6 +87,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	write(t, "mixed.csv", []byte(lines[0]+strings.Join(lines[201:801], "")))
 	charge := ""
 	seen := map[string]bool{}
+	described := listen(t)
 	for _, c := range []struct {
 		args []string
 		want int
@@ -286,6 +287,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d: %s", args, code, c.want, errs)
 		}
 		o := object(t, out)
+		described.add(cmd.CommandPath(), code, out)
 		for key := range o {
 			if code == 0 && strings.Contains(cmd.Long, "Keys of --json:") && !regexp.MustCompile(`\b`+key+`\b`).MatchString(cmd.Long) {
 				t.Errorf("%q: the help does not name the key %s", args, key)
@@ -309,6 +311,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if o := object(t, served.String()); code != 0 || o["address"] == "" {
 		t.Errorf("serve: exit code %d, %s, %s", code, served.String(), said.String())
 	}
+	described.add("sotto serve", code, served.String())
 	seen["sotto serve"] = true
 	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -316,6 +319,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if code := newProgram(&served, &said).main(ctx, []string{"worker", "--json"}); code != 0 || object(t, served.String())["jobs_dir"] == "" {
 		t.Errorf("worker: exit code %d, %s, %s", code, served.String(), said.String())
 	}
+	described.add("sotto worker", 0, served.String())
 	seen["sotto worker"] = true
 	// An audit of one run starts the program itself.
 	served.Reset()
@@ -325,6 +329,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Errorf("audit one-run: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	seen["sotto audit one-run"] = true
+	described.add("sotto audit one-run", 0, served.String())
+	described.check(t)
 	for path := range verbs(newRootCommand(&program{})) {
 		if !seen[path] {
 			t.Errorf("%s is not run here", path)

@@ -39,7 +39,7 @@ type Settings struct {
 	// Sources are private records that runs of the dashboard may use, by the names that people
 	// see there.
 	Sources map[string]Source `toml:"source"`
-	// OIDC lets people of an organisation in to the dashboard; nil for nobody.
+	// OIDC lets people of an organisation in to the dashboard. Without it nobody comes in that way.
 	OIDC *OIDC `toml:"oidc"`
 
 	// File is the path of the file, and given lists the keys that it has.
@@ -49,6 +49,7 @@ type Settings struct {
 
 // Upstream is a server of OpenAI's API.
 type Upstream struct {
+	// URL up to its /v1.
 	URL string `toml:"url"`
 	// KeyEnv and KeyFile name what holds its key.
 	KeyEnv  string `toml:"key_env"`
@@ -59,15 +60,17 @@ type Upstream struct {
 
 // Source is where private records are, and what is known of them.
 type Source struct {
-	// Data is a file, or the address of a database with a Query.
-	Data  string `toml:"data"`
+	// Data is a file, or the address of a database. Required.
+	Data string `toml:"data"`
+	// Query of a database.
 	Query string `toml:"query"`
-	// Task is a name, a file, or table:SCHEMA, and Size the public number of records.
+	// Task is a name, a file, or table:SCHEMA. Required.
 	Task string `toml:"task"`
-	Size int64  `toml:"size"`
-	// Unit is the column whose values are protected as a whole, and Dataset what the ledger calls
-	// the records.
-	Unit    string `toml:"unit"`
+	// Size is the public number of records. Required.
+	Size int64 `toml:"size"`
+	// Unit is the column whose values are protected as a whole.
+	Unit string `toml:"unit"`
+	// Dataset is what the ledger calls the records.
 	Dataset string `toml:"dataset"`
 }
 

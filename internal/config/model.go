@@ -13,23 +13,29 @@ import (
 type Model struct {
 	// Name of the catalogue, path of a GGUF file, or the server's name of a model.
 	Name string `toml:"name"`
-	// URL of a server, its dialect, and where its key is kept.
-	URL     string `toml:"url"`
+	// URL of a server; without one the embedded engine is used.
+	URL string `toml:"url"`
+	// Dialect of the server: vllm, sglang, llamacpp, ollama, openai or azure; it is found out if it is not given.
 	Dialect string `toml:"dialect"`
+	// KeyEnv and KeyFile name the variable or the file that holds the server's key.
 	KeyEnv  string `toml:"key_env"`
 	KeyFile string `toml:"key_file"`
 	// Trusted says that private records may be sent to the server.
 	Trusted bool `toml:"trusted"`
-	// Proxy to go through; for a trusted server there is no other. AllowPlaintext lets
-	// records go to it unencrypted. Exclusive says that nobody else uses it.
-	Proxy          string `toml:"proxy"`
-	AllowPlaintext bool   `toml:"allow_plaintext"`
-	Exclusive      bool   `toml:"exclusive"`
-	// Threads of the embedded engine; Context cuts the longest sequence.
+	// Proxy to go through; for a trusted server there is no other.
+	Proxy string `toml:"proxy"`
+	// AllowPlaintext lets records go to the server unencrypted.
+	AllowPlaintext bool `toml:"allow_plaintext"`
+	// Exclusive says that nobody else uses the server while records are scored.
+	Exclusive bool `toml:"exclusive"`
+	// Threads of the embedded engine. Default: all processors.
 	Threads int `toml:"threads"`
+	// Context cuts the longest sequence of the embedded engine, in tokens.
 	Context int `toml:"context"`
-	// CacheSalt and Tolerance are as in package remote.
-	CacheSalt string  `toml:"cache_salt"`
+	// CacheSalt separates the server's cache of these prompts from that of others, where it
+	// can.
+	CacheSalt string `toml:"cache_salt"`
+	// Tolerance is how far two log-probabilities of one sequence may be apart, in nats.
 	Tolerance float64 `toml:"tolerance"`
 }
 

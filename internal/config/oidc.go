@@ -11,20 +11,24 @@ import (
 // OIDC is the table [oidc] of a configuration file: how people of an organisation sign in to the
 // dashboard.
 type OIDC struct {
-	// Issuer is its address, ClientID what it calls this service, and URL where people reach the
-	// dashboard.
-	Issuer   string `toml:"issuer"`
+	// Issuer is the address of the organisation's sign-in. Required.
+	Issuer string `toml:"issuer"`
+	// ClientID is what the issuer calls this service. Required.
 	ClientID string `toml:"client_id"`
-	URL      string `toml:"url"`
+	// URL is where people reach the dashboard. Required.
+	URL string `toml:"url"`
 	// SecretEnv and SecretFile name what holds the client's secret.
 	SecretEnv  string `toml:"secret_env"`
 	SecretFile string `toml:"secret_file"`
-	// Claim names the claim whose values give a role, and Viewers, Operators and Owners have
-	// these values. If there are Viewers, nobody without one of the values is let in.
-	Claim     string   `toml:"claim"`
-	Viewers   []string `toml:"viewers"`
+	// Claim names the claim whose values give a role.
+	Claim string `toml:"claim"`
+	// Viewers are the values whose people may look. If there are some, nobody without one of the
+	// values is let in.
+	Viewers []string `toml:"viewers"`
+	// Operators are the values whose people may start runs.
 	Operators []string `toml:"operators"`
-	Owners    []string `toml:"owners"`
+	// Owners are the values whose people may approve grants.
+	Owners []string `toml:"owners"`
 }
 
 func (o *OIDC) check() error {

@@ -25,6 +25,9 @@ type Terminal struct {
 	JSON, Lines bool
 	// Verbose reports what work a run did, on Stderr.
 	Verbose bool
+	// Encoding hears of each value before it is written as JSON, if it is given; for tests, which
+	// describe results by their types.
+	Encoding func(any)
 }
 
 // Main runs a program on the process's own terminal, which it fills in, and exits with the
@@ -102,6 +105,9 @@ func (t *Terminal) Write(data []byte) error {
 
 // WriteJSON puts a value on Stdout as JSON.
 func (t *Terminal) WriteJSON(v any) error {
+	if t.Encoding != nil {
+		t.Encoding(v)
+	}
 	data, err := EncodeJSON(v, !t.Lines)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)

@@ -1,0 +1,475 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/reference"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/certificate"
+)
+
+// referenceHome has the pages that are made from the code; tests change to other folders.
+var referenceHome, _ = filepath.Abs("../../docs/reference")
+
+// madeBy begins each of them.
+const madeBy = "This page is made from the code by `go test ./cmd/sotto -run %s -args -rewrite`, and a test fails when it is stale.\n"
+
+// TestReference: docs/reference says what the code says.
+func TestReference(t *testing.T) {
+	for name, page := range map[string]func(*testing.T) string{
+		"cli.md": cliPage, "configuration.md": configurationPage, "events.md": eventsPage, "http.md": httpPage,
+	} {
+		t.Run(name, func(t *testing.T) { reference.Keep(t, filepath.Join(referenceHome, name), []byte(page(t))) })
+	}
+	for file, c := range map[string]struct {
+		title, tag string
+		of         reflect.Type
+	}{
+		"configuration.schema.json": {"Sotto's configuration, sotto.toml", "toml", reflect.TypeFor[config.Settings]()},
+		"suite.schema.json":         {"A suite of sotto eval suite, in TOML", "toml", reflect.TypeFor[suite.Suite]()},
+		"certificate.schema.json":   {"The predicate of a certificate's in-toto statement", "json", reflect.TypeFor[certificate.Predicate]()},
+	} {
+		d := reference.NewDocument(c.tag)
+		// Settings of the method, which docs/methods lists, stand beside its keys.
+		d.Open(reflect.TypeFor[suite.Method]())
+		d.Open(reflect.TypeFor[suite.Settings]())
+		d.Define("root", "", c.of)
+		reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
+	}
+}
+
+// cliPage lists every verb and flag.
+func cliPage(*testing.T) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Command line\n\n"+madeBy, "TestReference")
+	b.WriteString("\n`sotto VERB --help` prints the same. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the\nbudget, 4 verification failed. [What `--json` prints](json.md) has a page of its own.\n")
+	root := newRootCommand(&program{})
+	b.WriteString("\n## Flags of every verb\n")
+	flagTable(&b, root.PersistentFlags())
+	var all func(*cobra.Command, int)
+	all = func(cmd *cobra.Command, level int) {
+		for _, c := range cmd.Commands() {
+			if c.Hidden || !c.IsAvailableCommand() {
+				continue
+			}
+			verbPage(&b, c, level)
+			all(c, level+1)
+		}
+	}
+	all(root, 2)
+	return b.String()
+}
+
+func verbPage(b *strings.Builder, c *cobra.Command, level int) {
+	fmt.Fprintf(b, "\n%s %s\n\n%s.\n\n", strings.Repeat("#", min(level, 4)), c.CommandPath(), escapeMarkdown(c.Short))
+	if !c.HasAvailableSubCommands() || c.Annotations[runsItself] != "" {
+		fmt.Fprintf(b, "```text\n%s\n```\n\n", c.UseLine())
+	}
+	b.WriteString(prose(c.Long))
+	if c.HasExample() {
+		fmt.Fprintf(b, "\nExamples:\n\n```text\n%s\n```\n", unindent(c.Example))
+	}
+	flagTable(b, c.LocalNonPersistentFlags())
+}
+
+// flagTable lists flags with what they take and their defaults.
+func flagTable(b *strings.Builder, flags *pflag.FlagSet) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	b.WriteString("\n| Flag | Takes | Default | |\n|---|---|---|---|\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		takes, about := pflag.UnquoteUsage(f)
+		otherwise := f.DefValue
+		if otherwise == "[]" || otherwise == "0" || otherwise == "false" || otherwise == "0s" {
+			otherwise = ""
+		}
+		if otherwise != "" {
+			otherwise = "`" + otherwise + "`"
+		}
+		fmt.Fprintf(b, "| `--%s` | %s | %s | %s |\n", f.Name, takes, otherwise, cell(about))
+	})
+}
+
+// prose is a help text as Markdown: paragraphs, and what is indented as it is.
+func prose(s string) string {
+	var b strings.Builder
+	for _, part := range strings.Split(strings.TrimSpace(s), "\n\n") {
+		if strings.HasPrefix(part, " ") {
+			fmt.Fprintf(&b, "```text\n%s\n```\n\n", unindent(part))
+		} else {
+			fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(part))
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func unindent(s string) string {
+	lines := strings.Split(strings.Trim(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(strings.TrimPrefix(l, "  "), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func escapeMarkdown(s string) string {
+	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "[", `\[`, "#", `\#`, "~", `\~`).Replace(s)
+}
+
+// cell is text in a table.
+func cell(s string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(escapeMarkdown(s)), " "), "|", `\|`)
+}
+
+// without are variables that no flag stands for.
+var without = map[string]string{
+	"SOTTO_CONFIG":      "the configuration file, if `--config` does not name one",
+	"SOTTO_MODELS":      "the directory of model files (default: the user's cache)",
+	"SOTTO_MODELS_LOCK": "the file that pins models from Hugging Face (default: `models.lock` beside your configuration)",
+}
+
+// configurationPage lists the keys of sotto.toml, and variables.
+func configurationPage(t *testing.T) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Configuration\n\n"+madeBy, "TestReference")
+	b.WriteString(`
+Flags come first, then variables, then your configuration, then your data directory. Your configuration is
+the file that ` + "`--config` or `SOTTO_CONFIG` names, else `sotto/sotto.toml`" + ` in the folder where your programs keep
+theirs. Nobody else may be able to write to it, a key that it does not know is an error, and paths in it
+are relative to it. A ` + "`sotto.toml` in the working directory may set `name`, `threads` and `context` of `[model]`" + `,
+and nothing else. [Its JSON Schema](schemas/configuration.schema.json) is for editors that check TOML.
+`)
+	table := func(heading string, of reflect.Type) {
+		fmt.Fprintf(&b, "\n## %s\n\n", heading)
+		if about := reference.Comment(of); about != "" && heading != "Top level" {
+			fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(about))
+		}
+		b.WriteString("| Key | Takes | |\n|---|---|---|\n")
+		for _, f := range reference.Fields(of, "toml") {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Key, taken(f.Type), cell(f.Comment))
+		}
+	}
+	table("Top level", reflect.TypeFor[config.Settings]())
+	table("[model]", reflect.TypeFor[config.Model]())
+	table("[upstream.NAME]", reflect.TypeFor[config.Upstream]())
+	table("[source.NAME]", reflect.TypeFor[config.Source]())
+	table("[oidc]", reflect.TypeFor[config.OIDC]())
+	b.WriteString("\n## Variables\n\n| Variable | Flag | |\n|---|---|---|\n")
+	flags := flagsOfVariables()
+	for _, name := range variables(t) {
+		f, about := flags[name], without[name]
+		flag := ""
+		if f != nil {
+			_, usage := pflag.UnquoteUsage(f)
+			flag, about = "`--"+f.Name+"`", cell(usage)
+		}
+		if about == "" {
+			t.Errorf("no flag's help names %s: describe it in without", name)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, flag, about)
+	}
+	b.WriteString("| `HF_TOKEN` | | a token for models of Hugging Face that are not public; it is sent there alone |\n| `NO_COLOR` | | no colours |\n| `OTEL_EXPORTER_OTLP_ENDPOINT` | | where `sotto serve` sends traces, without what was asked and answered; also `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` |\n")
+	return b.String()
+}
+
+// taken is a type in words.
+func taken(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Pointer:
+		return "a table"
+	case reflect.Map:
+		return "tables by name"
+	}
+	return "a whole number"
+}
+
+var variable = regexp.MustCompile(`"(SOTTO_[A-Z_]+[A-Z])"`)
+
+// variables lists those that the program reads: literals of the code, except of tests.
+func variables(t *testing.T) []string {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2 || d.Name() == "testdata" || d.Name() == "bench" || d.Name() == "tools") {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range variable.FindAllSubmatch(text, -1) {
+			if name := string(m[1]); !strings.HasPrefix(name, "SOTTO_TEST_") {
+				found[name] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// flagsOfVariables finds the flag whose help names a variable.
+func flagsOfVariables() map[string]*pflag.Flag {
+	flags := map[string]*pflag.Flag{}
+	all := verbs(newRootCommand(&program{}))
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		all[path].Flags().VisitAll(func(f *pflag.Flag) {
+			for _, name := range regexp.MustCompile(`SOTTO_[A-Z_]+[A-Z]`).FindAllString(f.Usage, -1) {
+				flags[name] = cmp.Or(flags[name], f)
+			}
+		})
+	}
+	return flags
+}
+
+// events are one of each kind.
+var events = []privacy.Event{
+	privacy.Gaussian{Sigma: 2},
+	privacy.Laplace{B: 2},
+	privacy.Pure{Epsilon: 1},
+	privacy.Approx{Epsilon: 1, Delta: 1e-9},
+	privacy.BoundedRange{C: 1},
+	privacy.RandomizedResponse{Epsilon: 1, K: 4},
+	privacy.ZCDP{Rho: 0.1},
+	privacy.NonPrivate{},
+	privacy.Compose{Events: []privacy.Event{privacy.Pure{Epsilon: 1}, privacy.Gaussian{Sigma: 2}}},
+	privacy.Repeat{N: 10, Event: privacy.Gaussian{Sigma: 8}},
+	privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}},
+	privacy.FixedSize{N: 1000, M: 10, Event: privacy.Gaussian{Sigma: 1}},
+	privacy.Parallel{Events: []privacy.Event{privacy.Gaussian{Sigma: 2}, privacy.Gaussian{Sigma: 3}}},
+}
+
+const grammar = "```text" + `
+event  = name "(" [ item { "," item } ] ")"
+item   = number | event
+number = decimal [ "/" decimal ]
+` + "```"
+
+// eventsPage lists the events, and which accountant gives a number for which.
+func eventsPage(t *testing.T) string {
+	_, err := privacy.Parse("nothing()")
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Events\n\n"+madeBy, "TestReference")
+	b.WriteString("\nAn event describes a mechanism without saying how private it is: [what that is for](../privacy.md#events-what-was-done-without-an-ε).\nNumbers may be fractions such as `20/30000`; white space does not matter. In `sotto calibrate`, `x` stands for the number to find.\n\n" + grammar + "\n\n| Event | Means | Parameters |\n|---|---|---|\n")
+	for _, e := range events {
+		if err == nil || !strings.Contains(err.Error(), e.Node()) {
+			t.Errorf("the parser does not know %s: %v", e.Node(), err)
+		}
+		v := reflect.TypeOf(e)
+		var takes, about []string
+		for i := range v.NumField() {
+			f := v.Field(i)
+			switch f.Type.Kind() {
+			case reflect.Slice:
+				takes = append(takes, "e, …")
+				continue
+			case reflect.Interface:
+				takes = append(takes, "e")
+				continue
+			}
+			takes = append(takes, strings.ToLower(f.Name))
+		}
+		for _, f := range reference.Fields(v, "json") {
+			if f.Comment != "" && !slices.Contains(about, f.Comment) {
+				about = append(about, f.Comment)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s(%s)` | %s | %s |\n", e.Node(), strings.Join(takes, ", "), cell(reference.Comment(v)), cell(strings.Join(about, " ")))
+	}
+	if names := strings.Count(err.Error(), ", ") + 1; names < len(events) {
+		t.Errorf("%d events are listed, the parser has %d: %v", len(events), names, err)
+	}
+	b.WriteString("\n## Who computes what\n\nThe upper end of ε at δ = 1e-6, by each accountant, of an example of each event; a dash where it has no theorem. `auto` takes the least.\n\n| Event | Adjacency | auto | pld | rdp | zcdp | bounded-range |\n|---|---|---|---|---|---|---|\n")
+	for _, e := range events {
+		for _, adjacency := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
+			var row []string
+			for _, name := range []string{"auto", "pld", "rdp", "zcdp", "bounded-range"} {
+				by, err := accountant.ByName(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := by.Epsilon(e, adjacency, 1e-6)
+				switch {
+				case err != nil:
+					row = append(row, "–")
+				default:
+					row = append(row, fmt.Sprintf("%.3g", r.Upper))
+				}
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e, adjacency, strings.ReplaceAll(strings.Join(row, " | "), "+Inf", "∞"))
+		}
+	}
+	return b.String()
+}
+
+// httpPage describes what the service's two addresses answer, from the descriptions that it serves.
+func httpPage(t *testing.T) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# HTTP\n\n"+madeBy, "TestReference")
+	b.WriteString("\n`sotto serve` answers at two addresses, and each serves its own description, in OpenAPI 3.1, as `/openapi.json`.\n[Serving](../serve.md) explains what is behind them.\n")
+	for _, file := range []string{"../../internal/serve/gateway/openapi.json", "../../internal/serve/openapi.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d description
+		if err := json.Unmarshal(text, &d); err != nil {
+			t.Fatal(err)
+		}
+		d.page(&b)
+	}
+	return b.String()
+}
+
+// description is what is used of an OpenAPI description.
+type description struct {
+	Info  struct{ Title, Description string }
+	Paths map[string]map[string]struct {
+		Summary, Description string
+		Security             []any
+		Parameters           []struct {
+			Name, In string
+			Required bool
+			Schema   map[string]any
+		}
+		RequestBody *struct {
+			Content map[string]struct{ Schema map[string]any }
+		}
+		Responses map[string]map[string]any
+	}
+	Components struct {
+		Schemas   map[string]map[string]any
+		Responses map[string]map[string]any
+	}
+}
+
+func (d *description) page(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n", d.Info.Title, d.Info.Description)
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(d.Paths[path])) {
+			op := d.Paths[path][method]
+			fmt.Fprintf(b, "\n### %s %s\n\n%s.", strings.ToUpper(method), path, op.Summary)
+			if len(op.Security) > 0 {
+				b.WriteString(" Needs a key: `Authorization: Bearer sk-sotto-…`.")
+			}
+			b.WriteString("\n")
+			if op.Description != "" {
+				fmt.Fprintf(b, "\n%s\n", op.Description)
+			}
+			var rows []string
+			for _, p := range op.Parameters {
+				rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", p.Name, p.In, required(p.Required), d.shape(p.Schema)))
+			}
+			if op.RequestBody != nil {
+				for _, kind := range slices.Sorted(maps.Keys(op.RequestBody.Content)) {
+					rows = append(rows, d.members(op.RequestBody.Content[kind].Schema)...)
+				}
+			}
+			if len(rows) > 0 {
+				fmt.Fprintf(b, "\n| Name | In | | Type |\n|---|---|---|---|\n%s\n", strings.Join(rows, "\n"))
+			}
+			b.WriteString("\n| Status | |\n|---|---|\n")
+			var same []string
+			all := slices.Sorted(maps.Keys(op.Responses))
+			for i, status := range all {
+				same = append(same, status)
+				about := d.answer(op.Responses[status])
+				if i+1 < len(all) && d.answer(op.Responses[all[i+1]]) == about {
+					continue
+				}
+				fmt.Fprintf(b, "| %s | %s |\n", strings.Join(same, ", "), cell(about))
+				same = nil
+			}
+		}
+	}
+}
+
+func required(yes bool) string {
+	if yes {
+		return "required"
+	}
+	return ""
+}
+
+// answer describes a response.
+func (d *description) answer(r map[string]any) string {
+	if ref, ok := r["$ref"].(string); ok {
+		r = d.Components.Responses[ref[strings.LastIndexByte(ref, '/')+1:]]
+	}
+	about, _ := r["description"].(string)
+	return about
+}
+
+// follow returns the schema that another refers to.
+func (d *description) follow(s map[string]any) map[string]any {
+	if ref, ok := s["$ref"].(string); ok {
+		return d.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]]
+	}
+	return s
+}
+
+// members lists the members of a request's body.
+func (d *description) members(s map[string]any) []string {
+	s = d.follow(s)
+	properties, _ := s["properties"].(map[string]any)
+	needed, _ := s["required"].([]any)
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		p, _ := properties[name].(map[string]any)
+		rows = append(rows, fmt.Sprintf("| `%s` | body | %s | %s |", name, required(slices.Contains(needed, any(name))), d.shape(p)))
+	}
+	return rows
+}
+
+// shape is a schema in words.
+func (d *description) shape(s map[string]any) string {
+	s = d.follow(s)
+	kind := ""
+	switch v := s["type"].(type) {
+	case string:
+		kind = v
+	case []any:
+		var all []string
+		for _, one := range v {
+			all = append(all, fmt.Sprint(one))
+		}
+		kind = strings.Join(all, " or ")
+	}
+	if items, ok := s["items"].(map[string]any); ok {
+		kind += " of " + d.shape(items)
+	}
+	if about, ok := s["description"].(string); ok {
+		kind += ": " + cell(about)
+	}
+	return cmp.Or(kind, "any")
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/reference"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// onJSON hears of the values that programs of [newProgram] print as JSON.
+var onJSON func(any)
+
+// results are the types of what verbs print with --json, and what they printed.
+type results struct {
+	home    string
+	last    reflect.Type
+	types   map[string][]reflect.Type
+	printed map[string][]string
+}
+
+// failures is the name of what any verb prints when it fails.
+const failures = "error"
+
+// listen keeps the types of results until the test ends.
+func listen(t *testing.T) *results {
+	t.Helper()
+	r := &results{home: referenceHome, types: map[string][]reflect.Type{}, printed: map[string][]string{}}
+	onJSON = func(v any) { r.last = reflect.TypeOf(v) }
+	t.Cleanup(func() { onJSON = nil })
+	return r
+}
+
+// add takes what a verb printed last.
+func (r *results) add(path string, code int, printed string) {
+	if code != 0 {
+		var o map[string]any
+		if json.Unmarshal([]byte(printed), &o); o["error"] == nil {
+			return // a verdict, such as a certificate that does not verify
+		}
+		path = failures
+	}
+	if r.last != nil && !slices.Contains(r.types[path], r.last) {
+		r.types[path] = append(r.types[path], r.last)
+	}
+	r.printed[path] = append(r.printed[path], printed)
+	r.last = nil
+}
+
+// definition is what the schema calls the result of a verb.
+func definition(path string) string { return strings.ReplaceAll(path, " ", "-") }
+
+// check compares docs/reference with the types, and what was printed with docs/reference.
+func (r *results) check(t *testing.T) {
+	t.Helper()
+	d := reference.NewDocument("json")
+	all := verbs(newRootCommand(&program{}))
+	for path, types := range r.types {
+		about := "What any verb prints when it fails"
+		if cmd := all[path]; cmd != nil {
+			about = cmd.Short
+		}
+		slices.SortFunc(types, func(a, b reflect.Type) int { return cmp.Compare(a.String(), b.String()) })
+		d.Define(definition(path), about, types...)
+	}
+	const file = "results.schema.json"
+	data := d.JSON(file, "What verbs of sotto print with --json", "")
+	reference.Keep(t, filepath.Join(r.home, "schemas", file), data)
+	reference.Keep(t, filepath.Join(r.home, "json.md"), []byte(r.page()))
+	checked := 0
+	for path, printed := range r.printed {
+		s := schemaNamed(t, file+"#/$defs/"+definition(path))
+		for _, text := range printed {
+			fits(t, path, s, []byte(text))
+			checked++
+		}
+	}
+	if checked < 100 {
+		t.Errorf("%d results were checked", checked)
+	}
+}
+
+// schemaNamed returns a schema of docs/reference, or a part of one.
+func schemaNamed(t *testing.T, ref string) *jsonschema.Schema {
+	t.Helper()
+	file, _, _ := strings.Cut(ref, "#")
+	data, err := os.ReadFile(filepath.Join(referenceHome, "schemas", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(file, document); err != nil {
+		t.Fatal(err)
+	}
+	s, err := compiler.Compile(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fits checks JSON against a schema.
+func fits(t *testing.T, what string, s *jsonschema.Schema, data []byte) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err == nil {
+		err = s.Validate(v)
+	}
+	if err != nil {
+		t.Errorf("%s is not as its schema says: %v", what, err)
+	}
+}
+
+// TestFilesFitTheirSchemas: built-in tasks, schemas and suites, and a certificate, are as
+// docs/reference says, and a file with a key that nobody knows is not.
+func TestFilesFitTheirSchemas(t *testing.T) {
+	for file, c := range map[string]struct {
+		names  []string
+		source func(string) ([]byte, error)
+	}{
+		"task.schema.json":   {prompt.Builtins(), prompt.Source},
+		"schema.schema.json": {schema.Builtins(), schema.Source},
+		"suite.schema.json":  {suite.Builtins(), suite.Source},
+	} {
+		s := schemaNamed(t, file)
+		for _, name := range c.names {
+			data, err := c.source(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(decoded(t, data)); err != nil {
+				t.Errorf("%s is not as %s says: %v", name, file, err)
+			}
+		}
+		if v := any(map[string]any{"unheard_of": true}); len(c.names) == 0 || s.Validate(v) == nil {
+			t.Errorf("%s describes anything", file)
+		}
+	}
+	own := "ledger = 'a.db'\n[model]\nthreads = 2\n[upstream.x]\nurl = 'https://x'\n"
+	if err := schemaNamed(t, "configuration.schema.json").Validate(decoded(t, []byte(own))); err != nil {
+		t.Error(err)
+	}
+
+	dir := t.TempDir()
+	ring := filepath.Join(dir, "ring")
+	if code, _, errs := run(t, "keys", "generate", "--keys", ring); code != 0 {
+		t.Fatal(errs)
+	}
+	write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
+	if err := certify(dir, ring, "gaussian(3)"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "certificate.json"))
+	var envelope struct{ Payload []byte }
+	var statement struct{ Predicate json.RawMessage }
+	if err := errors.Join(err, json.Unmarshal(data, &envelope), json.Unmarshal(envelope.Payload, &statement)); err != nil {
+		t.Fatal(err)
+	}
+	fits(t, "a certificate", schemaNamed(t, "certificate.schema.json"), statement.Predicate)
+}
+
+var infinity = regexp.MustCompile(`\binf\b`)
+
+// decoded is a TOML file as a validator takes it: TOML has an infinity, JSON has none.
+func decoded(t *testing.T, data []byte) any {
+	t.Helper()
+	var v map[string]any
+	if err := toml.Unmarshal(infinity.ReplaceAll(data, []byte("1e300")), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// page lists the members of each verb's result.
+func (r *results) page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What --json prints\n\n"+madeBy, "TestJSONIsAllThereIs")
+	b.WriteString(`
+With ` + "`--json`" + ` a verb prints exactly one JSON object on standard output (` + "`sotto answer --inputs`" + ` one a line), also
+when it fails. Numbers that may be infinite are then the text "Infinity". JSON Schemas, which tests hold real
+results against:
+
+- [results.schema.json](schemas/results.schema.json): all verbs; the result of ` + "`sotto ledger list`" + ` is its ` + "`#/$defs/sotto-ledger-list`" + `
+- [certificate.schema.json](schemas/certificate.schema.json): the predicate of a certificate
+- [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json), [suite.schema.json](schemas/suite.schema.json),
+  [configuration.schema.json](schemas/configuration.schema.json): files that people write, in TOML
+`)
+	for _, name := range slices.Sorted(maps.Keys(r.types)) {
+		title := name
+		if name == failures {
+			title = "Any verb that fails"
+		}
+		fmt.Fprintf(&b, "\n## %s\n", title)
+		for _, t := range r.types[name] {
+			for t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			if t.Kind() != reflect.Struct {
+				b.WriteString("\nAny object.\n")
+				continue
+			}
+			b.WriteString("\n| Key | Type | | |\n|---|---|---|---|\n")
+			for _, f := range reference.Fields(t, "json") {
+				always := "always"
+				if !f.Required {
+					always = "if there is one"
+				}
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Key, shown(f.Type), always, cell(f.Comment))
+			}
+		}
+	}
+	return b.String()
+}
+
+// shown is the type of a member in words.
+func shown(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return shown(t.Elem())
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Slice:
+		return "list of " + shown(t.Elem())
+	case reflect.Map:
+		return "object of " + shown(t.Elem())
+	case reflect.Struct:
+		if t.Name() == "Time" {
+			return "time"
+		}
+		return "object"
+	case reflect.Float64:
+		return "number"
+	case reflect.Interface:
+		return "any"
+	}
+	return "whole number"
+}
