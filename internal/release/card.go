@@ -125,7 +125,7 @@ func (r Release) contents() [][2]string {
 		{"prompt.txt", "the same as the beginning of a prompt; append the question and let the model go on"},
 		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
 		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
-		{"report.html", "settings, guarantee, cost and texts on one page"},
+		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, what it is worth, and the texts"},
 	}
 	if r.Prompt != nil {
 		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})

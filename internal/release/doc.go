@@ -14,7 +14,7 @@
 //	dspy.json        the state of a dspy.Predict, for its load method
 //	langchain.json   a few_shot prompt, for LangChain's load_prompt
 //	README.md        a data set card, with front matter as Hugging Face reads it
-//	report.html      settings, guarantee, cost and texts on one page
+//	report.html      a page for people who decide: a verdict, guarantee, budget, worth and texts
 //
 // A line of messages.jsonl is what OpenAI's fine-tuning takes. For few-shot prompting take
 // the first line's system message once, and then the user and assistant messages of every

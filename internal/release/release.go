@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/internal/durable"
@@ -57,9 +58,20 @@ type Release struct {
 	// noise, not declared.
 	Sizes   []Size
 	Counted bool
-	// Model that generated, and the program's version.
-	Model   string
-	Version string
+	// Model that generated, its Backend, "embedded" for this program's own engine, and how a
+	// server's scores are known to depend on one record alone; and the program's version.
+	Model     string
+	Backend   string
+	Isolation string
+	Version   string
+	// Date is when the run began; zero if it can be repeated from a seed.
+	Date time.Time
+	// Account is how the ledger stood when the run was charged; nil if it was not.
+	Account *Account
+	// Signer is the id of the key that signs the certificate.
+	Signer string
+	// Forecast says what examples like these gained on public data sets, in words.
+	Forecast string
 	// ModelTokens is the planned number of tokens through the model. Counts and times of
 	// the run depend on which records were drawn and on their length, so they have no place
 	// in a release.
@@ -145,7 +157,7 @@ func Render(r Release) ([]File, error) {
 		{"dspy.json", dspy},
 		{"langchain.json", langchain},
 		{"README.md", card},
-		{"report.html", report},
+		{ReportFile, func(r Release) ([]byte, error) { return report(r, files) }},
 	} {
 		if f.name == promptFile && r.Prompt == nil {
 			continue

@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
 	tag    = regexp.MustCompile(`<(/?)([a-zA-Z!]+)`)
-	cells  = regexp.MustCompile(`(?s)<td class="(?:label|text)">(.*?)</td>`)
+	cells  = regexp.MustCompile(`(?s)<(?:span class="label"|p class="text")>(.*?)</(?:span|p)>`)
 	remote = regexp.MustCompile(`(?i)\b(src|href|srcset|action|formaction|xlink:href|on[a-z]+)\s*=|@import|url\(`)
 )
 
@@ -29,18 +30,20 @@ func FuzzReport(f *testing.F) {
 	f.Add("a", "&lt;b&gt;", "{{.Title}}")
 	f.Fuzz(func(t *testing.T, text, label, name string) {
 		text, label, name = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(label, "?"), strings.ToValidUTF8(name, "?")
-		plain, odd := news(t), news(t)
+		plain, odd := paid(news(t)), paid(news(t))
 		plain.Sizes, odd.Sizes = plain.Sizes[:1], odd.Sizes[:1]
 		odd.Examples[1] = Example{Input: text, Output: label}
 		odd.Task.Title, odd.Model, odd.Version = "T"+name, "M"+name, "V"+name
 		odd.Task.Answer.Input = "I" + name
 		odd.Settings["temperature"] = "S" + name
 		odd.Sizes[0].Part = "P" + name
-		want, err := report(plain.filled())
+		odd.Account.Dataset, odd.Account.Others[0].Name, odd.Account.Others[0].Labels = "D"+name, "O"+name, "L"+name
+		odd.Signer, odd.Backend, odd.Forecast, odd.Worth.Metric = "K"+name, "B"+name, "F"+name, "W"+name
+		want, err := report(plain.filled(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := report(odd.filled())
+		got, err := report(odd.filled(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +57,18 @@ func FuzzReport(f *testing.F) {
 			t.Fatalf("%q and %q are shown as %q", label, text, shown[2:4])
 		}
 	})
+}
+
+// paid is a release with all that a run knows of it.
+func paid(r Release) Release {
+	r.Date, r.Signer, r.Backend = time.Date(2026, 11, 17, 9, 30, 0, 0, time.UTC), "sha256:0123456789abcdef", "embedded"
+	r.Account = &Account{
+		Dataset: "articles", Budgets: []Balance{{Name: "global", Epsilon: 3, Delta: 1e-5, Spent: 1.75, Left: 1.25, Own: 1}},
+		Others: []Use{{Name: "agnews answers", Labels: "team=desk", Times: 2, Last: "2026-10-02", Epsilon: 0.75}},
+	}
+	r.Worth = &Worth{Metric: "accuracy", Value: 0.78, Low: 0.71, High: 0.85, Epsilon: 0.05}
+	r.Forecast = "what to expect"
+	return r
 }
 
 // filled has what Render fills in.

@@ -21,7 +21,7 @@ func profiled(t *testing.T) Release {
 func TestTables(t *testing.T) {
 	page := string(rendered(t, profiled(t))["report.html"])
 	for _, want := range []string{
-		"<h2>Groups &lt;all&gt;</h2>", "Bars &amp; such.", "<th>age</th>", "41 ± 2",
+		"<h2>Groups &lt;all&gt;</h2>", "Bars &amp; such.", `<th scope="col">age</th>`, "41 ± 2",
 		`<rect x="0" y="2" width="100"`, `<rect x="40" y="0"`, "noisy averages", "No row has these values",
 	} {
 		if !strings.Contains(page, want) {

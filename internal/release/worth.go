@@ -24,6 +24,22 @@ func (w Worth) Sentence() string {
 	return fmt.Sprintf("%s %.0f %% of your records (95 %% interval %.0f to %.0f); ε = %.2g of it is for this number.", what, 100*w.Value, 100*w.Low, 100*w.High, w.Epsilon)
 }
 
+// Share is the measured value.
+func (w Worth) Share() string { return fmt.Sprintf("%.0f %%", 100*w.Value) }
+
+// Range is where it lies with the noise and the draw of records.
+func (w Worth) Range() string {
+	return fmt.Sprintf("%.0f to %.0f %% (95 %% interval)", 100*w.Low, 100*w.High)
+}
+
+// What says what is measured.
+func (w Worth) What() string {
+	if w.Metric != "accuracy" {
+		return fmt.Sprintf("That is the model's %s with the chosen prompt, on average over the records.", w.Metric)
+	}
+	return "On so many of the records the model is right with the chosen prompt."
+}
+
 // promptFile has the prompt that records chose.
 const promptFile = "prompt.json"
 

@@ -35,7 +35,11 @@ func (r *engine) reserve(ctx context.Context) error {
 	case known != "":
 		return nil
 	}
-	return r.announce(entry{State: reserved, Charge: c.ID, Event: c.Event}, env.Progress{Kind: env.Reserved, Charge: c.ID})
+	standing, err := r.standing(ctx, c)
+	if err != nil {
+		return err
+	}
+	return r.announce(entry{State: reserved, Charge: c.ID, Event: c.Event, Account: standing}, env.Progress{Kind: env.Reserved, Charge: c.ID})
 }
 
 // initBudget gives a data set that the ledger does not know what this run was asked to

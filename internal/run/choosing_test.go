@@ -324,7 +324,7 @@ func TestNoExamplesChosen(t *testing.T) {
 	}
 	for name, words := range map[string][]string{
 		"README.md":      {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: "},
-		"report.html":    {"None: the records chose the instruction alone.", "Sort the tickets."},
+		"report.html":    {"There are no examples: the records chose the instruction alone.", "Sort the tickets."},
 		"langchain.json": {`"examples": []`}, "dspy.json": {`"demos": []`},
 	} {
 		for _, w := range words {

@@ -41,6 +41,10 @@ func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, erro
 	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
+func (b *tapped) Show(ctx context.Context, name string) (ledger.Dataset, error) {
+	return tap(b.points, "show", func() (ledger.Dataset, error) { return b.Ledger.Show(ctx, name) })
+}
+
 func (b *tapped) Checkpoint(ctx context.Context) (ledger.Checkpoint, error) {
 	return tap(b.points, "checkpoint", func() (ledger.Checkpoint, error) { return b.Ledger.Checkpoint(ctx) })
 }

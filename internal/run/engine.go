@@ -56,10 +56,11 @@ type engine struct {
 	job     job
 	drawKey func() (noise.Key, error)
 	name    func() string
+	now     func() time.Time
 }
 
 func newEngine(j job, e *execution) *engine {
-	return &engine{execution: e, job: j, drawKey: noise.NewKey, name: newName}
+	return &engine{execution: e, job: j, drawKey: noise.NewKey, name: newName, now: time.Now}
 }
 
 // newName draws the name of a run.
@@ -295,7 +296,11 @@ func (r *engine) openRun() error {
 	if err != nil {
 		return err
 	}
-	return r.note(entry{State: planned, Header: &h})
+	began := entry{State: planned, Header: &h}
+	if r.env.Seed == nil {
+		began.Time = r.now().UTC().Truncate(time.Second)
+	}
+	return r.note(began)
 }
 
 // secure has the key on disk before anything is charged for it.

@@ -168,11 +168,14 @@ func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guara
 	return whole, inner, nil
 }
 
-// guaranteed adds the guarantees to a release, if it has any.
+// guaranteed adds to a release when it was made, and its guarantees, who paid and who signs, if
+// there are any.
 func (r *execution) guaranteed(out *release.Release) error {
+	out.Date = r.began
 	if !r.certified() {
 		return nil
 	}
+	out.Account, out.Signer = r.progress.account, r.signerID()
 	whole, inner, err := r.guarantees()
 	out.Guarantee, out.Inner = &whole, inner
 	return err

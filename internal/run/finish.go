@@ -23,7 +23,9 @@ func (r *engine) writeFiles(ctx context.Context) error {
 		subjects = append(subjects, certificate.Subject{Name: f.Name, Digest: certificate.Digest{SHA256: hexSum(f.Data)}})
 	}
 	slices.SortFunc(subjects, func(a, b certificate.Subject) int { return strings.Compare(a.Name, b.Name) })
-	if r.files != nil && !slices.Equal(r.files, subjects) {
+	// A key that was exchanged since is named in the files that it will sign.
+	again := r.files != nil && r.signer != r.signerID()
+	if r.files != nil && !again && !slices.Equal(r.files, subjects) {
 		return r.refuse("its files come out otherwise than they were noted in its journal; use the program that wrote them")
 	}
 	for _, f := range files {
@@ -34,10 +36,10 @@ func (r *engine) writeFiles(ctx context.Context) error {
 			return fmt.Errorf("write %s: %w", f.Name, err)
 		}
 	}
-	if r.files != nil {
+	if r.files != nil && !again {
 		return nil
 	}
-	return r.announce(entry{State: written, Files: subjects}, env.Progress{Kind: env.Written})
+	return r.announce(entry{State: written, Files: subjects, Signer: r.signerID()}, env.Progress{Kind: env.Written})
 }
 
 // statement makes the claim about files and evaluates it.

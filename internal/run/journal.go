@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -50,12 +52,16 @@ const format = 1
 // public, and nothing in it depends on the records but through the events of the run.
 type entry struct {
 	State state `json:"state"`
-	// Header is set in planned.
-	Header *header `json:"header,omitempty"`
+	// Header and Time, when the run began, are set in planned. Runs from a seed have no time:
+	// they can be repeated.
+	Header *header   `json:"header,omitempty"`
+	Time   time.Time `json:"time,omitzero"`
 	// Charge of reserved, recharged and committed.
 	Charge ledger.ChargeID `json:"charge,omitempty"`
 	// Event that reserved or recharged charged.
 	Event string `json:"event,omitempty"`
+	// Account is how the ledger stood after reserved or recharged.
+	Account *release.Account `json:"account,omitempty"`
 	// Sizes that were counted, one for each part.
 	Sizes []int64 `json:"sizes,omitempty"`
 	// Labels that were discovered, or Conditions of all texts.
@@ -86,6 +92,8 @@ type entry struct {
 	Rows int64 `json:"rows,omitempty"`
 	// Files that were written, or perturbed.
 	Files []certificate.Subject `json:"files,omitempty"`
+	// Signer is the id of the key that written names in its files.
+	Signer string `json:"signer,omitempty"`
 	// Spent, if less than Event, and Checkpoint of the ledger after the commit.
 	Spent      string `json:"spent,omitempty"`
 	Checkpoint string `json:"checkpoint,omitempty"`
@@ -99,7 +107,7 @@ type header struct {
 	// Plan is the SHA-256 of plan.json.
 	Plan string `json:"plan"`
 	// Data is a hash of the run's name and the data's keyed fingerprint. Without the
-	// fingerprint nobody can see from two folders whether they are about the same data.
+	// fingerprint nobody can see from it whether two folders are about the same data.
 	Data  string `json:"data,omitempty"`
 	Model model  `json:"model,omitzero"`
 	// Engine that computes, with how it cuts the table: another draws otherwise.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -13,9 +15,13 @@ import (
 
 // progress is what a journal says, folded.
 type progress struct {
-	header   header
-	keyed    bool
-	charge   ledger.ChargeID
+	header header
+	// began is when the run did; zero if it is of a seed.
+	began  time.Time
+	keyed  bool
+	charge ledger.ChargeID
+	// account is how the ledger stood after the last charge.
+	account  *release.Account
 	sizes    []int64
 	found    []string
 	labelled bool
@@ -36,6 +42,8 @@ type progress struct {
 	measured      json.RawMessage
 	attempt, paid int
 	files         []certificate.Subject
+	// signer is the id of the key that files name.
+	signer string
 	// tabled is the profile of a table; perturbed says that rows are, and how many.
 	tabled    json.RawMessage
 	perturbed bool
@@ -87,11 +95,11 @@ func (p *progress) add(e entry) error {
 		if e.Header == nil {
 			return fmt.Errorf("it does not say what the run is about")
 		}
-		p.header = *e.Header
+		p.header, p.began = *e.Header, e.Time
 	case keyed:
 		p.keyed = true
 	case reserved:
-		p.charge = e.Charge
+		p.charge, p.account = e.Charge, e.Account
 	case counted:
 		p.sizes = e.Sizes
 	case labelled:
@@ -108,6 +116,9 @@ func (p *progress) add(e entry) error {
 		if e.State == begun && e.Round > 0 {
 			p.looking = true
 			return nil
+		}
+		if e.State == recharged && e.Account != nil {
+			p.account = e.Account
 		}
 		if e.State == recharged && e.Text == 0 {
 			p.paid = e.Attempt
@@ -128,7 +139,7 @@ func (p *progress) add(e entry) error {
 	case perturbed:
 		p.perturbed, p.rows, p.apart = true, e.Rows, e.Files
 	case written:
-		p.files = e.Files
+		p.files, p.signer = e.Files, e.Signer
 	case committed:
 		p.committed, p.checkpoint = true, e.Checkpoint
 	default:

@@ -17,6 +17,9 @@ func (r *execution) chargeAgain(ctx context.Context, what, key string, e privacy
 		return fmt.Errorf("charge %s again, which was begun before: %w", what, err)
 	}
 	noted.State, noted.Charge, noted.Event = recharged, c.ID, e.String()
+	if noted.Account, err = r.standing(ctx, c); err != nil {
+		return err
+	}
 	if err := r.note(noted); err != nil {
 		return err
 	}

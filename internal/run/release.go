@@ -108,7 +108,10 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 	out := release.Release{
 		Task: r.Plan.Task, Examples: r.examples(), Method: r.Plan.Method(), Settings: r.settings(),
 		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
-		Model: r.header.Model.Name, Version: r.Version,
+		Model: r.header.Model.Name, Backend: r.header.Model.Backend, Isolation: string(r.header.Model.Isolation), Version: r.Version,
+	}
+	if f, ok := forecast.Of(r.Plan, r.header.Model.Name); ok {
+		out.Forecast = f.Words()
 	}
 	out.Sizes = r.released()
 	if c := r.Plan.Choose; c != nil {

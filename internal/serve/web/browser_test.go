@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	printing "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -283,6 +285,46 @@ func TestPlainPagesInChromium(t *testing.T) {
 				evaluate[int](c, `document.querySelectorAll("details").forEach(e => { e.open = true }), 0`)
 				check(name)
 			}
+		}
+	}
+}
+
+// TestPlainReportInChromium: the report of a release can be read on a phone and on a desk, in light and in
+// dark, and printed: verdict and facts are on the first page, and what is folded is on paper too.
+func TestPlainReportInChromium(t *testing.T) {
+	in := newChromium(t)
+	s := newSite(t, nil)
+	c := s.window(t, in)
+	c.signIn("viewer-one")
+	for _, width := range []int64{360, 1280} {
+		for _, scheme := range []string{"light", "dark"} {
+			c.look(width, 800, scheme)
+			c.open("/certificates/run/" + s.run.ID + "/report")
+			what := fmt.Sprintf("report-%d-%s", width, scheme)
+			c.none(what+", contrast", contrast)
+			c.none(what+", width", wide)
+			c.picture(what)
+			c.quiet(what)
+		}
+	}
+	if shown := evaluate[bool](c, `document.querySelector("details pre").checkVisibility({contentVisibilityAuto: true})`); shown {
+		t.Error("the event is not folded away on the screen")
+	}
+	// Between the margins a sheet of A4 is 176 by 261 mm, which are 665 by 986 pixels.
+	c.do(chromedp.EmulateViewport(665, 986))
+	_, err := chromedp.Call(c, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	must(t, err)
+	if end := evaluate[float64](c, `document.querySelector(".glance").getBoundingClientRect().bottom`); end > 986 {
+		t.Errorf("verdict and facts end %v pixels down", end)
+	}
+	if shown := evaluate[bool](c, `document.querySelector("details pre").checkVisibility({contentVisibilityAuto: true})`); !shown {
+		t.Error("the event is not on paper")
+	}
+	for name, paper := range map[string][2]float64{"A4": {8.27, 11.69}, "Letter": {8.5, 11}} {
+		printed, err := chromedp.Call(c, printing.PrintToPDF, printing.PrintToPDFParams{PaperWidth: paper[0], PaperHeight: paper[1]})
+		must(t, err)
+		if n := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(printed.Data, -1)); n < 2 || n > 4 {
+			t.Errorf("%s: %d pages", name, n)
 		}
 	}
 }

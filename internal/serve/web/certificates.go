@@ -27,6 +27,7 @@ func (d *Dashboard) certificateRoutes() []route {
 	return []route{
 		{"GET /certificates", store.Viewer, d.certificatesPage},
 		{"GET /certificates/{kind}/{id}", store.Viewer, d.certificatePage},
+		{"GET /certificates/{kind}/{id}/report", store.Viewer, d.reportPage},
 		{"GET /certificates/{kind}/{id}/files/{name...}", store.Viewer, d.releasedFile},
 	}
 }
@@ -179,6 +180,34 @@ func (d *Dashboard) releasedFile(v *visit) error {
 	v.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(filepath.Base(name)))
 	_, _ = v.ResponseWriter.Write(data) // whoever asked may be gone
 	return nil
+}
+
+// reportPolicy is for a page that comes with a release: it has its style within it, and may do
+// nothing at all.
+const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
+// reportPage shows the report of a release, as it was signed.
+func (d *Dashboard) reportPage(v *visit) error {
+	r, err := d.find(v)
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		return errDoesNotHold
+	}
+	data, err := r.file(release.ReportFile)
+	if err != nil {
+		return errNotFound
+	}
+	v.Header().Set("Content-Security-Policy", reportPolicy)
+	v.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = v.ResponseWriter.Write(data) // whoever asked may be gone
+	return nil
+}
+
+// Reported reports whether the release has a page for people who decide.
+func (r *released) Reported() bool {
+	return r.OK() && slices.ContainsFunc(r.Report.Subjects, func(s certificate.Subject) bool { return s.Name == release.ReportFile })
 }
 
 // file reads one of the release, within its folder. If its certificate does not hold there is none.

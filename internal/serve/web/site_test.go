@@ -18,11 +18,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func must(t testing.TB, err error) {
@@ -209,13 +211,19 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge ledger.Charge) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
-	var lines strings.Builder
-	for _, e := range examples {
-		fmt.Fprintf(&lines, "{\"text\":%q,\"label\":%q}\n", e["text"], e["label"])
-	}
-	must(t, os.WriteFile(filepath.Join(dir, "demos.jsonl"), []byte(lines.String()), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("# Examples\n"), 0o600))
 	signer, err := ring.Signer()
+	must(t, err)
+	made := release.Release{
+		Task: prompt.Task{Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"billing", "technical", "account"}}, Method: "noisymax", Private: true,
+		Guarantee: &privacy.Guarantee{Event: privacy.Pure{Epsilon: 0.35}, Adjacency: privacy.AddRemove, Unit: privacy.Record, Epsilon: privacy.Interval{Lower: 0.35, Upper: 0.35}, Delta: 1e-6},
+		Account:   &release.Account{Dataset: "tickets", Budgets: []release.Balance{{Name: "global", Epsilon: 1, Delta: 1e-6, Spent: 0.6, Left: 0.4, Own: 0.35}}, Others: []release.Use{{Name: "letters", Times: 1, Last: "2026-10-02", Epsilon: 0.25}}},
+		Worth:     &release.Worth{Metric: "accuracy", Value: 0.8, Low: 0.7, High: 0.9, Epsilon: 0.05},
+		Date:      time.Now(), Signer: signer.Public().ID(), Version: "test",
+	}
+	for _, e := range examples {
+		made.Examples = append(made.Examples, release.Example{Input: e["text"], Output: e["label"]})
+	}
+	_, err = release.Write(dir, made)
 	must(t, err)
 	_, err = certificate.Issue(dir, certificate.Claim{
 		Events: []privacy.Event{privacy.Pure{Epsilon: 0.35}}, Delta: 1e-6, Method: "noisymax", Proof: "Dwork and Roth 2014, theorem 3.6",

@@ -333,6 +333,15 @@ func TestReleases(t *testing.T) {
 	if a := b.get(files + "certificate.json"); a.status != 200 {
 		t.Errorf("%d", a.status)
 	}
+	report := "/certificates/run/" + s.run.ID + "/report"
+	if a := b.get(report); a.status != 200 || a.header.Get("Content-Security-Policy") != reportPolicy || !strings.Contains(a.body, "may be shown to anyone") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	for _, page := range []string{"/runs/" + s.run.ID, "/certificates/run/" + s.run.ID, "/data-protection"} {
+		if !strings.Contains(b.get(page).body, `href="`+report+`"`) {
+			t.Errorf("%s does not lead to the report", page)
+		}
+	}
 	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "other.txt"), []byte("secret"), 0o600))
 	must(t, os.WriteFile(filepath.Join(s.run.Place, "secret.txt"), []byte("secret"), 0o600))
 	for _, name := range []string{"other.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt", "%2Fetc%2Fpasswd", ""} {
@@ -344,8 +353,8 @@ func TestReleases(t *testing.T) {
 	if a := b.get("/runs/" + s.run.ID); strings.Contains(a.body, "forged") || !strings.Contains(a.body, "Does not hold") {
 		t.Error("a release that was changed is shown")
 	}
-	for _, name := range []string{"demos.jsonl", "README.md", "certificate.json"} {
-		if a := b.get(files + name); a.status != 409 || !strings.Contains(a.body, "does not hold") {
+	for _, name := range []string{files + "demos.jsonl", files + "README.md", files + "certificate.json", report} {
+		if a := b.get(name); a.status != 409 || !strings.Contains(a.body, "does not hold") {
 			t.Errorf("%s of a release that was changed: %d", name, a.status)
 		}
 	}

@@ -21,6 +21,7 @@ type Ledger interface {
 	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)
 	Reserve(context.Context, ledger.ReserveRequest) (ledger.Charge, error)
 	Balance(context.Context, string) (ledger.Dataset, error)
+	Show(context.Context, string) (ledger.Dataset, error)
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
 	Draw(context.Context, ledger.DrawRequest) (ledger.Drawn, error)
 	InSeries(context.Context, ledger.DrawRequest) (int64, error)
