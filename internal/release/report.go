@@ -27,12 +27,13 @@ var style string
 
 // reportPage escapes everything by its context. The style is this program's own.
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"add":     func(a, b int) int { return a + b },
-	"atLeast": atLeast,
-	"atMost":  atMost,
-	"percent": percent,
-	"scale":   func(share float64) float64 { return gaugeWidth * min(1, max(0, share)) },
-	"style":   func() template.CSS { return template.CSS(style) },
+	"add":      func(a, b int) int { return a + b },
+	"atLeast":  atLeast,
+	"atMost":   atMost,
+	"percent":  percent,
+	"sentence": sentence,
+	"scale":    func(share float64) float64 { return gaugeWidth * min(1, max(0, share)) },
+	"style":    func() template.CSS { return template.CSS(style) },
 }).Parse(page))
 
 // gaugeWidth is the width of drawings.
@@ -59,6 +60,8 @@ type reportView struct {
 	Limits         []string
 	Files          []listed
 	Foot           string
+	// Blind is how often a guess among the labels is right.
+	Blind string
 }
 
 // guess is the best guess about a unit, as a share of the way from a coin to certainty.
@@ -80,6 +83,8 @@ type budgetView struct {
 	Before, Own, Left float64
 	Earlier           float64
 	More              int // uses that are not listed
+	// Share: the run counts as more than its ε, because it was charged at a share of δ.
+	Share bool
 	// SoFar and All bound the guess about a unit with everything released so far, and with all
 	// that the budget allows.
 	SoFar, All, Noun string
@@ -94,6 +99,9 @@ func report(r Release, files []File) ([]byte, error) {
 		Release: r, Title: r.title(), Summary: r.summary(), Verdict: r.verdict(), Glance: r.glance(), Lines: gradeLines,
 		Names: [2]string{r.Task.Answer.Output, r.Task.Answer.Input}, Limits: r.limits(), Facts: r.facts(), Options: r.settings(),
 		Foot: Mark,
+	}
+	if n := len(r.Task.Labels); r.Worth != nil && r.Worth.Metric == "accuracy" && !r.Task.Open() && n > 0 {
+		v.Blind = fmt.Sprintf("%.0f %%", 100/float64(n))
 	}
 	turn := r.Task.Kind == prompt.Generate
 	if turn {
@@ -159,6 +167,7 @@ func (r Release) budget(g privacy.Guarantee) *budgetView {
 	}
 	first := r.Account.Budgets[0]
 	v := &budgetView{Account: *r.Account, First: first, Noun: noun(g), Earlier: max(0, first.Spent-first.Own)}
+	v.Share = first.Own > g.Epsilon.Upper*1.0005
 	v.More = max(0, len(v.Others)-mostUses)
 	v.Others = v.Others[v.More:]
 	v.Before, v.Own = min(1, v.Earlier/first.Epsilon), min(1, first.Own/first.Epsilon)
