@@ -26,8 +26,27 @@ VENV := .venv/accountant
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
+BUILD = GOWORK=off go build -buildvcs=false -trimpath -ldflags '-s -w -X github.com/sotto-dp/sotto/internal/version.release=$(VERSION)'
 build: ## bin/sotto, one static binary
-	GOWORK=off go build -buildvcs=false -trimpath -ldflags '-s -w -X github.com/sotto-dp/sotto/internal/version.release=$(VERSION)' -o bin/sotto ./cmd/sotto
+	$(BUILD) -o bin/sotto ./cmd/sotto
+
+# For example: make wheel PLATFORM=darwin/arm64
+PLATFORM = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
+.PHONY: wheel test-python
+wheel: ## a Python wheel in dist, with the program and its client; PLATFORM=OS/ARCH for another machine
+	GOOS=$(firstword $(subst /, ,$(PLATFORM))) GOARCH=$(lastword $(subst /, ,$(PLATFORM))) $(BUILD) -o .cache/wheel/$(PLATFORM)/sotto ./cmd/sotto
+	@mkdir -p dist && GOWORK=off go -C tools run -buildvcs=false ./wheel -python "$(CURDIR)/python" -program "$(CURDIR)/.cache/wheel/$(PLATFORM)/sotto" \
+		-licence "$(CURDIR)/LICENSE" -version "$(VERSION)" -platform $(PLATFORM) -out "$(CURDIR)/dist" | tee dist/.wheel
+
+# A new environment each time, so that what is tested is what the wheel brings; KEEP=1 takes the last one.
+PYTHON_VENV := .venv/python-test
+test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
+	@command -v python3 >/dev/null || { echo "python3 is needed for its client"; exit 1; }
+	@[ -n "$(KEEP)" ] || rm -rf $(PYTHON_VENV)
+	@[ -x $(PYTHON_VENV)/bin/pip ] || python3 -I -m venv $(PYTHON_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-test.txt
+	@$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$$(cat dist/.wheel)"
+	cd python && ../$(PYTHON_VENV)/bin/mypy -p sotto && ../$(PYTHON_VENV)/bin/python -m pytest $(TESTFLAGS)
 
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)

@@ -1,0 +1,50 @@
+"""The examples of docs/python.md run as they are printed."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import Any, Sequence
+
+import dspy
+import pandas
+import pytest
+from conftest import office
+
+import sotto
+from sotto import _program
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+
+#: What makes a run quick, for each verb.
+QUICK: dict[str, list[str]] = {
+    "synth": ["--rounds=1", "--records=4", "--pool=4", "--tokens=6", "--writing=0", "--no-measure", "--shots=2"],
+    "choose": ["--rounds=1", "--records=4", "--no-measure"],
+    "answer": ["--prompts=8"],
+}
+
+
+@pytest.mark.filterwarnings("ignore::sotto.SottoWarning")
+def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert len(examples) == 4
+    pandas.DataFrame(office(400)).to_csv("tickets.csv", index=False)
+    monkeypatch.setenv("SERVICE", service)
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
+    real, asked = _program.run, []
+
+    def quick(program: str, arguments: Sequence[str], **options: Any) -> Any:
+        asked.append(arguments[0])
+        # A size of 20,000 is for the reader: with it, none of these few records would be drawn.
+        arguments = ["--size=400" if argument == "--size=20000" else argument for argument in arguments]
+        return real(program, [*arguments, *QUICK.get(arguments[0], [])], **options)
+
+    monkeypatch.setattr(_program, "run", quick)
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(compile(example, str(PAGE), "exec"), names)
+    assert {"synth", "choose", "answer", "eval", "verify"} <= set(asked)
+    assert "is spent" in capsys.readouterr().out  # the second example was refused first, and had to ask for more
+    assert names["program"].release.verify().ok and len(sotto.ledger_list().rows) == 1
+    states = [charge["state"] for charge in sotto.ledger_show("tickets").charges]
+    assert states == ["committed"] * 4

@@ -1,0 +1,56 @@
+"""Texts: what a run releases, and what its examples are worth."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+from conftest import EXAMPLES, TASK, office
+
+import sotto
+
+pytestmark = pytest.mark.filterwarnings("ignore::sotto.SottoWarning")
+
+
+def test_choose(place: pathlib.Path) -> None:
+    seen: list[sotto.Progress] = []
+    client = sotto.Client(on_progress=seen.append)
+    release = client.choose(
+        TASK, office(300), size=300, epsilon=8, out="chosen", sets=[EXAMPLES[:4], EXAMPLES], instructions=["Blue or Red?"], records=40, reading="raw",
+        flags={"no-measure": True}, name="office",
+    )
+    assert {"reserved", "round", "committed", "completed"} <= {p.event for p in seen}
+    assert release.dir == place / "chosen" and release.epsilon <= 8 and release.delta == pytest.approx(1e-6) and release.certificate.exists()
+    assert release.examples in ([], EXAMPLES[:4], EXAMPLES) and release.instruction in (TASK.instruction, "Blue or Red?")
+    assert release.prompt.startswith(release.instruction)
+    messages = release.messages
+    assert messages[0] == {"role": "system", "content": release.instruction} and len(messages) == 1 + 2 * len(release.examples)
+    assert [m["content"] for m in messages[2::2]] == [e["desk"] for e in release.examples]
+    assert "office" not in repr(release) and release.verify(strict=True).ok
+
+    rows = client.evaluate(TASK, demos=["zero", release], test=office(12, seed=3), calibrate=False).rows
+    assert [row.demos for row in rows] == ["zero", str(release.dir)] and all(0 <= row.value <= 1 for row in rows)
+    sotto.run("ledger", "grant", "office", epsilon=1, delta=1e-5, reason="a number")
+    measured = client.evaluate_private(TASK, office(300), size=300, epsilon=0.5, out="measured", demos=[release], records=20)
+    assert measured.low <= measured.value <= measured.high and measured.epsilon <= 0.5
+
+
+def test_synthesize(place: pathlib.Path) -> None:
+    release = sotto.synthesize(TASK, office(300), size=300, epsilon=8, out="written", method="clipped", shots=2, flags={"batch": 8, "tokens": 6})
+    assert len(release.examples) == 2 and {example["desk"] for example in release.examples} == {"Blue", "Red"}
+    frame, data = release.to_pandas(), release.to_dataset()
+    assert list(frame.columns) == ["message", "desk"] and frame.to_dict("records") == data.to_list() == release.examples
+    assert len(release.messages) == 5
+
+
+def test_chat_file_comes_first(place: pathlib.Path) -> None:
+    """A release that has chat.json is read from it, in either of its forms."""
+    folder = place / "made"
+    folder.mkdir()
+    turns = [{"role": "system", "content": "Sort."}]
+    for form in (turns, {"messages": turns}):
+        (folder / "chat.json").write_text(json.dumps(form))
+        assert sotto.release(folder).messages == turns
+    with pytest.raises(sotto.SottoError, match="demos.jsonl"):
+        sotto.release(folder).examples
