@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
+import time
 from typing import Any, Iterator
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "true")  # litellm fetches nothing
@@ -94,20 +95,17 @@ def place(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pa
 def service(place: pathlib.Path) -> Iterator[str]:
     """The address of the program's OpenAI interface, with a route "plain" to the default model."""
     sotto.run("serve", "route", "set", "plain", upstream="embedded")
-    child = subprocess.Popen(
-        [sotto.program(), "serve", "--listen=127.0.0.1:0", "--admin=", "--open", "--jobs=0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert child.stdout is not None
-    try:
-        text = ""
-        while not text.rstrip().endswith("}"):
-            line = child.stdout.readline()
-            assert line, "the service did not start"
-            text += line
-        yield f"http://{json.loads(text)['address'].removeprefix('http://')}/v1"
-    finally:
-        child.terminate()
-        child.wait(timeout=60)
+    with open("service.log", "w+") as log:
+        child = subprocess.Popen([sotto.program(), "serve", "--listen=127.0.0.1:0", "--admin=", "--open", "--jobs=0"], stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            deadline = time.monotonic() + 120
+            while not (found := re.search(r"serving (http://\S+/v1)", pathlib.Path("service.log").read_text())):
+                assert child.poll() is None and time.monotonic() < deadline, "the service did not start"
+                time.sleep(0.1)
+            yield found[1]
+        finally:
+            child.terminate()
+            child.wait(timeout=60)
 
 
 def children_with(text: str) -> list[int]:

@@ -37,7 +37,7 @@ def test_all_kinds_are_the_same() -> None:
 
 def test_values() -> None:
     frame = pandas.DataFrame(
-        {"a": [1, 2], "b": [0.5, float("nan")], "c": ["x", None], "d": pandas.to_datetime(["2026-01-02", None]), "e": pandas.array([1, None], dtype="Int64"), 7: [True, False]}
+        {"a": [1, 2], "b": [0.5, float("nan")], "c": ["x", None], "d": pandas.to_datetime(pandas.Series(["2026-01-02", None])), "e": pandas.array([1, None], dtype="Int64"), 7: [True, False]}
     )
     rows = [json.loads(line) for line in read(frame).splitlines()]
     assert rows[0] == {"a": 1, "b": 0.5, "c": "x", "d": "2026-01-02T00:00:00", "e": 1, "7": True}

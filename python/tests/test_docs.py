@@ -42,7 +42,7 @@ def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_program, "run", quick)
     names: dict[str, Any] = {}
     for example in examples:
-        exec(compile(example, str(PAGE), "exec"), names)
+        exec(compile(example, str(PAGE), "exec", dont_inherit=True), names)
     assert {"synth", "choose", "answer", "eval", "verify"} <= set(asked)
     assert "is spent" in capsys.readouterr().out  # the second example was refused first, and had to ask for more
     assert names["program"].release.verify().ok and len(sotto.ledger_list().rows) == 1

@@ -56,7 +56,7 @@ def test_compile_and_predict(service: str) -> None:
     assert not student.demos and compiled is not student
 
     # The choice is a set of public examples, and costs what the ledger says.
-    assert compiled.demos and all(dict(demo.items()) in EXAMPLES and demo.inputs().keys() == {"message"} for demo in compiled.demos)
+    assert compiled.demos and all(dict(demo.items()) in EXAMPLES and set(demo.inputs().keys()) == {"message"} for demo in compiled.demos)
     release = compiled.release
     assert release.epsilon <= 8 and release.certificate.exists() and release.verify().ok
     shown = sotto.ledger_show("office")
