@@ -66,11 +66,11 @@ test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 
 test-flink: ## tables through Beam on a real Apache Flink, task managers killed (Java, Maven, 150 MB of disk, 5 GB of memory)
 	./scripts/flink.sh test
 
-test-clients: models ## the service with PyPI's openai, LangChain, DSPy and the fuzzer schemathesis (600 MB of disk)
+test-clients: models ## the service and sotto mcp with PyPI's openai, LangChain, DSPy, mcp and the fuzzer schemathesis (600 MB of disk)
 	@command -v python3 >/dev/null || { echo "python3 is needed for its clients"; exit 1; }
 	@[ -x .venv/clients/bin/pip ] || python3 -I -m venv .venv/clients || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	@.venv/clients/bin/pip install --quiet --disable-pip-version-check -r cmd/sotto/testdata/clients/requirements.txt
-	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestDescription' -count 1 -v
+	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestPythonAgents|TestDescription' -count 1 -v
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"

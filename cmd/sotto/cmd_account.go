@@ -67,6 +67,9 @@ type accountResult struct {
 	Why       string       `json:"why"`
 	AtEpsilon *deltaResult `json:"at_epsilon,omitempty"`
 	Plot      string       `json:"plot,omitempty"`
+
+	of    privacy.Event
+	terms terms
 }
 
 type deltaResult struct {
@@ -90,42 +93,17 @@ func (r *accountResult) Print(p *ui.Page) {
 }
 
 func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions) error {
-	e, err := parseEvent(expr)
-	if err != nil {
-		return err
-	}
-	t, err := opt.terms(cmd)
-	if err != nil {
-		return err
-	}
-	if opt.epsilon.set {
-		if err := privacy.CheckEpsilon(opt.epsilon.value); err != nil {
-			return usage("--epsilon: %w", err)
-		}
-	}
 	if err := checkPlotPath(opt.plot); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	found, err := fault.Await(ctx, func() (accountant.Result, error) { return t.evaluate(e) })
+	r, err := fault.Await(ctx, func() (*accountResult, error) { return opt.account(expr, cmd.Flags().Changed("size")) })
 	if err != nil {
 		return err
 	}
-	r := &accountResult{
-		eventCost: t.cost(privacy.Canonical(e).String(), found.Interval, found.Accountant), Width: ui.Real(found.Width()), Why: found.Why,
-	}
-	if math.IsInf(found.Upper, 1) {
-		r.Warnings = append(r.Warnings, noGuarantee(e, t.delta))
-	}
-	if opt.epsilon.set {
-		d, err := fault.Await(ctx, func() (privacy.Interval, error) { return t.accountant.Delta(e, t.adjacency, opt.epsilon.value) })
-		if err != nil {
-			return err
-		}
-		r.AtEpsilon = &deltaResult{opt.epsilon.value, d.Lower, d.Upper}
-	}
 	if opt.plot != "" {
-		notes, err := figures.Account(ctx, figures.Terms{Delta: t.delta, Adjacency: t.adjacency, Accountant: t.accountant}, e, found, opt.plot)
+		at := figures.Terms{Delta: r.Delta, Adjacency: r.Adjacency, Accountant: r.terms.accountant}
+		notes, err := figures.Account(ctx, at, r.of, accountant.Result{Interval: r.epsilon, Accountant: r.Accountant}, opt.plot)
 		if err != nil {
 			return err
 		}
@@ -133,6 +111,41 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 		r.Warnings = append(r.Warnings, notes...)
 	}
 	return p.Warned(r, r.Warnings)
+}
+
+// account works out what an event costs; sized says that the number of records is given.
+func (o *accountOptions) account(expr string, sized bool) (*accountResult, error) {
+	e, err := parseEvent(expr)
+	if err != nil {
+		return nil, err
+	}
+	t, err := o.terms(sized)
+	if err != nil {
+		return nil, err
+	}
+	if o.epsilon.set {
+		if err := privacy.CheckEpsilon(o.epsilon.value); err != nil {
+			return nil, usage("--epsilon: %w", err)
+		}
+	}
+	found, err := t.evaluate(e)
+	if err != nil {
+		return nil, err
+	}
+	r := &accountResult{
+		eventCost: t.cost(privacy.Canonical(e).String(), found.Interval, found.Accountant), Width: ui.Real(found.Width()), Why: found.Why, of: e, terms: t,
+	}
+	if math.IsInf(found.Upper, 1) {
+		r.Warnings = append(r.Warnings, noGuarantee(e, t.delta))
+	}
+	if o.epsilon.set {
+		d, err := t.accountant.Delta(e, t.adjacency, o.epsilon.value)
+		if err != nil {
+			return nil, err
+		}
+		r.AtEpsilon = &deltaResult{o.epsilon.value, d.Lower, d.Upper}
+	}
+	return r, nil
 }
 
 // parseEvent reads an event whose counts are within what can be counted.

@@ -59,31 +59,38 @@ func (r *calibrateResult) Print(p *ui.Page) {
 }
 
 func runCalibrate(cmd *cobra.Command, p *program, expr string, opt calibrateOptions) error {
+	r, err := fault.Await(cmd.Context(), func() (*calibrateResult, error) { return opt.calibrate(expr, cmd.Flags().Changed("size")) })
+	if err != nil {
+		return err
+	}
+	return p.Warned(r, r.Warnings)
+}
+
+// calibrate solves an expression; sized says that the number of records is given.
+func (o *calibrateOptions) calibrate(expr string, sized bool) (*calibrateResult, error) {
 	t, err := privacy.ParseTemplate(expr)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if !opt.epsilon.set {
-		return usage("--epsilon is missing: give the largest ε allowed, such as --epsilon 1")
+	if !o.epsilon.set {
+		return nil, usage("--epsilon is missing: give the largest ε allowed, such as --epsilon 1")
 	}
-	if err := privacy.CheckEpsilon(opt.epsilon.value); err != nil {
-		return usage("--epsilon: %w", err)
+	if err := privacy.CheckEpsilon(o.epsilon.value); err != nil {
+		return nil, usage("--epsilon: %w", err)
 	}
-	q, err := opt.terms(cmd)
+	q, err := o.terms(sized)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found, err := fault.Await(cmd.Context(), func() (accountant.Calibration, error) {
-		return accountant.Calibrate(t, accountant.Target{
-			Epsilon: opt.epsilon.value, Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant,
-		})
+	found, err := accountant.Calibrate(t, accountant.Target{
+		Epsilon: o.epsilon.value, Delta: q.delta, Adjacency: q.adjacency, Accountant: q.accountant,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := &calibrateResult{found.X, "least", q.cost(found.Event.String(), found.Epsilon, q.accountant.Name()), opt.epsilon.value, found.Evaluations}
+	r := &calibrateResult{found.X, "least", q.cost(found.Event.String(), found.Epsilon, q.accountant.Name()), o.epsilon.value, found.Evaluations}
 	if found.Increasing {
 		r.Extreme = "largest"
 	}
-	return p.Warned(r, r.Warnings)
+	return r, nil
 }

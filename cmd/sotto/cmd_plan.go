@@ -130,16 +130,33 @@ func newPlannedRow(method string, settings any, c plan.Cost, g privacy.Guarantee
 }
 
 func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) error {
-	request, err := opt.planned(answers)
+	r, err := p.plan(ctx, opt, answers)
 	if err != nil {
 		return err
 	}
+	return p.Warned(r, r.warned())
+}
+
+// planning is what a plan of texts or of answers comes to.
+type planning interface {
+	ui.Result
+	warned() []string
+}
+
+func (r *planned) warned() []string { return r.Warnings }
+
+// plan plans texts, or answers, with each method.
+func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (planning, error) {
+	request, err := opt.planned(answers)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkPlotPath(opt.plot); err != nil {
-		return err
+		return nil, err
 	}
 	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer model.Close()
 	if answers {
@@ -150,17 +167,17 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	}
 	client, err := p.client(spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.Plan], error) {
 		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := newPlanResult(found)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Model = name
 	r.foresee(found)
@@ -170,11 +187,11 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 			methods = sotto.Methods()
 		}
 		if err := figures.Plan(ctx, request, methods, found.Shape, opt.plot); err != nil {
-			return err
+			return nil, err
 		}
 		r.Plot = opt.plot
 	}
-	return p.Warned(r, r.Warnings)
+	return r, nil
 }
 
 // planned reads the flags, and checks them for the methods that they are about.

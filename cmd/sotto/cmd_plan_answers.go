@@ -29,33 +29,33 @@ type answersCost struct {
 }
 
 // planAnswers plans answers with each method.
-func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.Request, model lm.Scorer, name string) error {
+func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.Request, model lm.Scorer, name string) (planning, error) {
 	methods := opt.methods
 	if methods == nil {
 		methods = sotto.AnswerMethods(request.Task)
 	}
 	client, err := p.client(backend.Spec{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.AnswerPlan], error) {
 		return client.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := fault.Await(ctx, func() (*answersPlanned, error) { return newAnswersPlanned(found) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Model = name
 	if opt.plot != "" {
 		if err := figures.Answers(ctx, found, opt.plot); err != nil {
-			return err
+			return nil, err
 		}
 		r.Plot = opt.plot
 	}
-	return p.Warned(r, r.Warnings)
+	return r, nil
 }
 
 // newAnswersPlanned gathers rows. If no method that reads records can do it, the first

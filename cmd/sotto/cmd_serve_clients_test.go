@@ -122,6 +122,26 @@ func TestPythonClients(t *testing.T) {
 	}
 }
 
+// TestPythonAgents: the official client of Python's agents works. SOTTO_TEST_CLIENTS is as above.
+func TestPythonAgents(t *testing.T) {
+	python := os.Getenv("SOTTO_TEST_CLIENTS")
+	script, err := filepath.Abs(filepath.Join("testdata", "clients", "agents.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if python == "" {
+		t.Skip("make test-clients runs it")
+	}
+	service := agentPlace(t)
+	cmd := exec.Command(python, script)
+	cmd.Env = append(os.Environ(), "SOTTO_PROGRAM="+filepath.Join(built(t), "sotto"), "SOTTO_URL="+service.clients)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err, service.stderr.String())
+	}
+}
+
 // TestDescription: a fuzzer finds nothing that the descriptions of the two addresses do not say.
 // SOTTO_TEST_FUZZER names schemathesis; make test-clients sees to it.
 func TestDescription(t *testing.T) {

@@ -94,7 +94,8 @@ type terms struct {
 	warnings   []string
 }
 
-func (q *termFlags) terms(cmd *cobra.Command) (terms, error) {
+// terms checks the flags; sized says that the number of records is given.
+func (q *termFlags) terms(sized bool) (terms, error) {
 	var t terms
 	var err error
 	if t.adjacency, err = privacy.ParseAdjacency(q.adjacency); err != nil {
@@ -103,7 +104,6 @@ func (q *termFlags) terms(cmd *cobra.Command) (terms, error) {
 	if t.accountant, err = accountant.ByName(q.accountant); err != nil {
 		return t, ui.AsUsage(err)
 	}
-	sized := cmd.Flags().Changed("size")
 	switch {
 	case sized && q.size < 1:
 		return t, usage("--size is %d, it should be the number of records, at least 1", q.size)

@@ -256,6 +256,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"serve", "account", "disable", "nobody"}, 2},
 		{[]string{"serve", "account", "list"}, 0},
 		{[]string{"serve", "--listen", "0.0.0.0:0"}, 2},
+		{[]string{"mcp"}, 0},
+		{[]string{"mcp", "--service", "ftp://x"}, 2},
 		{[]string{"serve", "--store", "absent.db"}, 2},
 		{[]string{"completion", "bash"}, 0},
 		{[]string{"nonsense"}, 2},

@@ -44,23 +44,27 @@ type online struct {
 	using  sync.WaitGroup
 }
 
-// online opens the records of a route.
-func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, error) {
+// online opens the records of a route, and works out what an answer costs.
+func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, *gateway.Price, error) {
 	spec := r.Spec.Answers
 	var p plan.Answers
 	if err := json.Unmarshal(spec.Plan, &p); err != nil {
-		return nil, fmt.Errorf("its plan cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("its plan cannot be read: %w", err)
 	}
 	if !p.Private() {
-		return nil, errors.New("its plan protects nobody, and everybody with a key could ask: use a method with a guarantee")
+		return nil, nil, errors.New("its plan protects nobody, and everybody with a key could ask: use a method with a guarantee")
+	}
+	one, err := p.Total(1)
+	if err != nil {
+		return nil, nil, fmt.Errorf("work out ε of an answer: %w", err)
 	}
 	records, err := b.Records(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	from, err := records.Source(r.Spec.Task, *spec)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := &online{route: r.Name, records: records, allow: b.allow, log: b.Log}
 	if o.log == nil {
@@ -71,9 +75,10 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}, nil
+	price := &gateway.Price{Epsilon: max(p.Epsilon, one.Upper), Delta: p.Delta, Answers: p.Answers, One: one.Upper}
+	return &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}, price, nil
 }
 
 // Answer implements [gateway.Answerer].

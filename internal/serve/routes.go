@@ -2,19 +2,15 @@ package serve
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/lm"
@@ -127,7 +123,8 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	out := &gateway.Route{Name: r.Name, Model: r.Spec.Model, About: gateway.About{Route: r.Name, Version: r.Version}}
 	if r.Spec.Answers != nil {
 		var err error
-		out.Private, err = b.online(ctx, r)
+		out.About.Private = true
+		out.Private, out.About.Price, err = b.online(ctx, r)
 		return out, err
 	}
 	if out.Upstream = b.Upstreams[r.Spec.Upstream]; out.Upstream == nil {
@@ -174,7 +171,7 @@ func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest 
 	if !report.OK {
 		return nil, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
 	}
-	set, err := signed(dir, t, report.Subjects)
+	set, err := signed(dir, t, report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,23 +191,19 @@ func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest 
 
 // signed reads the examples of a release from the very bytes that its certificate lists: a
 // file beside them, or one that is changed meanwhile, may hold anything.
-func signed(dir string, t prompt.Task, subjects []certificate.Subject) (_ worth.Set, err error) {
+func signed(dir string, t prompt.Task, report *certificate.Report) (_ worth.Set, err error) {
 	own, err := os.MkdirTemp("", "sotto-serve-")
 	if err != nil {
 		return worth.Set{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
 	for _, name := range []string{"demos.jsonl", "prompt.json"} {
-		data, err := bounded.ReadFile(filepath.Join(dir, name), bounded.Large)
+		data, err := report.ReadFile(os.DirFS(dir), name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return worth.Set{}, err
-		}
-		sum := sha256.Sum256(data)
-		if !slices.Contains(subjects, certificate.Subject{Name: name, Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}}) {
-			return worth.Set{}, fmt.Errorf("the certificate does not cover %s: take it out of the folder, or use another release", name)
 		}
 		if err := os.WriteFile(filepath.Join(own, name), data, 0o600); err != nil {
 			return worth.Set{}, err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/durable"
 )
 
@@ -184,4 +185,26 @@ func some(names []string) string {
 		s += fmt.Sprintf(" and %d more", len(names)-few)
 	}
 	return s
+}
+
+// ReadFile reads a file of a release whose certificate holds, if the certificate covers it and
+// its bytes are those that were signed: files may change after they were verified.
+func (r *Report) ReadFile(release fs.FS, name string) ([]byte, error) {
+	if !r.OK {
+		return nil, errors.New("the certificate does not hold")
+	}
+	f, err := release.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := bounded.Read(f, bounded.Large)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	if !slices.Contains(r.Subjects, Subject{Name: name, Digest: Digest{SHA256: hex.EncodeToString(sum[:])}}) {
+		return nil, fmt.Errorf("the certificate does not cover %s: take it out of the folder, or use another release", name)
+	}
+	return data, nil
 }

@@ -336,3 +336,33 @@ func TestMergeKeepsTheWorseNews(t *testing.T) {
 		}
 	}
 }
+
+// TestReadFile: only bytes that were signed are read, and nothing if the certificate does not hold.
+func TestReadFile(t *testing.T) {
+	dir, o := issued(t)
+	report := verifyDir(t, dir, o)
+	files := os.DirFS(dir)
+	name := report.Subjects[0].Name
+	if data, err := report.ReadFile(files, name); err != nil || len(data) == 0 {
+		t.Fatalf("%q, %v", data, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "beside"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := report.ReadFile(files, "beside"); err == nil {
+		t.Error("a file that nobody signed is read")
+	}
+	if _, err := report.ReadFile(files, FileName); err == nil {
+		t.Error("the certificate is taken for a file that it covers")
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("changed since"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := report.ReadFile(files, name); err == nil {
+		t.Error("a file that was changed is read")
+	}
+	report.OK = false
+	if _, err := report.ReadFile(files, name); err == nil || !strings.Contains(err.Error(), "does not hold") {
+		t.Error(err)
+	}
+}

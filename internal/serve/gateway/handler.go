@@ -104,6 +104,7 @@ type listed struct {
 	Object  string `json:"object"`
 	Created int64  `json:"created"`
 	Owner   string `json:"owned_by"`
+	About   About  `json:"sotto"`
 }
 
 func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
@@ -112,7 +113,7 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 	list := []listed{}
 	for _, name := range t.names() {
 		if h.allow(r, name) == nil {
-			list = append(list, listed{name, "model", t.made.Unix(), "sotto"})
+			list = append(list, listed{name, "model", t.made.Unix(), "sotto", t.routes[name].About})
 		}
 	}
 	if err := h.allow(r, ""); err != nil {
@@ -132,11 +133,12 @@ func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if _, err := h.routes.find(name); err != nil {
+	route, err := h.routes.find(name)
+	if err != nil {
 		fail(w, err)
 		return
 	}
-	writeJSON(w, listed{name, "model", h.routes.table.Load().made.Unix(), "sotto"})
+	writeJSON(w, listed{name, "model", h.routes.table.Load().made.Unix(), "sotto", route.About})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

@@ -112,7 +112,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 	}
 	about := route.About
 	about.Private, about.Delta, about.Spent, about.Left, about.Charge, about.Ignored = true, said.Delta, said.Spent, said.Left, said.Charge, q.ignored
-	about.Paid = said.Paid
+	about.Paid, about.Price = said.Paid, nil
 	g := &generation{
 		chat: q.chat, usage: q.usage, id: newID(), model: route.Name, created: time.Now().Unix(), options: lm.GenerateOptions{MaxTokens: 1},
 		write: func(_ context.Context, onText func(int, string) error) (lm.Text, counts, error) {

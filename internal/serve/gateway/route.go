@@ -45,6 +45,18 @@ type About struct {
 	Paid   int64  `json:"answers_in_series,omitempty"`
 	// Ignored are members of the request that had no effect.
 	Ignored []string `json:"ignored,omitempty"`
+	// Price is what private answers cost, where routes are listed.
+	Price *Price `json:"price,omitempty"`
+}
+
+// Price is what a route's private answers cost the budget of the data, at most.
+type Price struct {
+	// Epsilon and Delta are of so many Answers together: where a budget adds up charges, the
+	// first of them is charged for all. One is the ε of an answer that is charged by itself.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Answers int64   `json:"answers"`
+	One     float64 `json:"epsilon_one"`
 }
 
 // Table is the routes of a gateway at a moment.
