@@ -26,9 +26,7 @@ func Infer(names []string, kinds []Kind) Schema {
 const skeletonHead = `# What a table is, and how its rows read. A schema is public: fill it in from what is known
 # about the subject, such as the form that was filled in or a code book. What is looked up in
 # the rows instead (their least and greatest, their mean, the values that occur) is published,
-# and no guarantee covers it.
-#
-# Columns that are of no use can be deleted: they are not read, and take no share of the budget.
+# and no guarantee covers it. "sotto table schema check FILE" says what is missing.
 title = %s
 
 # The column to predict. It is categorical, or numeric with edges.
@@ -39,29 +37,41 @@ label = ""
 # sentence, as here; take the label's away.
 # template = %s
 # question = "…? Yes or No?"
+
+# A column is numeric:
+#   low, high     the least and the greatest value that count: noise is in proportion to the
+#                 distance between them
+#   clamp = true  what is outside counts as the nearest bound; otherwise it is refused
+#   missing       what an empty field counts as; otherwise it is refused
+#   digits        after the point, in words
+#   edges         where bins meet; local privacy and labels need bins
+# or categorical:
+#   values        every value that there can be, as the data spells it
+#   aliases       other spellings, and the values they stand for
+#   other         what any other value counts as; otherwise it is refused
+#   missing       what an empty field counts as; otherwise it is refused
+#   phrases       how values read
+# Columns that are of no use can be deleted: they are not read, and take no share of the budget.
 `
 
 const skeletonUnknown = `kind = "" # numeric or categorical
 `
 
-const skeletonNumeric = `# low = 0        # the least and the greatest value that count: noise is in proportion to the
-# high = 100     # distance between them
-# clamp = true   # what is outside counts as the nearest bound; otherwise it is refused
-# missing = "0"  # what an empty field counts as; otherwise it is refused
-# digits = 0     # after the point, in words
-# edges = [50]   # where bins meet; local privacy and labels need bins
+const skeletonNumeric = `# low = 0
+# high = 100
+# clamp = true
+# missing = "0"
+# edges = [50]
 `
 
-const skeletonCategorical = `values = [] # every value that there can be, as the data spells it
-# aliases = { "?" = "unknown" }   # other spellings, and the values they stand for
-# other = "unknown"               # what any other value counts as; otherwise it is refused
-# missing = "unknown"             # what an empty field counts as; otherwise it is refused
-# phrases = { unknown = "not known" }
+const skeletonCategorical = `values = []
+# aliases = { "?" = "unknown" }
+# other = "unknown"
 `
 
 // Skeleton returns a schema file to be filled in: it has names and kinds of the columns,
-// and comments that explain what is missing and where it may come from, and nothing else of
-// the schema.
+// and comments that explain once what is missing and where it may come from, and nothing else
+// of the schema.
 func (s Schema) Skeleton() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, skeletonHead, quote(s.Title), quote(s.defaultTemplate()))
@@ -74,8 +84,6 @@ func (s Schema) Skeleton() []byte {
 			fmt.Fprintf(&b, "kind = %q\n%s", Categorical, skeletonCategorical)
 		default:
 			b.WriteString(skeletonUnknown)
-			b.WriteString("# if it is numeric:\n" + skeletonNumeric)
-			b.WriteString("# if it is categorical:\n# " + skeletonCategorical)
 		}
 	}
 	return b.Bytes()

@@ -38,14 +38,14 @@ func TestSkeleton(t *testing.T) {
 func TestSkeletonFilledIn(t *testing.T) {
 	text := string(schema.Infer([]string{"age", "sex", "repaid"}, []schema.Kind{schema.Numeric, schema.Categorical, schema.Categorical}).Skeleton())
 	text = strings.NewReplacer("label = \"\"", "label = \"repaid\"", "title = \"\"", "title = \"Loans\"", "values = []", `values = ["a", "unknown"]`, " The repaid is {repaid}.", "").Replace(text)
-	for _, key := range []string{"low", "high", "clamp", "missing", "digits", "edges", "aliases", "other", "phrases", "template"} {
+	for _, key := range []string{"low", "high", "clamp", "missing", "edges", "aliases", "other", "template"} {
 		text = strings.ReplaceAll(text, "# "+key+" = ", key+" = ")
 	}
 	s, err := schema.Parse("loans", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if got, want := s.Text(s.Example()), "The age is 50 or more. The sex is not known. What is the repaid: a or not known?"; got != want {
+	if got, want := s.Text(s.Example()), "The age is 50 or more. The sex is unknown. What is the repaid: a or unknown?"; got != want {
 		t.Error(got)
 	}
 }

@@ -71,7 +71,12 @@ Methods that write token by token (real cannot answer questions):
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --proof published --input 'Ann: Six?'`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runAnswer(cmd.Context(), p, opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
+				return err
+			}
+			return runAnswer(cmd.Context(), p, opt)
+		},
 	}
 	opt.add(cmd)
 	p.addLedger(cmd.Flags())

@@ -149,7 +149,7 @@ func runOneRun(ctx context.Context, p *program, opt oneRunOptions) error {
 	r := &oneRunResult{Confidence: opt.confidence}
 	opt.confidence = 1 - (1-opt.confidence)/float64(len(opt.methods))
 	for _, name := range opt.methods {
-		fmt.Fprintf(p.Stderr, "one run of %s with %d canaries\n", name, opt.canaries)
+		fmt.Fprintf(p.Stderr, "one run of %s with canaries: %d\n", name, opt.canaries)
 		row, err := p.auditOnce(ctx, opt, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -54,7 +54,7 @@ func (r *calibrateResult) Print(p *ui.Page) {
 	p.Facts(
 		"event", r.Event,
 		"exact ε", ui.Interval(r.epsilon),
-		"accountant", fmt.Sprintf("%s, asked %d times", r.Accountant, r.Evaluations),
+		"accountant", fmt.Sprintf("%s, asked %s", r.Accountant, ui.Counted(r.Evaluations, "time")),
 	)
 }
 

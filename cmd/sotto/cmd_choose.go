@@ -46,6 +46,9 @@ The rest is as in "sotto synth".
 				return usage("there is nothing to choose from: name sets of examples (--set), public examples to make sets from (--examples), or a model that writes some (--pool-model)")
 			}
 			opt.method, opt.bare = methodChoose, true
+			if err := require(cmd, opt.needs()...); err != nil {
+				return err
+			}
 			if err := opt.explicit("public"); err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ func newDemoCommand(p *program) *cobra.Command {
 	opt := demoOptions{epsilon: number{value: 1}, delta: number{value: 1e-6}}
 	cmd := &cobra.Command{
 		Use:   "demo [--out DIR]",
-		Short: "The whole promise on made-up data: private records choose examples that help",
+		Short: "All of it on made-up data: records choose examples that help",
 		Long: `Shows on data that is made up what the program is for. People in an office
 building that does not exist report what is broken. Four desks take care of it:
 Blue, Red, Green and Orange. The names say nothing; only the messages show that
@@ -314,7 +314,7 @@ func (d *demoRun) search(context.Context) error {
 		}
 		d.result.SecretsFound = append(d.result.SecretsFound, demo.Find(string(text), d.secrets)...)
 	}
-	d.say("searched %d files for %s secrets: %d found", len(entries), ui.Thousands(len(d.secrets)), len(d.result.SecretsFound))
+	d.say("searched %s for %s secrets: %d found", ui.Counted(len(entries), "file"), ui.Thousands(len(d.secrets)), len(d.result.SecretsFound))
 	return nil
 }
 

@@ -77,6 +77,9 @@ that may see private records.
 		Annotations: map[string]string{runsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt.asked = cmd.Flags().Changed
+			if err := require(cmd, "task", "demos", "test"); err != nil {
+				return err
+			}
 			return runEval(cmd.Context(), p, opt)
 		},
 	}

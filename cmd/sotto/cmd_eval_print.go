@@ -183,7 +183,7 @@ func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 			notes = append(notes, fmt.Sprintf("With %s all questions have the same score, so there is no interval.", row.Demos))
 		}
 		if row.Unanswered > 0 {
-			notes = append(notes, fmt.Sprintf("With %s, %d answers were none of the labels and count as wrong.", row.Demos, row.Unanswered))
+			notes = append(notes, fmt.Sprintf("With %s, %s none of the labels, which counts as wrong.", row.Demos, ui.Were(row.Unanswered, "answer")))
 		}
 	}
 	for _, note := range notes {

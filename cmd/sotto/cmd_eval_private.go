@@ -69,6 +69,13 @@ when the same command is repeated, and nothing is charged twice.
   sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.05 --dry-run`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt.given = cmd.Flags().Changed
+			needs := []string{"task", "size", "epsilon"}
+			if !opt.dry {
+				needs = append(needs, "data", "out")
+			}
+			if err := require(cmd, needs...); err != nil {
+				return err
+			}
 			return runEvalPrivate(cmd.Context(), p, opt)
 		},
 	}

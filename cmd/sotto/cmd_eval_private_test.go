@@ -107,9 +107,10 @@ func TestEvalPrivateRefusals(t *testing.T) {
 	measureHere(t)
 	write(t, "secret.jsonl", []byte(`{"text": "x", "queue": "billing", "not_private": true}`+"\n"))
 	for want, args := range map[string][]string{
-		"--task is missing":    {"eval", "private"},
-		"--epsilon is missing": {"eval", "private", "--task", "task.toml"},
-		"--size is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1"},
+		"--task, --size, --epsilon, --data and --out are missing": {"eval", "private"},
+		"--task is missing":    {"eval", "private", "--epsilon", "1", "--size", "9", "--data", "records.jsonl", "--out", "x"},
+		"--epsilon is missing": {"eval", "private", "--task", "task.toml", "--size", "9", "--data", "records.jsonl", "--out", "x"},
+		"--size is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--data", "records.jsonl", "--out", "x"},
 		"--data is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--out", "x"},
 		"--out is missing":     {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--data", "records.jsonl"},
 		"public files":         measuring("--demos", "real"),

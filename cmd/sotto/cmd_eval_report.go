@@ -37,7 +37,7 @@ model is asked.` + jsonKeys(reportResult{}),
 }
 
 func (r *reportResult) Print(p *ui.Page) {
-	p.Head("the report of %d rows", r.Rows)
+	p.Head("the report of %s", ui.Counted(r.Rows, "row"))
 	for i, name := range r.Files {
 		p.Facts([]string{"page", "text"}[i], filepath.Join(r.Dir, name))
 	}

@@ -287,7 +287,7 @@ func (s *suiteRun) estimate(ctx context.Context, cells []suite.Cell) (err error)
 }
 
 func (r *dryResult) Print(p *ui.Page) {
-	p.Head("%s: %d sets of demonstrations, about %s tokens, %s", r.Suite, r.Cells, ui.Thousands(int64(r.Tokens)), ui.Span(r.Seconds))
+	p.Head("%s: %s of demonstrations, about %s tokens, %s", r.Suite, ui.Counted(r.Cells, "set"), ui.Thousands(int64(r.Tokens)), ui.Span(r.Seconds))
 	t := ui.NewTable("data set", "method", "#ε", "#shots", "#sets", "#tokens written", "#answered", "#time")
 	last := ""
 	for _, g := range r.Groups {

@@ -89,7 +89,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 		args, p.JSON = slices.Delete(slices.Clone(args), i, i+1), true
 	}
 	if len(args) == 0 {
-		return usage("a job needs a verb, such as synth: one of %s", strings.Join(jobNames(), ", "))
+		return usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
 	}
 	call, err := readJob(args)
 	if err != nil {

@@ -114,7 +114,9 @@ verifiers have to get it from you.` + jsonKeys(ringResult{}),
 			}
 			r, err := certificate.OpenRing(dir)
 			if err == nil {
-				_, err = r.Generate()
+				if _, err = r.Generate(); err != nil {
+					err = fmt.Errorf("%w (sotto keys rotate, sotto keys revoke)", err)
+				}
 			} else if missing(dir, "ring.json") {
 				r, err = certificate.CreateRing(dir)
 			}

@@ -50,7 +50,7 @@ type benchResult struct {
 func (r *benchResult) Print(p *ui.Page) {
 	where := "on " + r.Backend
 	if r.Threads > 0 {
-		where = fmt.Sprintf("%d threads", r.Threads)
+		where = ui.Counted(r.Threads, "thread")
 	}
 	p.Line("%s, %s\n", p.Paint(ui.Bold, r.Model), where)
 	p.Facts(

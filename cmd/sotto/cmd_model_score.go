@@ -62,7 +62,7 @@ func (r *scoreResult) Print(p *ui.Page) {
 		t.Add(fmt.Sprint(s.ID), text, fmt.Sprintf("%.4f", s.LogProb), fmt.Sprintf("%.3g%%", 100*math.Exp(s.LogProb)))
 	}
 	p.Table(t)
-	p.Line("\n  %s, after %d tokens; probabilities over the %s", r.Model, r.PromptTokens, r.Over)
+	p.Line("\n  %s, after %s; probabilities over the %s", r.Model, ui.Counted(r.PromptTokens, "token"), r.Over)
 }
 
 func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {

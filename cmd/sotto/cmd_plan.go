@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,6 +57,9 @@ budget buys.
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
   sotto plan --task samsum --size 14732 --epsilon 8 --answers 100`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, append([]string{"task"}, opt.spends(cmp.Or(strings.Join(opt.methods, ""), methodChoose))...)...); err != nil {
+				return err
+			}
 			return runPlan(cmd.Context(), p, opt, cmd.Flags().Changed("answers"))
 		},
 	}
@@ -285,7 +289,7 @@ func (r *planResult) foresee(c *sotto.Comparison[sotto.Plan]) {
 }
 
 func (r *planResult) Print(p *ui.Page) {
-	what := fmt.Sprintf("%d texts of %s, up to %d tokens each,", r.Shots, r.Task, r.Tokens)
+	what := fmt.Sprintf("%s of %s, up to %d tokens each,", ui.Counted(r.Shots, "text"), r.Task, r.Tokens)
 	if r.Shots == 0 { // rows choose among made-up ones
 		what = "a prompt for " + r.Task
 	}

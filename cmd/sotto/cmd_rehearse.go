@@ -29,7 +29,7 @@ func newRehearseCommand(p *program) *cobra.Command {
 	var opt rehearseOptions
 	cmd := &cobra.Command{
 		Use:   "rehearse --task T --size N --epsilon E [--stand-in FILE]",
-		Short: "A whole run on stand-in data, with the same settings and nothing charged",
+		Short: "A whole run on stand-in data, with nothing charged",
 		Long: `Carries out what "sotto synth" would do with the same flags, on records that
 stand in for the private ones, and measures on others of them what comes out:
 no examples, the model's own, those of the run, and stand-in records as they
@@ -64,6 +64,9 @@ a rehearsal.
 				}
 			}
 			if err := opt.settle(given); err != nil {
+				return err
+			}
+			if err := require(cmd, append([]string{"task"}, opt.spends(opt.method)...)...); err != nil {
 				return err
 			}
 			if err := positive(given, map[string]float64{"invent": float64(opt.invent), "items": float64(opt.items), "sets": float64(opt.sets)}); err != nil {

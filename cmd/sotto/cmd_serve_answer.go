@@ -61,6 +61,9 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 		Example: `  sotto serve route answer ask --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 4 --answers 200`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
+				return err
+			}
 			return runServeRouteAnswer(cmd.Context(), p, args[0], opt)
 		},
 	}

@@ -110,6 +110,9 @@ service's other address, by which keys and routes can be changed.` + jsonKeys(ke
 		Args: takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key.Name = args[0]
+			if len(key.Routes) == 0 && !key.Admin {
+				return usage("--route is missing: a route that the key may use, or '*' for all; a key that looks after the service has --admin instead")
+			}
 			if lives < 0 {
 				return usage("--expires is %v, it should be positive", lives)
 			}

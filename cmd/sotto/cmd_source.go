@@ -101,8 +101,9 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 		return from, use, err
 	case o.parallel < 0:
 		return from, use, usage("--parallel is %d, it should be positive", o.parallel)
-	case method == "public" && o.data != "" && !config.IsURL(o.data) && !exists(o.data):
-		return from, use, usage("there is no file %s; the method public reads no record, so --data can be left out", o.data)
+	}
+	if err := o.present(); err != nil {
+		return from, use, err
 	}
 	of, err := tableOf(task)
 	if err != nil {

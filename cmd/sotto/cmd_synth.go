@@ -89,6 +89,9 @@ choose among rows that are made up from what the schema allows, which are free.
 			if err := opt.settle(cmd.Flags().Changed); err != nil {
 				return err
 			}
+			if err := require(cmd, opt.needs()...); err != nil {
+				return err
+			}
 			return runSynth(cmd.Context(), p, opt)
 		},
 	}
@@ -122,6 +125,15 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return o.explicit("public")
 	}
 	return o.explicit(plan.DefaultWriter, "public")
+}
+
+// needs lists the flags that a run of the method cannot do without.
+func (o *synthOptions) needs() []string {
+	names := []string{"task"}
+	if o.method != "public" {
+		names = append(names, "data")
+	}
+	return append(append(names, o.spends(o.method)...), "out")
 }
 
 func (o *synthOptions) add(cmd *cobra.Command) {
@@ -231,7 +243,7 @@ func (r *synthResult) what() string {
 	if r.Chosen != nil {
 		return "a prompt with " + ui.Examples(len(r.Texts)) + " is"
 	}
-	return fmt.Sprintf("%d texts are", len(r.Texts))
+	return ui.Are(len(r.Texts), "text")
 }
 
 func (r *synthResult) Print(p *ui.Page) {

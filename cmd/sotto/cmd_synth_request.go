@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +57,9 @@ func (r *targetFlags) target() (t prompt.Task, size int64, unit privacy.Unit, er
 	if r.delta.set && !(r.delta.value > 0) {
 		return t, 0, "", usage("--delta is %s, it should be above 0, such as 1e-6", ui.Whole(r.delta.value))
 	}
+	if r.delta.set && r.delta.value >= 1 {
+		return t, 0, "", usage("--delta is %s, it should be below 1 and far below 1/n for n records, such as 1e-6", ui.Whole(r.delta.value))
+	}
 	if r.size != "" && r.size != sizeAuto {
 		if size, err = sizeOf(r.size, "records"); err != nil {
 			return t, 0, "", err
@@ -93,6 +97,9 @@ func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.
 // request reads the flags.
 func (r *requestFlags) request(method string) (plan.Request, error) {
 	task, size, unit, err := r.target()
+	if kinds := []string{"", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint)}; err == nil && !slices.Contains(kinds, r.sampler) {
+		err = usage("--sampler is %q, it should be one of %s", r.sampler, strings.Join(kinds[1:], ", "))
+	}
 	return plan.Request{
 		Task: task, Method: method, Size: size, Unit: unit, Epsilon: r.epsilon.value, Delta: r.delta.value,
 		Sampler: scheme.Kind(r.sampler), Settings: ui.SettingValues(r.values),
@@ -128,6 +135,17 @@ func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	f.Lookup("discover-labels").NoOptDefVal = "auto"
 	f.StringVar(&r.ending, "shared-ending", "", "find the last two words that most records share, such as a signature, for `EPSILON` of ε (default: a twentieth), and end every text that is written with them")
 	f.Lookup("shared-ending").NoOptDefVal = "auto"
+}
+
+// spends lists the flags that a method needs which spends ε.
+func (r *textFlags) spends(name string) (flags []string) {
+	if spec, known := method.Lookup(name); name != methodChoose && (!known || !spec.Bounded()) {
+		return nil
+	}
+	if len(r.labelSizes) == 0 {
+		flags = append(flags, "size")
+	}
+	return append(flags, "epsilon")
 }
 
 // explicit finds flags that are given, and would be taken for not given, or not be used
@@ -212,7 +230,7 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	case r.labels != "" && generate:
 		return usage("--labels is for tasks with labels, and this one writes outputs for inputs: use --inputs")
 	case r.inputs != "" && !generate:
-		return usage("--inputs is for tasks of kind generate: use --labels")
+		return usage("--inputs is for tasks of kind generate, and this one is of kind %s: use --labels, or leave it out for a task with a list of labels", q.Task.Kind)
 	}
 	path := r.labels + r.inputs
 	if path == "" {

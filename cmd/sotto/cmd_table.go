@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -110,6 +111,9 @@ func (o *tableFlags) options() (t sotto.TableOptions, err error) {
 	case o.workers < 0:
 		return t, usage("--workers is %d, it should be positive", o.workers)
 	}
+	if err := o.present(); err != nil {
+		return t, err
+	}
 	t = sotto.TableOptions{Out: o.out, Workers: o.workers, Source: sotto.TableSource{Location: o.data, Table: o.table, Query: o.query, SkipRefused: skip}}
 	t.Use, err = o.use(o.dataset())
 	return t, err
@@ -136,6 +140,6 @@ func (o *tableFlags) dataset() string {
 // depends on the rows, so that it is in no result.
 func (p *program) leftOut(rows int64) {
 	if rows > 0 {
-		p.Warn(fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", rows))
+		p.Warn(fmt.Sprintf("%s left out: the schema refuses them. How many depends on the rows: do not publish that number", ui.Were(rows, "row")))
 	}
 }

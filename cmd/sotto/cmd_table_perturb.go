@@ -54,7 +54,12 @@ that combinations of values are known best.` + jsonKeys(perturbResult{}),
 		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runPerturb(cmd.Context(), p, opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "schema", "data", "epsilon", "out"); err != nil {
+				return err
+			}
+			return runPerturb(cmd.Context(), p, opt)
+		},
 	}
 	opt.schemaFlag.add(cmd)
 	opt.tableFlags.add(cmd)
@@ -107,7 +112,7 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 		}
 		r := newPerturbResult(opt.out, done.Sidecar)
 		r.Guarantee, r.files, r.ref = done.Words(), done.Files, opt.ref
-		r.charged = newCharged(done.Result, ui.Thousands(r.Rows)+" rows")
+		r.charged = newCharged(done.Result, ui.Counted(int(r.Rows), "row"))
 		return r, nil
 	})
 }
@@ -144,7 +149,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 	r := newPerturbResult(opt.out, sidecar)
 	r.own, r.ref = true, opt.ref
 	if opt.out == ownRows {
-		fmt.Fprintf(p.Stderr, "%d rows are perturbed at ε = %s each; reconstruct with --epsilon %s\n", r.Rows, ui.AtMost(r.Epsilon), ui.Whole(made.Epsilon))
+		fmt.Fprintf(p.Stderr, "%s perturbed at ε = %s each; reconstruct with --epsilon %s\n", ui.Are(r.Rows, "row"), ui.AtMost(r.Epsilon), ui.Whole(made.Epsilon))
 		return nil
 	}
 	var b bytes.Buffer

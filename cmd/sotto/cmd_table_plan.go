@@ -36,7 +36,12 @@ The guarantees differ: perturbed rows protect each row even from whoever keeps
 the table; a profile needs somebody who is trusted with it.` + jsonKeys(tablePlanResult{}),
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runTablePlan(cmd.Context(), p, opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "schema", "size", "epsilon"); err != nil {
+				return err
+			}
+			return runTablePlan(cmd.Context(), p, opt)
+		},
 	}
 	opt.profileFlags.add(cmd, method.Profile, method.Perturbation)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")

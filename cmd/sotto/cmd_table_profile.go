@@ -60,7 +60,16 @@ report.html, the plan and the certificate: see "sotto verify".` + jsonKeys(profi
   sotto table profile --schema loans.toml --data loans.parquet --size 20000 --epsilon 0.5 --group repaid --group income:60 --out demos
   sotto table profile --schema loans.toml --data postgres://db/bank --table loans --size 20000 --epsilon 1 --unit customer --out demos
   sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --noise gaussian --delta 1e-6 --statistic capital_gain=median --out demos`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runProfile(cmd.Context(), p, opt) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			needs := []string{"schema", "data", "size", "out"}
+			if !opt.nonPrivate && !cmd.Flags().Changed("noise") {
+				needs = append(needs, "epsilon")
+			}
+			if err := require(cmd, needs...); err != nil {
+				return err
+			}
+			return runProfile(cmd.Context(), p, opt)
+		},
 	}
 	opt.tableFlags.add(cmd)
 	p.addPlaces(cmd)
@@ -143,11 +152,11 @@ func newProfileResult(d *sotto.ProfileRun) *profileResult {
 func (r *profileResult) Print(p *ui.Page) {
 	switch {
 	case r.Private:
-		p.Head("%d profiles are in %s: ε ≤ %s at δ = %s, %s", len(r.Profiles), r.Dir, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
+		p.Head("%s in %s: ε ≤ %s at δ = %s, %s", ui.Are(len(r.Profiles), "profile"), r.Dir, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
 	case r.plan.Private():
-		p.Alarm("%d profiles are in %s: NOT PRIVATE, the random numbers are known", len(r.Profiles), r.Dir)
+		p.Alarm("%s in %s: NOT PRIVATE, the random numbers are known", ui.Are(len(r.Profiles), "profile"), r.Dir)
 	default:
-		p.Alarm("%d profiles are in %s: NOT PRIVATE, no noise was added", len(r.Profiles), r.Dir)
+		p.Alarm("%s in %s: NOT PRIVATE, no noise was added", ui.Are(len(r.Profiles), "profile"), r.Dir)
 	}
 	for i, g := range r.Profiles {
 		head := cmp.Or(g.Where, "all rows")

@@ -158,10 +158,10 @@ func (r *sampleResult) Print(p *ui.Page) {
 		}
 	}
 	if r.Sets == nil {
-		p.Head("%d examples, drawn from %s", len(r.Demos), from)
+		p.Head("%s, drawn from %s", ui.Counted(len(r.Demos), "example"), from)
 		printDemos(p, r.Demos)
 	} else {
-		p.Head("%d sets of %d examples, drawn from %s", len(r.Sets), len(r.Sets[0].Demos), from)
+		p.Head("%s of %s, drawn from %s", ui.Counted(len(r.Sets), "set"), ui.Counted(len(r.Sets[0].Demos), "example"), from)
 		for i, s := range r.Sets {
 			p.Line("%s", p.Paint(ui.Bold, fmt.Sprintf("for row %d", i+1)))
 			printDemos(p, s.Demos)

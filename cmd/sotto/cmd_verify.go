@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -58,9 +60,15 @@ They are named, above the checks; with --strict they are a failure.` + jsonKeys(
 
 type verifyResult struct {
 	*certificate.Report
+	// unsigned says that there is no certificate, and why.
+	unsigned string
 }
 
 func (r *verifyResult) Print(p *ui.Page) {
+	if r.unsigned != "" {
+		p.Line("%s", p.Paint(ui.Red, r.unsigned))
+		return
+	}
 	headline := p.Paint(ui.Green, "the certificate holds")
 	if !r.OK {
 		headline = p.Paint(ui.Red, fmt.Sprintf("the certificate does NOT hold: %d of %d checks failed", len(r.Failures()), len(r.Checks)))
@@ -126,7 +134,7 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil {
-		return usage("release directory: %w", err)
+		return usage("release directory: %w; name the folder that \"sotto synth\" or another verb wrote with --out", err)
 	} else if !info.IsDir() {
 		return usage("%s is a file: give the directory that holds %s", dir, certificate.FileName)
 	}
@@ -136,10 +144,26 @@ func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) er
 	if err != nil {
 		return err
 	}
-	if err := p.Emit(&verifyResult{report}); err != nil || report.OK {
+	r := &verifyResult{report, unsigned(dir)}
+	if err := p.Emit(r); err != nil || report.OK {
 		return err
 	}
+	if r.unsigned != "" {
+		return ui.Reported("there is no certificate to check")
+	}
 	return ui.Reported("%d of %d checks failed", len(report.Failures()), len(report.Checks))
+}
+
+// unsigned says of a folder without a certificate what it is; "" for others.
+func unsigned(dir string) string {
+	if exists(filepath.Join(dir, certificate.FileName)) {
+		return ""
+	}
+	// A folder without examples is none of ours, or broken: neither is marked.
+	if marked, err := worth.Marked(filepath.Join(dir, "demos.jsonl")); err == nil && marked {
+		return fmt.Sprintf("%s is NOT PRIVATE: what is in it says so itself, and nobody signed it", dir)
+	}
+	return fmt.Sprintf("%s has no %s: name the folder that \"sotto synth\" or another verb wrote", dir, certificate.FileName)
 }
 
 // trust gathers the keys that a verifier believes.

@@ -25,11 +25,12 @@ func TestNumberFlag(t *testing.T) {
 func TestMisspelt(t *testing.T) {
 	home(t)
 	for want, args := range map[string][]string{
-		"did you mean synth?":          {"synht", "--help"},
-		"did you mean list?":           {"ledger", "lst", "-h"},
-		"did you mean --epsilon?":      {"synth", "--epsilom", "1"},
-		"unknown flag: --zzzz":         {"account", "--zzzz"},
-		"there is no file nothere.csv": {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
+		"did you mean synth?":                            {"synht", "--help"},
+		"did you mean list?":                             {"ledger", "lst", "-h"},
+		"did you mean --epsilon?":                        {"synth", "--epsilom", "1"},
+		"unknown flag: --zzzz":                           {"account", "--zzzz"},
+		"if it is what --data names, write --data s.csv": {"table", "schema", "infer", "s.csv"},
+		"there is no file nothere.csv":                   {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
 	} {
 		if code, stdout, stderr := run(t, args...); code != 2 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)

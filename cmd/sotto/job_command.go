@@ -65,7 +65,7 @@ func readJob(args []string) (*jobCall, error) {
 	root := newRootCommand(&program{})
 	cmd, rest, err := root.Find(literalPrivate(args))
 	if err != nil || cmd == root {
-		return nil, usage("a job needs a verb, such as synth: one of %s", strings.Join(jobNames(), ", "))
+		return nil, usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
 	}
 	words := strings.Fields(cmd.CommandPath())[1:]
 	c := &jobCall{verb: strings.Join(words, " "), words: words, rest: rest, flags: cmd.Flags()}

@@ -33,6 +33,9 @@ func (p *program) main(ctx context.Context, args []string) int {
 	root.SetArgs(literalPrivate(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
+	if slices.Contains(args, "-h") {
+		root.Annotations = map[string]string{brief: "yes"}
+	}
 	if cmd, name := misspelt(root, args); name != "" {
 		p.JSON = p.JSON || slices.Contains(args, "--json")
 		return p.Fail("sotto", cmd.CommandPath(), unknownVerb(cmd, name))
@@ -43,7 +46,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 	}
 	// A wrong flag ends the reading of flags, possibly before --json.
 	p.JSON = p.JSON || slices.Contains(args, "--json")
-	return p.Fail("sotto", cmd.CommandPath(), err)
+	return p.Fail("sotto", cmd.CommandPath(), advise(cmd, err))
 }
 
 // usage returns an error about the command line, or what it names.

@@ -177,7 +177,7 @@ func (p *program) begin(m modelFlags) (*sotto.Client, *ui.RunProgress, error) {
 		return nil, nil, err
 	}
 	progress := &ui.RunProgress{Progress: p.Progress()}
-	firstContact(spec, progress.Say)
+	firstContact(spec, func(text string) { progress.First = text })
 	return c, progress, nil
 }
 

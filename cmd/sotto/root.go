@@ -39,8 +39,8 @@ else sotto/sotto.toml in the folder of your configuration (~/.config on Linux).
 It may set "ledger", "keys", "private" and "service"; in a table [model]: name,
 url, dialect, key_env, key_file, trusted, proxy, allow_plaintext, exclusive,
 threads, context, cache_salt, tolerance; and in tables [upstream.NAME]: url,
-key_env, key_file, allow_plaintext. A sotto.toml in the working directory may set name, threads and
-context of [model], and nothing else.`,
+key_env, key_file, allow_plaintext. A sotto.toml in the working directory may
+set name, threads and context of [model], and nothing else.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
@@ -129,25 +129,32 @@ func takesNothing(cmd *cobra.Command) {
 // runsItself annotates a command that has verbs and does something without one.
 const runsItself = "runs"
 
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+func init() {
+	cobra.AddTemplateFunc("flagHelp", flagHelp)
+	cobra.AddTemplateFunc("verbGroups", groupsOfVerbs)
+	cobra.AddTemplateFunc("brief", func(c *cobra.Command) bool { return c.Root().Annotations[brief] != "" })
+}
+
+const helpTemplate = `{{if brief .}}{{.Short}}
+
+{{.UsageString}}{{else}}{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 {{end}}{{.UsageString}}
 Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the budget,
 4 verification failed.
-`
+{{end}}`
 
 const usageTemplate = `Usage:
   {{if not .HasAvailableSubCommands}}{{.UseLine}}{{else}}{{if .Annotations.runs}}{{.UseLine}}
   {{end}}{{.CommandPath}} VERB{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{range verbGroups .}}
 
-Verbs:{{range .Commands}}{{if .IsAvailableCommand}}
+{{.Title}}{{range .Verbs}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{flagHelp .}}{{end}}{{if and .HasAvailableInheritedFlags (not (brief .))}}
 
 Flags of every verb:
 {{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
@@ -240,9 +247,9 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 
 // upTo allows one argument at most.
 func upTo(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usage("there is one argument too many, %q; a %s with spaces goes in quotes", args[1], name)
+			return usage("there is one argument too many, %q: %s; a %s with spaces goes in quotes", args[1], cmd.UseLine(), name)
 		}
 		return nil
 	}
@@ -255,7 +262,7 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usage("%s is missing: %s", names[len(args)], cmd.UseLine())
 		case len(args) > len(names):
-			return usage("there is one argument too many, %q; an expression with spaces or parentheses goes in quotes", args[len(names)])
+			return tooMany(cmd, args[len(names)], names...)
 		}
 		return nil
 	}

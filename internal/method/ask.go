@@ -95,7 +95,7 @@ func (a Ask) Draw(per scheme.Per, prompts, each int) (scheme.Scheme, error) {
 		s.Prompts, s.PerPrompt = prompts, max(2*each, 2)
 	}
 	if int64(take) > a.Size {
-		return s, Wrong("%d records are to be drawn from a part of %d: ask for fewer prompts or a smaller batch", take, a.Size)
+		return s, About("Batch", "%d records are to be drawn from a part of %d: ask for fewer prompts or a smaller batch", take, a.Size)
 	}
 	switch a.Sampler {
 	case scheme.Poisson:

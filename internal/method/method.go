@@ -219,7 +219,7 @@ func Lookup(name string) (Spec, bool) {
 func Find(name string, of ...Kind) (Spec, error) {
 	s, ok := Lookup(name)
 	if list := List(of...); !ok || !slices.Contains(Names(list), name) {
-		return Spec{}, Wrong("unknown method %q: one of %s", name, strings.Join(slices.Sorted(slices.Values(Names(list))), ", "))
+		return Spec{}, About("Method", "unknown method %q: one of %s", name, strings.Join(slices.Sorted(slices.Values(Names(list))), ", "))
 	}
 	return s, nil
 }
@@ -235,6 +235,9 @@ type InputError struct {
 func (e *InputError) Error() string { return e.Reason }
 
 // Wrong returns an [InputError].
-func Wrong(format string, args ...any) error {
-	return &InputError{Reason: fmt.Sprintf(format, args...)}
+func Wrong(format string, args ...any) error { return About("", format, args...) }
+
+// About returns an [InputError] about an option.
+func About(option, format string, args ...any) error {
+	return &InputError{Reason: fmt.Sprintf(format, args...), Option: option}
 }

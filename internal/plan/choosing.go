@@ -190,18 +190,18 @@ func (p Plan) Steps() string {
 	if c == nil {
 		return ""
 	}
-	pool := fmt.Sprintf("the model writes %d texts by itself", p.Shots)
+	pool := fmt.Sprintf("the model writes %s by itself", counted(p.Shots, "text"))
 	switch {
 	case p.Shots == 0:
 		pool = "no ε is for writing"
 	case p.WritesFromRecords():
-		pool = fmt.Sprintf("%d texts are written from records", p.Shots)
+		pool = are(p.Shots, "text") + " written from records"
 		if c.Own != nil {
 			pool += fmt.Sprintf(", %d by the model itself", c.Own.Texts)
 		}
 	}
 	if n := len(c.Examples); n > 0 {
-		pool += fmt.Sprintf(", %d examples are given", n)
+		pool += ", " + are(n, "example") + " given"
 	}
 	pool += c.Made.words()
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)

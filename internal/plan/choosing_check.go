@@ -18,7 +18,7 @@ import (
 func (r *Request) fillChoosing(c *Choosing) error {
 	t := r.Task.WithDefaults()
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
-		return wrong("an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)
+		return about("Epsilon", "an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)
 	}
 	if !(c.Writing < 1) {
 		return wrong("the share of ε for writing is to be below 1, so that some is left for choosing, not %v", c.Writing)
@@ -27,7 +27,7 @@ func (r *Request) fillChoosing(c *Choosing) error {
 		return wrong("the shares of ε for writing (%v) and measuring (%v) leave nothing for choosing", max(0, c.Writing), c.Measuring)
 	}
 	if r.Sampler == scheme.Disjoint {
-		return wrong("each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
+		return about("Sampler", "each round of choosing has a draw of its own: use poisson draws, or fixed-size ones")
 	}
 	if err := r.checkPoolSettings(); err != nil {
 		return err

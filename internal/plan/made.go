@@ -40,7 +40,7 @@ func (m *Made) words() (out string) {
 		return ""
 	}
 	if n := len(m.Examples); n > 0 {
-		out += fmt.Sprintf(", %d texts are by %s, which sees no record", n, m.Model)
+		out += fmt.Sprintf(", %s by %s, which sees no record", are(n, "text"), m.Model)
 	}
 	switch n := len(m.Instructions); {
 	case n == 1:

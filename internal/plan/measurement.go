@@ -95,7 +95,7 @@ func (r *MeasurementRequest) fill() error {
 		return wrong("%d records are to be asked: give a number of records such as %d", r.Records, DefaultRecords)
 	}
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 || math.IsInf(r.Epsilon, 1) {
-		return wrong("an ε above 0 is needed, such as 0.1, not %v", r.Epsilon)
+		return about("Epsilon", "an ε above 0 is needed, such as 0.1, not %v", r.Epsilon)
 	}
 	setDefault(&r.Delta, privacy.DefaultDelta(r.Size))
 	if err := privacy.CheckDelta(r.Delta); err != nil {

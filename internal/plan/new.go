@@ -13,6 +13,15 @@ import (
 
 // New makes a plan that keeps to the ε and δ of a request.
 func New(r Request) (Plan, error) {
+	p, err := r.plan()
+	if large := privacy.LargeDelta(r.Delta, r.Size); err != nil && large != "" && r.Epsilon > 0 {
+		// It may be the cause.
+		err = about("Delta", "%s: ask for a smaller δ, or for none, which is %v (%v)", large, privacy.DefaultDelta(r.Size), err)
+	}
+	return p, err
+}
+
+func (r Request) plan() (Plan, error) {
 	if r.Choosing != nil {
 		return r.choosing()
 	}

@@ -120,11 +120,11 @@ func (r *ProfileRequest) fill() error {
 		return nil
 	}
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
-		return wrong("an ε above 0 is needed, such as 1, not %v", r.Epsilon)
+		return about("Epsilon", "an ε above 0 is needed, such as 1, not %v", r.Epsilon)
 	}
 	if r.Noise == global.Gaussian && r.Delta == 0 {
 		if r.Size == 0 {
-			return wrong("Gaussian noise needs a δ, such as 1e-6, or a declared number of rows that one follows from")
+			return about("Delta", "Gaussian noise needs a δ, such as 1e-6, or a declared number of rows that one follows from")
 		}
 		r.Delta = privacy.DefaultDelta(r.Size)
 	}

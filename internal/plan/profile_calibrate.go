@@ -45,7 +45,7 @@ func leastNoise(noise float64, target accountant.Target, at func(noise float64) 
 		}
 		noise = next
 	}
-	return 0, wrong("no noise keeps to ε = %v and δ = %v: ask for a larger ε", target.Epsilon, target.Delta)
+	return 0, about("Epsilon", "no noise keeps to ε = %v and δ = %v: ask for a larger ε, or a smaller δ", target.Epsilon, target.Delta)
 }
 
 // noiseSearch looks for the least noise whose ε is within a target, by interpolation: ε is

@@ -107,14 +107,14 @@ func (r *Request) fillBudget(spec method.Spec) (err error) {
 	setDefault(&r.Sampler, cmp.Or(spec.Sampler, scheme.Poisson))
 	if spec.Bounded() {
 		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
-			return wrong("an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
+			return about("Epsilon", "an ε above 0 is needed, such as 1, not %v; without any record there is the method public", r.Epsilon)
 		}
 	}
 	if err := r.fillSizes(); err != nil {
 		return err
 	}
 	if err := privacy.CheckDelta(r.Delta); err != nil {
-		return wrong("%v", err)
+		return about("Delta", "%v", err)
 	}
 	r.Settings, err = r.Settings.Check(spec)
 	return err
@@ -160,7 +160,7 @@ func (r *Request) fillConditions() error {
 		}
 	case r.Discover:
 		if r.Task.Kind == prompt.Generate {
-			return wrong("inputs of a generation task cannot be discovered: give a public file of inputs")
+			return about("Inputs", "inputs of a generation task cannot be discovered: give a public file of inputs")
 		}
 		if len(r.Conditions) > 0 {
 			return wrong("labels are either given or discovered, not both")
@@ -172,7 +172,10 @@ func (r *Request) fillConditions() error {
 	case len(r.Conditions) == 0:
 		r.Conditions = r.Task.Conditions
 		if len(r.Conditions) == 0 {
-			return wrong("the task has open labels: give a public list of them, or have them discovered for a part of ε")
+			if r.Task.Kind == prompt.Generate {
+				return about("Inputs", "the task writes outputs for inputs: give a public file of inputs to write for")
+			}
+			return about("Labels", "the task has open labels: give a public list of them, or have them discovered for a part of ε")
 		}
 	}
 	return nil
@@ -207,11 +210,11 @@ func (r *Request) split() ([]Part, error) {
 		}
 		switch {
 		case size < 1 && r.Size == 0:
-			return nil, wrong("no size is declared for the label %q: declare that of every label, or that of the whole too", label)
+			return nil, about("Sizes", "no size is declared for the label %q: declare that of every label, or that of the whole too", label)
 		case size < 1 && len(declared) == 0:
-			return nil, wrong("%d records are fewer than the %d labels of the task: a text needs many records of its label to hide in", r.Size, len(labels))
+			return nil, about("Size", "%d records are fewer than the %d labels of the task: a text needs many records of its label to hide in", r.Size, len(labels))
 		case size < 1:
-			return nil, wrong("no records are left for the label %q: the declared sizes of the other labels add up to the size of the whole", label)
+			return nil, about("Sizes", "no records are left for the label %q: the declared sizes of the other labels add up to the size of the whole", label)
 		}
 		parts = append(parts, Part{Label: label, Size: size, Texts: texts})
 	}

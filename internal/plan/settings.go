@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -127,7 +126,7 @@ func columnNumbers(s schema.Schema, list string) (map[string]float64, error) {
 	return out, nil
 }
 
-// about returns an [InputError] about a setting.
+// about returns an [InputError] about an option or a setting.
 func about(setting, format string, args ...any) error {
-	return &InputError{Reason: fmt.Sprintf(format, args...), Option: setting}
+	return method.About(setting, format, args...)
 }

@@ -46,7 +46,11 @@ func (p Plan) uncovered() []string {
 	if p.Shots >= labels || p.Shots == 0 && p.Choose != nil { // prompts are made from what there is
 		return nil
 	}
-	return []string{fmt.Sprintf("%d texts leave %d of the task's %d labels without an example: ask for at least %d (--shots %d). Texts of different labels share no records, so that it costs no more ε", p.Shots, labels-p.Shots, labels, labels, labels)}
+	leave := "leave"
+	if p.Shots == 1 {
+		leave = "leaves"
+	}
+	return []string{fmt.Sprintf("%s %s %d of the task's %d labels without an example: ask for at least %d (--shots %d). Texts of different labels share no records, so that it costs no more ε", counted(p.Shots, "text"), leave, labels-p.Shots, labels, labels, labels)}
 }
 
 // faint warns of records that have next to nothing to say.
@@ -59,4 +63,20 @@ func (p Plan) faint() []string {
 		}
 	}
 	return out
+}
+
+// counted returns a number of things in words.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// are is counted with its verb.
+func are(n int, thing string) string {
+	if n == 1 {
+		return counted(n, thing) + " is"
+	}
+	return counted(n, thing) + " are"
 }

@@ -87,6 +87,9 @@ func (r Release) copies() bool { return r.Method == "real" }
 
 func (r Release) summary() string {
 	if r.copies() {
+		if len(r.Examples) == 1 {
+			return "1 record of the data as it is, to compare with."
+		}
 		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
 	}
 	if r.bare() {

@@ -183,7 +183,7 @@ func (r *request) profile(ctx context.Context) (*result, error) {
 	out := newResult(done.Result, p.Schema.Name, done.Words())
 	out.Warnings = append(out.Warnings, done.Plan.Warnings()...)
 	if n := done.LeftOut; n > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rows were left out: the schema refuses them. How many depends on the rows: do not publish that number", n))
+		out.Warnings = append(out.Warnings, ui.Were(n, "row")+" left out: the schema refuses them. How many depends on the rows: do not publish that number")
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -47,11 +48,23 @@ func (t *Terminal) Fail(program, command string, err error) int {
 	if expr != "" {
 		fmt.Fprintf(t.Stderr, "\n%s\n", caret(expr, offset))
 	}
-	if Is[UsageError](err) && !Is[ReportedError](err) && command != "" {
+	if (Is[UsageError](err) || code == Wrong && expr == "" && !Actionable(text)) && !Is[ReportedError](err) && command != "" {
 		fmt.Fprintf(t.Stderr, "Run \"%s --help\" for usage.\n", command)
 	}
 	return code
 }
+
+// Describe returns what people read about an error.
+func Describe(err error) string {
+	text, _, _ := describe(err)
+	return text
+}
+
+// action is a flag, or a command of sotto.
+var action = regexp.MustCompile(`--[a-z]|\bsotto [a-z]`)
+
+// Actionable reports whether a message names a flag or a command, so that its reader knows what to do next.
+func Actionable(text string) bool { return action.MatchString(text) }
 
 // describe gives the text of an error, and the place in an expression that it is
 // about, if it is about one.
@@ -75,7 +88,8 @@ func describe(err error) (text, expr string, offset int) {
 	case errors.As(err, &setting) && setting.Option != "" && strings.HasPrefix(setting.Reason, setting.Option):
 		return "--" + strings.ReplaceAll(setting.Option, "_", "-") + strings.TrimPrefix(setting.Reason, setting.Option), "", 0
 	default:
-		return err.Error() + byFlag(err), "", 0
+		text = err.Error()
+		return text + If(!Actionable(text), byFlag(err)), "", 0
 	}
 	if expr != "" {
 		text = fmt.Sprintf("column %d: %s", utf8.RuneCountInString(expr[:offset])+1, text)
@@ -86,6 +100,9 @@ func describe(err error) (text, expr string, offset int) {
 // optionFlags are the flags of options that errors of the library name.
 var optionFlags = map[string]string{
 	"NonPrivate": "--non-private", "StandIn": "--stand-in", "Answers": "--answers", "Dataset": "--dataset",
+	"Epsilon": "--epsilon E", "Delta": "--delta D", "Size": "--size N", "Method": "--method NAME", "Sampler": "--sampler NAME",
+	"Batch": "--batch N, --prompts N, or a larger --size if there are more", "Sizes": "--label-size LABEL=N", "Shots": "--shots N",
+	"Inputs": "--inputs FILE", "Labels": "--labels FILE, or --discover-labels",
 }
 
 // byFlag names the flag that would help, in brackets.

@@ -12,6 +12,8 @@ import (
 // for each text elsewhere; programs get a JSON object a line.
 type RunProgress struct {
 	*Progress
+	// First is said before anything else.
+	First string
 
 	began   time.Time
 	chosen  time.Time   // when the records began to choose
@@ -21,6 +23,10 @@ type RunProgress struct {
 
 // Report shows an event of the run.
 func (s *RunProgress) Report(e sotto.Progress) {
+	if s.First != "" {
+		s.Say(s.First)
+		s.First = ""
+	}
 	now := s.Now()
 	token := e.Kind == sotto.Wrote
 	if token {

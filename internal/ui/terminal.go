@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/sotto-dp/sotto/internal/fault"
 )
 
@@ -57,10 +59,8 @@ func (t *Terminal) WatchFaults(program string, exit func(int)) {
 	})
 }
 
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+// terminal reports whether a file is one, which /dev/null is not.
+func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // colourful reports whether a file is a terminal whose user wants colours.
 func colourful(f *os.File) bool {

@@ -34,6 +34,19 @@ func Counted(n int, thing string) string {
 	return Thousands(n) + " " + thing + "s"
 }
 
+// Are is Counted with its verb.
+func Are[N int | int64](n N, thing string) string { return counts(n, thing, "is", "are") }
+
+// Were is Counted with its verb, of what is past.
+func Were[N int | int64](n N, thing string) string { return counts(n, thing, "was", "were") }
+
+func counts[N int | int64](n N, thing, one, many string) string {
+	if n == 1 {
+		return Counted(int(n), thing) + " " + one
+	}
+	return Counted(int(n), thing) + " " + many
+}
+
 // Span prints a time that is a prediction.
 func Span(seconds float64) string {
 	switch {

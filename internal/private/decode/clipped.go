@@ -27,8 +27,8 @@ func init() {
 		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
-			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), gainSetting("2, and 1 for tasks with a list of labels"),
-			centreSetting("median; for answers none"), method.Candidates(),
+			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), gainSetting("1 for tasks with a list of labels, else 2, for texts and answers alike"),
+			centreSetting("median; none for answers and for tasks of kind generate"), method.Candidates(),
 		},
 	}, planClipped)
 }

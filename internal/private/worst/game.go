@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
@@ -66,7 +67,7 @@ func Find(names []string) ([]Game, error) {
 			for i, g := range all {
 				known[i] = g.Name
 			}
-			return nil, fmt.Errorf("there is no game %q: one of %q", name, known)
+			return nil, fmt.Errorf("there is no game %q: one of %s", name, strings.Join(known, "; "))
 		}
 		out = append(out, all[at])
 	}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// advisedError is an error with what to do next.
+type advisedError struct {
+	error
+	text string
+}
+
+// Error returns the text with the advice.
+func (e advisedError) Error() string { return e.text }
+
+// Unwrap returns the cause.
+func (e advisedError) Unwrap() error { return e.error }
+
+// advise adds to an error what its command can do about it, a flag or another command. The library
+// does not know these. Errors that name one stay as they are.
+func advise(cmd *cobra.Command, err error) error {
+	if ui.Is[ui.ReportedError](err) {
+		return err
+	}
+	text := ui.Describe(err)
+	var path *fs.PathError
+	if errors.As(err, &path) && errors.Is(path.Err, fs.ErrNotExist) && path.Op != "mkdir" && strings.Contains(text, path.Error()) {
+		text = strings.Replace(text, path.Error(), absent(path.Path), 1)
+	}
+	if !ui.Actionable(text) {
+		if next := nextStep(cmd, err, text); next != "" {
+			text = strings.TrimSuffix(text, ".") + next
+		}
+	}
+	if text == ui.Describe(err) {
+		return err
+	}
+	return advisedError{err, text}
+}
+
+// absent says what is not there.
+func absent(path string) string {
+	if dir := filepath.Dir(path); !exists(dir) {
+		return "there is no folder " + dir
+	}
+	return "there is no file " + path
+}
+
+// nextStep returns the flags or the command that help about an error, to be put after it; "" where there are none.
+func nextStep(cmd *cobra.Command, err error, text string) string {
+	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	var source *record.Error
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &source) && source.Code == tables.Columns && has("text-column"):
+		return "; --text-column, --label-column and --unit name columns in place of the task's"
+	case errors.As(err, &source) && source.Code == tables.Columns && has("schema"):
+		return "; correct the names in the file of --schema; sotto table schema infer --data FILE prints those of a file"
+	case errors.As(err, &source) && strings.Contains(text, "query") && has("query"):
+		return " (--query SQL)"
+	case errors.As(err, &source) && strings.Contains(text, "format") && has("format"):
+		return " (--format)"
+	case ui.Is[*record.MalformedError](err) && has("on-error"):
+		return " (--on-error skip)"
+	case ui.Is[*ledger.UnknownDatasetError](err):
+		return "; sotto ledger list names those it knows, sotto ledger init NAME adds one"
+	case ui.Is[*ledger.ExistsError](err):
+		return "; see sotto ledger grant and sotto ledger revoke"
+	case ui.Is[*ledger.UnknownChargeError](err), ui.Is[*ledger.StateError](err):
+		return "; sotto ledger show DATASET lists its charges"
+	case errors.Is(err, ledger.ErrBudget):
+		return " (sotto ledger grant DATASET --epsilon E --reason TEXT)"
+	case ui.Is[*sotto.FolderError](err), strings.Contains(text, "run folder"):
+		return " (--out DIR)"
+	case ui.Is[*lm.FileError](err), strings.HasPrefix(text, "there is no model"):
+		return "; sotto model list names those that are here"
+	case ui.Is[*lm.ContextError](err) && has("shots"):
+		return " (--shots, --tokens, --model)"
+	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "task "):
+		return " (sotto task check FILE)"
+	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
+		return " (sotto table schema check FILE)"
+	case errors.As(err, &path) && strings.Contains(text, "key ring"):
+		return "; sotto keys generate makes one"
+	case source != nil && has("data"):
+		return " (--data FILE)"
+	case flagNamed(cmd, err.Error()) != "":
+		return " (--" + flagNamed(cmd, err.Error()) + ")"
+	case strings.Contains(text, "schema") && has("schema"):
+		return " (--schema FILE)"
+	}
+	// What is built in stands in place of files.
+	for _, of := range [][2]string{{"task", "sotto task list"}, {"schema", "sotto table schema"}, {"suite", "sotto eval suite"}} {
+		if strings.Contains(text, of[0]) && (ui.Is[*document.UnknownError](err) || errors.As(err, &path)) {
+			return "; " + of[1] + " lists those that are built in"
+		}
+	}
+	return ""
+}
+
+// flagNamed returns the flag whose value a message names, a path as a rule.
+func flagNamed(cmd *cobra.Command, text string) (name string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, many := f.Value.(pflag.SliceValue); many {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if len(v) > 2 && regexp.MustCompile(`(^|[\s"])`+regexp.QuoteMeta(v)+`($|[\s":;,)])`).MatchString(text) {
+				name = f.Name
+			}
+		}
+	})
+	return name
+}
+
+// require refuses a command line on which flags are missing that a verb needs, all at once.
+func require(cmd *cobra.Command, names ...string) error {
+	var left []string
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f != nil && !f.Changed {
+			left = append(left, "--"+name)
+		}
+	}
+	switch {
+	case len(left) == 0, left[0] == "--task" && len(left) == 1, left[0] == "--schema" && len(left) == 1:
+		return nil // these list what there is
+	case len(left) == 1:
+		_, help := pflag.UnquoteUsage(cmd.Flags().Lookup(left[0][2:]))
+		return usage("%s is missing: %s", left[0], strings.TrimSuffix(help, "; required"))
+	}
+	last := len(left) - 1
+	return usage("%s and %s are missing: %s", strings.Join(left[:last], ", "), left[last], strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+}
+
+// tooMany refuses an argument that a verb does not take, and names the flag that it may belong to.
+func tooMany(cmd *cobra.Command, arg string, takes ...string) error {
+	for _, name := range takes {
+		if strings.HasPrefix(name, "EXPR") {
+			return usage("there is one argument too many, %q: an expression with spaces or parentheses goes in quotes, as in sotto %s 'repeat(100, gaussian(3))'", arg, cmd.Name())
+		}
+	}
+	flags := []string{"data", "test", "input", "demos", "estimate", "keys"}
+	if filepath.Ext(arg) == ".toml" {
+		flags = []string{"task", "schema"}
+	}
+	for _, flag := range flags {
+		if f := cmd.Flags().Lookup(flag); f != nil && !f.Changed {
+			return usage("there is one argument too many, %q: if it is what --%s names, write --%s %s", arg, flag, flag, arg)
+		}
+	}
+	return usage("there is one argument too many, %q: %s", arg, cmd.UseLine())
+}
+
+// present refuses a file of records that is not there, before anything is opened or made.
+func (o *dataFlags) present() error {
+	file := strings.TrimPrefix(o.data, "sqlite:")
+	if o.data == "" || strings.ContainsAny(file, ":*?[") {
+		return nil // an address, or names of several files
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return usage("%s: give the path of the records with --data", absent(file))
+	}
+	return nil
+}
