@@ -21,7 +21,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture audit fuzz planted site clean
+.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -154,6 +154,9 @@ forecast: ## internal/plan/forecast/table.json, what forecasts are made from, fr
 
 picture: ## docs/pictures/result.svg, the picture at the top of the README, from docs/results
 	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
+
+report-picture: build chromium models ## docs/pictures/report.png, the report of a real run after the demo (some ten minutes)
+	./scripts/report-picture.sh
 
 # On a machine with a GPU: python3 bench/gpu/cost.py --out docs/results/gpu/measured.json
 MEASURED ?= docs/results/gpu/measured.json

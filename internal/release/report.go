@@ -60,7 +60,7 @@ type reportView struct {
 	Limits         []string
 	Files          []listed
 	Foot           string
-	// Blind is how often a guess among the labels is right.
+	// Blind says how often a guess among the labels is right.
 	Blind string
 }
 
@@ -101,7 +101,10 @@ func report(r Release, files []File) ([]byte, error) {
 		Foot: Mark,
 	}
 	if n := len(r.Task.Labels); r.Worth != nil && r.Worth.Metric == "accuracy" && !r.Task.Open() && n > 0 {
-		v.Blind = fmt.Sprintf("%.0f %%", 100/float64(n))
+		v.Blind = fmt.Sprintf("A blind guess is right on %.0f %%", 100/float64(n))
+		if r.Worth.Low*float64(n) <= 1 {
+			v.Blind += ", and this may be no better"
+		}
 	}
 	turn := r.Task.Kind == prompt.Generate
 	if turn {
@@ -199,9 +202,9 @@ func (r Release) glance() []named {
 		add("Protects", "nobody")
 	} else if g := *r.Guarantee; g.Epsilon.Upper > 0 {
 		add("Protects", protects(g))
-		add("Spent by this", bound(g))
+		add("Privacy spent", bound(g))
 	} else {
-		add("Spent by this", "nothing: no record was read")
+		add("Privacy spent", "nothing: no record was read")
 	}
 	for _, s := range r.sizes() {
 		add(strings.ToUpper(s.Name[:1])+s.Name[1:], s.Value)
@@ -262,9 +265,9 @@ func (r Release) readBy() string {
 	return fmt.Sprintf("%s, run by a server (%s)", r.Model, r.Backend)
 }
 
-// atLeast prints what is left with four digits, rounded down.
+// atLeast prints what is left with four digits, rounded down; what buys nothing is 0.
 func atLeast(v float64) string {
-	if v <= 0 {
+	if v < 1e-3 {
 		return "0"
 	}
 	text := strconv.FormatFloat(v, 'g', 4, 64)

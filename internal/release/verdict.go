@@ -125,7 +125,7 @@ func (r Release) meaning(g privacy.Guarantee) []string {
 	if Guess(g) > 0.999 {
 		right = "may be right nearly every time"
 	}
-	out := []string{fmt.Sprintf("Someone who knows all the rest of the data and has to guess %s %s. Who tosses a coin is right 50 times in 100.", guess, right)}
+	out := []string{fmt.Sprintf("Someone who knows all the rest of the data and has to guess, at even odds, %s %s. Who tosses a coin is right 50 times in 100.", guess, right)}
 	if large := privacy.LargeDelta(g.Delta, r.units()); large != "" {
 		return append(out, sentence(large))
 	}

@@ -131,10 +131,15 @@ func TestGlance(t *testing.T) {
 			t.Errorf("there is no %q", want)
 		}
 	}
+	r.Worth.Low = 0.24
+	if page := html.UnescapeString(string(rendered(t, r)[ReportFile])); !strings.Contains(page, "25 %, and this may be no better.") {
+		t.Error("a measured worth that a blind guess may have too is not said to be one")
+	}
+	r.Account.Budgets[0].Left = 3e-9
 	r.Backend, r.Isolation = "vllm", "alone, by the operator's word"
 	r.Account.Others, r.Worth = nil, nil
 	page = html.UnescapeString(string(rendered(t, r)[ReportFile]))
-	for _, want := range []string{"a server (vllm) to which records were sent; each was scored alone, by the operator's word", "Nobody else had used", "was not measured"} {
+	for _, want := range []string{"a server (vllm) to which records were sent; each was scored alone, by the operator's word", "Nobody else had used", "was not measured", "ε = 0 of 3"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %q", want)
 		}

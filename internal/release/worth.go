@@ -37,7 +37,7 @@ func (w Worth) What() string {
 	if w.Metric != "accuracy" {
 		return fmt.Sprintf("That is the model's %s with the chosen prompt, on average over the records.", w.Metric)
 	}
-	return "On so many of the records the model is right with the chosen prompt."
+	return "On so many of the records the model answers right with the chosen prompt."
 }
 
 // promptFile has the prompt that records chose.
