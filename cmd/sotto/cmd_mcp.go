@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -164,7 +165,7 @@ func runMCP(ctx context.Context, p *program, opt mcpOptions) error {
 }
 
 // listed returns the tools as a client sees them.
-func (s *mcpServer) listed(ctx context.Context) ([]*mcp.Tool, error) {
+func (s *mcpServer) listed(ctx context.Context) ([]agentTool, error) {
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := s.Connect(ctx, here, nil); err != nil {
 		return nil, err
@@ -177,7 +178,15 @@ func (s *mcpServer) listed(ctx context.Context) ([]*mcp.Tool, error) {
 	if err := errors.Join(err, client.Close()); err != nil {
 		return nil, err
 	}
-	return found.Tools, nil
+	all := make([]agentTool, len(found.Tools))
+	for i, t := range found.Tools {
+		in, err := json.Marshal(t.InputSchema)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = agentTool{t.Name, t.Title, t.Description, t.Annotations.ReadOnlyHint, in}
+	}
+	return all, nil
 }
 
 // unclosed is a writer that stays open.
@@ -188,7 +197,18 @@ func (unclosed) Close() error { return nil }
 
 // mcpTools are what a server offers.
 type mcpTools struct {
-	Tools []*mcp.Tool `json:"tools"`
+	Tools []agentTool `json:"tools"`
+}
+
+// agentTool is a tool as its users see it.
+type agentTool struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	// ReadOnly: it changes nothing.
+	ReadOnly bool `json:"read_only"`
+	// Arguments is the JSON Schema of what it takes.
+	Arguments json.RawMessage `json:"arguments"`
 }
 
 // Print is not used: people have --help.

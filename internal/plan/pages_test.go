@@ -18,6 +18,9 @@ var update = flag.Bool("update", false, "write docs/methods anew")
 func TestMethodPages(t *testing.T) {
 	const dir = "../../docs/methods"
 	want := map[string]string{"README.md": index()}
+	if _, err := os.Stat(filepath.Join(dir, "own.md")); err != nil {
+		t.Error(err)
+	}
 	for _, s := range method.List() {
 		if s.Summary == "" || s.Idea == "" || s.Cost == "" || s.When == "" || s.Draws == "" || s.Needs == "" || s.Bounded() && (s.Cites == "" || s.Calibrates == "") {
 			t.Errorf("%s does not describe itself: %+v", s.Name, s)
@@ -40,8 +43,8 @@ func TestMethodPages(t *testing.T) {
 		}
 	}
 	there, err := os.ReadDir(dir)
-	if err != nil || len(there) != len(want) {
-		t.Errorf("docs/methods has %d files, and there are %d pages: %v", len(there), len(want), err)
+	if err != nil || len(there) != len(want)+1 { // own.md is written by hand
+		t.Errorf("docs/methods has %d files, and there are %d pages: %v", len(there), len(want)+1, err)
 	}
 }
 

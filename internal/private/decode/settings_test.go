@@ -46,7 +46,7 @@ func TestSettingsComeBack(t *testing.T) {
 		}
 	}
 	for raw, want := range map[string]string{
-		`{"method":"magic","settings":{}}`:                  "one of clipped",
+		`{"method":"magic","settings":{}}`:                  "unknown method",
 		`{"method":"clipped","settings":{}}`:                "unknown way to draw",
 		`{"method":"gaussian","settings":{"sigma":"much"}}`: "the settings of gaussian",
 		`[]`: "the settings of a method",
