@@ -109,6 +109,9 @@ func (r Release) verdict() verdict {
 		v.Headline = fmt.Sprintf("Keep %s where the records may be: the guarantee hardly protects any one", lower)
 	}
 	v.Meaning = r.meaning(g)
+	if b := r.budget(g); b != nil && len(b.Others) > 0 && v.Grade != exposed {
+		v.Meaning = append(v.Meaning, fmt.Sprintf("That is about this release alone. With everything that was released from the same data before, a guess may be right up to %s of the time.", b.SoFar))
+	}
 	return v
 }
 
