@@ -1,0 +1,367 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/pgtest"
+)
+
+// block is a piece of a document that shows commands.
+type block struct {
+	// line where it begins, from 1.
+	line int
+	text string
+}
+
+// shown reports whether a block has what its commands print, after lines that begin with a $.
+func (b block) shown() bool {
+	return strings.HasPrefix(b.text, "$ ") || strings.Contains(b.text, "\n$ ")
+}
+
+// commandBlocks returns the blocks of a document that are commands.
+func commandBlocks(document string) (found []block) {
+	var at *block
+	n := 0
+	for line := range strings.Lines(document) {
+		n++
+		switch fence := strings.HasPrefix(line, "```"); {
+		case fence && at != nil:
+			found, at = append(found, *at), nil
+		case fence && isCommands(line):
+			at = &block{line: n}
+		case at != nil:
+			at.text += line
+		}
+	}
+	return found
+}
+
+// isCommands reports whether a fence begins a block of commands.
+func isCommands(fence string) bool {
+	return slices.Contains([]string{"console", "sh", "bash", "shell"}, strings.TrimSpace(strings.TrimPrefix(fence, "```")))
+}
+
+// documents are README.md and all pages of docs/, by their path in the repository.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	add := func(path string) error {
+		text, err := os.ReadFile(path)
+		all[strings.TrimPrefix(filepath.ToSlash(path), "../../")] = string(text)
+		return err
+	}
+	err := filepath.WalkDir("../../docs", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".md" {
+			err = add(path)
+		}
+		return err
+	})
+	if err == nil {
+		err = add("../../README.md")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// apart are blocks that no test here runs, by how they begin, and why.
+var apart = map[string]string{
+	"make demo":                          "TestDemo runs what it does, and make test is what runs this test",
+	"make build":                         "builds the program that these tests run",
+	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
+	"go run ./bench/":                    "takes a GPU and hours; docs/results has what came out",
+	"sotto eval suite quick --data":      "takes hours, on data sets that are not in the repository; TestEvalSuite runs a small suite",
+	"sotto eval suite answer-samsum":     "takes hours, on data sets that are not in the repository",
+	"sotto eval suite table-baselines":   "runs on data sets that are not in the repository; package suite's tests run it where they are",
+	"sotto eval --task agnews":           "on a data set that is not in the repository",
+	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
+	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",
+	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
+	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
+	"export HOST_KEY=":                   "needs a hosted model; TestPlainPoolModel runs one",
+	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",
+	"sotto job add synth":                "names a job that is not there; TestJSONIsAllThereIs adds, shows and cancels jobs",
+	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
+}
+
+// reason returns why a block is not run, and the entry of apart that says so.
+func reason(b block) (entry, why string) {
+	for start, why := range apart {
+		if strings.HasPrefix(b.text, start) {
+			return start, why
+		}
+	}
+	return "", ""
+}
+
+// before is what has to be there for a block, by how it begins.
+var before = map[string]string{
+	"sotto serve route set tickets": "sotto synth --no-choose --batch 16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
+	"sotto table items":             "sotto table profile --schema loans.toml --data loans.csv --size 20000 --epsilon 1 --groups 4 --out demos",
+}
+
+// asShown reports whether a document has blocks with a $, which are compared with the real output.
+func asShown(text string) bool {
+	return slices.ContainsFunc(commandBlocks(text), func(b block) bool {
+		_, why := reason(b)
+		return b.shown() && why == ""
+	})
+}
+
+// inTurn reports whether all blocks of a document run in one folder, one after the other. Blocks of
+// other documents have a folder each.
+func inTurn(name string) bool {
+	return strings.HasPrefix(name, "docs/howto/") || name == "docs/operations.md"
+}
+
+// TestCommandBlocks: every block of commands in README.md and docs/ ends with exit code 0, or is
+// compared by [TestDocuments], or says in apart why it is not run.
+func TestCommandBlocks(t *testing.T) {
+	used := map[string]bool{}
+	ran := 0
+	all := documents(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, b := range commandBlocks(all[name]) {
+			entry, why := reason(b)
+			used[entry] = true
+			if why != "" || b.shown() || inTurn(name) {
+				continue
+			}
+			ran++
+			t.Run(fmt.Sprintf("%s:%d", name, b.line), func(t *testing.T) {
+				if testing.Short() {
+					t.Skip("it runs a program")
+				}
+				begun := time.Now()
+				place := newPlace(t)
+				for start, commands := range before {
+					if strings.HasPrefix(b.text, start) {
+						place.shell(t, commands)
+					}
+				}
+				place.shell(t, b.text)
+				if took := time.Since(begun); took > 20*time.Second {
+					t.Logf("it took %s: use less data", took)
+				}
+			})
+		}
+	}
+	for entry := range apart {
+		if !used[entry] {
+			t.Errorf("no block begins with %q: remove it from apart", entry)
+		}
+	}
+	if ran < 5 {
+		t.Errorf("%d blocks were run", ran)
+	}
+}
+
+// place is a folder with the files that documents speak of, a home, and a model that answers at once.
+type place struct {
+	// stands are words of documents, each before what stands for it here: addresses of servers.
+	stands, env []string
+}
+
+// newPlace makes one, and changes to it.
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	model, err := filepath.Abs("tiny.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SOTTO_MODEL", model)
+	for name, data := range map[string][]byte{
+		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(2000)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
+		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
+		"complaints.csv": complaints(400),
+	} {
+		write(t, name, data)
+	}
+	bank(t)
+	for i, name := range []string{"branch.csv", "branch-two.csv"} {
+		var b bytes.Buffer
+		if err := demo.WriteLoans(&b, demo.Loans(24000)[20000+2000*i:][:2000]); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, b.Bytes())
+	}
+	port := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return l.Addr().String()
+	}
+	clients := port()
+	p := &place{stands: []string{"127.0.0.1:8080", clients}, env: append(os.Environ(), "CLIENTS="+clients, "ADMIN="+port())}
+	return p
+}
+
+// dialogues are records of the built-in task samsum.
+func dialogues(n int) []byte {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"input": "Ann: Shall we meet at %d? Ben: Fine, by the gate.", "output": "Ann and Ben meet at %d by the gate."}`+"\n", i, i)
+	}
+	return []byte(b.String())
+}
+
+// complaints are labelled texts as a CSV file has them.
+func complaints(n int) []byte {
+	b := bytes.NewBufferString("text,queue,who\n")
+	for i := range n {
+		fmt.Fprintf(b, "I paid twice in week %d,billing,c%d\nThe door of lift %d is stuck,repairs,d%d\n", i, i/2, i, i/2)
+	}
+	return b.Bytes()
+}
+
+// both gives messages what records of samsum have.
+func both(messages []byte) []byte {
+	return bytes.ReplaceAll(messages, []byte("}\n"), []byte(`, "input": "Ann: Six? Ben: Fine.", "output": "Ann and Ben meet at six."}`+"\n"))
+}
+
+// shellStart stops at the first command that fails. A server starts in the background, at an address
+// that is free, and ends with the block.
+const shellStart = `set -euo pipefail
+sotto() {
+	if [ "$1" != serve ] || { [ $# -gt 1 ] && [[ "$2" != --* ]]; }; then command sotto "$@"; return; fi
+	command sotto "$@" --listen "$CLIENTS" --admin "$ADMIN" > served.txt 2>&1 &
+	trap "kill -INT $!; wait $!" EXIT
+	for _ in $(seq 100); do (exec 3<>"/dev/tcp/${CLIENTS%:*}/${CLIENTS#*:}") 2>/dev/null && return; sleep 0.1; done
+	echo "the server did not answer" >&2
+	return 1
+}
+`
+
+// shell runs commands as a reader of the document would, which must not fail.
+func (p *place) shell(t *testing.T, commands string) {
+	t.Helper()
+	if out, code := p.run(t, commands); code != 0 {
+		t.Errorf("exit code %d:\n%s\n%s", code, commands, out)
+	}
+}
+
+// run runs commands, and returns what they print, in the document's words, and their exit code.
+func (p *place) run(t *testing.T, commands string) (string, int) {
+	t.Helper()
+	here := slices.Clone(p.stands)
+	for i := 1; i < len(here); i += 2 {
+		here[i] = strings.ReplaceAll(here[i], "&", `\&`) // documents have addresses outside quotes
+	}
+	cmd := exec.Command("bash", "-c", shellStart+strings.NewReplacer(here...).Replace(commands))
+	cmd.Env = p.env
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	back := []string{os.Getenv("HOME"), "/home/you"}
+	for pair := range slices.Chunk(p.stands, 2) {
+		back = append(back, pair[1], pair[0], config.Redact(pair[1]), pair[0])
+	}
+	return strings.NewReplacer(back...).Replace(string(out)), cmd.ProcessState.ExitCode()
+}
+
+// tools are programs that documents use beside sotto.
+var tools = []string{"sqlite3", "pg_dump", "curl"}
+
+// TestInTurn runs the documents whose blocks build on each other, and compares what is shown.
+func TestInTurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the program many times")
+	}
+	all := documents(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !inTurn(name) || len(commandBlocks(all[name])) == 0 {
+			continue
+		}
+		path, err := filepath.Abs(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, tool := range tools {
+				if _, err := exec.LookPath(tool); err != nil && regexp.MustCompile(`(?m)^`+tool+` `).MatchString(all[name]) {
+					t.Skipf("%s is not installed", tool)
+				}
+			}
+			place := newPlace(t)
+			if strings.Contains(all[name], team) {
+				place.stands = append(place.stands, team, pgtest.Database(t))
+			}
+			got := place.turn(t, all[name])
+			if *rewrite {
+				keep(t, path, got)
+				return
+			}
+			compare(t, all[name], got)
+		})
+	}
+}
+
+// team is the address of a ledger in documents.
+const team = "postgres://sotto@db.example.org/sotto"
+
+// turn runs all blocks of a document one after the other, and replaces what follows a $ by what is
+// really printed. What a block exports counts for those after it.
+func (p *place) turn(t *testing.T, document string) string {
+	t.Helper()
+	var b strings.Builder
+	var exports, plain string
+	fenced, commands, shown, code := false, false, false, 0
+	for line := range strings.Lines(document) {
+		command, prompt := strings.CutPrefix(line, "$ ")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			if commands && !shown {
+				p.shell(t, exports+plain)
+			}
+			for line := range strings.Lines(plain) {
+				if strings.HasPrefix(line, "export ") {
+					exports += line
+				}
+			}
+			fenced, shown, plain = !fenced, false, ""
+			commands = fenced && isCommands(line)
+			b.WriteString(line)
+		case commands && prompt:
+			if shown && !strings.HasSuffix(b.String(), "\n\n") {
+				b.WriteString("\n")
+			}
+			shown = true
+			b.WriteString(line)
+			out := fmt.Sprintln(code)
+			if strings.TrimSpace(command) != "echo $?" {
+				out, code = p.run(t, exports+command)
+			}
+			b.WriteString(out)
+		case commands && !shown:
+			plain += line
+			b.WriteString(line)
+		case !commands:
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
