@@ -56,7 +56,13 @@ type Spec struct {
 	Kind Kind
 	// Summary says in a line what it does; Idea, Cost and When in a few sentences each.
 	Summary, Idea, Cost, When string
-	Guarantee                 Guarantee
+	// Steps are the algorithm, and Not says when to take another method.
+	Steps     []string
+	Not       string
+	Guarantee Guarantee
+	// Event is what a text, an answer or a release costs, as an expression with the method's
+	// parameters, and Theorem the section of docs/proofs.md that proves it.
+	Event, Theorem string
 	// Proof says why the guarantee holds, and Cites names the papers.
 	Proof, Cites string
 	// Draws says how records are drawn by default, and Calibrates which number a plan turns

@@ -28,6 +28,15 @@ func init() {
 		When:  "The default: what is chosen is a prompt that works for the records, and usually better than texts written from them.",
 		Proof: choose.Choice{}.Proof(), Cites: "McSherry and Talwar 2007 (exponential mechanism); Dong, Durfee and Rogers 2020 (bounded range)",
 		Draws: "records for each round, each by itself", Calibrates: "range",
+		Steps: []string{
+			"Make a pool of texts: the model's own, and where ε is enough some that are written from the records.",
+			"Propose candidate prompts: sets of texts in an order, each with an instruction and a way to read the answer.",
+			"Draw records, each by itself with probability q. The trusted model answers each one's question with each candidate; a record gives a candidate a number from 0 to 1, by default 1 if the answer is right.",
+			"Choose a candidate s with probability proportional to exp(ε_r · the sum of its numbers), and release which one it is.",
+			"Make the next candidates from the winner, by exchanging, moving, adding and dropping texts, and go on with a fresh draw until the rounds are over.",
+		},
+		Not:   "Where the model cannot be trusted with the records, or nobody can say which answer is right. Below a hundred records it was not measured.",
+		Event: "repeat(R, poisson(q, boundedrange(ε_r))), after what the texts of the pool cost", Theorem: "P33",
 		Needs: "scores of given tokens",
 		Settings: []method.Setting{
 			number("rounds", "rounds of choosing", "what the work is enough for"),

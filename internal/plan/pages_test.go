@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,10 +23,13 @@ func TestMethodPages(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range method.List() {
-		if s.Summary == "" || s.Idea == "" || s.Cost == "" || s.When == "" || s.Draws == "" || s.Needs == "" || s.Bounded() && (s.Cites == "" || s.Calibrates == "") {
+		if s.Summary == "" || s.Idea == "" || s.Cost == "" || s.When == "" || s.Not == "" || len(s.Steps) == 0 || s.Draws == "" || s.Needs == "" || s.Bounded() && (s.Cites == "" || s.Calibrates == "") {
 			t.Errorf("%s does not describe itself: %+v", s.Name, s)
 		}
-		want[s.Name+".md"] = page(s)
+		if s.Guarantee == method.Proven && (s.Event == "" || section(t, s.Theorem) == "") {
+			t.Errorf("%s does not say what it costs (%q), or where docs/proofs.md proves it (%q)", s.Name, s.Event, s.Theorem)
+		}
+		want[s.Name+".md"] = page(t, s)
 	}
 	if *update {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -48,32 +52,66 @@ func TestMethodPages(t *testing.T) {
 	}
 }
 
+// section returns the heading of a section of docs/proofs.md, or "".
+func section(t *testing.T, number string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/proofs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n### "+number+". ")
+	if !found || number == "" {
+		return ""
+	}
+	title, _, _ := strings.Cut(rest, "\n")
+	return number + ". " + title
+}
+
+// anchor is a heading in a link, as GitHub has it.
+func anchor(heading string) string {
+	return strings.ReplaceAll(regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+}
+
 // page returns a method's page of docs/methods, in Markdown.
-func page(s method.Spec) string {
+func page(t *testing.T, s method.Spec) string {
+	t.Helper()
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n\n", args...) }
 	line("# %s", s.Name)
 	line("%s.", capital(s.Summary))
+	line("## Idea")
 	line("%s", s.Idea)
-	line("%s **When.** %s", "**Cost.** "+s.Cost, s.When)
+	line("## Algorithm")
+	for i, step := range s.Steps {
+		fmt.Fprintf(&out, "%d. %s\n", i+1, step)
+	}
+	out.WriteString("\n")
+	line("Draws: %s. Needs of a model: %s.", s.Draws, s.Needs)
 	line("## Guarantee")
 	switch s.Guarantee {
 	case method.Proven:
-		line("(ε, δ)-differential privacy, with a charge and a certificate. A plan meets ε by turning: %s. Draws: %s.", s.Calibrates, s.Draws)
+		line("(ε, δ)-differential privacy, with a charge and a certificate. A plan meets ε by turning: %s.", s.Calibrates)
+		line("[Event](../reference/events.md): %s.", s.Event)
 	case method.Claimed:
-		line("**NOT PROVEN.** A paper claims it; there is neither a charge nor a certificate. Turned: %s. Draws: %s.", s.Calibrates, s.Draws)
+		line("**NOT PROVEN.** A paper claims it; there is neither a charge nor a certificate. Turned: %s.", s.Calibrates)
 	case method.Free:
 		line("No record is read, so that it costs nothing.")
 	default:
-		line("**None.** It protects nobody, and needs `--non-private`. Draws: %s.", s.Draws)
+		line("**None.** It protects nobody, and needs `--non-private`.")
 	}
-	if s.Proof != "" && s.Guarantee == method.Proven {
-		line("Proof: %s.", s.Proof)
+	if s.Guarantee == method.Proven {
+		line("## Proof")
+		heading := section(t, s.Theorem)
+		line("%s. Written out, with the tests that attack it: [%s](../proofs.md#%s).", capital(s.Proof), heading, anchor(heading))
 	}
 	if s.Cites != "" {
 		line("Papers: %s.", s.Cites)
 	}
-	line("Needs of a model: %s.", s.Needs)
+	line("## Cost")
+	line("%s", s.Cost)
+	line("## When")
+	line("%s", s.When)
+	line("**When not.** %s", s.Not)
 	line("## Settings")
 	if len(s.Settings) == 0 {
 		line("None.")

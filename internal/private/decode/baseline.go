@@ -20,18 +20,27 @@ func init() {
 		Idea:    "The model writes by the instruction alone, at a temperature.",
 		Cost:    "One sequence.",
 		When:    "What privacy is free of charge: other methods have to be better than this to be worth their ε.",
-		Draws:   "nobody", Needs: "scores of the most likely tokens",
+		Draws:   "nobody", Steps: []string{
+			"Show the model the instruction and the label, without any record.",
+			"Draw tokens by its scores until a stop token or the limit.",
+		},
+		Not:      "Where what is particular about your records matters: it knows nothing of them.",
+		Needs:    "scores of the most likely tokens",
 		Settings: []method.Setting{method.Temperature("1"), method.Candidates()},
 	}, func(a method.Ask) (*Public, error) {
 		return &Public{Temperature: a.Values.Float("temperature", 1), Candidates: a.Values.Tokens()}, nil
 	})
 	register[NonPrivate](method.Spec{
 		Name: "nonprivate", Guarantee: method.None, Look: 6, Scheduled: true,
-		Summary:  "gaussian without noise, which protects nobody",
-		Idea:     "The token that the prompts' probabilities agree on.",
-		Cost:     "As gaussian.",
-		When:     "To see what noise costs, on data that may be shown.",
-		Draws:    "records for each token, spread over the prompts",
+		Summary: "gaussian without noise, which protects nobody",
+		Idea:    "The token that the prompts' probabilities agree on.",
+		Cost:    "As gaussian.",
+		When:    "To see what noise costs, on data that may be shown.",
+		Draws:   "records for each token, spread over the prompts",
+		Steps: []string{
+			"As gaussian, with noise of 0.",
+		},
+		Not:      "On data that nobody may see.",
 		Needs:    "scores of the most likely tokens",
 		Settings: append(promptSettings(), method.Candidates()),
 	}, func(a method.Ask) (*NonPrivate, error) {
@@ -45,7 +54,12 @@ func init() {
 		Cost:    "None: no model writes.",
 		When:    "To see what private examples cost, on data that may be shown.",
 		Draws:   "about 64 records for each text",
-		Needs:   "nothing",
+		Steps: []string{
+			"Draw records at random.",
+			"Release them as they are.",
+		},
+		Not:   "On data that nobody may see.",
+		Needs: "nothing",
 	}, func(a method.Ask) (*Real, error) {
 		// Enough that none is drawn only by a rare chance, also where fewer have the label.
 		sampling, err := a.Draw(scheme.PerText, int(min(64, a.Size)), 0)

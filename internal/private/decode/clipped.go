@@ -25,6 +25,15 @@ func init() {
 		When:  "The default for writing texts and answers.",
 		Cites: "Dong, Durfee and Rogers 2020 (bounded range); Vinod et al. 2025, InvisibleInk (clipped differences)",
 		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
+		Steps: []string{
+			"Draw a batch of B records for the whole text, each by itself with probability q = B/n.",
+			"Ask the model for the scores of the next token without any record, and with each drawn record in a prompt of its own. The candidates are the best tokens of the public scores.",
+			"For each record take the difference to the public scores, centre it, and clip it to between −C and C.",
+			"Add the mean of the differences (the sum over B, times the gain) to the public scores, divide by the temperature τ, and draw a token by softmax. One record moves the exponents by a range of c = 2C·gain/(Bτ) at most.",
+			"Append the token to all prompts and go on until a stop token or the limit T.",
+		},
+		Not:   "With few records of a label: q = B/n is then large, and C has to be small.",
+		Event: "poisson(q, repeat(T, boundedrange(c)))", Theorem: "P32",
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
 			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), gainSetting("1 for tasks with a list of labels, else 2, for texts and answers alike"),

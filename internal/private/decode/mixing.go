@@ -24,6 +24,15 @@ func init() {
 		When:  "Beside clipped: a record keeps the shape of what it says, and is scaled rather than cut.",
 		Cites: "Flemings et al. 2025, “Differentially private in-context learning via sampling few-shot mixed with zero-shot outputs”; Dong, Durfee and Rogers 2020 (bounded range)",
 		Draws: "a batch of records for each text, one in each prompt", Calibrates: "range",
+		Steps: []string{
+			"Draw records, and give each a prompt of its own.",
+			"Ask for the scores of the next token without any record, and with each.",
+			"Scale each record's difference to the public scores by the largest factor, up to a limit, at which its range over the public candidates is at most the width.",
+			"Add the scaled differences to the public scores, and draw a token by softmax.",
+			"Append it, and go on until a stop token or the limit T.",
+		},
+		Not:   "Where a few tokens stand far apart: scaling makes everything that such a record says small, and clipping only what stands out.",
+		Event: "poisson(q, repeat(T, boundedrange(c))), or with a draw a token repeat(T, poisson(q, boundedrange(c)))", Theorem: "P32",
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
 			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), method.Candidates(),

@@ -21,6 +21,12 @@ func init() {
 		When:  "To repeat the paper's numbers on data that may be shown.",
 		Cites: "Flemings et al. 2025, algorithm 1 and theorem B.3",
 		Draws: "a fixed number of records for each token, one in each prompt", Calibrates: "beta, by the paper's rule",
+		Steps: []string{
+			"For each token, draw records, one in each prompt, and ask for the scores with each and without any.",
+			"For each prompt, find by bisection the largest λ up to 1.5 at which the mixed distribution is within a Rényi divergence of the public one, at one order α, in both directions.",
+			"Draw a token from the normalised product of the mixed distributions, append it, and draw anew.",
+		},
+		Not:   "On data that nobody may see: the published proof does not hold, and there is a counter-example in the tests.",
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
 			method.Batch("4"), method.Candidates(), mostSetting(),

@@ -21,6 +21,14 @@ func init() {
 		When:  "To compare with the papers.",
 		Cites: "Tang et al. 2024, algorithm 1 with report-noisy-max; McKenna and Sheldon 2020 (permute-and-flip)",
 		Draws: "records for each token, spread over the prompts", Calibrates: "epsilon",
+		Steps: []string{
+			"For each token, draw records and put each into one of M prompts, at random.",
+			"Ask for the probabilities of the next token with each prompt, and divide them by the largest.",
+			"Add them up, and add exponential noise of rate ε_t/2 to each sum.",
+			"Release the token with the largest noisy sum and nothing else; append it, and draw anew.",
+		},
+		Not:   "For anything but comparisons. It is not bounded-range and composes worse.",
+		Event: "repeat(T, poisson(q, pure(ε_t)))", Theorem: "P32",
 		Needs:    "scores of the most likely tokens",
 		Settings: append(promptSettings(), method.Candidates()),
 	}, func(a method.Ask) (*NoisyMax, error) {

@@ -22,6 +22,14 @@ func init() {
 		When:  "For written answers that the model could write by itself, if it knew which.",
 		Cites: "Wu et al. 2023, embedding space aggregation; Flemings et al. 2025, algorithm 4",
 		Draws: "32 records for each answer, one in each prompt", Calibrates: "sigma",
+		Steps: []string{
+			"The model writes candidate answers without any record.",
+			"Draw records and give each a prompt of its own, which writes an answer.",
+			"A trusted encoder turns each answer into a vector of length 1 at most; they are added up, with Gaussian noise on each number.",
+			"Release the candidate nearest to the noisy sum.",
+		},
+		Not:   "Where the right answer is one that the model does not write by itself.",
+		Event: "poisson(q, gaussian(σ))", Theorem: "P35",
 		Needs:    "scores of the most likely tokens, and a trusted encoder",
 		Settings: append(drawSettings(writers), publicSetting()),
 	}, func(a method.Ask) (*Embedding, error) {

@@ -25,6 +25,14 @@ func init() {
 		When:  "For short written answers, where the right words matter more than their order.",
 		Cites: "Wu et al. 2023, keyword space aggregation; Gillenwater et al. 2022 (joint top-k); Dwork and Lei 2009 (propose, test, release)",
 		Draws: "32 records for each answer, one in each prompt", Calibrates: "range, or sigma",
+		Steps: []string{
+			"For each question, draw records and give each a prompt of its own, which writes an answer.",
+			"Count, for each word of a public list, in how many answers it occurs.",
+			"Choose k words together by the exponential mechanism on the largest shortfall of their counts; or test with noise that the k most frequent words stand apart, and release them if so.",
+			"A prompt without records writes the answer with these words.",
+		},
+		Not:   "For long answers, or where answers agree in few words.",
+		Event: "poisson(q, boundedrange(c)); with select = ptr poisson(q, compose(gaussian(σ), approx(0, δ_f)))", Theorem: "P35",
 		Needs: "scores of the most likely tokens",
 		Settings: append(drawSettings(writers), publicSetting(), method.Setting{
 			Name: "select", Type: method.Choice, Help: "how words are selected: joint, from a public list, or ptr, propose, test and release", Choices: []string{string(Joint), string(Test)},

@@ -24,6 +24,14 @@ func init() {
 		When:  "The default for questions whose answers are of a list.",
 		Cites: "Duan et al. 2023, “Flocks of stochastic parrots”; Wu et al. 2023, “Privacy-preserving in-context learning for large language models”; Papernot et al. 2018 (threshold); Zhao et al. 2021 (calibration)",
 		Draws: "40 records for each answer, one in each prompt", Calibrates: "range, or sigma",
+		Steps: []string{
+			"For each question, draw records and give each a prompt of its own; empty prompts vote as the public one.",
+			"Ask each prompt which label of the task's list it gives the question.",
+			"Count the votes, and draw a label with probability proportional to exp(c · its votes); or add Gaussian noise to the counts and take the largest.",
+			"With a threshold, look with noise first whether enough prompts agree, and answer without records if not.",
+		},
+		Not:   "Where the same examples would serve all questions: a chosen prompt is paid for once.",
+		Event: "poisson(q, boundedrange(c)) for an answer; with noise = gaussian poisson(q, gaussian(σ))", Theorem: "P35",
 		Needs: "scores of given tokens",
 		Settings: append(append(drawSettings(voters), method.Setting{
 			Name: "ballot", Type: method.Choice, Help: "what a prompt says: hard, its best label, or soft, how far it moves each", Choices: []string{string(Hard), string(Soft)},

@@ -18,6 +18,15 @@ func init() {
 		When:  "The default for tables: it needs somebody who may see the rows, and far less noise than local.",
 		Proof: "Laplace or Gaussian mechanism on whole numbers, of which one row moves few by a bounded amount",
 		Cites: "Carey et al. 2024 (GDP-TabICL)", Draws: "all rows, or a Poisson sample", Calibrates: "the scale of the noise",
+		Steps: []string{
+			"Divide the rows into public groups, by the schema and flags.",
+			"Encode each row by itself: values of the domain as codes, numbers clamped to public bounds, as whole steps from the middle.",
+			"Add up, for each group, the count, the sums of columns and the counts of values: whole numbers, of which one row moves few.",
+			"Add exact Laplace or Gaussian noise to each, also to values that no row has, and forget the sums.",
+			"Work out typical rows, or histograms, from what is left.",
+		},
+		Not:   "Where nobody may see all rows (local), and for groups of fewer rows than the noise is large: sotto table plan shows that beforehand.",
+		Event: "compose(laplace(b), …) over counts, sums and modes; with a sample poisson(rate, …)", Theorem: "P37",
 		Needs: "no model",
 		Settings: []method.Setting{
 			{Name: "group", Type: method.Many, Help: "group by `COLUMN[:CLASSES]`; may be repeated", Default: "by the label"},
