@@ -20,6 +20,49 @@
 //     invents, and measures what comes out. It charges nothing and signs nothing.
 //   - [Verify] checks the certificate of a folder against its files and computes ε again.
 //
+// # A tour
+//
+// Records are a file or a database. A [prompt.Task] says what they are and how prompts are laid out; a
+// [Request] says what is wanted, at which ε. Both are public, and written without looking at the data:
+//
+//	client, err := sotto.Open("state", nil) // nil: the default model, inside this program
+//	run, err := client.Synthesize(ctx, sotto.SynthesizeOptions{
+//		Request: sotto.Request{Task: task, Size: 20000, Epsilon: 1},
+//		Source:  sotto.Source{Location: "tickets.jsonl"},
+//		Out:     "demos",
+//	})
+//	report, err := client.Verify(run.Dir)
+//
+// The folder then holds the examples, a report, and a certificate that anyone checks with the
+// public key. The examples of this package run as they stand, on made-up records and a toy model. A method of
+// your own is one file inside the tree, since what it declares is charged and signed: see
+// docs/methods/own.md.
+//
+// # What stays
+//
+// From version 1 on, by the rules of semantic versioning, a minor version adds and does not
+// take away:
+//
+//   - Exported names of this package and of packages prompt, schema, lm, lm/backend, privacy,
+//     privacy/accountant, privacy/noise, privacy/ledger, privacy/certificate and eval, and the
+//     behaviour that their comments state. docs/api lists them all, and a test fails when that list
+//     changes. Interfaces that have an unexported method may get more, and structs more fields: name the fields
+//     that you set. Before version 1 they may change in any minor version, with a note.
+//   - Files: a later version reads tasks, schemas, suites, plans, release folders, certificates and ledgers of an
+//     earlier one, and members of JSON keep their names and meaning. A certificate once valid stays so, unless its key is
+//     revoked or a proof turns out to be wrong; then its method is withdrawn, loudly.
+//   - Guarantees: what was charged is never made smaller afterwards, and ε of an event is an upper bound in every version.
+//
+// What may change at any time: everything under internal and cmd except the command line's verbs, flags and --json keys; all
+// other packages, the embedded engine's and formats' among them; words of messages; defaults such as methods and
+// settings, so that the same request may be planned better (a [Plan] that was kept is carried out as it
+// is); bounds on ε, which may become tighter; what a seed gives, from one version to the next. An unfinished
+// run or list of answers is for the version that began it.
+//
+// [Version] is what certificates state.
+//
+// # How it is made
+//
 // The one idea is that these functions only join what other packages prove: package
 // internal/plan turns an ε into settings and an event, packages internal/run and
 // internal/answer carry plans out against package privacy/ledger, and package

@@ -11,8 +11,6 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -64,13 +62,13 @@ func ExampleClient_Profile() {
 
 // A row of one's own, perturbed before it is sent to anybody.
 func ExamplePerturbRows() {
-	p, err := plan.NewLocal(sotto.PerturbRequest{Schema: loans(), Epsilon: 4})
+	planned, err := sotto.PlanTable(sotto.ProfileRequest{Schema: loans(), Size: 1, Epsilon: 4}, sotto.PerturbRequest{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	mine := "age,income,employment,home,purpose,amount,late,repaid\n33,41,employed,rent,car,5.5,0,yes\n"
 	var out bytes.Buffer
-	sidecar, err := sotto.PerturbRows(context.Background(), p, strings.NewReader(mine), &out, reconstruct.CSV, nil)
+	sidecar, err := sotto.PerturbRows(context.Background(), planned.Local, strings.NewReader(mine), &out, "csv", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

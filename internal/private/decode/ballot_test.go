@@ -59,3 +59,13 @@ func TestBallotPlanted(t *testing.T) {
 		})
 	}
 }
+
+// TestBallotWhole: in small worlds the exact law of whole texts, draws included, keeps to what is declared.
+func TestBallotWhole(t *testing.T) {
+	b := *aBallot
+	b.Draw.Rate, b.Draw.Prompts, b.Epsilon = 0.4, 2, 0.9
+	worst := trial{subject: ballotSubject(&b, b.selection), records: 2, tokens: 3, steps: 2, worlds: 100}.withDefaults().worst(t)
+	if worst > 1 || worst < 0.5 {
+		t.Errorf("texts reveal %.3f times what is declared", worst)
+	}
+}
