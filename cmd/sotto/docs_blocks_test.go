@@ -95,6 +95,7 @@ var apart = map[string]string{
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
 	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
+	"go test -tags example":              "builds the program anew; TestExampleMethod does",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
 	"export HOST_KEY=":                   "needs a hosted model; TestPlainPoolModel runs one",
 	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",

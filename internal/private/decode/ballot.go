@@ -26,6 +26,13 @@ func init() {
 		When:  "As an example of a method in one file.",
 		Cites: "McKenna and Sheldon 2020 (permute-and-flip)",
 		Draws: "records for each token, spread over the prompts", Calibrates: "epsilon",
+		Steps: []string{
+			"For each token, draw records and put each into one of M prompts, at random.",
+			"Each prompt votes for its most likely token.",
+			"Release the token with the most votes under exponential noise of rate ε_t/2, append it, and draw anew.",
+		},
+		Not:   "For anything but reading how a method is made.",
+		Event: "repeat(T, poisson(q, pure(ε_t)))", Theorem: "P30",
 		Needs:    "scores of the most likely tokens",
 		Settings: append(promptSettings(), method.Candidates()),
 	}, func(a method.Ask) (*Ballot, error) {
