@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -73,8 +74,8 @@ func (e *ItemError) Error() string {
 // Unwrap returns the cause, if there is another one.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// ReadItems reads the test of a task: a file of records with the task's columns, as
-// JSONL, CSV (with a header) or Parquet, the first two perhaps compressed (.gz, .zst).
+// ReadItems reads the test of a task: a file of records with the task's columns, in the formats
+// that private records are read in, or a folder of Hugging Face datasets.
 // Labels are spelled as the task does; one that is not on its list is an error. Test data
 // is not private: errors quote labels.
 func ReadItems(path string, t prompt.Task) ([]Item, error) {
@@ -169,6 +170,14 @@ func Subset[Item any](items []Item, n int) ([]Item, error) {
 // readRecords hands the values of columns of each record to a function. Errors of the
 // function are about the record that it was handed.
 func readRecords(path string, columns []string, each func([]string) error) error {
+	path, part := convert.Split(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return folderRecords(path, part, columns, each)
+	}
+	return fileRecords(path, part, false, columns, each)
+}
+
+func fileRecords(path, part string, shard bool, columns []string, each func([]string) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -185,15 +194,17 @@ func readRecords(path string, columns []string, each func([]string) error) error
 	if err != nil {
 		return &ItemError{Path: path, Reason: fmt.Sprintf("it cannot be unpacked (%v): is the end of its name right?", err), Err: err}
 	}
-	switch {
-	case strings.HasSuffix(base, ".parquet"):
-		return parquetRecords(path, f, info.Size(), columns, each)
-	case strings.HasSuffix(base, ".csv"):
-		return csvRecords(path, in, columns, each)
-	case strings.HasSuffix(base, ".jsonl"), strings.HasSuffix(base, ".ndjson"), strings.HasSuffix(base, ".json"):
+	switch ext := convert.Ext(base); {
+	case ext == ".parquet":
+		return parquetRecords(path, f, info.Size(), shard, columns, each)
+	case ext == ".csv", ext == ".tsv":
+		return csvRecords(path, in, commaOf(ext, part), columns, each)
+	case ext == ".jsonl", ext == ".ndjson":
 		return jsonRecords(path, in, columns, each)
+	case convert.KindOf(ext) != "":
+		return convertedRecords(path, f, in, info.Size(), part, columns, each)
 	}
-	return &ItemError{Path: path, Reason: "its name does not show its format: it should end in .jsonl, .csv or .parquet, perhaps with .gz or .zst"}
+	return &ItemError{Path: path, Reason: "its name does not show its format: it should end in .csv, .tsv, .jsonl or .json, perhaps with .gz or .zst, or in .parquet, .xlsx or .arrow"}
 }
 
 func unpack(path string, f *os.File) (base string, in io.Reader, err error) {
@@ -240,6 +251,9 @@ func jsonRecords(path string, in io.Reader, columns []string, each func([]string
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
+			if json.Valid(line) {
+				line, _ = convert.Record(line)
+			}
 			if problem := jsonRecord(line, columns, each); problem != nil {
 				return &ItemError{Path: path, Record: number, Reason: problem.Error(), Err: problem}
 			}
@@ -294,9 +308,14 @@ func missing(column string, have []string) error {
 	return fmt.Errorf("it has no column %q, which the task names, among %d: correct the task or the file", column, len(have))
 }
 
-func csvRecords(path string, in io.Reader, columns []string, each func([]string) error) error {
+func csvRecords(path string, in io.Reader, comma rune, columns []string, each func([]string) error) error {
+	in, comma, err := textOf(in, comma, columns)
+	if err != nil {
+		return &ItemError{Path: path, Reason: err.Error(), Err: err}
+	}
 	limited := &allowance{r: in, left: longestLine}
 	reader := csv.NewReader(limited)
+	reader.Comma, reader.LazyQuotes = comma, comma == '\t'
 	reader.ReuseRecord = true
 	wrong := func(number int, err error) error {
 		return &ItemError{Path: path, Record: number, Reason: err.Error(), Err: err}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/pages"
 )
 
@@ -25,8 +28,9 @@ func checkParquet(path string) error {
 	return pages.Check(f, info.Size())
 }
 
-// parquetRecords hands the values of columns of each row to a function.
-func parquetRecords(path string, f *os.File, size int64, columns []string, each func([]string) error) (err error) {
+// parquetRecords hands the values of columns of each row to a function. In a shard of a Hugging
+// Face data set, classes have names.
+func parquetRecords(path string, f *os.File, size int64, shard bool, columns []string, each func([]string) error) (err error) {
 	number := 0
 	fail := func(err error) error {
 		return &ItemError{Path: path, Record: number, Reason: err.Error(), Err: err}
@@ -43,6 +47,10 @@ func parquetRecords(path string, f *os.File, size int64, columns []string, each 
 	file, err := parquet.OpenFile(f, size)
 	if err != nil {
 		return fail(fmt.Errorf("it is not a Parquet file: %w", err))
+	}
+	if shard {
+		metadata, _ := file.Lookup("huggingface")
+		each = named(columns, convert.Classes([]byte(metadata)), each)
 	}
 	places := map[int]int{} // of columns in the file, to those asked for
 	var names []string
@@ -73,6 +81,22 @@ func parquetRecords(path string, f *os.File, size int64, columns []string, each 
 		}
 	}
 	return nil
+}
+
+// named writes classes of Hugging Face features by their names.
+func named(columns []string, classes map[string][]string, each func([]string) error) func([]string) error {
+	if len(classes) == 0 {
+		return each
+	}
+	return func(values []string) error {
+		values = slices.Clone(values)
+		for i, c := range columns {
+			if n, err := strconv.Atoi(values[i]); err == nil && n >= 0 && n < len(classes[c]) {
+				values[i] = classes[c][n]
+			}
+		}
+		return each(values)
+	}
 }
 
 func eachRow(rows parquet.Rows, places map[int]int, columns int, each func([]string) error) error {

@@ -170,6 +170,10 @@ func (c Column) check(found *document.Problems, i int) {
 }
 
 func (c Column) checkNumeric(found *document.Problems, i int) {
+	if !knownFormat(c.Format) {
+		found.Wrong(where(i, "format"), fmt.Sprintf("%q is no format of numbers or dates", document.Shorten(c.Format)), `say one of "1,234.56", "1.234,56", "1 234,56", "1'234.56", or a date such as "YYYY-MM-DD", "DD.MM.YYYY" or "MM/DD/YYYY"`)
+		return
+	}
 	switch {
 	case c.Low == 0 && c.High == 0:
 		found.Wrong(where(i, "low"), "the bounds are missing", "say low and high: what is publicly known about the column, not what the rows have")
@@ -194,13 +198,13 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 	if c.Other != "" {
 		found.Wrong(where(i, "other"), "it is for categorical columns", "numbers outside the bounds are refused, or count as the nearest bound with clamp = true")
 	}
-	if x, ok := parseNumber(c.Missing); c.Missing != "" && (!ok || !(x >= c.Low && x <= c.High)) {
+	if x, ok := c.Parse(c.Missing); c.Missing != "" && (!ok || !(x >= c.Low && x <= c.High)) {
 		found.Wrong(where(i, "missing"), "it is no number within the bounds", "say which number an empty field counts as, in quotes")
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Aliases)) {
 		at := where(i, fmt.Sprintf("aliases.%q", document.Shorten(from)))
-		x, ok := parseNumber(c.Aliases[from])
-		_, number := parseNumber(from)
+		x, ok := c.Parse(c.Aliases[from])
+		_, number := c.Parse(from)
 		switch {
 		case from == "" || trim(from) != from || !utf8.ValidString(from):
 			found.Wrong(at, "it is empty, has spaces around it, or is not UTF-8", "write the spelling that the data has; for an empty field say missing = \"…\"")
@@ -252,8 +256,8 @@ func (c Column) checkDomain(found *document.Problems, i int) {
 }
 
 func (c Column) checkCategorical(found *document.Problems, i int) {
-	if c.Low != 0 || c.High != 0 || c.Clamp || c.Digits != 0 || len(c.Edges) > 0 {
-		found.Wrong(where(i, "kind"), "a categorical column has no low, high, clamp, digits or edges", "leave them out, or say kind = \"numeric\"")
+	if c.Low != 0 || c.High != 0 || c.Clamp || c.Digits != 0 || len(c.Edges) > 0 || c.Format != "" {
+		found.Wrong(where(i, "kind"), "a categorical column has no format, low, high, clamp, digits or edges", "leave them out, or say kind = \"numeric\"")
 	}
 	if len(c.Values) == 0 {
 		found.Wrong(where(i, "values"), "the list is missing", "list every value that the column can have, from public knowledge, not from the rows")

@@ -125,7 +125,7 @@ func TestProblems(t *testing.T) {
 		{"value twice", `values = ["f", "m"]`, `values = ["f", "m", "f"]`, "column[2].values[3]", "listed twice", 18},
 		{"blank value", `values = ["f", "m"]`, `values = ["f", "m", " "]`, "column[2].values[3]", "blank", 18},
 		{"spaces around a value", `values = ["f", "m"]`, `values = ["f", "m", " x"]`, "column[2].values[3]", "spaces around", 18},
-		{"bounds of words", `values = ["f", "m"]`, "values = [\"f\", \"m\"]\nlow = 3", "column[2].kind", "has no low", 17},
+		{"bounds of words", `values = ["f", "m"]`, "values = [\"f\", \"m\"]\nlow = 3", "column[2].kind", "has no format, low", 17},
 		{"other is no value", `other = "elsewhere"`, `other = "Ceeton"`, "column[3].other", "not one of the values", 27},
 		{"missing is no value", `missing = "elsewhere"`, `missing = "?"`, "column[3].missing", "not one of the values", 28},
 		{"alias to no value", `"Ayton-on-Sea" = "Ayton"`, `"Ayton-on-Sea" = "Aytn"`, `column[3].aliases."Ayton-on-Sea"`, "not one of the values", 26},

@@ -32,11 +32,11 @@ func (c Column) binNames() []string {
 	for i := range len(c.Edges) + 1 {
 		switch {
 		case i == 0:
-			names = append(names, "less than "+exact(c.Edges[0]))
+			names = append(names, "less than "+c.exact(c.Edges[0]))
 		case i == len(c.Edges):
-			names = append(names, exact(c.Edges[i-1])+" or more")
+			names = append(names, c.exact(c.Edges[i-1])+" or more")
 		default:
-			names = append(names, exact(c.Edges[i-1])+" to less than "+exact(c.Edges[i]))
+			names = append(names, c.exact(c.Edges[i-1])+" to less than "+c.exact(c.Edges[i]))
 		}
 	}
 	return names

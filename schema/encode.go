@@ -40,7 +40,7 @@ func (o Outcome) String() string {
 //
 // White space around a text (spaces, tabs, line ends) does not count, everything else
 // does: capitals too. Numbers are decimal, with a point and an exponent if need be; "1,5"
-// and "0x10" are none. "inf" and "-inf" lie outside of all bounds; "nan" is a missing
+// and "0x10" are none, unless the column has a format. "inf" and "-inf" lie outside of all bounds; "nan" is a missing
 // value, as "" is.
 type Encoder struct {
 	numeric bool
@@ -56,6 +56,8 @@ type Encoder struct {
 	clamp     bool
 	edges     []float64
 	places    map[string]uint16
+	// parse reads texts of a format; nil reads plain numbers.
+	parse func(string) (float64, bool)
 }
 
 const none = -1
@@ -94,14 +96,17 @@ func (c Column) Encoder() *Encoder {
 
 func (e *Encoder) setNumeric(c Column) {
 	e.low, e.high, e.clamp, e.edges = c.Low, c.High, c.Clamp, slices.Clone(c.Edges)
-	if x, ok := parseNumber(c.Missing); ok {
+	if c.Format != "" {
+		e.parse = newParser(c.Format)
+	}
+	if x, ok := c.Parse(c.Missing); ok {
 		e.absent = x
 	}
 	if len(c.Aliases) > 0 {
 		e.numbers = make(map[string]float64, len(c.Aliases))
 	}
 	for from, to := range c.Aliases {
-		if x, ok := parseNumber(to); ok {
+		if x, ok := c.Parse(to); ok {
 			e.numbers[from] = x
 		} else if to == "" {
 			e.numbers[from] = math.NaN()
@@ -224,7 +229,13 @@ func (e *Encoder) Number(text string) (float64, Outcome) {
 	if x, ok := e.numbers[text]; ok {
 		return e.Clamped(x)
 	}
-	x, ok := parseNumber(text)
+	var x float64
+	var ok bool
+	if e.parse == nil {
+		x, ok = parseNumber(text)
+	} else {
+		x, ok = e.parse(strings.Clone(text)) // so that plain numbers need no memory
+	}
 	switch {
 	case ok:
 		return e.Clamped(x)
@@ -232,6 +243,12 @@ func (e *Encoder) Number(text string) (float64, Outcome) {
 		return e.Clamped(math.NaN())
 	}
 	return 0, NotANumber
+}
+
+// Alias returns the number that a spelling stands for, if the schema lists it.
+func (e *Encoder) Alias(text string) (float64, bool) {
+	x, ok := e.numbers[text]
+	return x, ok
 }
 
 // NumberBytes is Number without the need of a string.

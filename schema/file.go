@@ -69,11 +69,12 @@ type file struct {
 type fileColumn struct {
 	Name    string                       `toml:"name"`
 	Kind    Kind                         `toml:"kind"`
-	Low     *float64                     `toml:"low"`
-	High    *float64                     `toml:"high"`
+	Format  string                       `toml:"format"`
+	Low     any                          `toml:"low"`
+	High    any                          `toml:"high"`
 	Clamp   bool                         `toml:"clamp"`
 	Digits  int                          `toml:"digits"`
-	Edges   []float64                    `toml:"edges"`
+	Edges   []any                        `toml:"edges"`
 	Values  []string                     `toml:"values"`
 	Aliases map[string]string            `toml:"aliases"`
 	Other   string                       `toml:"other"`
@@ -95,22 +96,36 @@ func (f file) schema(name string) Schema {
 
 func (f fileColumn) column() Column {
 	c := Column{
-		Name: f.Name, Kind: f.Kind, Clamp: f.Clamp, Digits: f.Digits, Edges: f.Edges,
+		Name: f.Name, Kind: f.Kind, Format: f.Format, Clamp: f.Clamp, Digits: f.Digits,
 		Values: f.Values, Aliases: f.Aliases, Other: f.Other, Missing: f.Missing,
 		Phrases: f.Phrases, Forms: f.Forms,
+	}
+	for _, e := range f.Edges {
+		c.Edges = append(c.Edges, c.bound(e))
 	}
 	if f.Low == nil && f.High == nil {
 		return c
 	}
 	// One bound without the other is a mistake, not a 0: the check finds NaN.
-	c.Low, c.High = math.NaN(), math.NaN()
-	if f.Low != nil {
-		c.Low = *f.Low
-	}
-	if f.High != nil {
-		c.High = *f.High
-	}
+	c.Low, c.High = c.bound(f.Low), c.bound(f.High)
 	return c
+}
+
+// bound is a number in a file: as it is, or of a column of dates a date, in quotes or without.
+// What is neither is NaN, which the check finds.
+func (c Column) bound(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	case nil:
+		return math.NaN()
+	}
+	if x, ok := c.parse(fmt.Sprint(v)); ok && c.isDate() {
+		return x
+	}
+	return math.NaN()
 }
 
 // where names a column in messages.

@@ -43,6 +43,8 @@ label = ""
 #                 distance between them
 #   clamp = true  what is outside counts as the nearest bound; otherwise it is refused
 #   missing       what an empty field counts as; otherwise it is refused
+#   format        how it is written, if not as plain numbers: "1,234.56" for 54,013 and €51593
+#                 ("1.234,56" too), or a date: "YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY"
 #   digits        after the point, in words
 #   edges         where bins meet; local privacy and labels need bins
 # or categorical:

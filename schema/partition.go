@@ -70,8 +70,8 @@ func (s Schema) parseGroup(text string) (Group, error) {
 		return g, nil
 	case s.Columns[i].Kind == Numeric:
 		for part := range strings.SplitSeq(classes, ",") {
-			x, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
-			if err != nil {
+			x, ok := s.Columns[i].Parse(part)
+			if !ok {
 				return g, fmt.Errorf("group %s: %q is not a number to cut at: write %s:40,70 for three classes", text, part, name)
 			}
 			g.Cuts = append(g.Cuts, x)

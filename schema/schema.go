@@ -18,6 +18,11 @@ type Column struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 
+	// Format is how a numeric column is written in data that has no types, if not as plain
+	// numbers: "1,234.56", "1.234,56", "1 234,56" or "1'234.56" for thousands with separators,
+	// where a currency or a percent sign does not count; or made of YYYY, MM and DD for dates,
+	// such as "DD.MM.YYYY", whose numbers are days since 1970.
+	Format string `json:"format,omitempty"`
 	// Low and High bound a numeric column. Required for those: they are public knowledge,
 	// and the noise is in proportion to the width.
 	Low  float64 `json:"low,omitempty"`

@@ -80,7 +80,7 @@ func (w *Wording) value(r Row, column int, form string) string {
 func (w *Wording) say(v Value, column int, form string) string {
 	c := w.columns[column]
 	if !v.Discrete {
-		return say(v.Number, c.Digits)
+		return c.Show(v.Number)
 	}
 	if v.Code < 0 || v.Code >= len(w.domains[column]) {
 		return unsaid

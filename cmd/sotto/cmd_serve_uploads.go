@@ -19,7 +19,7 @@ import (
 )
 
 // uploadable are the ends of names of files that can be read where they are encrypted.
-var uploadable = []string{".csv", ".jsonl", ".ndjson", ".parquet"}
+var uploadable = []string{".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow", ".feather"}
 
 // Upload implements [web.Runs].
 func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {

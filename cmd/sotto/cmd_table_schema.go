@@ -185,6 +185,10 @@ func allows(c schema.Column) string {
 	var rules []string
 	if c.Kind == schema.Numeric {
 		bounds := fmt.Sprintf("%v to %v", c.Low, c.High)
+		if c.Dates() {
+			bounds = c.Show(c.Low) + " to " + c.Show(c.High)
+		}
+		bounds += ui.If(c.Format != "" && !c.Dates(), ", written as "+c.Format)
 		bounds += ui.If(c.Clamp, ", clamped")
 		rules = append(rules, bounds)
 	}

@@ -129,9 +129,15 @@ func cell(c schema.Column, g global.Group, i int) release.Cell {
 		return release.Cell{}
 	}
 	out := release.Cell{Text: strconv.FormatFloat(v.Number, 'f', c.Digits, 64)}
+	if c.Dates() {
+		out.Text = c.Show(v.Number)
+	}
 	share := func(x float64) float64 { return (x - c.Low) / (c.High - c.Low) }
 	if e.Statistic == global.Mean || e.Statistic == global.Moments {
 		out.Text = fmt.Sprintf("%s ± %s", rounded(e.Mean, e.Error), rounded(e.Error, e.Error))
+		if c.Dates() {
+			out.Text = fmt.Sprintf("%s ± %s days", c.Show(e.Mean), rounded(e.Error, e.Error))
+		}
 		out.Bar = &release.Bar{Low: share(e.Mean - e.Error), At: share(e.Mean), High: share(e.Mean + e.Error)}
 	}
 	return out

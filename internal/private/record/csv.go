@@ -17,10 +17,11 @@ func (t *textFile) asCSV(o *Options) error {
 		return err
 	}
 	defer done()
-	names, start, err := csvrows.Header(in)
+	head, err := csvrows.Header(in, t.comma, o.columns())
 	if err != nil {
 		return err
 	}
+	names := head.Names
 	if !isHeader(names, o) {
 		return &Error{Code: origin.Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
 	}
@@ -28,10 +29,10 @@ func (t *textFile) asCSV(o *Options) error {
 	if err != nil {
 		return err
 	}
-	t.header = start
+	t.header = head.Start
 	t.known = func() []string { return names }
 	t.reader = func(in *bufio.Reader, offset int64) rows {
-		return newCSV(in, offset, names, roles, o.cells())
+		return newCSV(in, offset, head, roles, o.cells())
 	}
 	return nil
 }
@@ -39,7 +40,7 @@ func (t *textFile) asCSV(o *Options) error {
 // csvRows reads rows of comma-separated values.
 type csvRows struct {
 	in     *csvrows.Reader
-	header []string
+	head   csvrows.Head
 	roles  [][]int
 	cells  int
 	fields *csvrows.Sketcher
@@ -50,14 +51,14 @@ type csvRows struct {
 	ended error
 }
 
-func newCSV(in *bufio.Reader, offset int64, header []string, roles [][]int, cells int) *csvRows {
+func newCSV(in *bufio.Reader, offset int64, head csvrows.Head, roles [][]int, cells int) *csvRows {
 	return &csvRows{
-		in: csvrows.NewReader(in, offset, in.Size()), header: header, roles: roles, cells: cells,
-		fields: csvrows.NewSketcher(nil, nil),
+		in: csvrows.NewReader(in, offset, in.Size(), head.Comma), head: head, roles: roles, cells: cells,
+		fields: csvrows.NewSketcher(nil, head),
 	}
 }
 
-func (c *csvRows) feed(s *rowsketch.Rows) { c.fields = csvrows.NewSketcher(s, c.header) }
+func (c *csvRows) feed(s *rowsketch.Rows) { c.fields = csvrows.NewSketcher(s, c.head) }
 
 func (c *csvRows) next() (*row, error) {
 	for c.at == len(c.block.Rows) {
@@ -81,7 +82,7 @@ func (c *csvRows) next() (*row, error) {
 			}
 		}
 	})
-	if r.bad == 0 && fields != len(c.header) {
+	if r.bad == 0 && fields != len(c.head.Names) {
 		r.bad = origin.FieldCount
 	}
 	return r, nil

@@ -29,7 +29,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"only blank lines", "a.jsonl", []byte("\n \n\r\n"), Options{}, origin.Unusable, "no records"},
 		{"only a header", "a.csv", []byte("text,label\n"), Options{}, origin.Unusable, "no records"},
 		{"blank csv", "a.csv", []byte("\n\n"), Options{}, origin.Unusable, "no header row"},
-		{"no format", "a.txt", []byte(good), Options{}, origin.Unusable, "use .jsonl, .csv or .parquet"},
+		{"no format", "a.txt", []byte(good), Options{}, origin.Unusable, "What is read: .csv, .tsv, .jsonl"},
 		{"query on a file", "a.jsonl", []byte(good), Options{Query: "SELECT 1"}, origin.Unusable, "leave the query out"},
 		{"database without a query", "a.db", []byte(good), Options{}, origin.Unusable, "needs a query"},
 		{"query without an order", "a.db", []byte(good), Options{Query: "SELECT 1"}, origin.Unusable, "has no ORDER BY"},

@@ -31,22 +31,28 @@ type textFile struct {
 	reader func(in *bufio.Reader, offset int64) rows
 	// header is where the first row begins.
 	header int64
-	known  func() []string
+	// comma separates the fields of comma-separated values; 0 is to be found out.
+	comma byte
+	known func() []string
 }
 
 const bufferSize = 256 << 10
 
 func newTextFile(path string, o *Options) (*textFile, error) {
-	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
+	f, info, format, err := origin.Rows(path, o.format, true, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
+	o.format = format
 	t := &textFile{f: f, info: info, progress: o.Progress}
 	t.prepare = sync.OnceValue(func() (err error) {
 		if t.codec, err = origin.FindCodec(path, f); err != nil {
 			return err
 		}
 		if o.format == origin.CSV {
+			if t.comma, err = origin.Comma(path, f); err != nil {
+				return err
+			}
 			return t.asCSV(o)
 		}
 		t.asJSONL(o)

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
 
@@ -125,7 +126,7 @@ func compareJSON(t *testing.T, line []byte, r row) {
 
 func csvReader(width int) func(in *bufio.Reader, offset int64) rows {
 	return func(in *bufio.Reader, offset int64) rows {
-		return newCSV(in, offset, make([]string, width), [][]int{{roleText}, {roleCondition}, {roleUnit}}, 0)
+		return newCSV(in, offset, csvrows.Head{Names: make([]string, width), Comma: ','}, [][]int{{roleText}, {roleCondition}, {roleUnit}}, 0)
 	}
 }
 

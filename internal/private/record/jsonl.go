@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 )
@@ -45,6 +46,23 @@ func (t *textFile) firstKeys() []string {
 	return nil
 }
 
+// note says what the first line is of, if it nests something.
+func (t *textFile) note() string {
+	if n := origin.Note(t.f); n != "" || t.prepare() != nil || t.header > 0 {
+		return n
+	}
+	in, done, err := t.stream()
+	if err != nil {
+		return ""
+	}
+	defer done()
+	j := &jsonl{in: bufio.NewReaderSize(in, bufferSize)}
+	if _, err := j.next(); err != nil {
+		return ""
+	}
+	return j.what
+}
+
 // jsonl reads JSON objects, one a line. Blank lines are no rows.
 type jsonl struct {
 	in      *bufio.Reader
@@ -53,6 +71,8 @@ type jsonl struct {
 	line    []byte
 	seen    map[string]struct{}
 	sketch  *rowsketch.Rows
+	// what tool or program the last line is of, if it nests something.
+	what string
 }
 
 func (j *jsonl) feed(s *rowsketch.Rows) { j.sketch = s }
@@ -81,6 +101,7 @@ func (j *jsonl) next() (*row, error) {
 		case !json.Valid(line) || line[0] != '{':
 			r.bad = origin.NotAnObject
 		default:
+			line, j.what = convert.Record(line)
 			r.bad = j.object(line, r)
 			j.endSketch(r.bad)
 		}

@@ -128,7 +128,7 @@ func (o *Options) cells() int { return len(o.columns()) - numRoles }
 func (o *Options) detect(location string) error {
 	switch o.format = origin.FormatOf(location); {
 	case o.format == "":
-		return origin.Refuse("the name does not show the format: use .jsonl, .csv or .parquet (.gz and .zst too), a postgres:// URL or an SQLite file")
+		return origin.NoFormat(location)
 	case o.format == origin.SQL && o.Query == "":
 		return origin.Refuse("an SQL source needs a query that selects the columns, with an ORDER BY that leaves no ties")
 	case o.format == origin.SQL && !orderBy.MatchString(o.Query):

@@ -317,6 +317,8 @@ func (c *cells) encode(e *Encoding, v *Vector, i, row int) Reason {
 func (c *cells) whole(e *Encoding, v *Vector, i, row int) Reason {
 	x := c.long(i)
 	switch {
+	case c.kind.days:
+		return e.Day(v, row, x)
 	case c.kind.decimals >= 0 && x > -1<<53 && x < 1<<53:
 		// Both are exact, so that the quotient is the nearest number.
 		return e.Number(v, row, float64(x)/powersOfTen[c.kind.decimals])

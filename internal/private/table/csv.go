@@ -17,13 +17,12 @@ import (
 type csvFile struct {
 	file
 	codec origin.Codec
-	names []string
-	// start is where the first row begins, in the uncompressed content.
-	start int64
+	// head says where the first row begins, in the uncompressed content.
+	head csvrows.Head
 }
 
-func newCSVFile(path string, o *Options) (*csvFile, error) {
-	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
+func newCSVFile(path string, format origin.Format, o *Options) (*csvFile, error) {
+	f, info, _, err := origin.Rows(path, format, false, origin.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +43,22 @@ func (c *csvFile) readHeader(path string, o *Options) (err error) {
 		return err
 	}
 	defer done()
-	if c.names, c.start, err = csvrows.Header(in); err != nil {
+	comma, err := origin.Comma(path, c.f)
+	if err != nil {
+		return err
+	}
+	if c.head, err = csvrows.Header(in, comma, o.wanted()); err != nil {
 		return err
 	}
 	for _, column := range o.Schema.Columns {
-		if slices.Contains(c.names, column.Name) {
+		if slices.Contains(c.head.Names, column.Name) {
 			return nil
 		}
 	}
 	return &Error{Code: origin.Columns, Msg: "the first row names no column of the schema: is there a header row?"}
 }
 
-func (c *csvFile) header() []string { return c.names }
+func (c *csvFile) header() []string { return c.head.Names }
 
 func (c *csvFile) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
 	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))
@@ -88,9 +91,9 @@ func contentHash(ctx context.Context, in io.Reader, key origin.Key, f origin.Fil
 
 func (c *csvFile) scan(ctx context.Context, p *pass) error {
 	readers := make([]*csvReader, p.workers)
-	roles := p.roles(c.names)
+	roles := p.roles(c.head.Names)
 	for i := range readers {
-		readers[i] = &csvReader{roles: roles, s: p.newSheet()}
+		readers[i] = &csvReader{roles: roles, s: p.newSheet(), fields: csvrows.Fields{Comma: c.head.Comma}}
 	}
 	return c.blocks(ctx, p.workers, p.progress, func(worker int, b *csvrows.Block) error {
 		return readers[worker].read(worker, b)
@@ -104,7 +107,7 @@ func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, t
 		return err
 	}
 	defer done()
-	if _, err := io.CopyN(io.Discard, in, c.start); err != nil {
+	if _, err := io.CopyN(io.Discard, in, c.head.Start); err != nil {
 		return origin.Fail(err)
 	}
 	// Blocks go round: two for each worker, one for the reading.
@@ -113,7 +116,7 @@ func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, t
 		free <- &csvrows.Block{}
 	}
 	err = feed(ctx, workers, func(ctx context.Context, put func(*csvrows.Block) error) error {
-		return cutCSV(ctx, in, free, put)
+		return cutCSV(ctx, in, c.head.Comma, free, put)
 	}, func(worker int, b *csvrows.Block) error {
 		err := each(worker, b)
 		free <- b
@@ -126,8 +129,8 @@ func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, t
 }
 
 // cutCSV reads blocks of whole rows.
-func cutCSV(ctx context.Context, in io.Reader, free chan *csvrows.Block, put func(*csvrows.Block) error) error {
-	rows := csvrows.NewReader(in, 0, csvrows.BlockSize)
+func cutCSV(ctx context.Context, in io.Reader, comma byte, free chan *csvrows.Block, put func(*csvrows.Block) error) error {
+	rows := csvrows.NewReader(in, 0, csvrows.BlockSize, comma)
 	for index, first := int64(0), int64(1); ; index++ {
 		var b *csvrows.Block
 		select {
@@ -175,7 +178,7 @@ func (r *csvReader) read(worker int, b *csvrows.Block) error {
 func (r *csvReader) fast(i int, line []byte) {
 	n := 0
 	for n < len(r.roles) {
-		end := indexComma(line)
+		end := indexByte(line, r.fields.Comma)
 		field := line
 		if end >= 0 {
 			field = line[:end]
@@ -213,10 +216,10 @@ func (r *csvReader) slow(i int, data []byte, row csvrows.Row) {
 	}
 }
 
-func indexComma(line []byte) int {
+func indexByte(line []byte, comma byte) int {
 	// Fields are short: a call to the assembly of bytes.IndexByte would cost more.
 	for i, c := range line {
-		if c == ',' {
+		if c == comma {
 			return i
 		}
 	}

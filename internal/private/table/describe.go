@@ -39,19 +39,28 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		}
 		return describeSQLite(ctx, location, query)
 	}
-	f, info, err := origin.Open(location, origin.Opener(location, o.Private, o.open))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
 	if format == origin.ParquetFile {
+		f, info, err := origin.Open(location, origin.Opener(location, o.Private, o.open))
+		if err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
 		p, err := origin.Parquet(f, info)
 		if err != nil {
 			return nil, nil, err
 		}
 		return describeParquet(p)
 	}
+	f, info, _, err := origin.Rows(location, format, false, origin.Opener(location, o.Private, o.open))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
 	codec, err := origin.FindCodec(location, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	comma, err := origin.Comma(location, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +69,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return nil, nil, err
 	}
 	defer done()
-	return describeCSV(in)
+	return describeCSV(in, comma)
 }
 
 // mostHeader is the longest header that is read.
@@ -68,11 +77,12 @@ const mostHeader = 1 << 20
 
 // describeCSV reads the first row. A file without a header has a row of data there, which
 // must not be taken for names and shown.
-func describeCSV(in io.Reader) ([]string, []schema.Kind, error) {
-	names, _, err := csvrows.Header(io.LimitReader(in, mostHeader))
+func describeCSV(in io.Reader, comma byte) ([]string, []schema.Kind, error) {
+	head, err := csvrows.Header(io.LimitReader(in, mostHeader), comma, nil)
 	if err != nil {
-		return nil, nil, origin.Refuse("the first row cannot be read: it should name the columns, with commas between them")
+		return nil, nil, err
 	}
+	names := head.Names
 	for i, name := range names {
 		_, err := strconv.ParseFloat(strings.TrimSpace(name), 64)
 		if err == nil || strings.TrimSpace(name) == "" || slices.Contains(names[:i], name) {

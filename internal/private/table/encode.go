@@ -3,6 +3,7 @@ package table
 import (
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -46,8 +47,11 @@ type Encoding struct {
 	low, high float64
 	codes     bool
 	numeric   bool
-	// quick: no alias can be a number, so that a number need not be looked up.
+	// aliased: an alias may be a number, so that a number has to be looked up.
+	aliased bool
+	// quick: a text may be a plain number and nothing else stands for one.
 	quick bool
+	date  bool
 }
 
 // NewEncoding returns the encoding of a column: into codes if it is categorical, or
@@ -55,7 +59,8 @@ type Encoding struct {
 func NewEncoding(c schema.Column, discrete bool) *Encoding {
 	numeric := c.Kind == schema.Numeric
 	return &Encoding{
-		e: c.Encoder(), s: NewScale(c), low: c.Low, high: c.High, numeric: numeric, quick: numeric && len(c.Aliases) == 0,
+		e: c.Encoder(), s: NewScale(c), low: c.Low, high: c.High, numeric: numeric,
+		aliased: numeric && len(c.Aliases) > 0, quick: numeric && len(c.Aliases) == 0 && c.Format == "", date: c.Dates(),
 		codes: !numeric || discrete && c.Discrete(),
 	}
 }
@@ -82,11 +87,22 @@ func (e *Encoding) Text(v *Vector, row int, text []byte) Reason {
 
 // Number encodes a number. An alias that is written as it is counts.
 func (e *Encoding) Number(v *Vector, row int, x float64) Reason {
-	if e.numeric && !e.quick && !math.IsNaN(x) && !math.IsInf(x, 0) {
-		var room [32]byte
-		return e.Text(v, row, strconv.AppendFloat(room[:0], x+0, 'f', -1, 64))
+	if e.aliased && !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if stands, ok := e.e.Alias(strconv.FormatFloat(x+0, 'f', -1, 64)); ok {
+			x = stands
+		}
 	}
 	return e.clamped(v, row, x)
+}
+
+// Day encodes a date, by its number of days since 1970: as that number where the schema has a
+// column of dates, and otherwise as text.
+func (e *Encoding) Day(v *Vector, row int, days int64) Reason {
+	if e.date {
+		return e.Number(v, row, float64(days))
+	}
+	var room [16]byte
+	return e.Text(v, row, time.Unix(days*24*60*60, 0).UTC().AppendFormat(room[:0], time.DateOnly))
 }
 
 // clamped encodes a number that no alias stands for.

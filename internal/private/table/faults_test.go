@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 		says string
 	}{
 		"no schema":       {"a.csv", good, table.Options{Schema: schema.Schema{}}, table.Unusable, "no columns"},
-		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "name the format"},
+		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "What is read: .csv"},
 		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
 		"DuckDB":          {"a.duckdb", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "go -C engines/duckdb build ./cmd/sotto-duckdb"},
 		"DuckDB in short": {"a.DDB", good, table.Options{Schema: visits}, table.Unusable, "sotto-duckdb"},

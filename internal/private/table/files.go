@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 )
@@ -38,8 +39,8 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (*Data, error) {
 	}
 	f := &files{paths: paths}
 	for i, path := range paths {
-		if cmp.Or(o.Format, origin.FormatOf(path)) == origin.SQL {
-			return nil, origin.Refuse("%s is a database, and several places are read as one table only if all of them are files", path)
+		if format := cmp.Or(o.Format, origin.FormatOf(path)); format == origin.SQL || convert.Kind(format) == convert.Folder {
+			return nil, origin.Refuse("%s is a database or a folder, and several places are read as one table only if all of them are files", path)
 		}
 		if err := f.add(ctx, path, o); err != nil {
 			return nil, fmt.Errorf("file %d of %d: %w", i+1, len(paths), err)
@@ -99,16 +100,7 @@ func (f *file) stat() fs.FileInfo { return f.info }
 
 // unchanged fails if the path has another file than the one that is open, or that has
 // changed.
-func (f *file) unchanged() error {
-	now, err := os.Stat(f.path)
-	if err != nil {
-		return origin.Fail(err)
-	}
-	if !os.SameFile(now, f.info) {
-		return origin.Differs(0)
-	}
-	return origin.StillSame(f.f, f.info)
-}
+func (f *file) unchanged() error { return origin.Unchanged(f.path, f.f, f.info) }
 
 // infoOf returns which file a source is, if it is one.
 func infoOf(s source) fs.FileInfo {
@@ -188,6 +180,7 @@ func (f *files) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
 // unchanged fails if a file is no longer what it was when it was opened.
 func (f *files) unchanged() error {
 	for i, path := range f.paths {
+		path, _ := convert.Split(path)
 		now, err := os.Stat(path)
 		if err != nil {
 			return origin.Fail(err)

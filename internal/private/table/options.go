@@ -2,8 +2,6 @@ package table
 
 import (
 	"cmp"
-	"path/filepath"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/schema"
@@ -40,8 +38,8 @@ type Options struct {
 	// Discrete reads numeric columns that have edges as codes of their bins; otherwise
 	// all numeric columns are read as steps.
 	Discrete bool
-	// Format is csv, parquet or sql; empty finds out from the name (.csv, .parquet, .db,
-	// .sqlite, then .gz or .zst for .csv) or from the scheme (postgres://, sqlite:).
+	// Format is csv, jsonl, json, parquet, xlsx, arrow or sql; empty finds out from the end of
+	// the name, before .gz or .zst, or from the scheme (postgres://, sqlite:).
 	Format origin.Format
 	// Table or Query names the rows of an SQL source: a table, with its schema before a
 	// point if need be, or a query.
@@ -94,14 +92,14 @@ func (o *Options) wanted() (names []string) {
 // detect finds the format of a location.
 func (o *Options) detect(location string) (origin.Format, error) {
 	format := cmp.Or(o.Format, origin.FormatOf(location))
-	ext := strings.ToLower(filepath.Ext(location))
-	switch {
-	case format == "" && (ext == ".duckdb" || ext == ".ddb"): // DuckDB needs cgo, and so is read by another module
-		return "", origin.Refuse("DuckDB files are read by sotto-duckdb, a program of the module engines/duckdb: go -C engines/duckdb build ./cmd/sotto-duckdb (it needs CGO_ENABLED=1 and a C compiler)")
-	case format == "", o.Format == "" && format == origin.JSONL:
-		return "", origin.Refuse("the name does not show the format: use .csv (.gz and .zst too) or .parquet, a postgres:// URL or an SQLite file, or name the format")
-	case format != origin.CSV && format != origin.ParquetFile && format != origin.SQL:
-		return "", origin.Refuse("format %q is not one of csv, parquet, sql", format)
+	switch format {
+	case "":
+		return "", origin.NoFormat(location)
+	case origin.CSV, origin.JSONL, origin.ParquetFile, origin.SQL:
+	default:
+		if !format.Converted() {
+			return "", origin.Refuse("format %q is not one of csv, jsonl, json, parquet, xlsx, arrow, sql", format)
+		}
 	}
 	return format, o.checkNamed(format)
 }

@@ -78,6 +78,8 @@ type cellKind struct {
 	known    bool
 	unsigned bool
 	uuid     bool
+	// days: whole numbers are dates.
+	days bool
 	// decimals is the number of digits after the point of a decimal, otherwise -1.
 	decimals int
 }
@@ -95,6 +97,8 @@ func kindOf(c *parquet.Column) cellKind {
 	case *format.StringType, *format.EnumType:
 	case *format.IntType:
 		k.unsigned = !logical.IsSigned
+	case *format.DateType:
+		k.days = true
 	case *format.UUIDType:
 		k.uuid = true
 	case *format.DecimalType:

@@ -81,7 +81,7 @@ func (d *Data) sketchRows(ctx context.Context) (*rowsketch.Rows, error) {
 func (c *csvFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
 	readers := make([]*csvrows.Sketcher, len(parts))
 	for i, p := range parts {
-		readers[i] = csvrows.NewSketcher(p, c.names)
+		readers[i] = csvrows.NewSketcher(p, c.head)
 	}
 	return c.blocks(ctx, len(parts), nil, func(worker int, b *csvrows.Block) error {
 		for _, row := range b.Rows {

@@ -42,6 +42,9 @@ func newDatabase(ctx context.Context, e engine, o *Options) (_ *database, err er
 	}
 	for _, c := range o.Schema.Columns {
 		for i, name := range d.names {
+			if name == c.Name && c.Format != "" && d.classes[i].number() {
+				return nil, origin.Refuse("column %q is a number to the database: leave its format out of the schema", name)
+			}
 			if name == c.Name && d.classes[i] == Opaque {
 				return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of text: select it as one of them", name)}
 			}

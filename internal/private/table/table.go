@@ -69,8 +69,8 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 	switch {
 	case err != nil:
 		return nil, err
-	case format == origin.CSV:
-		return newCSVFile(location, o)
+	case format == origin.CSV, format == origin.JSONL, format.Converted():
+		return newCSVFile(location, format, o)
 	case format == origin.ParquetFile:
 		return newParquetFile(location, o)
 	case origin.IsPostgres(location):
@@ -165,6 +165,15 @@ func (d *Data) Unit() privacy.Unit {
 
 // KeyPath is where the key that [Data.KeyID] names is, for messages.
 func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
+
+// Note says what the file was recognised as, if that was not plain from its name: the tool that
+// wrote it, in words and without content.
+func (d *Data) Note() string {
+	if c, ok := d.s.(*csvFile); ok {
+		return origin.Note(c.f)
+	}
+	return ""
+}
 
 // Placed reports whether the ledger knows the table by where it is and not by its content,
 // so that its rows may be others next time.

@@ -54,32 +54,14 @@ type Reader struct {
 	taken, dropped int64
 	// size of the next read.
 	size int
+	// comma is what separates fields.
+	comma byte
 }
 
-// NewReader returns a reader of rows whose first byte is at an offset. It reads size bytes
-// at first, and up to BlockSize then.
-func NewReader(in io.Reader, offset int64, size int) *Reader {
-	return &Reader{in: in, taken: offset, size: size}
-}
-
-// Header reads the first row of a file, and returns its fields and where the next row
-// begins.
-func Header(in io.Reader) (names []string, start int64, err error) {
-	r := NewReader(in, 0, BlockSize)
-	r.mark = true
-	var b Block
-	switch err := r.Fill(&b, 1); {
-	case err != nil && err != io.EOF:
-		return nil, 0, origin.Fail(err)
-	case len(b.Rows) == 0:
-		return nil, 0, origin.Refuse("the file has no header row: the first row names the columns")
-	}
-	var fields Fields
-	flaw := fields.Each(b.Data, b.Rows[0], func(_ int, text []byte) { names = append(names, string(text)) })
-	if flaw != 0 {
-		return nil, 0, origin.Refuse("the header row cannot be read: %v", flaw)
-	}
-	return names, r.taken, nil
+// NewReader returns a reader of rows whose first byte is at an offset, with fields that a
+// comma or another byte separates. It reads size bytes at first, and up to BlockSize then.
+func NewReader(in io.Reader, offset int64, size int, comma byte) *Reader {
+	return &Reader{in: in, taken: offset, size: size, comma: comma}
 }
 
 // Fill replaces the content of a block by the next rows: at most so many, and no further
@@ -94,7 +76,7 @@ func (r *Reader) Fill(b *Block, most int) error {
 		case !ready:
 			continue
 		}
-		row, next, whole := findRow(b.Data, at, r.ended)
+		row, next, whole := findRow(b.Data, at, r.ended, r.comma)
 		row.Offset = r.taken + r.dropped + int64(row.Start)
 		switch {
 		case row.Bad == origin.TooLong:
@@ -167,7 +149,7 @@ func (r *Reader) more(b *Block) error {
 // findRow finds the row that begins at a place, and where the next one does. It is not
 // whole if more has to be read to know. At the end of everything the next is at the same
 // place, and for a row that is too long, whose end is not looked for. What it finds does not depend on how much was read beyond the row.
-func findRow(data []byte, at int, ended bool) (row Row, next int, whole bool) {
+func findRow(data []byte, at int, ended bool, comma byte) (row Row, next int, whole bool) {
 	window := data[at:]
 	over := len(window) > MaxRow
 	if over {
@@ -180,7 +162,7 @@ func findRow(data []byte, at int, ended bool) (row Row, next int, whole bool) {
 	}
 	switch {
 	case bytes.IndexByte(line, '"') >= 0:
-		row, next, whole = findQuoted(window, ended)
+		row, next, whole = findQuoted(window, ended, comma)
 	case end >= 0:
 		row, next, whole = Row{End: int32(len(trimReturn(line)))}, end+1, true
 	default:
@@ -201,9 +183,14 @@ func trimReturn(line []byte) []byte {
 	return line
 }
 
-// findQuoted finds the end of a row in which there are quotes.
-func findQuoted(data []byte, ended bool) (row Row, next int, whole bool) {
+// findQuoted finds the end of a row in which there are quotes. Between tabs, quotes count only
+// where a field begins: programs that write tabs often quote nothing.
+func findQuoted(data []byte, ended bool, comma byte) (row Row, next int, whole bool) {
 	row.Quoted = true
+	stops := string(comma) + "\n\""
+	if comma == '\t' {
+		stops = "\t\n"
+	}
 	for i := 0; ; i++ {
 		// At the beginning of a field.
 		if i < len(data) && data[i] == '"' {
@@ -218,7 +205,7 @@ func findQuoted(data []byte, ended bool) (row Row, next int, whole bool) {
 			if i+1 < len(data) && data[i] == '\r' && data[i+1] == '\n' || i+1 == len(data) && data[i] == '\r' {
 				i++
 			}
-		} else if n := bytes.IndexAny(data[i:], ",\n\""); n >= 0 {
+		} else if n := bytes.IndexAny(data[i:], stops); n >= 0 {
 			i += n
 		} else {
 			i = len(data)
@@ -230,7 +217,7 @@ func findQuoted(data []byte, ended bool) (row Row, next int, whole bool) {
 		case data[i] == '\n':
 			row.End = int32(i)
 			return row, i + 1, true
-		case data[i] != ',':
+		case data[i] != comma:
 			return badLine(data, ended)
 		}
 	}
@@ -263,8 +250,11 @@ func ClosingQuote(data []byte, from int) (at int, ok bool) {
 	}
 }
 
-// Fields splits rows. Its room is used again.
-type Fields struct{ room []byte }
+// Fields splits rows at a comma or another byte. Its room is used again.
+type Fields struct {
+	Comma byte
+	room  []byte
+}
 
 // Each hands out the fields of a row, valid until it returns, unless the row is flawed.
 func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) origin.Reason {
@@ -274,7 +264,7 @@ func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) orig
 	line := data[row.Start:row.End]
 	for n := 0; ; n++ {
 		if len(line) == 0 || line[0] != '"' {
-			end := bytes.IndexByte(line, ',')
+			end := bytes.IndexByte(line, f.Comma)
 			if end < 0 {
 				field(n, trimReturn(line))
 				return 0

@@ -15,9 +15,9 @@ import (
 
 // split reads all rows of a text: fields, or why a row is malformed.
 func split(in io.Reader) (rows [][]string, bad []origin.Reason, err error) {
-	c := NewReader(in, 0, 16)
+	c := NewReader(in, 0, 16, ',')
 	c.mark = true
-	var fields Fields
+	fields := Fields{Comma: ','}
 	for {
 		var b Block
 		err := c.Fill(&b, 3)

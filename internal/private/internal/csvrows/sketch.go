@@ -13,10 +13,10 @@ type Sketcher struct {
 }
 
 // NewSketcher returns a Sketcher for a file with a header. Without rows it splits only.
-func NewSketcher(rows *rowsketch.Rows, header []string) *Sketcher {
-	s := &Sketcher{rows: rows}
+func NewSketcher(rows *rowsketch.Rows, h Head) *Sketcher {
+	s := &Sketcher{rows: rows, fields: Fields{Comma: h.Comma}}
 	if rows != nil {
-		s.columns = rows.Columns(header)
+		s.columns = rows.Columns(h.Names)
 	}
 	return s
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sotto-dp/sotto/internal/convert"
 )
 
 // File is what is needed of a file.
@@ -74,6 +76,10 @@ const (
 // FindCodec looks at the first bytes: neither JSON nor CSV in UTF-8 begins as the
 // compressed formats do.
 func FindCodec(path string, f io.ReaderAt) (Codec, error) {
+	if _, ok := f.(*converted); ok {
+		return Plain, nil // it was unpacked
+	}
+	path, _ = convert.Split(path)
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
 	if err != nil && err != io.EOF {

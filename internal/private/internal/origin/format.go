@@ -1,14 +1,17 @@
 package origin
 
 import (
-	"path/filepath"
+	"os"
 	"strings"
+
+	"github.com/sotto-dp/sotto/internal/convert"
 )
 
 // Format is how records or rows are stored.
 type Format string
 
-// The formats. JSONL and CSV may be compressed with gzip or zstd.
+// The formats that are read as they are. JSONL and CSV may be compressed with gzip or zstd. All
+// others are those of package convert.
 const (
 	JSONL       Format = "jsonl"
 	CSV         Format = "csv"
@@ -16,26 +19,53 @@ const (
 	SQL         Format = "sql"
 )
 
+// Converted reports whether a format is read into memory as comma-separated values.
+func (f Format) Converted() bool {
+	switch convert.Kind(f) {
+	case convert.Workbook, convert.Arrow, convert.JSON, convert.Folder:
+		return true
+	}
+	return false
+}
+
 // FormatOf finds the format of a location by its name or scheme; "" if these do not show it.
 func FormatOf(location string) Format {
 	if IsPostgres(location) || strings.HasPrefix(location, "sqlite:") {
 		return SQL
 	}
-	name := strings.TrimSuffix(strings.ToLower(filepath.Base(location)), SealedExt)
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	switch ext := filepath.Ext(name); {
+	path, _ := convert.Split(location)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return Format(convert.Folder)
+	}
+	switch ext := extOf(path); {
 	case ext == ".jsonl", ext == ".ndjson":
 		return JSONL
-	case ext == ".csv":
+	case ext == ".csv", ext == ".tsv":
 		return CSV
+	case convert.KindOf(ext) != "":
+		return Format(convert.KindOf(ext))
 	case ext == ".parquet":
 		return ParquetFile
-	case IsSealed(location): // a database cannot be read where it is encrypted
+	case IsSealed(path): // a database cannot be read where it is encrypted
 		return ""
 	case ext == ".db", ext == ".sqlite", ext == ".sqlite3":
 		return SQL
 	}
 	return ""
+}
+
+func extOf(path string) string {
+	return convert.Ext(strings.TrimSuffix(strings.ToLower(path), SealedExt))
+}
+
+// NoFormat is the error for a location whose format cannot be read, or is not shown by its name.
+func NoFormat(location string) error {
+	path, _ := convert.Split(location)
+	advice := convert.Advice(extOf(path))
+	if advice == "" {
+		advice = "the name does not show the format"
+	}
+	return Refuse("%s. What is read: .csv, .tsv, .jsonl and .json (also with .gz or .zst), .parquet, .xlsx, .arrow, a folder of Hugging Face datasets, a postgres:// URL or an SQLite file", advice)
 }
 
 // OnError says what becomes of records or rows that cannot be used.

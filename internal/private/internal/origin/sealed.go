@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"filippo.io/age"
+
+	"github.com/sotto-dp/sotto/internal/convert"
 )
 
 // SealedExt is the end of the name of a file that is encrypted, after that of its format.
@@ -25,7 +27,7 @@ func IsSealed(path string) bool { return strings.HasSuffix(strings.ToLower(path)
 // Opener returns how to open a file: as given, if that is not nil; else one that is sealed with
 // the key of the private folder, and any other as it is.
 func Opener(path, private string, given func(string) (File, error)) func(string) (File, error) {
-	if given != nil || !IsSealed(path) {
+	if path, _ = convert.Split(path); given != nil || !IsSealed(path) {
 		return given
 	}
 	return func(path string) (File, error) { return openSealed(path, private) }

@@ -1,0 +1,151 @@
+package private_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// twins are the same made-up records in all formats, as testdata/make.py writes them with the
+// libraries that people use.
+func twins(t *testing.T) []string {
+	t.Helper()
+	out := []string{"splits#train", "hub#train", "saved", "files", "files#train", "semicolon.csv#;", "tabs.csv#tab", "book.xlsx#Reviews"}
+	err := filepath.WalkDir("testdata/twins", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != "testdata/twins" {
+			return fs.SkipDir
+		}
+		if name := filepath.Base(path); err == nil && !d.IsDir() && name != "comma.csv" {
+			out = append(out, name)
+		}
+		return err
+	})
+	if err != nil || len(out) < 20 {
+		t.Fatalf("%d twins: %v", len(out), err)
+	}
+	return out
+}
+
+type seen struct {
+	records []string
+	sketch  sketch.Sketch
+}
+
+// TestFormatsOfRecords: records are the same in all formats, and so is what the ledger knows
+// them by.
+func TestFormatsOfRecords(t *testing.T) {
+	private := t.TempDir()
+	read := func(t *testing.T, name string) (s seen) {
+		t.Helper()
+		d, err := record.Open(context.Background(), filepath.Join("testdata/twins", name), record.Options{
+			Text: "text", Condition: "label", Labels: []string{"negative", "positive"}, Together: true, Private: private,
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer d.Close()
+		var refs []seal.Ref
+		for unit := range 48 {
+			ref, err := d.Choose(0, unit, nil) // a unit of one record needs no randomness
+			if err != nil {
+				t.Fatal(err)
+			}
+			refs = append(refs, ref)
+		}
+		slices.Reverse(refs) // in any order, each by its place
+		all, err := d.Fetch(context.Background(), refs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range slices.Backward(all) {
+			s.records = append(s.records, seal.Condition(r)+": "+seal.Text(r))
+		}
+		if s.sketch, err = d.Sketch(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	base := read(t, "comma.csv")
+	if len(base.records) != 48 || !strings.Contains(strings.Join(base.records, ""), "\nafter a year") {
+		t.Fatalf("%d records, or without their lines", len(base.records))
+	}
+	for _, name := range twins(t) {
+		t.Run(name, func(t *testing.T) {
+			got := read(t, name)
+			if !slices.Equal(got.records, base.records) {
+				t.Error("the records differ")
+			}
+			if got.sketch.Sum != base.sketch.Sum || !slices.Equal(got.sketch.Rows.Hashes, base.sketch.Rows.Hashes) {
+				t.Error("the ledger would not know them exactly")
+			}
+		})
+	}
+}
+
+// TestFormatsOfTables: so it is for tables.
+func TestFormatsOfTables(t *testing.T) {
+	private := t.TempDir()
+	of := schema.Schema{Columns: []schema.Column{
+		{Name: "label", Kind: schema.Categorical, Values: []string{"negative", "positive"}},
+		{Name: "score", Kind: schema.Numeric, Low: 0, High: 100},
+		{Name: "member", Kind: schema.Categorical, Values: []string{"true", "false"}, Aliases: map[string]string{"TRUE": "true", "FALSE": "false"}},
+	}}
+	read := func(t *testing.T, name string) (s seen) {
+		t.Helper()
+		path := filepath.Join("testdata/twins", name)
+		d, err := table.Open(context.Background(), path, table.Options{Schema: of, Private: private})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer d.Close()
+		err = d.Scan(context.Background(), nil, 1, func(_ int, b *table.Batch) error {
+			for i := range b.Rows {
+				row := ""
+				for _, c := range b.Columns {
+					row += fmt.Sprint(c.At(i), " ")
+				}
+				s.records = append(s.records, row)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Unchanged(); err != nil {
+			t.Error(err)
+		}
+		if s.sketch, err = d.Sketch(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		names, _, err := table.Describe(context.Background(), path, table.Options{})
+		if err != nil || !slices.Contains(names, "score") {
+			t.Errorf("%d names of columns: %v", len(names), err)
+		}
+		return s
+	}
+	base := read(t, "comma.csv")
+	if len(base.records) != 48 {
+		t.Fatalf("%d rows", len(base.records))
+	}
+	for _, name := range twins(t) {
+		t.Run(name, func(t *testing.T) {
+			got := read(t, name)
+			if !slices.Equal(got.records, base.records) {
+				t.Error("the rows differ")
+			}
+			if got.sketch.Sum != base.sketch.Sum {
+				t.Error("the ledger would not know them exactly")
+			}
+		})
+	}
+}
