@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/pool"
 	"github.com/sotto-dp/sotto/lm"
@@ -134,7 +135,8 @@ func (s *synthesis) rest(ctx context.Context) error {
 		return &backend.UntrustedError{}
 	}
 	if local := !strings.Contains(s.Source.Location, ":"); local {
-		if _, err := os.Stat(s.Source.Location); err != nil {
+		path, _ := convert.Split(s.Source.Location)
+		if _, err := os.Stat(path); err != nil {
 			return wrong("the data: %v", err)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 
 // Source says where private records are.
 type Source struct {
-	// Location is the path of a file (JSONL, CSV, Parquet; compressed or not), or the
-	// address of a database, which needs a Query with an ORDER BY. Required, except for
+	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
+	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
+	// or the address of a database, which needs a Query with an ORDER BY. Required, except for
 	// plans that read no record.
 	Location string
 	Query    string
@@ -83,7 +84,7 @@ func (c *Client) Identity(ctx context.Context, s Source, t prompt.Task) (_ ledge
 
 // TableSource says where a private table is.
 type TableSource struct {
-	// Location is the path of a file (CSV, also compressed, or Parquet), or a database
+	// Location is the path of a file or a folder, as of a [Source], or a database
 	// (postgres://…, an SQLite file), which needs a Table or a Query. Required without
 	// Engine.
 	Location     string

@@ -103,7 +103,7 @@ func (o *evalOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
 	f.StringVar(&o.test, "test", "", "the questions and their answers: a `FILE` with the task's columns; required")
-	f.StringVar(&o.data, "data", "", "for real: the records, a `FILE` or the address of a database")
+	f.StringVar(&o.data, "data", "", "for real: the records, a `FILE`, a folder or the address of a database")
 	f.StringVar(&o.query, "query", "", "for real: the rows of a database, as `SQL` with an ORDER BY")
 	f.Int64Var(&o.size, "size", 0, "for real: how many records there are, if they should not all be drawn to choose from")
 	f.IntVar(&o.limit, "limit", 0, "ask `N` of the questions, the same ones every time (default: all)")

@@ -154,7 +154,7 @@ type identity struct {
 
 func (i *identity) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&i.data, "data", "", "the records that it is about: a `FILE`, or the address of a database")
+	f.StringVar(&i.data, "data", "", "the records that it is about: a `FILE`, a folder, or the address of a database")
 	f.StringVar(&i.query, "query", "", "the rows of a database, as `SQL` with an ORDER BY that leaves no ties")
 	f.StringVar(&i.task, "task", "", "with --data: a task that they serve, a `NAME` of \"sotto task list\" or the path of a file")
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
@@ -70,7 +71,7 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 
 // addRecords adds the flags that are about records and their budget.
 func (o *sourceFlags) addRecords(cmd *cobra.Command) {
-	o.dataFlags.add(cmd, "the private records: a `FILE`, or the address of a database; required",
+	o.dataFlags.add(cmd, "the private records: a `FILE` (CSV, JSON, Parquet, Excel, Arrow), a folder of Hugging Face datasets, or the address of a database; required",
 		"the rows of a database, as `SQL` with an ORDER BY that leaves no ties", "records that cannot be used")
 	o.addColumns(cmd)
 }
@@ -111,7 +112,8 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 	}
 	dataset := o.name
 	if dataset == "" && !config.IsURL(o.data) {
-		dataset = strings.TrimSuffix(filepath.Base(o.data), filepath.Ext(o.data))
+		path, _ := convert.Split(o.data)
+		dataset = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	}
 	use, err = o.use(dataset)
 	use.NonPrivate = o.nonPrivate
@@ -120,7 +122,8 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 
 // exists reports whether there is such a file, or sqlite: before its name.
 func exists(path string) bool {
-	_, err := os.Stat(strings.TrimPrefix(path, "sqlite:"))
+	path, _ = convert.Split(strings.TrimPrefix(path, "sqlite:"))
+	_, err := os.Stat(path)
 	return err == nil
 }
 

@@ -44,7 +44,7 @@ examples from perturbed rows.` + jsonKeys(itemsResult{}),
 	}
 	opt.schemaFlag.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opt.data, "data", "", "the public rows: a `FILE`, or a database; required")
+	f.StringVar(&opt.data, "data", "", "the public rows: a `FILE`, a folder, or a database; required")
 	f.StringVar(&opt.table, "table", "", "which `TABLE` of a database")
 	f.StringVar(&opt.query, "query", "", "the rows of a database, as `SQL`")
 	f.StringVar(&opt.out, "out", "", "the `FILE`.jsonl to write; required")

@@ -268,9 +268,9 @@ func newSchemaInferCommand(p *program) *cobra.Command {
 		Use:   "infer --data FILE|ADDRESS [--table T]",
 		Short: "Begin a schema with the names and kinds of columns",
 		Long: `Prints a schema file to be filled in, with the names of the columns and, where
-the source has them, their kinds. It reads the first row of a CSV file, the
-footer of a Parquet file or the catalogue of a database, and no row of data:
-what else a schema needs has to come from knowledge about the subject.
+the source has them, their kinds. It uses the first row of a CSV file or a
+sheet, the footer of a Parquet file or the catalogue of a database, and no row
+of data: what else a schema needs has to come from knowledge about the subject.
 
 The first row of a CSV file has to be a header. One that has a number, an empty
 field or the same text twice is taken for a row of data, and not shown.` + jsonKeys(schemaSkeleton{}),
@@ -292,11 +292,11 @@ field or the same text twice is taken for a row of data, and not shown.` + jsonK
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&data, "data", "", "the table: a `FILE`, or the address of a database; required")
+	f.StringVar(&data, "data", "", "the table: a `FILE`, a folder, or the address of a database; required")
 	f.StringVar(&o.Table, "table", "", "the `TABLE` of a database, with its schema before a point if need be")
 	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
-	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet or sql (default: by the name)")
-	complete(cmd, "format", "csv", "parquet", "sql")
+	f.StringVar((*string)(&o.Format), "format", "", "csv, jsonl, json, parquet, xlsx, arrow or sql (default: by the name)")
+	complete(cmd, "format", "csv", "jsonl", "json", "parquet", "xlsx", "arrow", "sql")
 	return cmd
 }
 

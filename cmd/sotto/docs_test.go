@@ -50,7 +50,12 @@ func TestDocuments(t *testing.T) {
 				}
 				run = asProgram(filepath.Join(built(t), "sotto"))
 			}
+			twins, err := filepath.Abs("../../internal/private/testdata/twins")
+			if err != nil {
+				t.Fatal(err)
+			}
 			home(t)
+			reviews(t, twins)
 			helpline(t, examples)
 			bank(t)
 			if strings.HasSuffix(name, "answer.md") {
@@ -79,6 +84,47 @@ func helpline(t *testing.T, examples []byte) {
 	} {
 		write(t, name, data)
 	}
+}
+
+// reviews writes the files that docs/data.md speaks of: made-up records in many formats.
+func reviews(t *testing.T, twins string) {
+	t.Helper()
+	if err := os.CopyFS("reviews", os.DirFS(twins)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "reviews.toml", []byte(`title = "Reviews of things for a house"
+label = "label"
+
+[[column]]
+name = "label"
+kind = "categorical"
+values = ["negative", "positive"]
+
+[[column]]
+name = "score"
+kind = "numeric"
+low = 0
+high = 100
+
+[[column]]
+name = "day"
+kind = "numeric"
+format = "YYYY-MM-DD"
+low = 2024-01-01
+high = 2024-12-31
+edges = [2024-02-01]
+`))
+	write(t, "desk.toml", []byte(`title = "Answers of a desk"
+kind = "generate"
+input = "input"
+output = "output"
+
+[generate]
+instruction = "Answer the question of a visitor."
+`))
+	write(t, "desk.jsonl", []byte(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"When do you open?"},{"role":"assistant","content":"At nine."}]}
+{"messages":[{"role":"user","content":"Where are you?"},{"role":"assistant","content":"By the old mill."}]}
+`))
 }
 
 // bank writes the files that docs/table.md speaks of.
