@@ -201,9 +201,16 @@ func cardSplits(dir string) (map[string][]string, error) {
 
 // splitWords are what names of files and folders say about splits, as on the Hub.
 var splitWords = []struct{ word, split string }{
-	{"train", "train"}, {"training", "train"},
-	{"validation", "validation"}, {"valid", "validation"}, {"val", "validation"}, {"dev", "validation"},
-	{"test", "test"}, {"testing", "test"}, {"eval", "test"}, {"evaluation", "test"},
+	{"train", "train"},
+	{"training", "train"},
+	{"validation", "validation"},
+	{"valid", "validation"},
+	{"val", "validation"},
+	{"dev", "validation"},
+	{"test", "test"},
+	{"testing", "test"},
+	{"eval", "test"},
+	{"evaluation", "test"},
 }
 
 // namedSplits finds data files by the words in their names.

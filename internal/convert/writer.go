@@ -91,7 +91,7 @@ func (r *Rows) Cell(v []byte) {
 	if r.out.Len()+len(v) > r.most {
 		return // End refuses it
 	}
-	if bytes.IndexAny(v, ",\"\r\n") < 0 && (len(v) > 0 || len(r.Names) > 1) {
+	if !bytes.ContainsAny(v, ",\"\r\n") && (len(v) > 0 || len(r.Names) > 1) {
 		r.out.Write(v)
 		return
 	}
