@@ -97,6 +97,7 @@ var apart = map[string]string{
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
 	"go test -tags example":              "builds the program anew; TestExampleMethod does",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
+	"duckdb shop.duckdb":                 "needs the program of DuckDB, which is not in the repository",
 	"export HOST_KEY=":                   "needs a hosted model; TestPlainPoolModel runs one",
 	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",
 	"sotto job add synth":                "names a job that is not there; TestJSONIsAllThereIs adds, shows and cancels jobs",
