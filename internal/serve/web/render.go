@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -58,8 +59,9 @@ type page struct {
 // Operator reports whether the page may show what operators do.
 func (p page) Operator() bool { return p.Account.Role.May(store.Operator) }
 
-// templates by page, each with the layout around it.
-var templates = parse()
+// templates by page, each with the layout around it. They are read at the first page: the verbs
+// that show none start without them.
+var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
@@ -178,7 +180,7 @@ func (v *visit) render(status int, name string, p page) {
 		p.Said = said[v.URL.Query().Get("said")]
 	}
 	var out bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&out, "layout.html", p); err != nil {
+	if err := templates()[name].ExecuteTemplate(&out, "layout.html", p); err != nil {
 		v.d.Log.Error("a page cannot be made", "page", name, "error", err.Error())
 		http.Error(v.ResponseWriter, "the page cannot be made: the service's log says why", http.StatusInternalServerError)
 		return
