@@ -95,6 +95,7 @@ set name, threads and context of [model], and nothing else.`,
 		newChatCommand(p),
 		newVersionCommand(p),
 		newCompletionCommand(p),
+		newManCommand(p),
 	)
 	takesNothing(root)
 	root.SetHelpCommand(newHelpCommand())

@@ -1,0 +1,48 @@
+package version
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	info := &debug.BuildInfo{
+		Settings: []debug.BuildSetting{
+			{Key: "-trimpath", Value: "true"},
+			{Key: "CGO_ENABLED", Value: "0"},
+			{Key: "GOARM64", Value: "v8.0"},
+			{Key: "vcs.revision", Value: "abc"},
+			{Key: "vcs.time", Value: "2026-01-02T03:04:05Z"},
+			{Key: "vcs.modified", Value: "true"},
+		},
+		Deps: []*debug.Module{{Path: "example.org/b", Version: "v1.0.0", Sum: "h1:b"}, {Path: "example.org/a", Version: "v2.0.0", Sum: "h1:a"}},
+	}
+	b := read(info)
+	if b.Commit != "abc" || b.Date != "2026-01-02T03:04:05Z" || !b.Modified || !b.Static || !b.Trimmed || b.Level != "v8.0" || b.Modules != 2 {
+		t.Errorf("%+v", b)
+	}
+	// printf 'example.org/a v2.0.0 h1:a\nexample.org/b v1.0.0 h1:b\n' | sha256sum
+	if want := "70f315d2eea099721f4d69b21e2856a80f90913baa4a472653ce2e1bf740ad03"; b.Sums != want {
+		t.Errorf("sums %s, want %s", b.Sums, want)
+	}
+	info.Deps[0], info.Deps[1] = info.Deps[1], info.Deps[0]
+	if again := read(info); again.Sums != b.Sums {
+		t.Error("the order of the modules changes their sums")
+	}
+	info.Deps[0].Replace = &debug.Module{Path: "example.org/c", Version: "v3.0.0"}
+	if again := read(info); again.Sums == b.Sums {
+		t.Error("a replaced module does not change the sums")
+	}
+	if b := read(&debug.BuildInfo{}); b.Static || b.Trimmed || b.Sums != "" || b.Go == "" || b.System == "" {
+		t.Errorf("without anything recorded: %+v", b)
+	}
+}
+
+func TestReadPrefersTheLinker(t *testing.T) {
+	commit, date = "123", "2025-01-01T00:00:00Z"
+	defer func() { commit, date = "", "" }()
+	b := read(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}})
+	if b.Commit != "123" || b.Date != "2025-01-01T00:00:00Z" {
+		t.Errorf("%+v", b)
+	}
+}
