@@ -54,7 +54,7 @@ test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy
 	@[ -x $(PYTHON_VENV)/bin/pip ] || python3 -I -m venv $(PYTHON_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	@$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check -r python/requirements-test.txt
 	@$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$$(cat dist/.wheel)"
-	cd python && ../$(PYTHON_VENV)/bin/mypy -p sotto && ../$(PYTHON_VENV)/bin/python -m pytest $(TESTFLAGS)
+	cd python && ../$(PYTHON_VENV)/bin/mypy -p sotto && ../$(PYTHON_VENV)/bin/mypy tests && ../$(PYTHON_VENV)/bin/python -m pytest $(TESTFLAGS)
 
 .PHONY: release test-release
 # For example: make release VERSION=v1.2.3 KEY=ring/ID.key.pem RELEASEFLAGS='-platforms linux/amd64'

@@ -151,6 +151,13 @@ def test_timeout_and_callbacks(place: pathlib.Path) -> None:
         sotto.Client(on_progress=refuse).synthesize(TASK, office(300), size=300, epsilon=1, out="refused")
     assert not children_with("--out=refused")
 
+    def kill(progress: sotto.Progress) -> None:
+        for child in children_with("--out=killed"):
+            os.kill(child, signal.SIGKILL)
+
+    with pytest.raises(sotto.Interrupted, match="signal 9"):
+        sotto.Client(on_progress=kill).synthesize(TASK, office(300), size=300, epsilon=1, out="killed")
+
 
 def test_no_record_in_errors(place: pathlib.Path) -> None:
     """Nothing of a record is in an exception, its context, or what is printed of objects."""

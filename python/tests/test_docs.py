@@ -16,6 +16,8 @@ from sotto import _program
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
+README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
+
 #: What makes a run quick, for each verb.
 QUICK: dict[str, list[str]] = {
     "synth": ["--rounds=1", "--records=4", "--pool=4", "--tokens=6", "--writing=0", "--no-measure", "--shots=2"],
@@ -24,9 +26,19 @@ QUICK: dict[str, list[str]] = {
 }
 
 
+def blocks(page: pathlib.Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+
+
+def test_readme() -> None:
+    """What the wheel says about itself is part of the examples, which run."""
+    lines = {line for example in blocks(PAGE) for line in example.splitlines()}
+    assert blocks(README) and {line for example in blocks(README) for line in example.splitlines()} <= lines
+
+
 @pytest.mark.filterwarnings("ignore::sotto.SottoWarning")
 def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    examples = blocks(PAGE)
     assert len(examples) == 4
     pandas.DataFrame(office(400)).to_csv("tickets.csv", index=False)
     monkeypatch.setenv("SERVICE", service)

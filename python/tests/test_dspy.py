@@ -89,6 +89,16 @@ def test_search_in_rounds_with_several_inputs(place: pathlib.Path) -> None:
     assert compiled.release.epsilon <= 8 and "client" not in optimiser.get_params()
 
 
+def test_free_text(place: pathlib.Path) -> None:
+    """Outputs that are written are judged by their overlap."""
+    examples = [{"question": "Where is the cat?", "answer": "On the mat."}, {"question": "Where is Ann?", "answer": "In the kitchen."}]
+    records = [dspy.Example(question=f"Where is box {i}?", answer=f"In room {i % 7}.") for i in range(100)]
+    optimiser = quick(examples=examples, num_candidate_programs=2, records=6, size=100, name="boxes", epsilon=4)
+    compiled = optimiser.compile(dspy.Predict(dspy.Signature("question -> answer", "Answer.")), trainset=records)
+    assert all(dict(demo.items()) in examples for demo in compiled.demos) and compiled.signature.instructions == "Answer."
+    assert "ROUGE" in (compiled.release.dir / "plan.json").read_text().upper() and compiled.release.verify().ok
+
+
 def test_teacher_answers_public_examples(place: pathlib.Path) -> None:
     asked = []
 

@@ -113,7 +113,8 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
     def _run(self, layout: _Layout, records: list[dict[str, str]], examples: list[dict[str, str]]) -> Release:
         task = layout.task(self.max_demos)
         flags: dict[str, Option] = {**self.flags}
-        flags.setdefault("reading", "raw")  # DSPy sees what a model writes, and no probabilities
+        if layout.labels:
+            flags.setdefault("reading", "raw")  # DSPy sees what a model writes, and no probabilities
         if not examples:
             if layout.several or not layout.labels:
                 raise UsageError("there are no public examples to choose from: give examples; sotto's model writes them only where there is one input, and the output is one of a list")
@@ -123,8 +124,6 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
                 task, records, size=self.size, epsilon=self.epsilon, delta=self.delta, out=self.out, name=self.name, time=self.time, rounds=self.rounds,
                 records=self.records, shots=self.max_demos, flags=flags,
             )
-        if not layout.labels:
-            flags.pop("reading")  # answers are written
         sets: list[list[dict[str, str]]] = []
         if self.num_candidate_programs is not None:
             most = min(self.max_demos or 16, len(examples))

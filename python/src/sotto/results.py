@@ -12,6 +12,8 @@ import pathlib
 import typing
 from typing import Any, Mapping, TypeVar
 
+from .errors import SottoError
+
 __all__ = [
     "Account", "Answer", "AtEpsilon", "Budget", "Calibration", "Check", "Comparison", "Data", "Evaluation", "Example", "Gain", "Interval", "LedgerEntry",
     "Measured", "Method", "Perturbed", "Plan", "Progress", "Recomputed", "Rehearsal", "Result", "Run", "Verification", "Worth",
@@ -34,6 +36,8 @@ class Result:
         for field in dataclasses.fields(cls):
             if field.name != "raw" and found.get(field.name) is not None:
                 values[field.name] = _value(found[field.name], types[field.name])
+            elif field.name != "raw" and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+                raise SottoError(f"the program printed no {field.name}: it is of another version than this package (see sotto.program())")
         return cls(**values)
 
 
@@ -172,11 +176,11 @@ class Run(Result):
 
 @dataclasses.dataclass(frozen=True)
 class Interval(Result):
-    """What a set of examples is worth, with a 95 % interval."""
+    """What a set of examples is worth, with a 95 % interval; NaN where nothing was measured."""
 
-    value: float
-    low: float
-    high: float
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
     examples: str | None = None
     demos: str | None = None
     metric: str | None = None
@@ -245,11 +249,11 @@ class Comparison(Result):
 class Evaluation(Result):
     """How well a model answers public questions with sets of examples; one row each."""
 
-    metric: str
-    value: float
-    low: float
-    high: float
-    n: int
+    metric: str = ""
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
     model: str = ""
     rows: tuple[Interval, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
@@ -260,6 +264,7 @@ class Evaluation(Result):
 class Measured(Run):
     """How well a model answers on the private records themselves, with noise."""
 
+    dir: str = ""
     metric: str = ""
     value: float = math.nan
     low: float = math.nan
@@ -310,7 +315,7 @@ class Recomputed(Result):
 class Verification(Result):
     """The checks of a certificate."""
 
-    ok: bool
+    ok: bool = False
     checks: tuple[Check, ...] = ()
     unlisted: tuple[str, ...] = ()
     predicate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -321,10 +326,10 @@ class Verification(Result):
 class Budget(Result):
     """A budget of a data set."""
 
-    dataset: str
     budget: str
     epsilon: float
     delta: float
+    dataset: str = ""
     spent: float = 0.0
     left: float = 0.0
     name: str | None = None
@@ -343,7 +348,7 @@ class LedgerEntry(Result):
     """A data set: its budgets, and the charges to them (``charges``)."""
 
     ledger: str
-    dataset: str
+    dataset: str = ""
     fingerprint: str = ""
     budgets: tuple[Budget, ...] = ()
 
