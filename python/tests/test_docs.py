@@ -10,6 +10,7 @@ import dspy
 import pandas
 import pytest
 from conftest import office
+from dspy.utils.exceptions import AdapterParseError
 
 import sotto
 from sotto import _program
@@ -54,7 +55,12 @@ def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_program, "run", quick)
     names: dict[str, Any] = {}
     for example in examples:
-        exec(compile(example, str(PAGE), "exec", dont_inherit=True), names)
+        try:
+            exec(compile(example, str(PAGE), "exec", dont_inherit=True), names)
+        except AdapterParseError:
+            # The last line of the last example. With noise, no examples at all can win, and without
+            # any the small default model does not keep to DSPy's layout.
+            assert example is examples[-1] and not names["program"].demos
     assert {"synth", "choose", "answer", "eval", "verify"} <= set(asked)
     assert "is spent" in capsys.readouterr().out  # the second example was refused first, and had to ask for more
     assert names["program"].release.verify().ok and len(sotto.ledger_list().rows) == 1
