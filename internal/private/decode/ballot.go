@@ -32,7 +32,7 @@ func init() {
 			"Release the token with the most votes under exponential noise of rate ε_t/2, append it, and draw anew.",
 		},
 		Not:   "For anything but reading how a method is made.",
-		Event: "repeat(T, poisson(q, pure(ε_t)))", Theorem: "P30",
+		Event: "repeat(T, poisson(q, pure(ε_t)))", Theorem: "P32",
 		Needs:    "scores of the most likely tokens",
 		Settings: append(promptSettings(), method.Candidates()),
 	}, func(a method.Ask) (*Ballot, error) {
