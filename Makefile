@@ -84,11 +84,17 @@ test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 
 test-flink: ## tables through Beam on a real Apache Flink, task managers killed (Java, Maven, 150 MB of disk, 5 GB of memory)
 	./scripts/flink.sh test
 
-test-clients: models ## the service and sotto mcp with PyPI's openai, LangChain, DSPy, mcp and the fuzzer schemathesis (600 MB of disk)
+CLIENTS := cmd/sotto/testdata/clients
+
+# LlamaIndex wants an older openai than the others, so it has an environment of its own.
+test-clients: models ## the service, sotto mcp and releases with PyPI's openai, LangChain, LlamaIndex, DSPy, datasets, mlcroissant, mcp and the fuzzer schemathesis (1 GB of disk)
 	@command -v python3 >/dev/null || { echo "python3 is needed for its clients"; exit 1; }
-	@[ -x .venv/clients/bin/pip ] || python3 -I -m venv .venv/clients || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	@.venv/clients/bin/pip install --quiet --disable-pip-version-check -r cmd/sotto/testdata/clients/requirements.txt
-	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestPythonAgents|TestDescription' -count 1 -v
+	@for name in clients llamaindex; do \
+		[ -x .venv/$$name/bin/pip ] || python3 -I -m venv .venv/$$name || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }; \
+	done
+	@.venv/clients/bin/pip install --quiet --disable-pip-version-check -r $(CLIENTS)/requirements.txt
+	@.venv/llamaindex/bin/pip install --quiet --disable-pip-version-check -r $(CLIENTS)/llamaindex.txt
+	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_LLAMAINDEX=$(CURDIR)/.venv/llamaindex/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestPythonAgents|TestReleaseInPython|TestDescription' -count 1 -v
 
 lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"

@@ -28,6 +28,10 @@ func (r *evalResult) Print(p *ui.Page) {
 	if raw {
 		t.Column("#uncalibrated")
 	}
+	other := r.Rows[0].Other
+	if other != nil {
+		t.Column("#" + formColumns[other.Form])
+	}
 	t.Column("#tokens")
 	room := ui.Width
 	for _, name := range t.Columns()[1:] {
@@ -40,6 +44,12 @@ func (r *evalResult) Print(p *ui.Page) {
 			line = append(line, ui.Percent(*row.Uncalibrated))
 		case raw:
 			line = append(line, ui.Percent(row.Value))
+		}
+		switch {
+		case other != nil && row.Other != nil:
+			line = append(line, ui.Percent(row.Other.Value))
+		case other != nil:
+			line = append(line, "–")
 		}
 		t.Add(append(line, ui.Thousands(row.ModelTokens))...)
 	}
@@ -57,6 +67,15 @@ func (r *evalResult) Print(p *ui.Page) {
 	p.Line("")
 	r.printNotes(p, long)
 }
+
+// formColumns and formWords name the forms of prompts.
+var (
+	formColumns = map[worth.Form]string{worth.Chat: "as a chat", worth.Text: "as text"}
+	formWords   = map[worth.Form]string{
+		worth.Chat: "turns of a chat, as chat.json has them",
+		worth.Text: "one text, as prompt.txt has it",
+	}
+)
 
 // printOthers shows metrics beside the one that was asked for.
 func (r *evalResult) printOthers(p *ui.Page) {
@@ -186,12 +205,17 @@ func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 			notes = append(notes, fmt.Sprintf("With %s, %s none of the labels, which counts as wrong.", row.Demos, ui.Were(row.Unanswered, "answer")))
 		}
 	}
+	first := r.Rows[0]
+	if first.Other != nil {
+		notes = append(notes, fmt.Sprintf("Prompts are %s; %q is for %s. --form measures one of the two.", formWords[first.Form], formColumns[first.Other.Form], formWords[first.Other.Form]))
+	}
 	for _, note := range notes {
 		p.Text(2, note)
 	}
 	p.Line("")
 	p.Facts(
 		"answers", r.How,
+		"prompts", formWords[first.Form],
 		"encoder", strings.Trim(encoder, "()"),
 		"questions", r.Test,
 		"every answer", r.Predictions,
@@ -218,10 +242,15 @@ func chance(p float64) string {
 // speed counts the time of answering alone.
 func (r *evalResult) speed() string {
 	var seconds float64
+	answers := 0
 	for _, row := range r.Rows {
 		seconds += row.Seconds
+		answers += r.N
+		if row.Other != nil {
+			answers += r.N
+		}
 	}
-	v := float64(r.N*len(r.Rows)) / seconds
+	v := float64(answers) / seconds
 	if v < 10 {
 		return fmt.Sprintf("%.2f items/s", v)
 	}

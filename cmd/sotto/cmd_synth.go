@@ -58,10 +58,11 @@ charged. A data set that the ledger does not know gets a budget of just this
 run. A run that was interrupted goes on when the same command is repeated: the
 same texts come out, and nothing is charged twice.
 
-DIR gets the examples in several formats (demos.jsonl, messages.jsonl,
-prompt.txt, dspy.json, langchain.json), a data set card, report.html, the plan
-and the certificate. Where the records chose no example, demos.jsonl is empty
-and prompt.txt has the instruction.
+DIR gets the examples as data (demos.jsonl), as the first turns of a chat
+(chat.json), as one text (prompt.txt), for DSPy (dspy.json) and for fine-tuning
+(finetune.jsonl), code to paste (use.md), a data set card with Croissant
+metadata, report.html, the plan and the certificate. Where the records chose no
+example, demos.jsonl is empty and chat.json and prompt.txt have the instruction.
 
 Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `

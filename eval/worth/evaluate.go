@@ -23,6 +23,9 @@ type Evaluation struct {
 	// nil does so where labels are listed, the set does not say otherwise, and the model
 	// gives scores.
 	Calibrate *bool
+	// Form is how prompts are laid out. By default it is [Chat] for models with a chat
+	// template, and [Text] is measured beside it where they take that too.
+	Form Form
 	// Normalise divides a label's log-probability by its number of tokens.
 	Normalise bool
 	// Metric, if not the task's own.
@@ -85,9 +88,9 @@ func (e *Evaluation) Run(ctx context.Context, sets []Set, prepare func(*Set) err
 	return r, err
 }
 
-// Row answers the questions with one set.
-func (e *Evaluation) Row(ctx context.Context, set Set) (Row, error) {
-	row := Row{Demos: set.Name, Shots: len(set.Examples), Private: !set.NotPrivate, N: len(e.Items)}
+// row answers the questions with one set in one form.
+func (e *Evaluation) row(ctx context.Context, set Set, form Form) (Row, error) {
+	row := Row{Demos: set.Name, Form: form, Shots: len(set.Examples), Private: !set.NotPrivate, N: len(e.Items)}
 	began := time.Now()
 	answers, err := e.answer(ctx, &row, set)
 	if err != nil {
@@ -101,7 +104,7 @@ func (e *Evaluation) Row(ctx context.Context, set Set) (Row, error) {
 	lines := make([]Prediction, len(answers))
 	for i, a := range answers {
 		lines[i] = Prediction{
-			Demos: row.Demos, Item: i + 1, Input: e.Items[i].Input, Want: e.Items[i].Output, Got: a.text, Raw: a.raw, Score: row.scores[i], Scores: a.scores,
+			Demos: row.Demos, Form: form, Item: i + 1, Input: e.Items[i].Input, Want: e.Items[i].Output, Got: a.text, Raw: a.raw, Score: row.scores[i], Scores: a.scores,
 		}
 	}
 	return row, e.Keep(lines)
@@ -178,7 +181,7 @@ func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer,
 			row.calibrated = c.Calibrated && Listed(target)
 		}
 	}
-	o := icl.Options{Calibrate: row.calibrated, Normalise: e.Normalise}
+	o := icl.Options{Calibrate: row.calibrated, Normalise: e.Normalise, Chat: row.Form == Chat}
 	a, err := icl.Open(ctx, e.Model, target, set.Examples, o)
 	var unsupported *lm.UnsupportedError
 	if errors.As(err, &unsupported) && o.Calibrate && !o.Normalise && e.Calibrate == nil {

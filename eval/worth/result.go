@@ -21,7 +21,11 @@ type Result struct {
 
 // Row is what one set did.
 type Row struct {
-	Demos   string  `json:"demos"`
+	Demos string `json:"demos"`
+	// Form is how the prompt was laid out, and Other the same set in the other form, if it
+	// was measured too. Tokens and seconds are for both.
+	Form    Form    `json:"form"`
+	Other   *Beside `json:"other,omitempty"`
 	Shots   int     `json:"shots"`
 	Private bool    `json:"private"`
 	Metric  string  `json:"metric"`
@@ -74,6 +78,7 @@ type Comparison struct {
 // Prediction is the answer to a question.
 type Prediction struct {
 	Demos string `json:"demos"`
+	Form  Form   `json:"form"`
 	// Item is the place of the question among those that were asked, from 1.
 	Item   int       `json:"item"`
 	Input  string    `json:"input"`

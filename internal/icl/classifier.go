@@ -50,7 +50,11 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 		return nil, err
 	}
 	c := &Classifier{}
-	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
+	encode := labels.New
+	if o.Chat {
+		encode = labels.NewTurn
+	}
+	if c.labels, err = encode(ctx, m.Tokenizer(), t.Labels); err != nil {
 		return nil, err
 	}
 	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.UnevenLengths()); err != nil {

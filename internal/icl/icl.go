@@ -16,6 +16,9 @@ type Demo = prompt.Example
 
 // Options configure answering. The zero value is useful.
 type Options struct {
+	// Chat lays instruction, demonstrations and question out as turns of a conversation, in
+	// the model's chat template; without it they are one text.
+	Chat bool
 	// Calibrate divides the probability of labels by their probability after content-free
 	// questions. Tasks without a list of labels have nothing to calibrate.
 	Calibrate bool

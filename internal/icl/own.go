@@ -26,8 +26,11 @@ type ownQuery struct {
 
 // ClassifyEach answers questions with their own demonstrations, in their order, as if each
 // had its own classifier. Calibration uses content-free questions after each question's own
-// demonstrations.
+// demonstrations. It is for prompts that are one text.
 func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Prediction, error) {
+	if c.chat != nil {
+		return nil, errors.New("questions with demonstrations of their own are laid out as one text: turn Options.Chat off")
+	}
 	free, err := c.contentFree(ctx)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,10 @@ type stem struct {
 	// named goes on from root with lead, the name that questions have in the layout.
 	named lm.Sequence
 	lead  []lm.Token
+	// chat, if there is one, lays questions out as turns. Then root is what conversations
+	// begin with, and bare is empty, for one that begins otherwise.
+	chat *chat
+	bare lm.Sequence
 }
 
 // question is what to extend a fork with.
@@ -33,11 +37,8 @@ type question struct {
 
 // newStem starts a session. after is how many tokens may come after a question.
 func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options, after int) (*stem, error) {
-	tokens, err := prefixTokens(ctx, m.Tokenizer(), t, demos)
-	if err != nil {
-		return nil, err
-	}
-	lead, layout, err := leadTokens(ctx, m.Tokenizer(), t)
+	s := &stem{model: m, task: t, options: o}
+	tokens, layout, err := s.layOut(ctx, demos)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 		return nil, fmt.Errorf("%d demonstrations make a prompt of %d tokens, which with a question of up to %d and its answer is more than the model's %d: use fewer or shorter demonstrations, shorter questions, or a model with a longer context",
 			len(demos), len(tokens), t.Limits.InputTokens, limit)
 	}
-	s := &stem{model: m, task: t, options: o, length: len(tokens), lead: lead}
+	s.length = len(tokens)
 	if s.session, err = m.Open(ctx); err != nil {
 		return nil, err
 	}
@@ -54,6 +55,22 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 		return nil, errors.Join(err, s.session.Close())
 	}
 	return s, nil
+}
+
+// layOut returns what all questions come after, and the number of tokens of the layout
+// around a question.
+func (s *stem) layOut(ctx context.Context, demos []Demo) (tokens []lm.Token, layout int, err error) {
+	if s.options.Chat {
+		if s.chat, err = newChat(s.model, s.task, demos); err != nil {
+			return nil, 0, err
+		}
+		return s.chat.common(ctx)
+	}
+	if tokens, err = prefixTokens(ctx, s.model.Tokenizer(), s.task, demos); err != nil {
+		return nil, 0, err
+	}
+	s.lead, layout, err = leadTokens(ctx, s.model.Tokenizer(), s.task)
+	return tokens, layout, err
 }
 
 // begin computes the sequences that questions are forks of.
@@ -65,6 +82,12 @@ func (s *stem) begin(ctx context.Context, tokens []lm.Token) (err error) {
 		if _, err = s.session.Step(ctx, []lm.Step{{Sequence: s.root, Tokens: tokens}}); err != nil {
 			return err
 		}
+	}
+	if s.chat != nil {
+		s.lead = tokens
+		s.named = s.root
+		s.bare, err = s.session.New()
+		return err
 	}
 	if s.named, err = s.session.Fork(s.root); err != nil || len(s.lead) == 0 {
 		return err
@@ -82,11 +105,16 @@ func leadTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task) (lead []lm
 			return nil, 0, err
 		}
 	}
+	return lists[1][:common(lists[1], lists[2])], len(lists[0]), nil
+}
+
+// common returns how many tokens two lists begin with alike.
+func common(a, b []lm.Token) int {
 	n := 0
-	for n < min(len(lists[1]), len(lists[2])) && lists[1][n] == lists[2][n] {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return lists[1][:n], len(lists[0]), nil
+	return n
 }
 
 // seamTokens is room for tokens that a question has more of within its layout than
@@ -147,12 +175,19 @@ func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 func (s *stem) Close() error { return s.session.Close() }
 
 // question turns a text into tokens.
-func (s *stem) question(ctx context.Context, input string) (question, error) {
-	tokens, err := itemTokens(ctx, s.model.Tokenizer(), s.task, input)
+func (s *stem) question(ctx context.Context, input string) (_ question, err error) {
+	var tokens []lm.Token
+	from := s.root
+	if s.chat != nil {
+		from = s.bare
+		tokens, err = s.chat.tokens(ctx, input)
+	} else {
+		tokens, err = itemTokens(ctx, s.model.Tokenizer(), s.task, input)
+	}
 	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
 		return question{s.named, tokens[n:]}, err
 	}
-	return question{s.root, tokens}, err
+	return question{from, tokens}, err
 }
 
 // itemTokens returns the tokens of a question, cut to the task's limit. A question that

@@ -68,8 +68,15 @@ func (t *toy) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOp
 	return texts, nil
 }
 
-func (t *toy) Chat(context.Context, []lm.Message) ([]lm.Token, error) {
-	return nil, errors.New("the toy does not chat")
+func (t *toy) Chat(ctx context.Context, messages []lm.Message) ([]lm.Token, error) {
+	if !t.info.Can.Chat {
+		return nil, errors.New("the toy does not chat")
+	}
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString("<" + string(m.Role) + ">" + m.Content + "\n")
+	}
+	return t.Encode(ctx, b.String()+"<assistant>")
 }
 
 func (t *toy) Encode(_ context.Context, s string) ([]lm.Token, error) {

@@ -20,6 +20,7 @@ type writing struct {
 	tokenizer lm.Tokenizer
 	prefix    []lm.Token
 	text      string
+	chat      *chat // in place of both
 	usage     lm.Usage
 }
 
@@ -35,6 +36,10 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer questions", Missing: "it does not write text; use a language model"}
 	}
 	w := &writing{model: m, task: t, options: o, text: strings.Join(prefixSegments(t, demos), "")}
+	if o.Chat {
+		w.chat, err = newChat(m, t, demos)
+		return w, err
+	}
 	if s, ok := m.(lm.Scorer); ok && m.Info().Can.Generate {
 		w.tokenizer = s.Tokenizer()
 		w.prefix, err = prefixTokens(ctx, w.tokenizer, t, demos)
@@ -91,9 +96,13 @@ func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) 
 	return answers, nil
 }
 
-// prompt returns a whole prompt: tokens if the model has a tokeniser, otherwise a text; a
-// message for a model that only chats.
+// prompt returns a whole prompt: turns if they were asked for, tokens if the model has a
+// tokeniser, otherwise a text; a message for a model that only chats.
 func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
+	if w.options.Chat {
+		turns, err := w.chat.asked(ctx, input)
+		return lm.Prompt{Messages: turns}, err
+	}
 	if w.tokenizer != nil {
 		item, err := itemTokens(ctx, w.tokenizer, w.task, input)
 		return lm.Prompt{Tokens: append(w.prefix[:len(w.prefix):len(w.prefix)], item...)}, err
@@ -108,7 +117,7 @@ func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 // answer extracts the answer from a generated text. A model that only chats may begin with
 // a line end, or with the name that the prompt ended with.
 func (w *writing) answer(text string) string {
-	if !w.model.Info().Can.Generate {
+	if w.options.Chat || !w.model.Info().Can.Generate {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
 		if rest, ok := cutFold(text, w.task.Answer.Output+":"); ok {
 			text = rest

@@ -19,19 +19,12 @@ func card(r Release) ([]byte, error) {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	title := r.title()
-	tags := []string{"synthetic", "few-shot", "differential-privacy"}
-	switch {
-	case r.copies():
-		tags = []string{"few-shot", "not-private"}
-	case r.NotPrivate():
-		tags = []string{"synthetic", "few-shot", "not-private"}
-	}
 	p("---")
 	p("pretty_name: %s", quoted(title))
-	p("# license: for the owner of the data to choose")
+	p("# license and language: for the owner of the data to state")
 	p("task_categories: [%s]", category(r.Task))
-	p("tags: [%s]", strings.Join(tags, ", "))
-	p("size_categories: [n<1K]")
+	p("tags: [%s]", strings.Join(r.tags(), ", "))
+	p("size_categories: [%s]", sizeCategory(len(r.Examples)))
 	p("configs:\n- config_name: default\n  data_files: demos.jsonl")
 	p("---\n")
 	if r.NotPrivate() {
@@ -60,6 +53,30 @@ func card(r Release) ([]byte, error) {
 		p("- %s", limit)
 	}
 	return []byte(b.String()), nil
+}
+
+// tags returns words to find the release by.
+func (r Release) tags() []string {
+	switch {
+	case r.copies():
+		return []string{"few-shot", "not-private"}
+	case r.NotPrivate():
+		return []string{"synthetic", "few-shot", "not-private"}
+	}
+	return []string{"synthetic", "few-shot", "differential-privacy"}
+}
+
+// sizeCategory is one of the hub's.
+func sizeCategory(n int) string {
+	for _, c := range []struct {
+		below int
+		name  string
+	}{{1_000, "n<1K"}, {10_000, "1K<n<10K"}, {100_000, "10K<n<100K"}, {1_000_000, "100K<n<1M"}} {
+		if n < c.below {
+			return c.name
+		}
+	}
+	return "n>1M"
 }
 
 // title returns the title of the release.
@@ -124,11 +141,15 @@ func (r Release) contents() [][2]string {
 	input, output := fields(r.Task)
 	list := [][2]string{
 		{"demos.jsonl", "the examples, a line each"},
-		{"messages.jsonl", "the same as conversations of OpenAI's chat API, a line each"},
-		{"prompt.txt", "the same as the beginning of a prompt; append the question and let the model go on"},
+		{"chat.json", "instruction and examples as the first turns of a chat, for any chat API; the question goes after them as it says"},
+		{"prompt.txt", "the same as the beginning of a text; append the question and let the model go on"},
+		{"use.md", "code to paste for openai, LangChain, LlamaIndex, DSPy and others"},
 		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
-		{"langchain.json", fmt.Sprintf("for LangChain: `load_prompt(\"langchain.json\").format(%s=…)`", input)},
+		{"finetune.jsonl", "for fine-tuning, not for prompts: a conversation a line, as OpenAI's fine-tuning takes them"},
 		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, what it is worth, and the texts"},
+	}
+	if !r.bare() {
+		list = append(list, [2]string{croissantFile, "what demos.jsonl has, for programs that look for data sets (Croissant)"})
 	}
 	if r.Prompt != nil {
 		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})
@@ -146,11 +167,26 @@ func (r Release) cardGuarantee(p func(string, ...any)) {
 		p("None: %s.\n", r.why())
 		return
 	}
+	p("| | |\n|---|---|")
+	for _, f := range r.guaranteed() {
+		p("| %s | %s |", f.Name, inline(f.Value))
+	}
+	p("")
 	for _, w := range r.Words {
 		p("- %s", w)
 	}
 	p("\nWhat was done to the records, as an event:\n\n```\n%s\n```\n", r.Guarantee.Event)
 	p("Anyone can evaluate it again: `sotto account '%s' --delta %s --adjacency %s`.\n", r.Guarantee.Event, number(r.Guarantee.Delta), r.Guarantee.Adjacency)
+}
+
+// guaranteed lists the terms of the guarantee.
+func (r Release) guaranteed() []named {
+	g := r.Guarantee
+	list := []named{{"ε", "at most " + atMost(g.Epsilon.Upper)}, {"δ", number(g.Delta)}, {"unit", unit(*g)}, {"neighbours", neighbours(*g)}}
+	if r.signed() {
+		list = append(list, named{"certificate", "certificate.json, signed; sotto verify checks it"})
+	}
+	return list
 }
 
 func (r Release) cardMaking(p func(string, ...any)) {

@@ -9,16 +9,19 @@
 // # Files
 //
 //	demos.jsonl      an example a line, under the task's own column names
-//	messages.jsonl   an example a line, as a conversation of OpenAI's chat API
-//	prompt.txt       instruction and examples, ready for a question to follow
+//	chat.json        instruction and examples as the first turns of a chat, and the layout
+//	                 of the question that goes after them
+//	prompt.txt       the same as one text, ready for a question to follow
 //	dspy.json        the state of a dspy.Predict, for its load method
-//	langchain.json   a few_shot prompt, for LangChain's load_prompt
+//	finetune.jsonl   a conversation a line, as OpenAI's fine-tuning takes them
+//	use.md           code to paste for openai, LangChain, LlamaIndex, DSPy and others
+//	croissant.json   what demos.jsonl has, as MLCommons' Croissant describes data sets
 //	README.md        a data set card, with front matter as Hugging Face reads it
 //	report.html      a page for people who decide: a verdict, guarantee, budget, worth and texts
 //
-// A line of messages.jsonl is what OpenAI's fine-tuning takes. For few-shot prompting take
-// the first line's system message once, and then the user and assistant messages of every
-// line.
+// Turns are laid out by [prompt.Prompt.Turns], here as everywhere: what a release ships is
+// what the gateway sends and what evaluations measure. (Releases of older versions have
+// messages.jsonl in place of finetune.jsonl, and langchain.json.)
 //
 // # What is not private
 //

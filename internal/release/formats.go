@@ -93,22 +93,34 @@ func demos(r Release) ([]byte, error) {
 	})
 }
 
-// message is one of OpenAI's chat API.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+// finetune returns what OpenAI's fine-tuning takes: a conversation a line.
+func finetune(r Release) ([]byte, error) {
+	return lines(r, func(e Example) object {
+		return object{{"messages", prompt.Prompt{Examples: []Example{e}}.Turns(r.Task)}}
+	})
 }
 
-func messages(r Release) ([]byte, error) {
-	return lines(r, func(e Example) object {
-		var list []message
-		if instruction := strings.TrimSpace(r.Task.AnswerPrefix()); instruction != "" {
-			list = append(list, message{"system", instruction})
-		}
-		return object{{"messages", append(list,
-			message{"user", strings.TrimSpace(r.Task.AnswerItem(e.Input))},
-			message{"assistant", e.Output})}}
-	})
+// chat returns the first turns of a conversation, and how a question is laid out as the
+// next one.
+func chat(r Release) ([]byte, error) {
+	turns := prompt.Prompt{Examples: r.Examples}.Turns(r.Task)
+	place, question := openQuestion(r.Task)
+	o := object{{"messages", append([]prompt.Turn{}, turns...)}, {"question", question}, {"placeholder", place}}
+	if !r.Task.Open() {
+		o = append(o, member{"labels", r.Task.Labels})
+	}
+	return encodeFile(r.mark(o))
+}
+
+// openQuestion returns a question's layout, and what stands in the place of its text, which
+// does not occur in it otherwise.
+func openQuestion(t prompt.Task) (place, layout string) {
+	input, _ := fields(t)
+	empty := t.Question(slot(0)).Content
+	for place = "{" + input + "}"; strings.Contains(empty, place); place = "{" + input + "}" {
+		input += "_"
+	}
+	return place, t.Question(place).Content
 }
 
 func prefix(r Release) ([]byte, error) {
@@ -116,9 +128,8 @@ func prefix(r Release) ([]byte, error) {
 	if r.NotPrivate() {
 		fmt.Fprintf(&b, "%s: %s.\n", Mark, r.why())
 	}
-	b.WriteString(r.Task.AnswerPrefix())
-	for _, e := range r.Examples {
-		b.WriteString(r.Task.AnswerDemo(e.Input, e.Output))
+	for _, s := range (prompt.Prompt{Examples: r.Examples}).Segments(r.Task) {
+		b.WriteString(s)
 	}
 	return []byte(b.String()), nil
 }
@@ -144,7 +155,7 @@ func dspy(r Release) ([]byte, error) {
 	for _, e := range r.Examples {
 		list = append(list, r.mark(object{{input, e.Input}, {output, e.Output}}))
 	}
-	instructions := strings.TrimSpace(r.Task.AnswerPrefix())
+	instructions := r.Task.Instruction()
 	if instructions == "" {
 		instructions = fmt.Sprintf("Given the fields `%s`, produce the fields `%s`.", input, output)
 	}
@@ -164,48 +175,8 @@ func dspy(r Release) ([]byte, error) {
 	}))
 }
 
-// langchain returns a file from which load_prompt makes a FewShotPromptTemplate. LangChain
-// formats the examples twice, once by themselves and once with the whole, so braces in them
-// are doubled here.
-func langchain(r Release) ([]byte, error) {
-	input, output := fields(r.Task)
-	list := []object{}
-	for _, e := range r.Examples {
-		list = append(list, object{{input, braces(e.Input)}, {output, braces(e.Output)}})
-	}
-	question := pattern(r.Task.AnswerItem(slot(0)), input)
-	metadata := r.mark(object{{"method", r.Method}})
-	return encodeFile(object{
-		{"_type", "few_shot"},
-		{"input_variables", []string{input}},
-		{"prefix", braces(r.Task.AnswerPrefix())},
-		{"examples", list},
-		{"example_prompt", object{
-			{"_type", "prompt"},
-			{"input_variables", []string{input, output}},
-			{"template", pattern(r.Task.AnswerDemo(slot(0), slot(1)), input, output)},
-		}},
-		{"suffix", question},
-		{"example_separator", ""},
-		{"metadata", metadata},
-	})
-}
-
 // slot returns a placeholder for a value: a character that no task has.
 func slot(i int) string { return string(rune(0xF0000 + i)) }
-
-// pattern turns a text with slots into a Python format string.
-func pattern(text string, names ...string) string {
-	text = braces(text)
-	for i, name := range names {
-		text = strings.ReplaceAll(text, slot(i), "{"+name+"}")
-	}
-	return text
-}
-
-func braces(s string) string {
-	return strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
-}
 
 func encodeFile(v any) ([]byte, error) {
 	data, err := encode(v, "  ")

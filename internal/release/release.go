@@ -151,15 +151,17 @@ func Render(r Release) ([]File, error) {
 		render func(Release) ([]byte, error)
 	}{
 		{"demos.jsonl", demos},
-		{"messages.jsonl", messages},
+		{"chat.json", chat},
 		{"prompt.txt", prefix},
 		{promptFile, chosen},
 		{"dspy.json", dspy},
-		{"langchain.json", langchain},
+		{"finetune.jsonl", finetune},
+		{"use.md", use},
+		{croissantFile, croissant},
 		{"README.md", card},
 		{ReportFile, func(r Release) ([]byte, error) { return report(r, files) }},
 	} {
-		if f.name == promptFile && r.Prompt == nil {
+		if f.name == promptFile && r.Prompt == nil || f.name == croissantFile && r.bare() {
 			continue
 		}
 		data, err := f.render(r)

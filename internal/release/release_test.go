@@ -178,14 +178,14 @@ func TestRoundTrip(t *testing.T) {
 		r.Seeded = rapid.Bool().Draw(rt, "seeded")
 		files := rendered(t, r)
 		for name, read := range map[string]func(prompt.Task, []byte) ([]Example, error){
-			"demos.jsonl": readDemos, "dspy.json": readDSPy, "langchain.json": readLangChain,
+			"demos.jsonl": readDemos, "dspy.json": readDSPy, "chat.json": readChat,
 		} {
 			got, err := read(r.Task, files[name])
 			if err != nil || !slices.Equal(got, r.Examples) {
 				rt.Fatalf("%s: %+v, want %+v; %v", name, got, r.Examples, err)
 			}
 		}
-		checkMessages(rt, r, files["messages.jsonl"])
+		checkConversations(rt, r, files["finetune.jsonl"])
 	})
 }
 
@@ -236,25 +236,49 @@ func readDSPy(t prompt.Task, data []byte) ([]Example, error) {
 	return examplesOf(state.Demos, input, output)
 }
 
-func readLangChain(t prompt.Task, data []byte) ([]Example, error) {
-	var config struct {
-		Examples []map[string]any `json:"examples"`
-	}
-	if err := json.Unmarshal(data, &config); err != nil {
+// readChat takes the question's layout off the user's turns.
+func readChat(_ prompt.Task, data []byte) ([]Example, error) {
+	c, err := readConversation(data)
+	if err != nil {
 		return nil, err
 	}
-	input, output := fields(t)
-	list, err := examplesOf(config.Examples, input, output)
-	single := strings.NewReplacer("{{", "{", "}}", "}")
-	for i := range list {
-		list[i] = Example{Input: single.Replace(list[i].Input), Output: single.Replace(list[i].Output)}
+	turns := c.Messages
+	if len(turns) > 0 && turns[0].Role == "system" {
+		turns = turns[1:]
 	}
-	return list, err
+	before, after, ok := strings.Cut(c.Question, c.Placeholder)
+	var out []Example
+	for ; ok && len(turns) > 1; turns = turns[2:] {
+		asked, answer := turns[0], turns[1]
+		if asked.Role != "user" || answer.Role != "assistant" {
+			return nil, errors.New("turns are not taken in turn")
+		}
+		text := asked.Content
+		if text == strings.TrimSpace(before)+after || text == strings.TrimRight(before, " ")+after {
+			text = "" // the space before it is gone too
+		} else {
+			text = strings.TrimSuffix(strings.TrimPrefix(text, before), after)
+		}
+		out = append(out, Example{Input: text, Output: answer.Content})
+	}
+	return out, nil
 }
 
-// checkMessages: a line is the question as the task asks it, and the answer.
-func checkMessages(t *rapid.T, r Release, data []byte) {
-	list, err := jsonLines[struct{ Messages []message }](data)
+type conversation struct {
+	Messages    []prompt.Turn
+	Question    string
+	Placeholder string
+	Labels      []string
+}
+
+func readConversation(data []byte) (c conversation, err error) {
+	err = json.Unmarshal(data, &c)
+	return c, err
+}
+
+// checkConversations: a line is the question as the task asks it, and the answer.
+func checkConversations(t *rapid.T, r Release, data []byte) {
+	list, err := jsonLines[struct{ Messages []prompt.Turn }](data)
 	if err != nil || len(list) != len(r.Examples) {
 		t.Fatalf("%d conversations; %v", len(list), err)
 	}
@@ -271,76 +295,37 @@ func checkMessages(t *rapid.T, r Release, data []byte) {
 	}
 }
 
-// TestPrompt: the prefix with a question appended is what answering uses, and what
-// LangChain's template makes.
+// TestPrompt: the prefix with a question appended is what answering uses, and chat.json with
+// a question as it says is the conversation.
 func TestPrompt(t *testing.T) {
 	for _, name := range prompt.Builtins() {
 		r := news(t)
 		r.Task = builtin(t, name)
-		want := r.Task.AnswerPrefix()
-		for _, e := range r.Examples {
-			want += r.Task.AnswerDemo(e.Input, e.Output)
-		}
 		files := rendered(t, r)
-		if got := string(files["prompt.txt"]); got != want {
+		shots := prompt.Prompt{Examples: r.Examples}
+		if got, want := string(files["prompt.txt"]), strings.Join(shots.Segments(r.Task), ""); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+		c, err := readConversation(files["chat.json"])
+		if err != nil || !slices.Equal(c.Messages, shots.Turns(r.Task)) || !slices.Equal(c.Labels, r.Task.Labels) {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
 		question := "what {is} this?"
-		if got := formatLangChain(t, files["langchain.json"], question); got != want+r.Task.AnswerItem(question) {
-			t.Errorf("%s: LangChain makes %q, want %q", name, got, want)
+		if got, want := strings.ReplaceAll(c.Question, c.Placeholder, question), r.Task.Question(question).Content; got != want {
+			t.Errorf("%s: the question is %q, want %q", name, got, want)
 		}
 	}
 }
 
-// formatLangChain does what FewShotPromptTemplate.format does: fill in the examples,
-// join, fill in the whole.
-func formatLangChain(t *testing.T, data []byte, question string) string {
-	t.Helper()
-	var c struct {
-		Prefix, Suffix string
-		Separator      string                    `json:"example_separator"`
-		Inputs         []string                  `json:"input_variables"`
-		Examples       []map[string]string       `json:"examples"`
-		Prompt         struct{ Template string } `json:"example_prompt"`
+// TestPlaceholder: what a question replaces occurs once in its layout, also where the task
+// has such a text itself.
+func TestPlaceholder(t *testing.T) {
+	r := news(t)
+	r.Task.Answer.Template = "In {{text}} and {{text_}}: {text}\nAnswer: {label}"
+	c, err := readConversation(rendered(t, r)["chat.json"])
+	if err != nil || strings.Count(c.Question, c.Placeholder) != 1 || strings.ReplaceAll(c.Question, c.Placeholder, "x") != r.Task.Question("x").Content {
+		t.Errorf("%+v %v", c, err)
 	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
-	pieces := []string{}
-	if c.Prefix != "" {
-		pieces = append(pieces, c.Prefix)
-	}
-	for _, e := range c.Examples {
-		pieces = append(pieces, pythonFormat(t, c.Prompt.Template, e))
-	}
-	pieces = append(pieces, c.Suffix)
-	return pythonFormat(t, strings.Join(pieces, c.Separator), map[string]string{c.Inputs[0]: question})
-}
-
-// pythonFormat is str.format with names.
-func pythonFormat(t *testing.T, format string, values map[string]string) string {
-	t.Helper()
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		switch c := format[i]; {
-		case (c == '{' || c == '}') && i+1 < len(format) && format[i+1] == c:
-			b.WriteByte(c)
-			i++
-		case c == '{':
-			end := strings.IndexByte(format[i:], '}')
-			value, ok := values[format[i+1:i+max(end, 1)]]
-			if end < 0 || !ok {
-				t.Fatalf("%q does not name a value", format[i:])
-			}
-			b.WriteString(value)
-			i += end
-		case c == '}':
-			t.Fatalf("a } closes nothing in %q", format)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 // TestNames: columns that Python cannot name are called input and output there, and by
@@ -355,7 +340,15 @@ func TestNames(t *testing.T) {
 	if !bytes.Contains(files["dspy.json"], []byte(`"input": "The council`)) {
 		t.Errorf("%s", files["dspy.json"])
 	}
-	formatLangChain(t, files["langchain.json"], "q")
+	for name, want := range map[string]string{
+		"use.md":         `predict(input="Your text").output`,
+		"croissant.json": `"column": "ticket text"`,
+		"chat.json":      `"placeholder": "{input}"`,
+	} {
+		if !bytes.Contains(files[name], []byte(want)) {
+			t.Errorf("no %s in %s:\n%s", want, name, files[name])
+		}
+	}
 }
 
 func TestWrong(t *testing.T) {

@@ -317,15 +317,15 @@ func TestNoExamplesChosen(t *testing.T) {
 		t.Fatalf("%+v", result.Prompt)
 	}
 	files := tree(t, o.Dir)
-	for name, want := range map[string]string{"demos.jsonl": "", "messages.jsonl": "", "prompt.txt": "Sort the tickets.\n"} {
+	for name, want := range map[string]string{"demos.jsonl": "", "finetune.jsonl": "", "prompt.txt": "Sort the tickets.\n"} {
 		if files[name] != want {
 			t.Errorf("%s is %q, want %q", name, files[name], want)
 		}
 	}
 	for name, words := range map[string][]string{
-		"README.md":      {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: "},
-		"report.html":    {"There are no examples: the records chose the instruction alone.", "Sort the tickets."},
-		"langchain.json": {`"examples": []`}, "dspy.json": {`"demos": []`},
+		"README.md":   {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: "},
+		"report.html": {"There are no examples: the records chose the instruction alone.", "Sort the tickets."},
+		"chat.json":   {`"content": "Sort the tickets."`}, "dspy.json": {`"demos": []`},
 	} {
 		for _, w := range words {
 			if !strings.Contains(files[name], w) {

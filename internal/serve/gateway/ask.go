@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Ask asks a route a question, for people who try it out: with its examples, or with its
@@ -19,7 +20,7 @@ func (h *Handler) Ask(ctx context.Context, name, question string, examples bool)
 	if route.Private != nil {
 		return "", errors.New("the route answers from private records, and each answer is charged: ask it with a key")
 	}
-	messages, err := json.Marshal([]message{{"user", question}})
+	messages, err := json.Marshal([]prompt.Turn{{Role: prompt.UserRole, Content: question}})
 	if err != nil {
 		return "", err
 	}

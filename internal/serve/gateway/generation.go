@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // generation is an answer in the making.
@@ -47,11 +48,11 @@ type counts struct {
 
 // choice is an answer, or a piece of one.
 type choice struct {
-	Index   int      `json:"index"`
-	Message *message `json:"message,omitempty"`
-	Delta   *delta   `json:"delta,omitempty"`
-	Text    *string  `json:"text,omitempty"`
-	Finish  *string  `json:"finish_reason"`
+	Index   int          `json:"index"`
+	Message *prompt.Turn `json:"message,omitempty"`
+	Delta   *delta       `json:"delta,omitempty"`
+	Text    *string      `json:"text,omitempty"`
+	Finish  *string      `json:"finish_reason"`
 }
 
 type delta struct {
@@ -133,7 +134,7 @@ func (g *generation) whole(ctx context.Context) (*http.Response, error) {
 	c := choice{Finish: finish(text.Finish), Text: &text.Text}
 	if g.chat {
 		a.Object = "chat.completion"
-		c.Text, c.Message = nil, &message{"assistant", text.Text}
+		c.Text, c.Message = nil, &prompt.Turn{Role: prompt.AssistantRole, Content: text.Text}
 	}
 	a.Choices = []choice{c}
 	data, err := marshal(a)

@@ -71,12 +71,6 @@ func (s *Shots) choose(ctx context.Context, question string) ([]prompt.Example, 
 	return out, nil
 }
 
-// message is a turn of a conversation.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 // turn is what the gateway reads of a client's message.
 type turn struct {
 	Role    string          `json:"role"`
@@ -131,29 +125,30 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 		return nil, err
 	}
 	var out []json.RawMessage
-	add := func(role, content string) {
-		data, failed := marshal(message{role, content})
+	add := func(t prompt.Turn) {
+		data, failed := marshal(t)
 		err = cmp.Or(err, failed)
 		out = append(out, data)
 	}
 	leading := list[:first]
-	if instruction := strings.TrimSpace(s.task.AnswerPrefix()); instruction != "" {
+	shown := prompt.Prompt{Examples: examples}.Turns(s.task)
+	if len(shown) > 0 && shown[0].Role == prompt.SystemRole {
 		// Many models' templates take one instruction: the client's is joined with it.
 		if own, text := turns[0].text(); first > 0 && text {
-			joined, failed := reworded(list[0], instruction+"\n\n"+own)
+			joined, failed := reworded(list[0], shown[0].Content+"\n\n"+own)
 			err, leading, out = failed, list[1:first], append(out, joined)
 		} else {
-			add("system", instruction)
+			add(shown[0])
 		}
+		shown = shown[1:]
 	}
 	out = append(out, leading...)
-	for _, e := range examples {
-		add("user", strings.TrimSpace(s.task.AnswerItem(e.Input)))
-		add("assistant", e.Output)
+	for _, t := range shown {
+		add(t)
 	}
 	for i, m := range list[first:] {
 		if first+i == last && text {
-			if m, err = reworded(m, strings.TrimSpace(s.task.AnswerItem(question))); err != nil {
+			if m, err = reworded(m, s.task.Question(question).Content); err != nil {
 				return nil, err
 			}
 		}
@@ -185,11 +180,6 @@ func (s *Shots) prompt(ctx context.Context, raw json.RawMessage) (string, error)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	b.WriteString(s.task.AnswerPrefix())
-	for _, e := range examples {
-		b.WriteString(s.task.AnswerDemo(e.Input, e.Output))
-	}
-	b.WriteString(s.task.AnswerItem(question))
-	return b.String(), nil
+	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(question))
+	return strings.Join(segments, ""), nil
 }

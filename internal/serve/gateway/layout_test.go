@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestLayoutIsTheReleases: what goes to a model is, byte for byte, what a release ships: its
+// chat.json with a question as that says, and its prompt.txt with a question after it.
+func TestLayoutIsTheReleases(t *testing.T) {
+	for _, name := range prompt.Builtins() {
+		task, err := prompt.Builtin(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := prompt.Prompt{Examples: []prompt.Example{{Input: "a {text}\nof two lines ", Output: "World"}, {Input: "b <&>", Output: " Sports"}}}
+		files, err := release.Render(release.Release{Task: task, Examples: p.Examples, Method: "public"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := map[string][]byte{}
+		for _, f := range files {
+			data[f.Name] = f.Data
+		}
+		var shipped struct {
+			Messages              []prompt.Turn
+			Question, Placeholder string
+		}
+		if err := json.Unmarshal(data["chat.json"], &shipped); err != nil {
+			t.Fatal(err)
+		}
+		const question = "what {is} this?"
+		want := append(shipped.Messages, prompt.Turn{Role: "user", Content: strings.ReplaceAll(shipped.Question, shipped.Placeholder, question)})
+		shots, err := NewShots(t.Context(), task, p, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := shots.chat(t.Context(), json.RawMessage(`[{"role":"user","content":"`+question+`"}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]prompt.Turn, len(sent))
+		for i, m := range sent {
+			if err := json.Unmarshal(m, &got[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+		text, err := shots.prompt(t.Context(), json.RawMessage(`"`+question+`"`))
+		_, prefix, _ := strings.Cut(string(data["prompt.txt"]), "\n") // the first line says NOT PRIVATE
+		if err != nil || text != prefix+task.AnswerItem(question) {
+			t.Errorf("%s: %q, want %q; %v", name, text, prefix, err)
+		}
+	}
+}
