@@ -45,6 +45,6 @@ func ExampleDo() {
 		fmt.Printf("%d texts in %d files, private: %v, was there: %v\n", len(result.Examples), len(result.Files), result.Private, result.Finished)
 	}
 	// Output:
-	// 3 texts in 7 files, private: false, was there: false
-	// 3 texts in 7 files, private: false, was there: true
+	// 3 texts in 9 files, private: false, was there: false
+	// 3 texts in 9 files, private: false, was there: true
 }

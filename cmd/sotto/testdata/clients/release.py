@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+import urllib.error
 import urllib.request
 import warnings
 from pathlib import Path
@@ -22,9 +23,10 @@ DEPRECATED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 class Recorder(http.server.BaseHTTPRequestHandler):
-    """Hands requests on, and keeps their bodies."""
+    """Hands requests on, and keeps their bodies and what they were answered with."""
 
     bodies = []
+    answers = []
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -32,9 +34,13 @@ class Recorder(http.server.BaseHTTPRequestHandler):
         request = urllib.request.Request(
             os.environ["SOTTO_URL"] + self.path, body, {"Authorization": self.headers["Authorization"], "Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(request) as answer:
-            data = answer.read()
-        self.send_response(200)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                status, data = answer.status, answer.read()
+        except urllib.error.HTTPError as e:
+            status, data = e.code, e.read()
+        self.answers.append(status)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -82,12 +88,14 @@ def chats(code, name):
 
 
 def dspy(code, name):
-    from dspy.utils.exceptions import AdapterParseError
+    from dspy.utils.exceptions import AdapterParseError, LMError
 
     try:
         run(code, name)
-    except AdapterParseError:
-        pass  # a small model does not keep to the layout that DSPy asks for
+    except (AdapterParseError, LMError) as e:
+        # A small model does not keep to the layout that DSPy asks for. DSPy then asks for JSON,
+        # which the service refuses.
+        assert Recorder.answers[0] == 200 and len(Recorder.answers) > 1, e
     text = json.dumps(Recorder.bodies[0], ensure_ascii=False)
     for demo in demos():
         for value in demo.values():
@@ -146,6 +154,7 @@ def main():
     assert set(code) == set(CHECKS), code.keys()
     for name in sys.argv[2:]:
         Recorder.bodies.clear()
+        Recorder.answers.clear()
         CHECKS[name](code[name], name)
         print(name, "works with", sys.argv[1])
         if name == "LangChain":
