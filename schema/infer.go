@@ -2,9 +2,9 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"strings"
+
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // Infer starts a schema from the names and kinds of columns, as a header or the catalogue
@@ -76,9 +76,9 @@ const skeletonCategorical = `values = []
 // of the schema.
 func (s Schema) Skeleton() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, skeletonHead, quote(s.Title), quote(s.defaultTemplate()))
+	fmt.Fprintf(&b, skeletonHead, document.TOML(s.Title), document.TOML(s.defaultTemplate()))
 	for _, c := range s.Columns {
-		fmt.Fprintf(&b, "\n[[column]]\nname = %s\n", quote(c.Name))
+		fmt.Fprintf(&b, "\n[[column]]\nname = %s\n", document.TOML(c.Name))
 		switch c.Kind {
 		case Numeric:
 			fmt.Fprintf(&b, "kind = %q\n%s", Numeric, skeletonNumeric)
@@ -89,15 +89,4 @@ func (s Schema) Skeleton() []byte {
 		}
 	}
 	return b.Bytes()
-}
-
-// quote writes a TOML string. JSON's escapes are TOML's, except for the delete character.
-func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""` // strings always encode
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\u007f", `\u007f`)
 }

@@ -36,7 +36,7 @@ func newMCPCommand(p *program) *cobra.Command {
 	var opt mcpOptions
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let agents plan, account, find releases, ask routes and read budgets",
+		Short: "Tools for agents: plan, account, releases, routes, budgets",
 		Long: `Serves the Model Context Protocol on standard input and output, for a program
 that lets a language model use tools. The tools are:
 ` + strings.Join(mcpToolNames, ", ") + `.

@@ -18,7 +18,7 @@ var verbGroups = []struct{ title, verbs string }{
 	{"Plan and make:", "plan rehearse synth choose answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
-	{"Serve:", "serve job worker"},
+	{"Serve:", "serve mcp job worker"},
 	{"Other:", "version completion"},
 }
 
@@ -65,12 +65,14 @@ const manyFlags = 12
 var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
 	"sotto choose":             "task data size epsilon set out model",
+	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
 	"sotto plan":               "task size epsilon method answers model",
 	"sotto rehearse":           "task size epsilon stand-in out model",
 	"sotto eval":               "task demos test limit model",
 	"sotto eval private":       "task data size epsilon demos out model",
 	"sotto eval suite":         "data out dry-run methods datasets model",
+	"sotto mcp":                "tool task releases service allow-spending",
 	"sotto serve":              "listen admin model url",
 	"sotto serve route answer": "task data size epsilon answers model",
 	"sotto table profile":      "schema data size epsilon groups out",
@@ -84,11 +86,11 @@ var essentials = map[string]string{
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.
 // The settings of methods come last, in the order of the methods.
 var flagGroups = []struct{ title, flags string }{
-	{"What to make", "task method no-choose shots tokens max-tokens answers as-many-as-fit cut labels discover-labels inputs label-size shared-ending demos metric normalise encoder calibrate limit items sets test stand-in invent predictions report plot dry-run list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
-	{"Data", "data query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
+	{"What to make", "task method no-choose shots tokens max-tokens answers as-many-as-fit cut labels discover-labels inputs label-size shared-ending demos metric normalise encoder calibrate limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
+	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta adjacency ledger keys private label known composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
-	{"Service", "listen admin admin-url open store jobs jobs-dir drain tls-cert tls-key tls-client-ca"},
+	{"Service", "service service-key-env service-key-file listen admin admin-url open store jobs jobs-dir drain tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time rounds records pool writing examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
 }
 

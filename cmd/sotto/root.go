@@ -73,6 +73,7 @@ set name, threads and context of [model], and nothing else.`,
 	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),
+		newInitCommand(p),
 		newSynthCommand(p),
 		newChooseCommand(p),
 		newAnswerCommand(p),

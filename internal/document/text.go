@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,4 +86,15 @@ func Template(text string, each func(before, name string) error) (after string, 
 		}
 	}
 	return before.String(), nil
+}
+
+// TOML writes a string of TOML. JSON's escapes are TOML's, except for the delete character.
+func TOML(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // strings always encode
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\u007f", `\u007f`)
 }

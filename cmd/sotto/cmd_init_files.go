@@ -1,0 +1,262 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
+)
+
+// files are what the other verbs need.
+func (o *initOptions) files() ([]initFile, error) {
+	main, err := o.taskFile()
+	if o.kind == kindTable {
+		main, err = o.schemaFile()
+	}
+	return []initFile{main, {"sotto.toml", o.settings()}}, err
+}
+
+// taskFile is the task, whose instructions are made from the names of columns and labels.
+func (o *initOptions) taskFile() (initFile, error) {
+	file := initFile{name: "task.toml"}
+	if o.kind == kindTable {
+		return file, nil
+	}
+	q := document.TOML
+	var b strings.Builder
+	fmt.Fprintf(&b, "# A task is public: nothing in it was read off the records. The instructions are made from the names\n# of columns: say in them what the records are about. \"sotto task check task.toml\" shows the prompts.\nkind = %s\n", q(o.kind))
+	if o.kind == string(prompt.Generate) {
+		fmt.Fprintf(&b, "input = %s\noutput = %s\n\n[generate]\ninstruction = %s\n\n[answer]\ninstruction = %[3]s\n",
+			q(o.input), q(o.output), q(fmt.Sprintf("Write the %s that belongs to the %s.", plain(o.output), plain(o.input))))
+		file.text = b.String()
+		return file, checkTask(file.text)
+	}
+	fmt.Fprintf(&b, "text = %s\nlabel = %s\n", q(o.text), q(o.label))
+	answer := fmt.Sprintf("Find the %s in each %s.", plain(o.label), plain(o.text))
+	list := make([]string, len(o.labels))
+	for i, l := range o.labels {
+		list[i] = q(l)
+	}
+	switch {
+	case o.labels != nil && o.kind == string(prompt.Extract):
+		fmt.Fprintf(&b, "# What texts are written for. There may be others.\nconditions = [%s]\n", strings.Join(list, ", "))
+	case o.labels != nil:
+		fmt.Fprintf(&b, "labels = [%s]\n", strings.Join(list, ", "))
+		last := len(o.labels) - 1
+		answer = fmt.Sprintf("Sort each %s by its %s: %s or %s.", plain(o.text), plain(o.label), strings.Join(o.labels[:last], ", "), o.labels[last])
+	case o.kind == string(prompt.Classify):
+		answer = fmt.Sprintf("Name the %s of each %s.", plain(o.label), plain(o.text))
+	}
+	fmt.Fprintf(&b, "\n[generate]\ninstruction = %s\n\n[answer]\ninstruction = %s\n",
+		q(fmt.Sprintf("Given a %s, write a %s that belongs to it.", plain(o.label), plain(o.text))), q(answer))
+	file.text = b.String()
+	return file, checkTask(file.text)
+}
+
+// plain makes words of the name of a column.
+func plain(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", " ", "-", " ", "{", "", "}", "").Replace(name))
+}
+
+// checkTask refuses answers that make no task.
+func checkTask(text string) error {
+	_, found := prompt.Examine("task", []byte(text))
+	return refused(found)
+}
+
+// refused makes an error of usage of what is wrong with a file before it is written.
+func refused(found []document.Problem) error {
+	for _, p := range found {
+		if !p.Warning {
+			return usage("%s: %s; %s (see the flags of \"sotto init --help\")", p.Place(), p.What, p.Fix)
+		}
+	}
+	return nil
+}
+
+// schemaFile is the schema, or what there is to fill in.
+func (o *initOptions) schemaFile() (initFile, error) {
+	file := initFile{name: "schema.toml"}
+	if o.columns == nil {
+		file.text = string(schema.Infer(o.names, o.kinds).Skeleton())
+		return file, nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# A schema is public: nothing in it was read off the rows. \"sotto table schema check schema.toml\" shows\n# how a row reads.\nlabel = %s\n", document.TOML(o.label))
+	for _, spec := range o.columns {
+		c, err := columnOf(spec)
+		if err != nil {
+			return file, err
+		}
+		fmt.Fprintf(&b, "\n[[column]]\nname = %s\nkind = %q\n", document.TOML(c.Name), c.Kind)
+		if c.Kind == schema.Numeric {
+			fmt.Fprintf(&b, "low = %v\nhigh = %v\nclamp = true # what is outside counts as the nearest bound\n", c.Low, c.High)
+			continue
+		}
+		list := make([]string, len(c.Values))
+		for i, v := range c.Values {
+			list[i] = document.TOML(v)
+		}
+		fmt.Fprintf(&b, "values = [%s]\n", strings.Join(list, ", "))
+	}
+	file.text = b.String()
+	_, found := schema.Examine("schema", []byte(file.text))
+	return file, refused(found)
+}
+
+// settings are what a configuration in the working directory may say.
+func (o *initOptions) settings() string {
+	name := "# name = " + document.TOML(models.Default) + "   # \"sotto model recommend\" names others"
+	if o.model != "" {
+		name = "name = " + document.TOML(o.model)
+	}
+	return fmt.Sprintf(`# Settings of commands that run in this folder. Such a file may choose the model and nothing else:
+# ledger, keys, servers and sources of the dashboard are in your own configuration,
+# %s
+[model]
+%s
+# threads = 8
+`, config.Own(), name)
+}
+
+// initStep is a command to run, and why.
+type initStep struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
+
+type initResult struct {
+	Dir      string     `json:"dir"`
+	Kind     string     `json:"kind"`
+	Files    []string   `json:"files"`
+	Columns  []string   `json:"columns"`
+	Commands []initStep `json:"commands"`
+	Later    []initStep `json:"later"`
+
+	unfinished bool
+}
+
+// shellWord quotes a word of a command line where that is needed.
+func shellWord(s string) string {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if s != "" && strings.Trim(s, safe) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// command joins the words of one; a flag without a value is left out.
+func command(words ...string) string {
+	var out []string
+	for i, w := range words {
+		switch {
+		case strings.HasPrefix(w, "--") && i+1 < len(words) && words[i+1] == "", w == "":
+		default:
+			out = append(out, shellWord(w))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// result lists the commands that follow.
+func (o *initOptions) result() *initResult {
+	r := &initResult{Dir: o.out, Kind: o.kind, Columns: append([]string{}, o.names...), unfinished: o.kind == kindTable && o.columns == nil}
+	epsilon := ui.Whole(o.epsilon.value)
+	add := func(why string, words ...string) {
+		r.Commands = append(r.Commands, initStep{command(words...), why})
+	}
+	later := func(why string, words ...string) { r.Later = append(r.Later, initStep{command(words...), why}) }
+	route := []string{"sotto", "serve", "route", "set", "mine", "--upstream", "embedded", "--release", "demos", "--task", "task.toml"}
+	if o.kind == kindTable {
+		add("show the schema, and what is wrong with it", "sotto", "table", "schema", "check", "schema.toml")
+		add("predict what comes out, before a row is read", "sotto", "table", "plan", "--schema", "schema.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit)
+		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, "--out", "demos")
+		route[len(route)-1] = tablePrefix + "schema.toml"
+	} else {
+		discover := ui.If(o.discover, "--discover-labels")
+		inputs := o.beside(o.inputs)
+		add("show the two prompts", "sotto", "task", "check", "task.toml")
+		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs)
+		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon}
+		if o.kind == string(prompt.Classify) && !o.discover && o.size != sizeAuto {
+			add("try the whole run on made-up records, with nothing charged", rehearse...)
+		} else {
+			later("try the whole run on public records like yours, with nothing charged", append(rehearse, discover, "--inputs", inputs, "--stand-in", "public.jsonl")...)
+		}
+		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs, "--out", "demos")
+		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
+	}
+	add("check the certificate", "sotto", "verify", "demos")
+	add("serve them: a route, and a key for whoever may ask", route...)
+	add("", "sotto", "serve", "key", "add", "me", "--route", "mine")
+	later("serve, until you stop it", "sotto", "serve")
+	return r
+}
+
+// beside is a path as a command in the folder of the files names it.
+func (o *initOptions) beside(path string) string {
+	if path == "" {
+		return ""
+	}
+	return (&initOptions{dataFlags: dataFlags{data: path}, out: o.out}).source()
+}
+
+// page is NEXT.md.
+func (r *initResult) page(o initOptions) string {
+	var b strings.Builder
+	b.WriteString("# What to run next\n\nRun these in this folder, one after another.")
+	if r.unfinished {
+		b.WriteString(" First fill in schema.toml, which says what is missing.")
+	}
+	b.WriteString("\n\n```sh\n")
+	for _, s := range r.Commands {
+		b.WriteString(ui.If(s.Why != "", "# "+s.Why+"\n") + s.Command + "\n")
+	}
+	b.WriteString("```\n\nWith a public file of your own, and when all is ready:\n\n```sh\n")
+	for _, s := range r.Later {
+		b.WriteString("# " + s.Why + "\n" + s.Command + "\n")
+	}
+	b.WriteString("```\n")
+	if o.size != sizeAuto {
+		data := o.data
+		if to, err := filepath.Abs(data); err == nil && !config.IsURL(data) && !strings.HasPrefix(data, "sqlite:") {
+			data = to
+		}
+		task := filepath.Join(o.out, "task.toml")
+		if to, err := filepath.Abs(task); err == nil {
+			task = to
+		}
+		if o.kind == kindTable {
+			task = tablePrefix + strings.TrimSuffix(task, "task.toml") + "schema.toml"
+		}
+		fmt.Fprintf(&b, "\nFor runs from the dashboard of `sotto serve`, your own configuration (%s) may say:\n\n```toml\n[source.mine]\ndata = %s\ntask = %s\nsize = %s\n```\n",
+			config.Own(), document.TOML(data), document.TOML(task), o.size)
+	}
+	return b.String()
+}
+
+func (r *initResult) Print(p *ui.Page) {
+	p.Head("%s in %s. No record was read, and nothing is charged", strings.Join(r.Files, ", ")+" are", r.Dir)
+	if r.unfinished {
+		p.Painted(ui.Yellow, 2, "Fill in schema.toml first: it says what is missing.")
+		p.Line("")
+	}
+	p.Line("Run next%s:\n", ui.If(r.Dir != ".", ", in "+r.Dir))
+	for _, s := range r.Commands {
+		if s.Why != "" {
+			p.Line("  # %s", s.Why)
+		}
+		p.Line("  %s", s.Command)
+	}
+	p.Line("\nLater, with a public file of your own, and when all is ready:\n")
+	for _, s := range r.Later {
+		p.Line("  # %s", s.Why)
+		p.Line("  %s", s.Command)
+	}
+}

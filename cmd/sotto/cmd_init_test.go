@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+// quicker settings of runs that take long.
+var quicker = map[string][]string{
+	"rehearse": {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6", "--invent", "60", "--items", "5", "--sets", "1"},
+	"synth":    {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6"},
+}
+
+// begun runs "sotto init", and then, in the folder that it wrote to, the commands that it lists. No
+// file says anything that only a record knows.
+func begun(t *testing.T, secret string, args ...string) {
+	t.Helper()
+	code, out, errs := run(t, append([]string{"init", "--json", "--model", abs(t, "tiny.gguf"), "--out", "begun"}, args...)...)
+	if code != 0 {
+		t.Fatalf("%v: %s", args, errs)
+	}
+	r := object(t, out)
+	for _, f := range r["files"].([]any) {
+		data, err := os.ReadFile(filepath.Join("begun", f.(string)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), secret) {
+			t.Errorf("%s has what is in the records:\n%s", f, data)
+		}
+	}
+	next, err := os.ReadFile("begun/NEXT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("begun")
+	for _, step := range r["commands"].([]any) {
+		command := step.(map[string]any)["command"].(string)
+		if !strings.Contains(string(next), "\n"+command+"\n") {
+			t.Errorf("NEXT.md lacks %s", command)
+		}
+		if code, _, errs := run(t, append(split(command)[1:], quicker[split(command)[1]]...)...); code != 0 {
+			t.Fatalf("%s: exit code %d, %s", command, code, errs)
+		}
+	}
+	for _, step := range r["later"].([]any) {
+		words := split(step.(map[string]any)["command"].(string))
+		cmd, rest, err := newRootCommand(&program{}).Find(words[1:])
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%v: %v", words, err)
+		}
+	}
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestInit: the commands that "sotto init" lists work one after another.
+func TestInit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes examples of three kinds")
+	}
+	for kind, args := range map[string][]string{
+		"classify": {"--data", "my tickets.csv", "--kind", "classify", "--text", "message", "--label", "queue", "--labels", "billing,repairs", "--size", "400", "--epsilon", "4", "--unit", "customer"},
+		"found":    {"--data", "my tickets.csv", "--yes", "--discover-labels", "--size", "400", "--epsilon", "4"},
+		"generate": {"--data", "chats.jsonl", "--kind", "generate", "--input", "chat", "--output", "summary", "--inputs", "public.txt", "--size", "300", "--epsilon", "4"},
+		"table":    {"--data", "loans.csv", "--kind", "table", "--label", "repaid", "--column", "age=18..80", "--column", "income=0..120", "--column", "repaid=yes|no", "--size", "300", "--epsilon", "4"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			home(t)
+			tinyModel(t, "tiny.gguf")
+			var b strings.Builder
+			b.WriteString("message,queue,customer\n")
+			for i := range 400 {
+				fmt.Fprintf(&b, "zanzibar %d is broken,%s,%d\n", i*i, []string{"billing", "repairs"}[i%2], i)
+			}
+			write(t, "my tickets.csv", []byte(b.String()))
+			write(t, "chats.jsonl", []byte(chats(300)))
+			write(t, "public.txt", []byte("Ann: Seven? Ben: Fine.\nRui: It is late.\n"))
+			rows, err := loans(300)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, "loans.csv", rows)
+			begun(t, "zanzibar", args...)
+		})
+	}
+}
+
+// TestInitAsks: on a terminal what flags do not say is asked for, and an empty line takes what the names of columns
+// suggest.
+func TestInitAsks(t *testing.T) {
+	for _, c := range []struct {
+		file, header, answers string
+		wrote, has            string
+		asked                 []string
+	}{
+		{"t.csv", "message,queue,customer", "\n\n\nBilling, Delivery\n2000\n2\ncustomer\n", "task.toml", `labels = ["Billing", "Delivery"]`, []string{"[classify]", "[message]", "[queue]"}},
+		{"t.csv", "message,queue,customer", "extract\n\n\n\nauto\n\n\n", "NEXT.md", "--size auto --epsilon 1 --discover-labels --out demos", nil},
+		{"l.csv", "age,home town,repaid", "table\n18..80\n\nyes|no\nrepaid\n2000\n\n\n", "schema.toml", "name = \"age\"\nkind = \"numeric\"\nlow = 18\nhigh = 80\n", []string{"home town: "}},
+		{"l.csv", "age,home town,repaid", "\n\n\n\n2000\n\n\n", "schema.toml", "name = \"home town\"\nkind = \"\"", []string{"[table]"}},
+	} {
+		home(t)
+		write(t, c.file, []byte(c.header+"\nzanzibar,zanzibar,zanzibar\n"))
+		var out, errs bytes.Buffer
+		p := &program{Terminal: ui.Terminal{Stdin: strings.NewReader(c.answers), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
+		if code := p.main(t.Context(), []string{"init", "--data", c.file}); code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+		data, err := os.ReadFile(c.wrote)
+		if err != nil || !strings.Contains(string(data), c.has) || strings.Contains(out.String()+errs.String()+string(data), "zanzibar") {
+			t.Errorf("%v\n%s\n%s", err, data, errs.String())
+		}
+		for _, q := range c.asked {
+			if !strings.Contains(errs.String(), q) {
+				t.Errorf("%q is not asked: %s", q, errs.String())
+			}
+		}
+	}
+	// An answer that never comes.
+	home(t)
+	write(t, "t.csv", []byte("message,queue\n"))
+	var out, errs bytes.Buffer
+	p := &program{Terminal: ui.Terminal{Stdin: strings.NewReader("\n"), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
+	if code := p.main(t.Context(), []string{"init", "--data", "t.csv"}); code != 2 || !strings.Contains(errs.String(), "--size is missing") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
