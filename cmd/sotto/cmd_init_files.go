@@ -242,7 +242,11 @@ func (r *initResult) page(o initOptions) string {
 }
 
 func (r *initResult) Print(p *ui.Page) {
-	p.Head("%s in %s. No record was read, and nothing is charged", strings.Join(r.Files, ", ")+" are", r.Dir)
+	where := r.Dir
+	if where == "." {
+		where = "this folder"
+	}
+	p.Head("%s are in %s: no record was read, nothing is charged", strings.Join(r.Files, ", "), where)
 	if r.unfinished {
 		p.Painted(ui.Yellow, 2, "Fill in schema.toml first: it says what is missing.")
 		p.Line("")
