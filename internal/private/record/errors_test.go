@@ -321,5 +321,5 @@ func ExampleMalformedError() {
 	p := Problems{Count: 2, First: []origin.Problem{{Ordinal: 3, Reason: origin.NotUTF8}, {Ordinal: 17, Reason: origin.TextEmpty}}}
 	fmt.Println(&MalformedError{Problems: p})
 	// Output:
-	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Correct them, or leave malformed records out (on error: skip)
+	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8. Correct them, or leave malformed records out (on error: skip)
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 )
@@ -30,6 +31,9 @@ type MalformedError struct {
 // Error lists them and says what to do.
 func (e *MalformedError) Error() string {
 	list := e.Problems.In("malformed", "record")
+	if slices.ContainsFunc(e.Problems.First, func(p origin.Problem) bool { return p.Reason == origin.NotUTF8 }) {
+		list += ". Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8"
+	}
 	if e.All {
 		return fmt.Sprintf("no record can be used: %s. Check the columns and the format", list)
 	}
