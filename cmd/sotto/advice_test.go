@@ -90,7 +90,7 @@ var firstMistakes = []mistake{
 	{"table plan", 2, "--schema, --size and --epsilon are missing"},
 	{"table schema infer", 2, "--data is missing"},
 	{"table schema infer s.csv", 2, "write --data s.csv"},
-	{"table schema infer --data chats.jsonl", 2, "(--format)"},
+	{"table schema infer --data folder/a", 2, "format"},
 	{"table schema infer --data empty.csv", 2, "empty.csv is empty"},
 	{"ledger", 2, "sotto ledger needs a verb"},
 	{"ledger list --ledger nothere.db", 2, "sotto ledger init --ledger nothere.db"},
@@ -154,7 +154,7 @@ func TestMessages(t *testing.T) {
 			line = "synth --no-choose --task task.toml --data t.csv --size 400 --epsilon 4 --model tiny.gguf --out o" + rest
 		}
 		code, _, errs := run(t, strings.Fields(line)...)
-		message, _, _ := strings.Cut(errs[strings.LastIndex("\n"+errs, "\nsotto: "):], "\nRun \"")
+		message, _, _ := strings.Cut(errs[max(0, strings.LastIndex("\n"+errs, "\nsotto: ")):], "\nRun \"")
 		if code != m.code || !strings.Contains(message, m.says) {
 			t.Errorf("sotto %s\nexit code %d, want %d: %s\nwant %q", m.args, code, m.code, errs, m.says)
 		}
