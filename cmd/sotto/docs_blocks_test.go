@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,12 +85,12 @@ func documents(t *testing.T) map[string]string {
 var apart = map[string]string{
 	"make demo":                          "TestDemo runs what it does, and make test is what runs this test",
 	"make build":                         "builds the program that these tests run",
+	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
 	"go run ./bench/":                    "takes a GPU and hours; docs/results has what came out",
 	"sotto eval suite quick --data":      "takes hours, on data sets that are not in the repository; TestEvalSuite runs a small suite",
 	"sotto eval suite answer-samsum":     "takes hours, on data sets that are not in the repository",
 	"sotto eval suite table-baselines":   "runs on data sets that are not in the repository; package suite's tests run it where they are",
-	"sotto eval --task agnews":           "on a data set that is not in the repository",
 	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
 	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
@@ -199,7 +200,7 @@ func newPlace(t *testing.T) *place {
 	t.Setenv("SOTTO_MODEL", model)
 	for name, data := range map[string][]byte{
 		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
-		"messages.jsonl": lines(t, demo.Helpline().Tickets(2000)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(2000)), "messages.csv": asCSV(t, demo.Helpline().Tickets(2000)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
@@ -225,6 +226,21 @@ func newPlace(t *testing.T) *place {
 	clients := port()
 	p := &place{stands: []string{"127.0.0.1:8080", clients}, env: append(os.Environ(), "CLIENTS="+clients, "ADMIN="+port())}
 	return p
+}
+
+// asCSV writes tickets as a CSV file has them.
+func asCSV(t *testing.T, tickets []demo.Ticket) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"text", "label"}}
+	for _, one := range tickets {
+		rows = append(rows, []string{one.Text, one.Label})
+	}
+	if err := w.WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // dialogues are records of the built-in task samsum.
