@@ -204,6 +204,7 @@ func newPlace(t *testing.T) *place {
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
+		"tickets.csv":    []byte(strings.NewReplacer("text,queue", "message,queue", "billing", "Billing", "repairs", "Delivery").Replace(string(complaints(400)))),
 	} {
 		write(t, name, data)
 	}
