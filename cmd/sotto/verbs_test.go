@@ -69,7 +69,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
 		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
-		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600),
+		// Examples that a model made up may be empty, which choose refuses.
+		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600), os.WriteFile("set.jsonl", []byte(tickets(2)), 0o600),
 		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
 	); err != nil {
 		t.Fatal(err)
@@ -164,9 +165,9 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
 		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--items", "5", "--model", "tiny.gguf"}, 0},
 		{[]string{"rehearse", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4"}, 2},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "demos", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
 		{[]string{"ledger", "grant", "records", "--epsilon", "1", "--delta", "1e-4", "--reason", "r"}, 0},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--records", "20", "--set", "demos", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--records", "20", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
 		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--out", "chosen"}, 2},
 		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
 		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
