@@ -171,8 +171,12 @@ func TestFirstContact(t *testing.T) {
 		}
 	}
 	write(t, "task.toml", []byte(ticketTask))
-	write(t, "records.jsonl", []byte("{}\n"))
+	write(t, "records.jsonl", []byte(tickets(200)))
 	write(t, "chat.toml", []byte(chatTask))
+	// What is accepted and then refused by the budget gets the notice, and asks no model.
+	if code, _, errs := run(t, "ledger", "init", "records", "--task", "task.toml", "--data", "records.jsonl", "--epsilon", "0.001", "--delta", "1e-9"); code != 0 {
+		t.Fatal(errs)
+	}
 	for _, verb := range [][]string{
 		{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--out", "demos"},
 		{"answer", "--task", "chat.toml", "--data", "records.jsonl", "--size", "300", "--epsilon", "2", "--input", "Six?"},
