@@ -239,7 +239,7 @@ func (r Release) facts() []named {
 
 // sizes lists the numbers of units, in one line if all parts are equal.
 func (r Release) sizes() []named {
-	if r.Guarantee != nil && r.Guarantee.Epsilon.Upper == 0 {
+	if r.Guarantee != nil && free(*r.Guarantee) {
 		return nil // nobody is drawn from them
 	}
 	how := "declared"

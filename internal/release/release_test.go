@@ -375,7 +375,7 @@ func TestWrong(t *testing.T) {
 // TestPublic: where no record has any influence, sizes have no meaning.
 func TestPublic(t *testing.T) {
 	r := news(t)
-	r.Method, r.Inner, r.Guarantee.Epsilon = "public", nil, privacy.Interval{}
+	r.Method, r.Inner, r.Guarantee.Epsilon, r.Guarantee.Event = "public", nil, privacy.Interval{}, privacy.Compose{}
 	for name, data := range rendered(t, r) {
 		if bytes.Contains(data, []byte("30,000")) {
 			t.Errorf("%s shows sizes", name)
@@ -475,8 +475,13 @@ func TestWords(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all(g))
 		}
 	}
+	// Records were drawn, if seldom: δ pays for it.
 	g.Epsilon = privacy.Interval{}
-	if !strings.Contains(all(g), "ε = 0") {
+	if strings.Contains(all(g), "No record") || !strings.Contains(all(g), "ε ≤ 0 at δ = 1e-6") {
+		t.Error(all(g))
+	}
+	g.Event = privacy.Compose{}
+	if !strings.Contains(all(g), "No record had any influence on this: ε = 0.") {
 		t.Error(all(g))
 	}
 	g.Epsilon.Upper = math.Inf(1)

@@ -143,7 +143,7 @@ func (v *reportView) guarantee() {
 	v.Event = g.Event.String()
 	v.Command = fmt.Sprintf("sotto account '%s' --delta %s --adjacency %s", g.Event, number(g.Delta), g.Adjacency)
 	v.Budget = v.Release.budget(g)
-	if e := g.Epsilon.Upper; e == 0 || math.IsInf(e, 1) {
+	if free(g) || math.IsInf(g.Epsilon.Upper, 1) {
 		return
 	}
 	best := Guess(g)
@@ -157,7 +157,7 @@ func (v *reportView) guarantee() {
 
 // bound is ε and δ.
 func bound(g privacy.Guarantee) string {
-	if g.Epsilon.Upper == 0 {
+	if free(g) {
 		return "ε = 0"
 	}
 	return fmt.Sprintf("ε ≤ %s, δ = %s", atMost(g.Epsilon.Upper), number(g.Delta))
@@ -200,7 +200,7 @@ func (r Release) glance() []named {
 	}
 	if r.NotPrivate() {
 		add("Protects", "nobody")
-	} else if g := *r.Guarantee; g.Epsilon.Upper > 0 {
+	} else if g := *r.Guarantee; !free(g) {
 		add("Protects", protects(g))
 		add("Privacy spent", bound(g))
 	} else {
@@ -247,7 +247,7 @@ func protects(g privacy.Guarantee) string {
 
 // readBy says which model it was, and where records went.
 func (r Release) readBy() string {
-	reads := r.Guarantee == nil || r.Guarantee.Epsilon.Upper > 0
+	reads := r.Guarantee == nil || !free(*r.Guarantee)
 	switch {
 	case r.Model == "" || r.Backend == "":
 		return r.Model

@@ -37,7 +37,7 @@ var gradeLines = fmt.Sprintf("The verdict follows ε: up to %v is for anyone, up
 func gradeOf(g privacy.Guarantee, units int64) grade {
 	e := g.Epsilon.Upper
 	switch {
-	case e == 0:
+	case free(g):
 		return untouched
 	case privacy.LargeDelta(g.Delta, units) != "":
 		return exposed

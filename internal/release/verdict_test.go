@@ -28,6 +28,9 @@ func TestVerdicts(t *testing.T) {
 		{4, 1e-6, "record", weak, []string{"only to people whom you trust", "98.3 times"}, false},
 		{8, 1e-6, "record", exposed, []string{"Keep these 4 examples where the records may be", "nearly every time"}, false},
 		{math.Inf(1), 1e-6, "record", exposed, []string{"find out with certainty"}, false},
+		// Records that are hardly ever drawn have an ε of 0, and δ pays for it.
+		{0, 1e-6, "record", strong, []string{"almost nothing about any one <strong>record</strong>", "50.1 times in 100"}, true},
+		{0, 0.01, "record", exposed, []string{"releasing one of the records in clear"}, false},
 		// Publishing one record in clear has δ = 1/n.
 		{0.1, 1. / 120000, "record", exposed, []string{"releasing one of the records in clear"}, false},
 	} {
@@ -43,7 +46,7 @@ func TestVerdicts(t *testing.T) {
 		if strings.Contains(page, anyone+":") != c.reassures {
 			t.Errorf("ε = %v, δ = %v: %q", c.epsilon, c.delta, first[:min(300, len(first))])
 		}
-		if several := strings.Contains(page, "records of one person"); several != (c.unit == "record" && c.epsilon > 0 && !math.IsInf(c.epsilon, 1)) {
+		if several := strings.Contains(page, "records of one person"); several != (c.unit == "record" && c.epsilon+c.delta > 0 && !math.IsInf(c.epsilon, 1)) {
 			t.Errorf("ε = %v for %s: people with several records are mentioned: %v", c.epsilon, c.unit, several)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Words explains a guarantee in plain sentences, the technical one first. inner are the
 // guarantees of units that are known to have been drawn.
 func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
-	if g.Epsilon.Upper == 0 {
+	if free(g) {
 		return []string{
 			Sentence(g),
 			"They would have come out the same, with the same probabilities, from any other data.",
@@ -48,10 +48,20 @@ func upTo(delta float64) string {
 	return ", up to a probability of " + number(delta)
 }
 
+// free reports whether no record had any influence. An ε of 0 is not enough: a mechanism that
+// nearly always does nothing has it too, at a δ above the probability that it does something.
+func free(g privacy.Guarantee) bool {
+	if g.Epsilon.Upper != 0 || g.Delta == 0 || g.Event == nil {
+		return g.Epsilon.Upper == 0 && g.Delta == 0
+	}
+	nothing, ok := privacy.Canonical(g.Event).(privacy.Compose)
+	return ok && len(nothing.Events) == 0
+}
+
 // Sentence states a guarantee completely.
 func Sentence(g privacy.Guarantee) string {
 	switch {
-	case g.Epsilon.Upper == 0:
+	case free(g):
 		return "No record had any influence on this: ε = 0."
 	case math.IsInf(g.Epsilon.Upper, 1):
 		return fmt.Sprintf("No finite ε holds at δ = %s.", number(g.Delta))
