@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -208,12 +209,15 @@ func (s *mcpServer) budgets(ctx context.Context, in ledgerArguments) (any, error
 		return nil, err
 	}
 	out := agentLedger{Budgets: []agentBudget{}}
-	rows := budgetRows(sets...)
-	for i := range rows {
-		r := &rows[i]
-		if in.Dataset == "" || in.Dataset == r.title() {
+	for i := range sets {
+		if sets[i].Name == "" { // people see its fingerprint then
+			sets[i].Name = fmt.Sprintf("data set %d, which has no name", i+1)
+		}
+	}
+	for _, r := range budgetRows(sets...) {
+		if in.Dataset == "" || in.Dataset == r.Dataset {
 			out.Budgets = append(out.Budgets, agentBudget{
-				r.title(), r.Budget, r.Composition, r.Epsilon, r.Delta, r.Spent, r.Left, r.Open, r.Reserved, r.Committed, r.Forfeited,
+				r.Dataset, r.Budget, r.Composition, r.Epsilon, r.Delta, r.Spent, r.Left, r.Open, r.Reserved, r.Committed, r.Forfeited,
 			})
 		}
 	}

@@ -40,7 +40,12 @@ func (r *execution) standing(ctx context.Context, c ledger.Charge) (*release.Acc
 		}
 	}
 	for _, b := range set.Budgets {
-		if spent := float64(b.Spent); slices.Contains(c.Budgets, b.Name) && !math.IsInf(spent, 0) {
+		spent := float64(b.Spent)
+		if b.Name == ledger.Global && math.IsInf(spent, 0) {
+			out.Budgets = nil // what all releases cost together has no bound to show
+			break
+		}
+		if slices.Contains(c.Budgets, b.Name) && !math.IsInf(spent, 0) {
 			out.Budgets = append(out.Budgets, release.Balance{Name: b.Name, Epsilon: b.Epsilon, Delta: b.Delta, Spent: spent, Left: b.Left, Own: own[b.Name]})
 		}
 	}

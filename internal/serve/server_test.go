@@ -394,8 +394,10 @@ func TestDrain(t *testing.T) {
 		defer r.Body.Close()
 		return r.StatusCode
 	}
-	if get("/healthz") != 200 || get("/readyz") != 200 {
-		t.Error("it is not ready")
+	for end := time.Now().Add(10 * time.Second); get("/healthz") != 200 || get("/readyz") != 200; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is not ready")
+		}
 	}
 	type outcome struct {
 		status int

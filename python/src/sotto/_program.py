@@ -43,9 +43,10 @@ def find() -> str:
     for path in map(os.path.realpath, found):
         if os.access(path, os.X_OK) and os.path.isfile(path):
             return path
+    # On Windows the working directory comes first, in which anybody may have put a program.
     path_of_command = shutil.which("sotto")
-    if path_of_command:
-        return path_of_command
+    if path_of_command and os.path.dirname(os.path.realpath(path_of_command)) != os.path.realpath(os.curdir):
+        return os.path.abspath(path_of_command)
     raise errors.ProgramNotFound(f"there is no program sotto: install the wheel of {DISTRIBUTION} for this machine, or name a program in SOTTO_PROGRAM")
 
 

@@ -24,7 +24,7 @@ __all__ = ["Release"]
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """What a run released. All of it may be shown to anyone, if ``private`` is true.
+    """What a run released. Whether it may be shown to others depends on its ε: see ``report.html``.
 
     ``run`` is what the run that made it answered; it is None for a folder that was opened with
     :meth:`Client.release`.
@@ -75,7 +75,10 @@ class Release:
 
     @property
     def private(self) -> bool:
-        """Whether the release has a guarantee."""
+        """Whether the run says that it has a guarantee, or a folder that was opened has a certificate.
+
+        Whoever gets a folder from others asks :meth:`verify`, which checks it.
+        """
         return self.run.private if self.run is not None else self.certificate.exists()
 
     @property
