@@ -156,12 +156,16 @@ func (o *initOptions) look(ctx context.Context, a *interview) (err error) {
 	if err := o.present(); err != nil {
 		return err
 	}
-	base := strings.TrimSuffix(strings.TrimSuffix(o.data, ".gz"), ".zst")
-	if slices.Contains([]string{".jsonl", ".ndjson", ".json"}, filepath.Ext(base)) {
-		a.say("The columns of such a file are in its records, which are not read: you name them.")
-		return nil
+	if config.IsURL(o.data) {
+		if err := withoutPassword(o.data, "would be in NEXT.md"); err != nil {
+			return err
+		}
 	}
 	o.names, o.kinds, err = tables.Describe(ctx, o.data, tables.Options{Query: o.query})
+	if errors.Is(err, tables.ErrInRecords) {
+		a.say("The columns of JSON are in its records, which are not read: you name them.")
+		return nil
+	}
 	if err != nil {
 		return tableSourceError(err)
 	}

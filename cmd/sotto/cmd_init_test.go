@@ -144,3 +144,45 @@ func TestInitAsks(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+// TestInitReadsNoJSON: keys of records may be content. Nothing that is written or printed has them, whatever the file is
+// called.
+func TestInitReadsNoJSON(t *testing.T) {
+	for _, data := range []string{"t.jsonl", "T.JSON", "t.jsonl.age", "hub", "hub/train.ndjson"} {
+		home(t)
+		file := data
+		if data == "hub" {
+			file = "hub/train.jsonl"
+		}
+		if err := os.MkdirAll("hub", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, file, []byte(`{"message":"m","queue":"q","zanzibar":1}`+"\n"))
+		code, out, errs := run(t, "init", "--json", "--data", data, "--kind", "classify", "--text", "message", "--label", "queue", "--labels", "a,b", "--size", "200")
+		if code != 0 {
+			t.Errorf("%s: exit code %d: %s", data, code, errs)
+		}
+		next, err := os.ReadFile("NEXT.md")
+		if err != nil || strings.Contains(string(next)+out+errs, "zanzibar") {
+			t.Errorf("%s: %v\n%s%s", data, err, out, errs)
+		}
+		code, out, errs = run(t, "table", "schema", "infer", "--data", data)
+		if code != 2 || !strings.Contains(errs, "sotto init --data "+data+" --kind table --column") || strings.Contains(out+errs, "zanzibar") {
+			t.Errorf("%s: exit code %d: %s%s", data, code, out, errs)
+		}
+	}
+}
+
+// TestInitWritesNoPassword: the address of a database is in what "sotto init" writes and prints.
+func TestInitWritesNoPassword(t *testing.T) {
+	home(t)
+	for _, address := range []string{"postgres://ann:zanzibar@localhost:1/shop", "postgresql://localhost:1/shop?user=ann&password=zanzibar", "postgres://ann:zanzi%zzbar@localhost"} {
+		code, out, errs := run(t, "init", "--data", address, "--query", "SELECT 1", "--kind", "classify", "--text", "m", "--label", "q", "--labels", "a,b", "--size", "200")
+		if code != 2 || strings.Contains(out+errs, "zanzi") || !strings.Contains(errs, "address of the data") {
+			t.Errorf("exit code %d: %s%s", code, out, errs)
+		}
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

@@ -110,7 +110,7 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	}
 	// Whoever serves may do so from another directory.
 	if config.IsURL(answers.Data) {
-		if err := withoutPassword(answers.Data); err != nil {
+		if err := withoutPassword(answers.Data, keptInStore); err != nil {
 			return spec, err
 		}
 	} else if answers.Data, err = filepath.Abs(answers.Data); err != nil {
@@ -121,8 +121,11 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	return spec, err
 }
 
+// keptInStore is what becomes of the address of a route's or a job's data.
+const keptInStore = "would be kept in the service's store"
+
 // withoutPassword refuses addresses that would be kept with a password.
-func withoutPassword(address string) error {
+func withoutPassword(address, becomes string) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return usage("the address of the data is not one")
@@ -132,7 +135,7 @@ func withoutPassword(address string) error {
 		has = has || strings.Contains(strings.ToLower(name), "password")
 	}
 	if has {
-		return usage("the address of the data has a password, which would be kept in the service's store: leave it out, and give it to the process that uses it (PGPASSWORD, or a password file)")
+		return usage("the address of the data has a password, which %s: leave it out, and give it to the process that uses it (PGPASSWORD, or a password file)", becomes)
 	}
 	return nil
 }

@@ -273,7 +273,9 @@ sheet, the footer of a Parquet file or the catalogue of a database, and no row
 of data: what else a schema needs has to come from knowledge about the subject.
 
 The first row of a CSV file has to be a header. One that has a number, an empty
-field or the same text twice is taken for a row of data, and not shown.` + jsonKeys(schemaSkeleton{}),
+field or the same text twice is taken for a row of data, and not shown. JSON has
+the names in its records, which are not read: list the columns with --column of
+"sotto init --kind table" instead.` + jsonKeys(schemaSkeleton{}),
 		Example: `  sotto table schema infer --data people.csv > mine.toml
   sotto table schema infer --data postgres://server/db --table public.people`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -281,6 +283,9 @@ field or the same text twice is taken for a row of data, and not shown.` + jsonK
 				return usage("--data is missing: a file, or the address of a database")
 			}
 			names, kinds, err := tables.Describe(cmd.Context(), data, o)
+			if errors.Is(err, tables.ErrInRecords) {
+				return usage("%w, with --column: sotto init --data %s --kind table --column 'age=18..80'", err, data)
+			}
 			if err != nil {
 				return tableSourceError(err)
 			}
@@ -295,8 +300,8 @@ field or the same text twice is taken for a row of data, and not shown.` + jsonK
 	f.StringVar(&data, "data", "", "the table: a `FILE`, a folder, or the address of a database; required")
 	f.StringVar(&o.Table, "table", "", "the `TABLE` of a database, with its schema before a point if need be")
 	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
-	f.StringVar((*string)(&o.Format), "format", "", "csv, jsonl, json, parquet, xlsx, arrow or sql (default: by the name)")
-	complete(cmd, "format", "csv", "jsonl", "json", "parquet", "xlsx", "arrow", "sql")
+	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet, xlsx, arrow or sql (default: by the name)")
+	complete(cmd, "format", "csv", "parquet", "xlsx", "arrow", "sql")
 	return cmd
 }
 

@@ -96,7 +96,7 @@ func (c *jobCall) check(cmd *cobra.Command) (err error) {
 		case value == "-":
 			err = usage("--%s - reads standard input, which a job does not have: name a file", f.Name)
 		case config.IsURL(value):
-			err = withoutPassword(value)
+			err = withoutPassword(value, keptInStore)
 		}
 	})
 	switch given := c.flags.Changed; {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -22,6 +21,8 @@ const (
 	mostNested = 16
 	// mostEmpty is how many values there are at most that take no byte of the file.
 	mostEmpty = 1 << 20
+	// mostParts is in how many pieces a dictionary comes at most.
+	mostParts = 1 << 12
 	// mostCell is the longest value, as for other formats.
 	mostCell = 16 << 20
 	// kinds of messages
@@ -57,8 +58,11 @@ type arrow struct {
 	at, size     int64
 	fields       []*arrowField
 	dictionaries map[int64]*column
-	room         []byte
-	flat         bool // rows have something nested that becomes columns
+	// unfolded is how many bytes the dictionaries take that were compressed, and those that were
+	// replaced did; last is the same with the latest batch.
+	unfolded, last int64
+	room           []byte
+	flat           bool // rows have something nested that becomes columns
 }
 
 // read reads bytes of the file, as many as it has.
@@ -249,7 +253,11 @@ func (a *arrow) dictionary(m node, body []byte) error {
 	if err != nil {
 		return err
 	}
+	a.unfolded = a.last
 	if before := a.dictionaries[id]; m.byte(2) != 0 && before != nil { // more of the same
+		if len(before.parts) >= mostParts {
+			return damaged("Arrow file")
+		}
 		columns[0] = &column{f: &values, n: before.n + columns[0].n, parts: append(before.list(), columns[0])}
 	}
 	a.dictionaries[id] = columns[0]
@@ -265,7 +273,7 @@ func cmpField(a, b *arrowField) *arrowField {
 
 // columns reads the columns of a batch.
 func (a *arrow) columns(fields []*arrowField, m node, body []byte) ([]*column, int, error) {
-	l := &layout{a: a, body: body, batch: m}
+	l := &layout{a: a, body: body, batch: m, unfolded: a.unfolded}
 	if c, ok := m.table(3); ok {
 		l.codec = c.byte(0) + 1
 	}
@@ -287,6 +295,7 @@ func (a *arrow) columns(fields []*arrowField, m node, body []byte) ([]*column, i
 		}
 		out = append(out, c)
 	}
+	a.last = l.unfolded
 	if !slices.ContainsFunc(fields, func(f *arrowField) bool { return !f.costless() }) && n > mostEmpty {
 		return nil, 0, damaged("Arrow file")
 	}
@@ -336,7 +345,7 @@ func (l *layout) buffer() ([]byte, error) {
 	if want == -1 {
 		return raw, nil
 	}
-	if l.unfolded += want; want < 0 || l.unfolded > Largest {
+	if l.unfolded += want; want < 0 || l.unfolded > int64(l.a.r.most) {
 		return nil, errLarge
 	}
 	var in io.Reader = lz4.NewReader(bytes.NewReader(raw))
@@ -354,94 +363,4 @@ func (l *layout) buffer() ([]byte, error) {
 		return nil, damaged("Arrow file")
 	}
 	return out.Bytes(), nil
-}
-
-// arrowField is a column of the schema.
-type arrowField struct {
-	name       string
-	kind       int
-	width      int  // bits of numbers, bytes of fixed sizes
-	signed     bool // of whole numbers
-	unit       int  // of times
-	scale      int  // of decimals
-	children   []*arrowField
-	dictionary *int64
-	index      *arrowField // of numbers that refer to the dictionary
-	classes    []string
-}
-
-// costless reports whether any number of values takes no byte of a file.
-func (f *arrowField) costless() bool {
-	switch f.kind {
-	case typeNull:
-		return true
-	case typeStruct, typeFixedList, typeFixed:
-		return f.kind != typeStruct && f.width == 0 || !slices.ContainsFunc(f.children, func(c *arrowField) bool { return !c.costless() }) && f.kind != typeFixed
-	}
-	return false
-}
-
-func (f *arrowField) withDictionary(id int64) *arrowField {
-	if f.dictionary != nil && *f.dictionary == id {
-		return f
-	}
-	for _, c := range f.children {
-		if found := c.withDictionary(id); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// newField reads the type of a column.
-func newField(n node, depth int) (*arrowField, error) {
-	f := &arrowField{name: n.string(0), kind: n.byte(2)}
-	t, _ := n.table(3)
-	if t.b == nil {
-		t = n // types without anything to say may be left out
-	}
-	if depth > mostNested {
-		return nil, damaged("Arrow file")
-	}
-	switch f.kind {
-	case typeInt:
-		f.width, f.signed = t.int(0, 0), t.byte(1) != 0
-	case typeFloat:
-		f.width = 16 << t.short(0, 0)
-	case typeDecimal:
-		f.scale, f.width = t.int(1, 0), t.int(2, 128)
-	case typeDate, typeTime, typeDuration:
-		f.unit, f.width = t.short(0, 1), t.int(1, 32)
-		if f.kind == typeDuration {
-			f.width = 64
-		}
-	case typeTimestamp:
-		f.unit = t.short(0, 0)
-	case typeFixed, typeFixedList:
-		f.width = t.int(0, 0)
-		if f.width < 0 {
-			return nil, damaged("Arrow file")
-		}
-	case typeNull, typeBinary, typeText, typeBool, typeList, typeStruct, typeMap, typeLargeBinary, typeLargeText, typeLargeList, typeBinaryView, typeTextView:
-	default:
-		return nil, refuse("the Arrow file has a column of a kind that is not read (a union, an interval or run-end encoding): leave it out, or write the file as Parquet")
-	}
-	for _, c := range n.tables(5) {
-		child, err := newField(c, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		f.children = append(f.children, child)
-	}
-	if d, ok := n.table(4); ok {
-		id := d.long(0, 0)
-		f.dictionary, f.index = &id, &arrowField{kind: typeInt, width: 32, signed: true}
-		if t, ok := d.table(1); ok {
-			f.index.width, f.index.signed = t.int(0, 0), t.byte(1) != 0
-		}
-	}
-	if strings.IndexByte(f.name, 0) >= 0 {
-		return nil, damaged("Arrow file")
-	}
-	return f, nil
 }

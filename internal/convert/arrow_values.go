@@ -264,7 +264,7 @@ func (c *column) number(out []byte, i int) []byte {
 		if math.IsNaN(x) {
 			return out
 		}
-		return append(out, number(strconv.AppendFloat(nil, x, 'g', -1, bits))...)
+		return append(out, Number(strconv.AppendFloat(nil, x, 'g', -1, bits))...)
 	case typeDecimal:
 		return c.decimal(out, i)
 	case typeDate:

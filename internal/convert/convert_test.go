@@ -153,6 +153,34 @@ func TestHostileWorkbooks(t *testing.T) {
 			}
 		})
 	}
+	// What is kept of a workbook is little, however it is cut into pieces.
+	piece := strings.Repeat("x", 500<<10)
+	many := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for name, parts := range map[string]map[string]string{
+		"value in pieces":  {"xl/worksheets/sheet2.xml": `<row><c t="str"><v>` + strings.Repeat(piece+"<!-- -->", 3) + `</v></c></row>`},
+		"string in pieces": {"xl/sharedStrings.xml": `<sst><si>` + strings.Repeat("<r><t>"+piece+"</t></r>", 3) + `</si></sst>`},
+		"long row":         {"xl/worksheets/sheet2.xml": `<row>` + strings.Repeat(`<c t="str"><v>`+piece+`</v></c>`, 40) + `</row>`},
+		"sheets":           {"xl/workbook.xml": `<workbook><sheets>` + many(`<sheet name="%d" r:id="r2"/>`, 300000) + `</sheets></workbook>`},
+		"long names":       {"xl/workbook.xml": `<workbook><sheets>` + strings.Repeat(`<sheet name="`+piece+`" r:id="r2"/>`, 40) + `</sheets></workbook>`},
+		"relations":        {"xl/_rels/workbook.xml.rels": `<Relationships>` + many(`<Relationship Id="r%d" Target="/xl/worksheets/sheet2.xml"/>`, 300000) + `</Relationships>`},
+		"formats":          {"xl/styles.xml": `<styleSheet><numFmts>` + many(`<numFmt numFmtId="%d" formatCode="0"/>`, 300000) + `</numFmts></styleSheet>`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if parts["xl/worksheets/sheet2.xml"] == "" {
+				parts["xl/worksheets/sheet2.xml"] = someRows
+			}
+			in := sheet(t, parts)
+			if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), "unfolds") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
 	for head, says := range map[string]string{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 rest": "encrypted", "PK nothing more": "cannot be read"} {
 		in := strings.NewReader(head)
 		if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), says) {
@@ -165,20 +193,24 @@ func TestHostileWorkbooks(t *testing.T) {
 	}
 }
 
+// folderOf makes a folder of files.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // TestShards: a folder is read by its documents or by names, and nothing outside of it.
 func TestShards(t *testing.T) {
-	write := func(dir string, files map[string]string) string {
-		for name, text := range files {
-			path := filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return dir
-	}
 	for name, c := range map[string]struct {
 		files map[string]string
 		part  string
@@ -190,13 +222,16 @@ func TestShards(t *testing.T) {
 		"several":  {map[string]string{"train.csv": "", "test.csv": ""}, "", nil, "FOLDER#train"},
 		"unknown":  {map[string]string{"train.csv": ""}, "valid", nil, "it has train"},
 		"one":      {map[string]string{"records.csv": ""}, "", []string{"records.csv"}, ""},
-		"saved":    {map[string]string{"state.json": `{"_data_files":[{"filename":"b.arrow"},{"filename":"a.arrow"}]}`}, "", []string{"b.arrow", "a.arrow"}, ""},
+		"saved":    {map[string]string{"state.json": `{"_data_files":[{"filename":"b.arrow"},{"filename":"a.arrow"}]}`, "a.arrow": "a", "b.arrow": "b"}, "", []string{"b.arrow", "a.arrow"}, ""},
+		"itself":   {map[string]string{"dataset_dict.json": `{"splits":["."]}`}, "", nil, "no folder beside it"},
+		"no state": {map[string]string{"dataset_dict.json": `{"splits":["a","a"]}`, "a/dataset_dict.json": `{"splits":["a"]}`}, "", nil, "no state.json"},
+		"deeper":   {map[string]string{"dataset_dict.json": `{"splits":["a/.."]}`, "a/b.csv": ""}, "", nil, "no folder beside it"},
 		"outside":  {map[string]string{"state.json": `{"_data_files":[{"filename":"../../etc/passwd"}]}`}, "", nil, "outside"},
 		"card":     {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path: x/*.csv\n- config_name: b\n  data_files:\n  - split: train\n    path:\n    - y/1.csv\n    - y/2.csv\n---\n", "x/1.csv": "", "y/1.csv": "", "y/2.csv": ""}, "b/train", []string{"y/1.csv", "y/2.csv"}, ""},
 		"card out": {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files: /etc/*.csv\n---\n"}, "", nil, "outside"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := write(t.TempDir(), c.files)
+			dir := folderOf(t, c.files)
 			got, err := convert.Shards(dir, c.part)
 			if c.says != "" {
 				if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -210,6 +245,47 @@ func TestShards(t *testing.T) {
 			}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %q, want %q: %v", got, want, err)
+			}
+		})
+	}
+}
+
+// TestShardsTwice: a folder that may have each record twice is refused, with the names of the files.
+func TestShardsTwice(t *testing.T) {
+	link := func(how func(string, string) error) func(dir string) error {
+		return func(dir string) error { return how(filepath.Join(dir, "train.csv"), filepath.Join(dir, "train-2.csv")) }
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		link  func(dir string) error
+		says  string
+	}{
+		"packed":         {map[string]string{"train.csv": "a\n1\n", "train.csv.gz": "b"}, nil, "several formats, train.csv and train.csv.gz"},
+		"formats":        {map[string]string{"data/train.jsonl": "a", "train.parquet": "b"}, nil, "several formats, data/train.jsonl and train.parquet"},
+		"same lines":     {map[string]string{"train.json": "a", "train.jsonl": "b"}, nil, "several formats"},
+		"by the card":    {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path:\n    - a.csv\n    - a.tsv\n---\n", "a.csv": "a", "a.tsv": "b"}, nil, "several formats, a.csv and a.tsv"},
+		"named twice":    {map[string]string{"state.json": `{"_data_files":[{"filename":"a.arrow"},{"filename":"./a.arrow"}]}`, "a.arrow": "a"}, nil, "twice, in a.arrow and a.arrow"},
+		"named in split": {map[string]string{"dataset_dict.json": `{"splits":["s"]}`, "s/state.json": `{"_data_files":[{"filename":"a.arrow"},{"filename":"a.arrow"}]}`, "s/a.arrow": "a"}, nil, "twice, in s/a.arrow"},
+		"copies":         {map[string]string{"train.csv": "a\n1\n", "old/train.csv": "a\n1\n"}, nil, "twice, in old/train.csv and train.csv"},
+		"hard link":      {map[string]string{"train.csv": ""}, link(os.Link), "twice, in train-2.csv and train.csv"},
+		"symbolic link":  {map[string]string{"train.csv": ""}, link(os.Symlink), "twice, in train-2.csv and train.csv"},
+		"two files":      {map[string]string{"train-1.csv": "a\n1\n", "train-2.csv": "a\n2\n", "train-3.csv": "a\n"}, nil, ""},
+		"other splits":   {map[string]string{"train.csv": "a\n1\n", "test.csv": "a\n1\n", "dev.jsonl": "a"}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, c.files)
+			if c.link != nil {
+				if err := c.link(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			part := ""
+			if name == "other splits" {
+				part = "train"
+			}
+			files, err := convert.Shards(dir, part)
+			if known := (*convert.Error)(nil); c.says == "" && err != nil || c.says != "" && (!errors.As(err, &known) || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%d files, %v, want …%s…", len(files), err, c.says)
 			}
 		})
 	}
@@ -279,6 +355,22 @@ func TestCutArrow(t *testing.T) {
 	}
 	if err := convert.NewRows().Arrow(strings.NewReader("FEA1    "), 8); err == nil || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("Feather version 1: %v", err)
+	}
+}
+
+// TestDictionariesOfArrow: they are kept until the file ends, so that all of them count. Each of the
+// two columns of the file has one of 700 KiB, and no value that refers to it.
+func TestDictionariesOfArrow(t *testing.T) {
+	data, err := os.ReadFile("testdata/dictionaries.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := convert.NewSmallRows().Arrow(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "MiB of rows") {
+		t.Errorf("two dictionaries that together are too large: %v", err)
+	}
+	r := convert.NewRows()
+	if err := r.Arrow(bytes.NewReader(data), int64(len(data))); err != nil || len(rowsOf(t, r)) != 3 {
+		t.Errorf("%q: %v", r.Names, err)
 	}
 }
 

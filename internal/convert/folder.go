@@ -19,14 +19,33 @@ const mostShards = 10000
 
 // Shards returns the files of one data set in a folder, in order: as the datasets library of
 // Hugging Face saves it to disk, or as its Hub lays it out. The part is the split, with the
-// configuration before a slash if there are several; it may be left out if there is one.
+// configuration before a slash if there are several; it may be left out if there is one. A folder
+// that has a file twice is refused: each record would count twice, and have half its protection.
 func Shards(dir, part string) ([]string, error) {
-	if splits, ok := savedSplits(dir); ok {
+	files, err := files(dir, part)
+	if err == nil {
+		err = distinct(dir, files)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+func files(dir, part string) ([]string, error) {
+	if splits, ok, err := savedSplits(dir); ok || err != nil {
+		if err != nil {
+			return nil, err
+		}
 		split, err := choose(splits, part)
 		if err != nil {
 			return nil, err
 		}
-		return Shards(filepath.Join(dir, split), "")
+		files, ok, err := savedFiles(filepath.Join(dir, split))
+		if !ok && err == nil {
+			err = refuse("the split %s has no state.json that lists its files: save the data set again", split)
+		}
+		return files, err
 	}
 	if files, ok, err := savedFiles(dir); ok || err != nil {
 		if part != "" && part != filepath.Base(dir) {
@@ -99,20 +118,20 @@ func document(dir, name string, into any) bool {
 }
 
 // savedSplits are those of a DatasetDict that was saved to disk.
-func savedSplits(dir string) ([]string, bool) {
+func savedSplits(dir string) ([]string, bool, error) {
 	var d struct {
 		Splits []string `json:"splits"`
 	}
 	if !document(dir, "dataset_dict.json", &d) || len(d.Splits) == 0 {
-		return nil, false
+		return nil, false, nil
 	}
 	for _, s := range d.Splits {
-		if !filepath.IsLocal(s) {
-			return nil, false
+		if !filepath.IsLocal(s) || s == "." || s != filepath.Base(s) {
+			return nil, true, refuse("dataset_dict.json lists a split that is no folder beside it: save the data set again")
 		}
 	}
 	slices.Sort(d.Splits)
-	return d.Splits, true
+	return slices.Compact(d.Splits), true, nil
 }
 
 // savedFiles are those of a Dataset that was saved to disk.

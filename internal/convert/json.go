@@ -195,7 +195,7 @@ func textOf(raw json.RawMessage) []byte {
 			return b.Bytes()
 		}
 	}
-	return number(slices.Clone(raw))
+	return Number(slices.Clone(raw))
 }
 
 func quoted(s string) json.RawMessage {

@@ -119,10 +119,10 @@ func (r *Rows) End() error {
 	return nil
 }
 
-// number is a number of a file that has types, as text. One that could be thousands with a
+// Number is a number of a file that has types, as text. One that could be thousands with a
 // separator gets a further digit, so that a column whose format has points between thousands
 // refuses 1.234 instead of reading 1234.
-func number(text []byte) []byte {
+func Number(text []byte) []byte {
 	before, after, cut := bytes.Cut(bytes.TrimPrefix(text, []byte("-")), []byte("."))
 	if cut && len(before) <= 3 && len(after) == 3 {
 		return append(text, '0')

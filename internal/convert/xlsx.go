@@ -16,6 +16,10 @@ const (
 	mostXML = 4 << 30
 	// mostToken is the longest piece of XML: a cell has at most 32767 characters.
 	mostToken = 4 << 20
+	// mostText is the longest text of a cell, in bytes.
+	mostText = 1 << 20
+	// mostHeld is how many bytes of names and numbers of sheets, relations and formats are kept.
+	mostHeld = 16 << 20
 	// mostDepth is how deep XML is nested at most.
 	mostDepth = 64
 	// mostColumns a sheet has.
@@ -57,6 +61,7 @@ func (r *Rows) Workbook(in io.ReaderAt, size int64, sheet string) error {
 type book struct {
 	parts   map[string]*zip.File
 	left    int64
+	held    int
 	strings []string
 	// dates says of each cell style whether numbers are dates (1), times (2) or both (3).
 	dates []uint8
@@ -123,6 +128,8 @@ func (b *book) each(name string, do func(t token) error) error {
 	}
 }
 
+var errUnfolds = refuse("the workbook unfolds to more than a workbook of this size would: save it again, or as .csv")
+
 // guarded bounds what is unfolded: of all parts, and of one piece of XML.
 type guarded struct {
 	in    io.Reader
@@ -132,12 +139,24 @@ type guarded struct {
 
 func (g *guarded) Read(p []byte) (int, error) {
 	if *g.left <= 0 || g.token <= 0 {
-		return 0, refuse("the workbook unfolds to more than a workbook of this size would: save it again, or as .csv")
+		return 0, errUnfolds
 	}
 	n, err := g.in.Read(p)
 	*g.left -= int64(n)
 	g.token -= n
 	return n, err
+}
+
+// keep counts what is kept in memory of a workbook besides its cells.
+func (b *book) keep(texts ...string) error {
+	b.held += 64
+	for _, s := range texts {
+		b.held += len(s)
+	}
+	if b.held > mostHeld {
+		return errUnfolds
+	}
+	return nil
 }
 
 // find returns the part that has a sheet.
@@ -156,6 +175,7 @@ func (b *book) find(want string) (string, error) {
 			}
 			hidden[s.id] = t.get("state") != "" && t.get("state") != "visible"
 			all = append(all, s)
+			return b.keep(s.name, s.id)
 		case "workbookPr":
 			if v := t.get("date1904"); v == "1" || v == "true" {
 				b.since = 1904
@@ -170,6 +190,7 @@ func (b *book) find(want string) (string, error) {
 	err = b.each("xl/_rels/workbook.xml.rels", func(t token) error {
 		if t.start == "Relationship" {
 			targets[t.get("Id")] = t.get("Target")
+			return b.keep(t.get("Id"), t.get("Target"))
 		}
 		return nil
 	})
@@ -217,6 +238,9 @@ func (b *book) readStrings() error {
 		case t.text != nil && in && !spoken:
 			if total += len(t.text); total > Largest {
 				return errLarge
+			}
+			if text.Len()+len(t.text) > mostText {
+				return errUnfolds
 			}
 			text.Write(t.text)
 		case t.end == "si":

@@ -19,11 +19,12 @@ type cell struct {
 func (b *book) readSheet(part string, r *Rows) error {
 	var row []string
 	var c cell
-	column, in, spoken := 0, false, false
+	column, in, spoken, size := 0, false, false, 0
 	return b.each(part, func(t token) error {
 		switch {
 		case t.start == "row":
-			row, column = row[:0], 0
+			clear(row)
+			row, column, size = row[:0], 0, 0
 		case t.start == "c":
 			at, ok := columnOf(t.get("r"))
 			if !ok {
@@ -42,9 +43,15 @@ func (b *book) readSheet(part string, r *Rows) error {
 		case t.end == "v", t.end == "t":
 			in = false
 		case t.text != nil && in:
+			if len(c.value)+len(t.text) > mostText {
+				return errUnfolds
+			}
 			c.value = append(c.value, t.text...)
 		case t.end == "c":
 			if v := b.text(&c); v != "" {
+				if size += len(v); size > mostCell { // rows are no longer elsewhere
+					return errUnfolds
+				}
 				for len(row) <= c.column {
 					row = append(row, "")
 				}
@@ -121,7 +128,7 @@ func (b *book) text(c *cell) string {
 	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
-	return string(number(strconv.AppendFloat(nil, x+0, 'f', -1, 64)))
+	return string(Number(strconv.AppendFloat(nil, x+0, 'f', -1, 64)))
 }
 
 const isDate, isTime = 1, 2
@@ -164,6 +171,7 @@ func (b *book) readStyles() error {
 		case t.start == "numFmt":
 			if id, err := strconv.Atoi(t.get("numFmtId")); err == nil {
 				own[id] = dateFormat(t.get("formatCode"))
+				return b.keep()
 			}
 		case t.start == "cellXfs":
 			within = true

@@ -180,7 +180,11 @@ func TestFormatsOfTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		names, _, err := table.Describe(context.Background(), path, table.Options{})
-		if err != nil || !slices.Contains(names, "score") {
+		if strings.Contains(name, ".json") {
+			if !errors.Is(err, table.ErrInRecords) {
+				t.Errorf("keys of records are names of columns: %v", err)
+			}
+		} else if err != nil || !slices.Contains(names, "score") {
 			t.Errorf("%d names of columns: %v", len(names), err)
 		}
 		return s

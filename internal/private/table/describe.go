@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,9 +17,13 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Describe returns names and kinds of the columns of a table, to start a schema from. It
-// reads the header of a CSV file, the footer of a Parquet file or the catalogue of a
-// database, and no row. A kind that these do not show is "": a CSV file has none.
+// ErrInRecords is what Describe refuses JSON with.
+var ErrInRecords = origin.Refuse("the columns of JSON are keys of its records, which are not read for this, since they may be content: write the names of the columns yourself")
+
+// Describe returns names and kinds of the columns of a table, to start a schema from. It shows
+// the header of a CSV file or a sheet, the footer of a Parquet file, the schema of an Arrow file
+// or the catalogue of a database, and nothing of a row. A kind that these do not show is "": a
+// CSV file has none. Records of JSON have no such place: see [ErrInRecords].
 //
 // Of the options, Format, Table and Query count, and Private for a file that is encrypted.
 func Describe(ctx context.Context, location string, o Options) ([]string, []schema.Kind, error) {
@@ -50,6 +55,11 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 			return nil, nil, err
 		}
 		return describeParquet(p)
+	}
+	for _, format := range []origin.Format{format, origin.FormatOf(location)} {
+		if inside, err := origin.InRecords(location, format); err != nil || inside {
+			return nil, nil, cmp.Or(err, ErrInRecords)
+		}
 	}
 	f, info, _, err := origin.Rows(location, format, false, origin.Opener(location, o.Private, o.open))
 	if err != nil {
@@ -83,6 +93,9 @@ func describeCSV(in io.Reader, comma byte) ([]string, []schema.Kind, error) {
 		return nil, nil, err
 	}
 	names := head.Names
+	if first := strings.TrimSpace(names[0]); strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") {
+		return nil, nil, ErrInRecords // whatever the name of the file says
+	}
 	for i, name := range names {
 		_, err := strconv.ParseFloat(strings.TrimSpace(name), 64)
 		if err == nil || strings.TrimSpace(name) == "" || slices.Contains(names[:i], name) {

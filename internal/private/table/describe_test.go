@@ -3,6 +3,7 @@ package table_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -108,6 +110,38 @@ func TestDescribeNoHeader(t *testing.T) {
 			message := strings.ReplaceAll(err.Error(), file, "") // the name has digits
 			if strings.Contains(message, "Meredith") || strings.Contains(message, "39") {
 				t.Errorf("a row is in the message: %v", err)
+			}
+		})
+	}
+}
+
+// TestDescribeJSON: keys of records may be content, and are not read to be shown, whatever the file is called.
+func TestDescribeJSON(t *testing.T) {
+	const line = `{"Meredith":1,"Doreen":2}` + "\n"
+	for name, c := range map[string]struct {
+		file   string
+		format origin.Format
+		text   string
+	}{
+		"lines":          {"x.jsonl", "", line},
+		"lines, packed":  {"x.ndjson.gz", "", line},
+		"capitals":       {"X.JSON", "", "[" + line + "]"},
+		"encrypted":      {"x.jsonl.age", "", line},
+		"folder":         {"train.jsonl", "", line},
+		"named tsv":      {"x.tsv", "", line},
+		"array in csv":   {"x.csv", "", "[\n" + line + "]"},
+		"said to be csv": {"x.jsonl", origin.CSV, line},
+		"said to be one": {"x.csv", origin.JSONL, line},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), c.file)
+			write(t, path, c.text)
+			if name == "folder" {
+				path = filepath.Dir(path)
+			}
+			names, _, err := table.Describe(t.Context(), path, table.Options{Format: c.format})
+			if !errors.Is(err, table.ErrInRecords) || names != nil {
+				t.Errorf("%d names: %v", len(names), err)
 			}
 		})
 	}

@@ -117,6 +117,13 @@ with pa.ipc.new_stream(os.path.join(out, "views.arrow"), views.schema) as w:
     w.write_table(views)
 pa.parquet.write_table(arrow, os.path.join(out, "rows.parquet"))
 
+# Dictionaries that no value refers to, for internal/convert.
+unused = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), [" " * (700 << 10)])
+with pa.ipc.new_stream(os.path.join(out, "../../../convert/testdata/dictionaries.arrow"),
+                       pa.schema([("a", unused.type), ("b", unused.type)]),
+                       options=pa.ipc.IpcWriteOptions(compression="zstd")) as w:
+    w.write_table(pa.table({"a": unused, "b": unused}))
+
 features = datasets.Features({
     "text": datasets.Value("string"), "label": datasets.ClassLabel(names=LABELS), "score": datasets.Value("float64"),
     "day": datasets.Value("date32"), "member": datasets.Value("bool"),

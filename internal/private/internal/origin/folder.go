@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,22 @@ func openFolder(dir, part string) (File, fs.FileInfo, error) {
 	return &converted{File: s, Reader: bytes.NewReader(rows.Bytes()), rows: true, note: rows.Note}, info, nil
 }
 
+// InRecords reports whether records say themselves what their columns are called, as those of
+// JSON do: then nothing shows the names but the records.
+func InRecords(location string, format Format) (bool, error) {
+	if convert.Kind(format) != convert.Folder {
+		return format == JSONL || convert.Kind(format) == convert.JSON, nil
+	}
+	paths, err := convert.Shards(convert.Split(location))
+	if err != nil {
+		return false, known(err)
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		inside, err := InRecords(path, FormatOf(path))
+		return inside || err != nil
+	}), nil
+}
+
 // addShard adds the rows of one file.
 func addShard(rows *convert.Rows, path string) error {
 	f, info, err := Open(path, nil)
@@ -146,9 +163,11 @@ func addParquet(rows *convert.Rows, p *parquet.File) error {
 func addGroup(rows *convert.Rows, g parquet.RowGroup, columns []*parquet.Column, classes map[string][]string) error {
 	chunks := g.ColumnChunks()
 	values := make([]*Values, len(columns))
+	floats := make([]bool, len(columns))
 	writers := make([]func([]byte, parquet.Value) []byte, len(columns))
 	for i, c := range columns {
 		values[i], writers[i] = NewValues(chunks[c.Index()]), ParquetText(c)
+		floats[i] = c.Type().Kind() == parquet.Float || c.Type().Kind() == parquet.Double
 		defer values[i].Close()
 	}
 	var room []byte
@@ -164,7 +183,9 @@ func addGroup(rows *convert.Rows, g parquet.RowGroup, columns []*parquet.Column,
 					room = append(room, names[n]...)
 				}
 			} else if !v.IsNull() {
-				room = writers[i](room, v)
+				if room = writers[i](room, v); floats[i] {
+					room = convert.Number(room)
+				}
 			}
 			rows.Cell(room)
 		}
