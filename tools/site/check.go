@@ -19,6 +19,8 @@ type destination struct {
 	to   string
 	line int
 	set  func(string)
+	// picture is nil for links.
+	picture *ast.Image
 }
 
 // destinations lists the links and pictures of a page.
@@ -34,9 +36,9 @@ func (p *page) destinations() []destination {
 		}
 		switch n := n.(type) {
 		case *ast.Link:
-			all = append(all, destination{string(n.Destination), at, func(s string) { n.Destination = []byte(s) }})
+			all = append(all, destination{string(n.Destination), at, func(s string) { n.Destination = []byte(s) }, nil})
 		case *ast.Image:
-			all = append(all, destination{string(n.Destination), at, func(s string) { n.Destination = []byte(s) }})
+			all = append(all, destination{string(n.Destination), at, func(s string) { n.Destination = []byte(s) }, n})
 		}
 		return ast.WalkContinue, nil
 	})

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -156,10 +157,17 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 				return ast.WalkSkipChildren, nil
 			}
 		}
-		_, _ = fmt.Fprintf(w, "<pre class=\"%s\"><code>", escape(language))
 		prompt := bytes.HasPrefix(code, []byte("$ ")) || bytes.Contains(code, []byte("\n$ "))
+		wraps := language == "console" && !prompt
+		class := language
+		if wraps {
+			class += " wraps"
+		}
+		_, _ = fmt.Fprintf(w, "<pre class=\"%s\"><code>", escape(class))
 		for line := range bytes.Lines(code) {
 			switch {
+			case wraps:
+				_, _ = fmt.Fprintf(w, "<span style=\"--at:%d\">%s</span>", comment(line), escape(string(line)))
 			case language == "console" && bytes.HasPrefix(line, []byte("$ ")):
 				_, _ = fmt.Fprintf(w, "<b>%s</b>", escape(string(line)))
 			case language == "console" && prompt:
@@ -171,14 +179,76 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		_, _ = w.WriteString("</code></pre>\n")
 		return ast.WalkSkipChildren, nil
 	})
-	r.Register(extast.KindTable, func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			_, _ = w.WriteString("<div class=\"wide\"><table>\n")
+	r.Register(ast.KindCodeSpan, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		code := strings.ReplaceAll(plain(n, source), "\n", " ")
+		if utf8.RuneCountInString(code) > longCode {
+			_, _ = w.WriteString("<code class=\"long\">")
+			for i, word := range strings.Fields(code) {
+				if i > 0 {
+					_ = w.WriteByte(' ')
+				}
+				if utf8.RuneCountInString(word) <= longCode {
+					word = "<span>" + escape(word) + "</span>" // never broken: --flags would be after a hyphen
+				} else {
+					word = escape(word)
+				}
+				_, _ = w.WriteString(word)
+			}
+			_, _ = w.WriteString("</code>")
 		} else {
+			_, _ = w.WriteString("<code>" + escape(code) + "</code>")
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(extast.KindTable, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch {
+		case !entering:
 			_, _ = w.WriteString("</table></div>\n")
+		case nameCells(n, source):
+			_, _ = w.WriteString("<div class=\"wide\"><table class=\"prose\">\n")
+		default:
+			_, _ = w.WriteString("<div class=\"wide\"><table>\n")
 		}
 		return ast.WalkContinue, nil
 	})
+}
+
+// longCode is how long code in a cell may be before it is broken, in characters.
+const longCode = 22
+
+// comment is the column where a command's comment begins: that is where its next lines begin if it has
+// to be wrapped. Commands without one go on a little further right.
+func comment(line []byte) int {
+	if at := bytes.Index(line, []byte("# ")); at == 0 || at > 0 && line[at-1] == ' ' {
+		return utf8.RuneCount(line[:at]) + 2
+	}
+	return 4
+}
+
+// nameCells gives each cell of a table the name of its column, and reports whether the table has
+// sentences: a phone shows such a table row by row, and others as they are.
+func nameCells(table ast.Node, source []byte) bool {
+	var names []string
+	sentences := false
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		i := 0
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			words := plain(cell, source)
+			if row.Kind() == extast.KindTableHeader {
+				names = append(names, words)
+				continue
+			}
+			if i < len(names) {
+				cell.SetAttributeString("data-name", []byte(names[i]))
+			}
+			sentences = sentences || utf8.RuneCountInString(words) > 50
+			i++
+		}
+	}
+	return sentences && len(names) > 2
 }
 
 func escape(s string) string { return string(util.EscapeHTML([]byte(s))) }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -147,6 +148,83 @@ func TestSite(t *testing.T) {
 	picture, err := os.ReadFile(filepath.Join(out, "architecture.html"))
 	if err != nil || !bytes.Contains(picture, []byte(`<svg class="flow"`)) {
 		t.Errorf("the picture of the architecture is not drawn: %v", err)
+	}
+}
+
+// TestSearchIsDeep: the words of a section are in the index however long it is, each once where the
+// text is cut, and the index stays small enough for a page.
+func TestSearchIsDeep(t *testing.T) {
+	long := strings.Repeat("begin ", 400) + "deep, `--flag-x` (DEEP) 0.125 UTF-16 begin"
+	b, err := open(folder(t, map[string]string{
+		"README.md": "# Front\n", "docs/README.md": "# Contents\n\n## One\n\n- [A](a.md)\n",
+		"docs/a.md": "# A\n\n" + long + "\n\n## Next\n\nshort\n",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rest []string
+	for _, f := range b.index() {
+		rest = append(rest, f.Rest)
+		if len(f.Text) > longest+100 {
+			t.Errorf("%s shows %d characters", f.To, len(f.Text))
+		}
+	}
+	if got := strings.Join(rest, "|"); !strings.Contains(got, "|deep --flag-x utf-16|") {
+		t.Errorf("of what was cut the index has %q", got)
+	}
+
+	if b, err = open(root); err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	index := b.index()
+	for _, f := range index {
+		size += len(f.Text) + len(f.Rest)
+	}
+	if size > 1_500_000 {
+		t.Errorf("the index has %d bytes", size)
+	}
+	for word, page := range map[string]string{
+		"iconv": "data.html", "utf-16": "data.html", "semicolon": "data.html", "argilla": "data.html", "--reading": "text.html",
+	} {
+		if !slices.ContainsFunc(index, func(f found) bool {
+			file, _, _ := strings.Cut(f.To, "#")
+			return file == page && strings.Contains(strings.ToLower(f.Text+" "+f.Rest), word)
+		}) {
+			t.Errorf("the search does not find %s on %s", word, page)
+		}
+	}
+}
+
+// TestNarrow: what a phone and dark colours need is in the page: cells with the names of their columns,
+// commands whose comments wrap, code that may break, and whether a picture has dark colours of its own.
+func TestNarrow(t *testing.T) {
+	sentence := strings.Repeat("many words ", 6)
+	out := filepath.Join(t.TempDir(), "site")
+	if err := run(folder(t, map[string]string{
+		"README.md": "# Front\n", "docs/README.md": "# Contents\n\n## One\n\n- [A](a.md)\n",
+		"docs/own.svg": "<svg><style>@media (prefers-color-scheme:dark){}</style></svg>", "docs/white.svg": "<svg/>",
+		"docs/a.md": "# A\n\n![x](own.svg)\n\n![y](white.svg)\n\n" +
+			"| one | two | \"three\" |\n|---|---|---|\n| a | b | " + sentence + "|\n\n" +
+			"| four | five | six |\n|---|---|---|\n| 1 | 2 | `AVeryLongNameThatIsOneWord --flag` |\n\n" +
+			"```console\nmake x  # why <\n```\n\n```console\n$ make y\ndone\n```\n",
+	}), out, "https://example.org/r"); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "a.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<img src="own.svg" alt="x" class="drawn">`, `<img src="white.svg" alt="y" class="drawn on-white">`,
+		`<table class="prose">`, `<td data-name="two">b</td>`, `<td data-name="&quot;three&quot;">many`,
+		"<table>\n<thead>\n<tr>\n<th>four", `<code class="long">AVeryLongNameThatIsOneWord <span>--flag</span></code>`,
+		"<pre class=\"console wraps\"><code><span style=\"--at:10\">make x  # why &lt;\n</span></code></pre>",
+		"<pre class=\"console\"><code><b>$ make y\n</b><i>done\n</i></code></pre>",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %s", want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -112,6 +113,13 @@ func (b *book) relink(p *page, repository string, files map[string][]byte) error
 				return err
 			}
 			d.set(p.to(name) + anchor)
+			if d.picture != nil && strings.HasSuffix(name, ".svg") {
+				kind := "drawn on-white" // the style turns it dark
+				if bytes.Contains(files[name], []byte("prefers-color-scheme")) {
+					kind = "drawn"
+				}
+				d.picture.SetAttributeString("class", []byte(kind))
+			}
 		}
 	}
 	return nil
@@ -186,9 +194,12 @@ type found struct {
 	Heading string `json:"h"`
 	To      string `json:"u"`
 	Text    string `json:"t"`
+	// Rest are the words that a long section has after Text and not in it, each once: they are found,
+	// and not shown.
+	Rest string `json:"r,omitempty"`
 }
 
-// longest is how much of a section's text is searched: tables of numbers are longer.
+// longest is how much of a section's text the search can show.
 const longest = 1500
 
 // index splits every page at its headings.
@@ -198,10 +209,7 @@ func (b *book) index() []found {
 		at := found{Page: p.title, To: p.file()}
 		var words strings.Builder
 		flush := func() {
-			at.Text = strings.Join(strings.Fields(words.String()), " ")
-			if runes := []rune(at.Text); len(runes) > longest {
-				at.Text = string(runes[:longest])
-			}
+			at.Text, at.Rest = cut(strings.Fields(words.String()))
 			all = append(all, at)
 			words.Reset()
 		}
@@ -217,6 +225,35 @@ func (b *book) index() []found {
 		flush()
 	}
 	return all
+}
+
+// cut returns the beginning of a text, and of what follows the words that the beginning does not have.
+// Numbers there are left out, since most are cells of tables.
+func cut(words []string) (text, rest string) {
+	n, length := 0, 0
+	for n < len(words) && length <= longest {
+		length += len(words[n]) + 1
+		n++
+	}
+	seen := map[string]bool{}
+	for _, w := range words[:n] {
+		seen[bare(w)] = true
+	}
+	var more []string
+	for _, w := range words[n:] {
+		w = bare(w)
+		if strings.ContainsFunc(w, unicode.IsLetter) && !seen[w] {
+			seen[w] = true
+			more = append(more, w)
+		}
+	}
+	return strings.Join(words[:n], " "), strings.Join(more, " ")
+}
+
+// bare is a word as it is searched: in lower case, without marks around it. The hyphens of a flag stay.
+func bare(w string) string {
+	w = strings.TrimLeft(strings.ToLower(w), `"'“”‘’()[]{},.;:!?`)
+	return strings.TrimRight(w, `"'“”‘’()[]{},.;:!?`)
 }
 
 // collect adds the text of a block, cells and lines apart.

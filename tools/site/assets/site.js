@@ -41,6 +41,21 @@
     box.append(pre, button);
   }
 
+  // Tables, code and pictures that go on to the right say so.
+  const sides = [...document.querySelectorAll("main pre, main .wide, main p:has(> img.drawn:only-child)")];
+  const side = (e) => e.parentElement.classList.toggle("more", e.scrollLeft + e.clientWidth < e.scrollWidth - 2);
+  const resized = new ResizeObserver((all) => all.forEach((one) => side(one.target)));
+  for (const e of sides) {
+    if (!e.matches("pre")) {
+      const box = document.createElement("div");
+      box.className = "box";
+      e.replaceWith(box);
+      box.append(e);
+    }
+    e.addEventListener("scroll", () => side(e), { passive: true });
+    resized.observe(e);
+  }
+
   // The heading that is being read.
   const links = new Map([...document.querySelectorAll("aside a")].map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
   const seen = new IntersectionObserver(function (entries) {
@@ -57,7 +72,7 @@
   const fold = (s) => s.toLowerCase().replaceAll("ε", "epsilon").replaceAll("δ", "delta");
   let pages = null, at = -1;
   function prepare() {
-    pages = pages || window.sottoIndex.map((s) => ({ s, page: fold(s.p), heading: fold(s.h), text: fold(s.t) }));
+    pages = pages || window.sottoIndex.map((s) => ({ s, page: fold(s.p), heading: fold(s.h), text: fold(s.t), rest: fold(s.r || "") }));
   }
   function weigh(entry, words) {
     let sum = 0;
@@ -66,7 +81,7 @@
       let n = 0;
       if (start(entry.page)) n += entry.heading ? 6 : 14; else if (entry.page.includes(w)) n += 2;
       if (start(entry.heading)) n += 10; else if (entry.heading.includes(w)) n += 3;
-      if (start(entry.text)) n += 2 + Math.min(3, entry.text.split(w).length - 1); else if (entry.text.includes(w)) n += 1;
+      if (start(entry.text)) n += 2 + Math.min(3, entry.text.split(w).length - 1); else if (start(entry.rest)) n += 2; else if (entry.text.includes(w) || entry.rest.includes(w)) n += 1;
       if (n === 0) return 0;
       sum += n;
     }
@@ -104,7 +119,9 @@
     const text = entry.s.t, low = text.toLowerCase();
     const first = words.map((w) => low.indexOf(w)).filter((i) => i >= 0);
     const from = Math.max(0, (first.length ? Math.min(...first) : 0) - 60);
-    const part = (from > 0 ? "… " : "") + text.slice(from, from + 180);
+    // Of a long section the search knows the words below its beginning, not the sentences.
+    const below = (entry.s.r || "").split(" ").filter((r) => words.some((w) => !low.includes(w) && fold(r).includes(w))).slice(0, 3);
+    const part = below.map((r) => r + " … ").join("") + (from > 0 && below.length === 0 ? "… " : "") + text.slice(from, from + 180);
     const pattern = new RegExp("(" + words.map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|") + ")", "gi");
     part.split(pattern).forEach(function (piece, i) {
       if (i % 2) { const m = document.createElement("mark"); m.textContent = piece; to.append(m); } else to.append(piece);
