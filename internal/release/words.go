@@ -25,7 +25,7 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 	words = append(words,
 		fmt.Sprintf("%s, every possible outcome is about as likely: probabilities differ by a factor of at most e^ε = %s%s.",
 			either(g), atMost(math.Exp(g.Epsilon.Upper)), upTo(g.Delta)),
-		fmt.Sprintf("Someone who knows all the other records and has to tell %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
+		fmt.Sprintf("Someone who knows all the other records and must guess %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
 			question(g), percent(Guess(g))))
 	if len(inner) > 0 {
 		worst, which := 0., "drawn"
