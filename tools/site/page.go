@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -167,7 +168,7 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		for line := range bytes.Lines(code) {
 			switch {
 			case wraps:
-				_, _ = fmt.Fprintf(w, "<span style=\"--at:%d\">%s</span>", comment(line), escape(string(line)))
+				_, _ = fmt.Fprintf(w, "<span style=\"--at:%d\">%s</span>", comment(line), flags.ReplaceAllString(escape(string(line)), "<em>$0</em>"))
 			case language == "console" && bytes.HasPrefix(line, []byte("$ ")):
 				_, _ = fmt.Fprintf(w, "<b>%s</b>", escape(string(line)))
 			case language == "console" && prompt:
@@ -215,6 +216,9 @@ func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		return ast.WalkContinue, nil
 	})
 }
+
+// flags of a command are not broken after their hyphens.
+var flags = regexp.MustCompile(`--[a-z][a-z-]*`)
 
 // longCode is how long code in a cell may be before it is broken, in characters.
 const longCode = 22

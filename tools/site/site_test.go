@@ -207,7 +207,7 @@ func TestNarrow(t *testing.T) {
 		"docs/a.md": "# A\n\n![x](own.svg)\n\n![y](white.svg)\n\n" +
 			"| one | two | \"three\" |\n|---|---|---|\n| a | b | " + sentence + "|\n\n" +
 			"| four | five | six |\n|---|---|---|\n| 1 | 2 | `AVeryLongNameThatIsOneWord --flag` |\n\n" +
-			"```console\nmake x  # why <\n```\n\n```console\n$ make y\ndone\n```\n",
+			"```console\nmake x --y-z  # why <\n```\n\n```console\n$ make y\ndone\n```\n",
 	}), out, "https://example.org/r"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestNarrow(t *testing.T) {
 		`<img src="own.svg" alt="x" class="drawn">`, `<img src="white.svg" alt="y" class="drawn on-white">`,
 		`<table class="prose">`, `<td data-name="two">b</td>`, `<td data-name="&quot;three&quot;">many`,
 		"<table>\n<thead>\n<tr>\n<th>four", `<code class="long">AVeryLongNameThatIsOneWord <span>--flag</span></code>`,
-		"<pre class=\"console wraps\"><code><span style=\"--at:10\">make x  # why &lt;\n</span></code></pre>",
+		"<pre class=\"console wraps\"><code><span style=\"--at:16\">make x <em>--y-z</em>  # why &lt;\n</span></code></pre>",
 		"<pre class=\"console\"><code><b>$ make y\n</b><i>done\n</i></code></pre>",
 	} {
 		if !strings.Contains(string(page), want) {
