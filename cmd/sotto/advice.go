@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
@@ -170,7 +171,7 @@ func tooMany(cmd *cobra.Command, arg string, takes ...string) error {
 
 // present refuses a file of records that is not there, before anything is opened or made.
 func (o *dataFlags) present() error {
-	file := strings.TrimPrefix(o.data, "sqlite:")
+	file, _ := convert.Split(strings.TrimPrefix(o.data, "sqlite:"))
 	if o.data == "" || strings.ContainsAny(file, ":*?[") {
 		return nil // an address, or names of several files
 	}

@@ -186,3 +186,27 @@ func TestInitWritesNoPassword(t *testing.T) {
 		t.Errorf("%v, %v", left, err)
 	}
 }
+
+// TestPartsOfData: what follows # after a path is found where a file has to be there.
+func TestPartsOfData(t *testing.T) {
+	home(t)
+	if err := os.MkdirAll("hub", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "hub/train.csv", []byte("message,queue\nm,a\n"))
+	write(t, "hub/test.csv", []byte("message,queue\nm,b\n"))
+	write(t, "t.csv", []byte("message;queue\nm;a\n"))
+	for i, data := range []string{"hub#train", "t.csv#;"} {
+		out := fmt.Sprint("begun", i)
+		if code, _, errs := run(t, "init", "--data", data, "--yes", "--labels", "a,b", "--size", "200", "--out", out); code != 0 {
+			t.Errorf("%s: exit code %d: %s", data, code, errs)
+		}
+		next, err := os.ReadFile(filepath.Join(out, "NEXT.md"))
+		if err != nil || !strings.Contains(string(next), "--data "+[]string{"'../hub#train'", "'../t.csv#;'"}[i]) {
+			t.Errorf("%v\n%s", err, next)
+		}
+	}
+	if code, _, errs := run(t, "init", "--data", "none#train", "--yes", "--labels", "a,b", "--size", "200", "--out", "begun"); code != 2 || !strings.Contains(errs, "there is no file none") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}

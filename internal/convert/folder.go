@@ -1,10 +1,7 @@
 package convert
 
 import (
-	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -286,35 +283,4 @@ func IsShard(path string) bool {
 		return true
 	}
 	return false
-}
-
-// CSV reads a file of a folder that has comma-separated values, or tabs.
-func (r *Rows) CSV(in io.Reader, comma rune) error {
-	return calm("CSV file", func() error {
-		c := csv.NewReader(in)
-		c.Comma, c.FieldsPerRecord, c.ReuseRecord = comma, -1, true
-		for first := true; ; first = false {
-			row, err := c.Read()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if first {
-				row = slices.Clone(row)
-				row[0] = strings.TrimPrefix(row[0], "\ufeff")
-				if err := r.Header(row); err != nil {
-					return err
-				}
-				continue
-			}
-			for _, v := range row {
-				r.Cell([]byte(v))
-			}
-			if err := r.End(); err != nil {
-				return err
-			}
-		}
-	})
 }

@@ -53,7 +53,7 @@ func (r *Rows) object(o object) error {
 	for _, f := range o {
 		i, ok := r.places[f.key]
 		if !ok {
-			return refuse("its files have different columns: name one file, or write them again with the same columns")
+			return errColumns
 		}
 		r.cells[i] = f.raw
 	}

@@ -19,6 +19,8 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 
 var errLarge = refuse("it holds more than %d MiB of rows, and files of this kind are read into memory: save it as Parquet or CSV, which are read piece by piece", Largest>>20)
 
+var errColumns = refuse("its files have different columns, or in different orders: name one file, or write them again with the same columns")
+
 // calm runs a decoder, whose panics about places that are not there mean a damaged file.
 func calm(what string, do func() error) (err error) {
 	defer func() {
@@ -63,11 +65,11 @@ func (r *Rows) Bytes() []byte { return r.out.Bytes() }
 func (r *Rows) Header(names []string) error {
 	if r.Names != nil {
 		if len(names) != len(r.Names) {
-			return refuse("its files have different columns: name one file, or write them again with the same columns")
+			return errColumns
 		}
 		for i, n := range names {
 			if n != r.Names[i] {
-				return refuse("its files have different columns, or in different orders: name one file, or write them again with the same columns")
+				return errColumns
 			}
 		}
 		return nil

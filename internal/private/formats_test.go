@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -203,5 +205,77 @@ func TestFormatsOfTables(t *testing.T) {
 				t.Error("the ledger would not know them exactly")
 			}
 		})
+	}
+}
+
+// TestFolderOfCSV: the shards of a folder are read as one file of the same text is, whatever separates fields: with line
+// ends in quotes, and rows that cannot be used one by one.
+func TestFolderOfCSV(t *testing.T) {
+	private := t.TempDir()
+	for name, c := range map[string]struct{ file, ext, head, one, two string }{
+		"comma":     {"all.csv", ".csv", "text,label\n", "\"two\r\nlines\",a\nb \"quote,a\n", "\"x\"\"y\",b\nmore,b,c\n"},
+		"semicolon": {"all.csv", ".csv", "text;label\r\n", "one, two;a\r\n", "three;b"},
+		"tabs":      {"all.tsv", ".tsv", "text\tlabel\n", "5\" wide\ta\n", "\n6\" wide\tb\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range map[string]string{c.file: c.head + c.one + c.two, "hub/train-1" + c.ext: "\ufeff" + c.head + strings.TrimRight(c.one, "\r\n"), "hub/train-2" + c.ext: c.head + c.two} {
+				path := filepath.Join(dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []seen
+			for _, location := range []string{c.file, "hub", "hub#train"} {
+				d, err := record.Open(t.Context(), filepath.Join(dir, location), record.Options{Text: "text", Condition: "label", Private: private, OnError: origin.OnErrorSkip})
+				if err != nil {
+					t.Fatalf("%s: %v", location, err)
+				}
+				defer d.Close()
+				var s seen
+				if err := d.Scan(t.Context(), func(r seal.Record) error {
+					s.records = append(s.records, seal.Condition(r)+": "+seal.Text(r))
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if s.sketch, err = d.Sketch(); err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, s)
+			}
+			for _, s := range got[1:] {
+				if len(s.records) < 2 || !slices.Equal(s.records, got[0].records) || s.sketch.Sum != got[0].sketch.Sum {
+					t.Errorf("%d records of a folder, %d of the file, or others", len(s.records), len(got[0].records))
+				}
+			}
+		})
+	}
+}
+
+// TestFolderOfParquet: a number of a shard is not read as thousands, whatever format its column has.
+func TestFolderOfParquet(t *testing.T) {
+	dir := t.TempDir()
+	if err := parquet.WriteFile(filepath.Join(dir, "train.parquet"), []struct {
+		Price float64 `parquet:"price"`
+		Paid  float32 `parquet:"paid"`
+	}{{1.234, 7}, {7, 1.234}, {7, 7}}); err != nil {
+		t.Fatal(err)
+	}
+	of := schema.Schema{Columns: []schema.Column{
+		{Name: "price", Kind: schema.Numeric, Format: "1.234,56", Low: 0, High: 10000},
+		{Name: "paid", Kind: schema.Numeric, Format: "1.234,56", Low: 0, High: 10000},
+	}}
+	d, err := table.Open(t.Context(), dir, table.Options{Schema: of, Private: t.TempDir(), OnError: origin.OnErrorSkip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	n := 0
+	if err := d.Scan(t.Context(), nil, 1, func(_ int, b *table.Batch) error {
+		n += b.Rows
+		return nil
+	}); err != nil || n != 1 {
+		t.Errorf("%d rows can be used, and only one has plain numbers: %v", n, err)
 	}
 }

@@ -66,16 +66,64 @@ func openFolder(dir, part string) (File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, &Error{Code: Unusable, Msg: "opening the records", Err: err}
 	}
-	rows := convert.NewRows()
-	for _, path := range paths {
-		if err := addShard(rows, path); err != nil {
-			return nil, nil, known(err)
-		}
+	c := &converted{File: s, rows: true}
+	if FormatOf(paths[0]) == CSV { // and so are all
+		c.rows, c.shards = false, extOf(paths[0])
+		err = c.join(paths)
+	} else {
+		err = c.convert(paths)
+	}
+	if err != nil {
+		return nil, nil, known(err)
 	}
 	if err := StillSame(s, info); err != nil {
 		return nil, nil, err
 	}
-	return &converted{File: s, Reader: bytes.NewReader(rows.Bytes()), rows: true, note: rows.Note}, info, nil
+	return c, info, nil
+}
+
+// join reads files of comma-separated values as one.
+func (c *converted) join(paths []string) error {
+	var texts [][]byte
+	left := convert.Largest
+	for _, path := range paths {
+		text, err := shardText(path)
+		if err != nil {
+			return err
+		}
+		if left -= len(text); left < 0 {
+			return tooLarge()
+		}
+		texts = append(texts, text)
+	}
+	text, err := convert.Join(texts)
+	c.Reader = bytes.NewReader(text)
+	return err
+}
+
+func shardText(path string) ([]byte, error) {
+	f, info, err := Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	codec, err := FindCodec(path, f)
+	if err != nil {
+		return nil, err
+	}
+	return readText(f, info, codec)
+}
+
+// convert reads the rows of files of another format.
+func (c *converted) convert(paths []string) error {
+	rows := convert.NewRows()
+	for _, path := range paths {
+		if err := addShard(rows, path); err != nil {
+			return err
+		}
+	}
+	c.Reader, c.note = bytes.NewReader(rows.Bytes()), rows.Note
+	return nil
 }
 
 // InRecords reports whether records say themselves what their columns are called, as those of
@@ -101,10 +149,7 @@ func addShard(rows *convert.Rows, path string) error {
 		return err
 	}
 	defer f.Close()
-	format, comma := FormatOf(path), ","
-	if extOf(path) == ".tsv" {
-		comma = "\t"
-	}
+	format := FormatOf(path)
 	if format == ParquetFile {
 		p, err := Parquet(f, info)
 		if err != nil {
@@ -116,7 +161,7 @@ func addShard(rows *convert.Rows, path string) error {
 	if err != nil {
 		return err
 	}
-	return addRows(rows, f, info, codec, comma, format)
+	return addRows(rows, f, info, codec, "", format)
 }
 
 // addParquet adds the rows of a Parquet file, in the columns that can be written as text. Classes

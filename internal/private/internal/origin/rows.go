@@ -17,7 +17,9 @@ type converted struct {
 	*bytes.Reader
 	// rows: it has comma-separated values of [convert.Rows]; else text as it was, in UTF-8.
 	rows bool
-	note string
+	// shards is what the names of several files that it has the text of end with.
+	shards string
+	note   string
 }
 
 // ReadAt reads what was converted.
@@ -99,17 +101,10 @@ func convertFile(f File, info fs.FileInfo, path, part string, format Format, lin
 // addRows reads the rows of a file of a format that is converted.
 func addRows(rows *convert.Rows, f File, info fs.FileInfo, codec Codec, part string, format Format) error {
 	switch kind := convert.Kind(format); {
-	case kind == convert.JSON, format == JSONL, format == CSV:
-		wide, err := isWide(f, info, codec)
+	case kind == convert.JSON, format == JSONL:
+		text, err := readText(f, info, codec)
 		if err != nil {
 			return err
-		}
-		text, err := textIn(f, info, codec, wide)
-		if err != nil {
-			return err
-		}
-		if format == CSV {
-			return rows.CSV(bytes.NewReader(text), rune(part[0]))
 		}
 		return rows.Lines(bytes.NewReader(text))
 	case codec != Plain:
@@ -120,6 +115,15 @@ func addRows(rows *convert.Rows, f File, info fs.FileInfo, codec Codec, part str
 		return rows.Arrow(f, Length(f, info))
 	}
 	return Refuse("format %q is not read here", format)
+}
+
+// readText reads all of a text, as UTF-8.
+func readText(f File, info fs.FileInfo, codec Codec) ([]byte, error) {
+	wide, err := isWide(f, info, codec)
+	if err != nil {
+		return nil, err
+	}
+	return textIn(f, info, codec, wide)
 }
 
 // isWide reports whether a text is in UTF-16.
@@ -149,9 +153,13 @@ func textIn(f File, info fs.FileInfo, codec Codec, wide bool) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, convert.Largest+1))
 	if err == nil && len(text) > convert.Largest {
-		err = Refuse("it has more than %d MiB, and files of this kind are read into memory: save it as Parquet or CSV, which are read piece by piece", convert.Largest>>20)
+		err = tooLarge()
 	}
 	return text, err
+}
+
+func tooLarge() error {
+	return Refuse("it has more than %d MiB, and files of this kind are read into memory: save it as one file of Parquet or CSV, which is read piece by piece", convert.Largest>>20)
 }
 
 // Comma is what separates the fields of a file, as its name or what follows # in its location
@@ -161,6 +169,9 @@ func Comma(location string, f File) (byte, error) {
 		return ',', nil
 	}
 	path, part := convert.Split(location)
+	if c, ok := f.(*converted); ok && c.shards != "" {
+		path, part = c.shards, "" // the part was the split
+	}
 	switch {
 	case part == "tab":
 		return '\t', nil
