@@ -20,7 +20,7 @@ func (s Schema) Partition(ready string, groups []string) ([]Group, error) {
 	case ready == "1":
 		return nil, nil
 	case ready != "":
-		return nil, fmt.Errorf("the schema %s has no ready-made partition %q: it has %s; or group by columns", s.Name, ready, s.partitions())
+		return nil, fmt.Errorf("the schema %s has no ready-made partition %q: it has %s; write [groups] in the schema, or group by columns (--group COLUMN, or --group COLUMN:40,70 for numbers)", s.Name, ready, s.partitions())
 	case len(groups) == 0 && s.Label != "":
 		return []Group{{Column: s.Label}}, nil
 	}

@@ -99,7 +99,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
 	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
-	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?), soft (how probable is it?) for outputs written (how probable are its tokens?) or rouge (how much of it does the model write?) (default hard; rouge for generate)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
+	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	addChoice(cmd, &c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that return probabilities can (default: what is better)", string(search.Raw), string(search.Calibrated))
 	c.poolFlags.add(cmd)
 }
@@ -259,7 +259,7 @@ func (c *synthChosen) words(examples int) string {
 	}
 	said := fmt.Sprintf("%s, in %s of about %s records", ui.Examples(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
 	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
-	said += ui.If(c.Calibrated, "; labels are read off calibrated, as \"sotto eval\" does")
+	said += ui.If(c.Calibrated, "; labels are read off calibrated, as \"sotto eval\" does; for clients that see no probabilities use --reading raw")
 	return said
 }
 

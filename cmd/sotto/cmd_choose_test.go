@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -187,5 +188,31 @@ func TestJudgingIsForTerminals(t *testing.T) {
 	play(&ui.RunProgress{Progress: &ui.Progress{W: &bar, Bar: true}}, 2)
 	if !strings.Contains(bar.String(), "round 2 of 3  records are judging  about ") || strings.Contains(bar.String(), "17") {
 		t.Errorf("%q", bar.String())
+	}
+}
+
+// TestRouteOfCalibrated: a release whose labels are calibrated, which the clients of a route cannot do,
+// gets a warning, and the files name the reading; one that was chosen raw gets none.
+func TestRouteOfCalibrated(t *testing.T) {
+	choosingHome(t)
+	printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
+	for _, reading := range []string{"calibrated", "raw"} {
+		if code, _, errs := run(t, choosing("--reading", reading, "--out", reading)...); code != 0 {
+			t.Fatal(errs)
+		}
+		code, _, errs := run(t, "serve", "route", "set", "mine", "--upstream", "embedded", "--release", reading, "--task", "task.toml", "--model", "tiny.gguf")
+		if code != 0 || strings.Contains(errs, "sotto synth --reading raw makes a release for such clients") != (reading == "calibrated") {
+			t.Errorf("%s: exit code %d, %s", reading, code, errs)
+		}
+		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off as the model answers, as every client does"}[reading]
+		for _, name := range []string{"README.md", "use.md", "report.html"} {
+			data, err := os.ReadFile(filepath.Join(reading, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(data), want) || strings.Contains(string(data), "your records") {
+				t.Errorf("%s of %s does not say %q", name, reading, want)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
@@ -71,7 +73,7 @@ and --yes takes what the names suggest. Files that are there are kept, unless
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a := &interview{program: p, active: p.Keyboard && p.Screen && !p.JSON && !opt.yes}
 			if !a.active && !opt.yes {
-				if err := require(cmd, opt.needs()...); err != nil {
+				if err := opt.complete(cmd.Flags().Changed); err != nil {
 					return err
 				}
 			}
@@ -107,6 +109,31 @@ func initKinds() []string {
 		out = append(out, string(k))
 	}
 	return append(out, kindTable)
+}
+
+// complete refuses a command line that leaves questions open where nobody can answer them, all at once.
+func (o *initOptions) complete(given func(flag string) bool) error {
+	var left []string
+	for _, name := range o.needs() {
+		if !given(name) {
+			left = append(left, "--"+name)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	whole := map[string]string{
+		"":                      "--kind classify --text COLUMN --label COLUMN --labels A,B,C --size N (other kinds: sotto init --help)",
+		string(prompt.Classify): "--text COLUMN --label COLUMN --labels A,B,C --size N (--discover-labels has the labels found)",
+		string(prompt.Extract):  "--text COLUMN --label COLUMN --labels A,B,C --size N (--discover-labels has the labels found)",
+		string(prompt.Generate): "--input COLUMN --output COLUMN --inputs FILE --size N",
+		kindTable:               "--label COLUMN --column 'NAME=LOW..HIGH' --column 'NAME=A|B|C' --size N",
+	}[o.kind]
+	are := " is"
+	if len(left) > 1 {
+		are = " are"
+	}
+	return usage("%s missing, and without a terminal nobody can be asked: sotto init --data %s%s %s; --yes takes what the names of columns suggest", strings.Join(left, ", ")+are, cmp.Or(config.Redact(o.data), "FILE"), ui.If(o.kind != "", " --kind "+o.kind), whole)
 }
 
 // needs lists the flags without which questions stay open.
@@ -178,7 +205,11 @@ func (o *initOptions) has(flag, column string) error {
 	if column == "" || o.names == nil || slices.Contains(o.names, column) {
 		return nil
 	}
-	return usage("--%s is %q, and %s has no such column: sotto table schema infer --data %s prints their names", flag, column, o.data, o.data)
+	hint := ""
+	if near := spell.Near(column, o.names); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage("--%s is %q, and %s has no such column: it has %s%s", flag, column, config.Redact(o.data), ui.Visible(strings.Join(o.names, ", ")), hint)
 }
 
 // guess returns the first column whose name has one of some words in it.
@@ -199,7 +230,7 @@ func (o *initOptions) guessText() string {
 }
 
 func (o *initOptions) guessLabel() string {
-	return o.guess("label", "category", "class", "queue", "topic", "sentiment", "intent", "type", "target")
+	return o.guess("label", "category", "class", "queue", "topic", "sentiment", "intent", "type", "target", "team", "department", "status", "priority", "group", "tag")
 }
 
 func (o *initOptions) guessInput() string {
@@ -218,7 +249,7 @@ func (o *initOptions) guessKind() string {
 		return string(prompt.Generate)
 	case o.columns != nil:
 		return kindTable
-	case o.guessText() != "" && o.guessLabel() != "":
+	case o.guessText() != "" && (o.guessLabel() != "" || o.guessInput() == ""): // a text without a label: which column has it is asked
 		return string(prompt.Classify)
 	case o.guessInput() != "" && o.guessOutput() != "":
 		return string(prompt.Generate)

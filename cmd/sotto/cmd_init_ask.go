@@ -94,6 +94,9 @@ func (o *initOptions) column(a *interview, to *string, flag, question, suggested
 	if o.yes {
 		otherwise(to, suggested)
 	}
+	if o.yes && *to == "" && o.names != nil {
+		return usage("--%s is missing, %s, and no name suggests it: the columns are %s (--kind says what to make of them)", flag, question, ui.Visible(strings.Join(o.names, ", ")))
+	}
 	if err := a.text(to, flag, question, suggested); err != nil {
 		return err
 	}
@@ -121,6 +124,9 @@ func (o *initOptions) askLabels(a *interview) error {
 			return err
 		}
 		if o.labels, o.discover = splitList(list), list == "" && a.active; len(o.labels) == 0 && !o.discover {
+			if o.size == "" {
+				return usage("--labels and --size are missing: all labels that there can be, such as --labels Billing,Delivery, which are not looked up in the records (--discover-labels has them found for a tenth of ε), and about how many records there are, such as --size 20000")
+			}
 			return usage("--labels is missing: all labels that there can be, such as --labels Billing,Delivery; they are not looked up in the records, which would not be private; --discover-labels has them found for a tenth of ε")
 		}
 	}

@@ -30,7 +30,7 @@ func (o *initOptions) taskFile() (initFile, error) {
 	}
 	q := document.TOML
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A task is public: nothing in it was read off the records. The instructions are made from the names\n# of columns: say in them what the records are about. \"sotto task check task.toml\" shows the prompts.\nkind = %s\n", q(o.kind))
+	fmt.Fprintf(&b, "# A task is public: nothing in it was read off the records. The instructions are made from the names\n# of columns: say in them what the records are about. \"sotto task check task.toml\" shows the prompts.\ntitle = %s\nkind = %s\n", q(o.title()), q(o.kind))
 	if o.kind == string(prompt.Generate) {
 		fmt.Fprintf(&b, "input = %s\noutput = %s\n\n[generate]\ninstruction = %s\n\n[answer]\ninstruction = %[3]s\n",
 			q(o.input), q(o.output), q(fmt.Sprintf("Write the %s that belongs to the %s.", plain(o.output), plain(o.input))))
@@ -57,6 +57,16 @@ func (o *initOptions) taskFile() (initFile, error) {
 		q(fmt.Sprintf("Given a %s, write a %s that belongs to it.", plain(o.label), plain(o.text))), q(answer))
 	file.text = b.String()
 	return file, checkTask(file.text)
+}
+
+// title is what the release will be called, from the names of columns.
+func (o *initOptions) title() string {
+	of := map[string][3]string{
+		string(prompt.Classify): {o.label, "of each", o.text}, string(prompt.Extract): {o.label, "in each", o.text},
+		string(prompt.Generate): {o.output, "for each", o.input}, kindTable: {o.label, "of each", "row"},
+	}[o.kind]
+	name := []rune(plain(of[0]) + " " + of[1] + " " + plain(of[2]))
+	return strings.ToUpper(string(name[:1])) + string(name[1:])
 }
 
 // plain makes words of the name of a column.
@@ -88,7 +98,7 @@ func (o *initOptions) schemaFile() (initFile, error) {
 		return file, nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A schema is public: nothing in it was read off the rows. \"sotto table schema check schema.toml\" shows\n# how a row reads.\nlabel = %s\n", document.TOML(o.label))
+	fmt.Fprintf(&b, "# A schema is public: nothing in it was read off the rows. \"sotto table schema check schema.toml\" shows\n# how a row reads.\ntitle = %s\nlabel = %s\n", document.TOML(o.title()), document.TOML(o.label))
 	for _, spec := range o.columns {
 		c, err := columnOf(spec)
 		if err != nil {
@@ -96,7 +106,8 @@ func (o *initOptions) schemaFile() (initFile, error) {
 		}
 		fmt.Fprintf(&b, "\n[[column]]\nname = %s\nkind = %q\n", document.TOML(c.Name), c.Kind)
 		if c.Kind == schema.Numeric {
-			fmt.Fprintf(&b, "low = %v\nhigh = %v\nclamp = true # what is outside counts as the nearest bound\n", c.Low, c.High)
+			wide := (c.High - c.Low) / 4
+			fmt.Fprintf(&b, "low = %v\nhigh = %v\nclamp = true # what is outside counts as the nearest bound\n# edges = [%v, %v, %v] # where bins meet, public numbers: \"table perturb\" needs them\n", c.Low, c.High, c.Low+wide, c.Low+2*wide, c.Low+3*wide)
 			continue
 		}
 		list := make([]string, len(c.Values))
@@ -183,13 +194,18 @@ func (o *initOptions) result() *initResult {
 		inputs := o.beside(o.inputs)
 		add("show the two prompts", "sotto", "task", "check", "task.toml")
 		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs)
-		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon}
+		// Clients of the route below take the model's answer as it is.
+		reading := ""
+		if o.kind == string(prompt.Classify) {
+			reading = "raw"
+		}
+		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--reading", reading}
 		if o.kind == string(prompt.Classify) && !o.discover && o.size != sizeAuto {
 			add("try the whole run on made-up records, with nothing charged", rehearse...)
 		} else {
 			later("try the whole run on public records like yours, with nothing charged", append(rehearse, discover, "--inputs", inputs, "--stand-in", "public.jsonl")...)
 		}
-		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs, "--out", "demos")
+		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs, "--reading", reading, "--out", "demos")
 		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
 	}
 	add("check the certificate", "sotto", "verify", "demos")

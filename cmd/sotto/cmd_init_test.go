@@ -210,3 +210,42 @@ func TestPartsOfData(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
+
+// TestInitSays: what is missing is said at once, with the names of columns, which init has read; names
+// that suggest a text suggest no table; and the task has a title.
+func TestInitSays(t *testing.T) {
+	home(t)
+	write(t, "t.csv", []byte("id,message,team\n"))
+	write(t, "u.csv", []byte("id,message,colour\n"))
+	for _, c := range []struct{ args, want string }{
+		{"--data t.csv", "--kind, --size are missing, and without a terminal nobody can be asked: sotto init --data t.csv --kind classify --text COLUMN --label COLUMN --labels A,B,C --size N"},
+		{"--data t.csv --kind generate --input id", "--output, --inputs, --size are missing"},
+		{"--data t.csv --yes", "--labels and --size are missing"},
+		{"--data t.csv --yes --size 300", "--labels is missing"},
+		{"--data u.csv --yes --size 300", "--label is missing, the column of the label, and no name suggests it: the columns are id, message, colour"},
+		{"--data t.csv --kind classify --text mesage --label team --labels a,b --size 300", `--text is "mesage", and t.csv has no such column: it has id, message, team; did you mean message?`},
+		{"--data t.csv --kind classify --text words --label team --labels a,b --size 300", "it has id, message, team\n"},
+	} {
+		if code, _, errs := run(t, append([]string{"init"}, split(c.args)...)...); code != 2 || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
+		}
+	}
+	printed(t, "init", "--data", "t.csv", "--yes", "--labels", "a,b", "--size", "300")
+	for name, wants := range map[string][]string{
+		"task.toml": {`title = "Team of each message"`, `kind = "classify"`, `text = "message"`, `label = "team"`},
+		"NEXT.md":   {"sotto rehearse --task task.toml --size 300 --epsilon 1 --reading raw\n", "--epsilon 1 --reading raw --out demos\n"},
+	} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(data), want) {
+				t.Errorf("%s lacks %s:\n%s", name, want, data)
+			}
+		}
+	}
+	if code, _, errs := run(t, "help", "nope"); code != 2 || strings.Contains(errs, "help --help") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}

@@ -51,7 +51,12 @@ same records do not get a second budget under another name.
 
 How charges add up is chosen now, and never changes. With sums (the default)
 every charge has an ε and a δ that are fixed when it is made; a run that was
-planned for the whole budget fits it. With adaptive, charges add up in a Rényi
+planned for the whole budget fits it. A charge takes the same share of the ε and
+of the δ that are left, so that a run of ε = 1 and δ = 1e-6 counts as ε = 1.05
+or more in a budget of ε = 2 and δ = 1e-6, which then has no room for a second.
+For N runs give N times their ε and N times their δ: --epsilon 2 --delta 2e-6
+holds two of ε = 1 at δ = 1e-6, which "sotto synth" has by default up to 285,000
+records. With adaptive, charges add up in a Rényi
 filter, which admits more of them when they are many and small. Both hold for
 people who look at a release and then decide what to run, and after grants.
 With planned and --schedule, what will be charged is registered now, composed
@@ -103,6 +108,11 @@ func runInit(cmd *cobra.Command, p *program, name string, opt allowance, of *ide
 	if err != nil {
 		return err
 	}
+	_, had, err := p.hasKey()
+	if err != nil {
+		return err
+	}
+	p.madeKey = !had // if there is one below
 	id, drawn, err := of.identify(cmd.Context(), p)
 	if err != nil {
 		return err
@@ -123,17 +133,26 @@ func runInit(cmd *cobra.Command, p *program, name string, opt allowance, of *ide
 // warnNew says that a ledger is about to be made, and what that means.
 func (p *program) warnNew(address string) error {
 	warnings := []string{fmt.Sprintf("there was no ledger: %s is a NEW one, which knows of no use of any data before", config.Redact(address))}
-	dir, err := p.privateDir()
+	dir, used, err := p.hasKey()
 	if err != nil {
 		return err
 	}
-	if used, err := folder.HasKey(dir); err != nil {
-		return fmt.Errorf("look for the key of the private folder: %w", err)
-	} else if used {
+	if used && !p.madeKey {
 		warnings = append(warnings, fmt.Sprintf("the fingerprint key %s may have been used with another ledger: what was charged there is not in this one", folder.KeyPath(dir)))
 	}
 	p.Warn(warnings...)
 	return nil
+}
+
+// hasKey reports whether the private folder has a key.
+func (p *program) hasKey() (dir string, has bool, err error) {
+	if dir, err = p.privateDir(); err != nil {
+		return "", false, err
+	}
+	if has, err = folder.HasKey(dir); err != nil {
+		err = fmt.Errorf("look for the key of the private folder: %w", err)
+	}
+	return dir, has, err
 }
 
 // explainMissing adds the command that makes a ledger.

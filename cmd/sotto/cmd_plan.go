@@ -269,19 +269,21 @@ func newPlanResult(c *sotto.Comparison[sotto.Plan]) (*planResult, error) {
 	return r, nil
 }
 
+// sentence makes one of a clause.
+func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
+
 // foresee forecasts what is chosen.
 func (r *planResult) foresee(c *sotto.Comparison[sotto.Plan]) {
 	for _, row := range c.Rows {
 		if row.Err != nil || row.Plan.Choose == nil {
 			continue
 		}
-		f, ok := forecast.Of(row.Plan, r.Model)
-		if !ok {
-			r.expected = "There is no forecast of what the chosen prompt is worth: suites have measured nothing like it."
+		f, err := forecast.Of(row.Plan, r.Model)
+		if err != nil {
+			r.expected = sentence(err.Error())
 			continue
 		}
-		words := f.Words()
-		r.Forecast, r.expected = &f, strings.ToUpper(words[:1])+words[1:]+"."
+		r.Forecast, r.expected = &f, sentence(f.Words())
 		if w := f.Warning(); w != "" {
 			r.Warnings = append(r.Warnings, w)
 		}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/document"
+	service "github.com/sotto-dp/sotto/internal/serve"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -87,7 +89,9 @@ func newServeRouteSetCommand(p *program) *cobra.Command {
 		Short: "Make a route, or a new version of one",
 		Long: `Makes a route, or a new version of one. The release is read and its certificate
 is checked, as when it is served: one that is not private, or whose certificate
-does not hold, is refused.
+does not hold, is refused. Clients take the model's answer as it is: a release
+that was chosen with calibrated labels gets a warning ("sotto synth --reading
+raw" makes one for such clients).
 
 --shadow compares with another release on live traffic: some requests go to the
 upstream a second time, with that one's examples. Clients get the first answer
@@ -131,6 +135,9 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
 				return ui.AsUsage(err)
 			}
+			if err := warnCalibrated(p, builder, spec); err != nil {
+				return err
+			}
 			return p.withStore(cmd.Context(), true, func(s *store.Store) (ui.Result, error) {
 				made, err := s.SetRoute(cmd.Context(), actor(), args[0], spec)
 				if err != nil {
@@ -151,6 +158,27 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	p.addKeys(cmd)
 	return cmd
+}
+
+// warnCalibrated warns of a release whose labels are read off as clients of a route cannot.
+func warnCalibrated(p *program, b *service.Builder, spec store.RouteSpec) error {
+	for _, dir := range []string{spec.Release, spec.Shadow} {
+		if dir == "" {
+			continue
+		}
+		task, err := b.Task(spec.Task)
+		if err != nil {
+			return err
+		}
+		set, err := worth.ReadSet(dir, task)
+		if err != nil {
+			return err
+		}
+		if set.Chosen != nil && set.Chosen.Calibrated {
+			p.Warn(fmt.Sprintf("the prompt of %s was chosen with labels read off calibrated, and clients of a route read them as the model answers: they are right less often than the release says. sotto eval measures both readings; sotto synth --reading raw makes a release for such clients, which costs ε again", dir))
+		}
+	}
+	return nil
 }
 
 // anchored makes the path of a task's file, or of its table's, one that holds in any directory.

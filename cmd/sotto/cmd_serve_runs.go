@@ -298,9 +298,13 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 			Method: row.Method, Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Work: ui.Thousands(int64(cost.Cached.Tokens)) + " tokens through the model",
 			Time: ui.Span(cost.Cached.Seconds), Guarantee: row.Sentence(), Warnings: row.Plan.Warnings(), Epsilon: row.Guarantee.Epsilon.Upper,
 		}
-		if f, ok := forecast.Of(row.Plan, models.NameOf(model.Info())); ok && row.Plan.Choose != nil {
-			words := f.Words()
-			out[i].Forecast = strings.ToUpper(words[:1]) + words[1:] + "."
+		if row.Plan.Choose == nil {
+			continue
+		}
+		if f, err := forecast.Of(row.Plan, models.NameOf(model.Info())); err != nil {
+			out[i].Forecast = sentence(err.Error())
+		} else {
+			out[i].Forecast = sentence(f.Words())
 			if w := f.Warning(); w != "" {
 				out[i].Warnings = append(out[i].Warnings, w)
 			}

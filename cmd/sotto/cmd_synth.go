@@ -47,16 +47,21 @@ labels, and never a record, so it need not be trusted, and all of ε chooses.
 With --no-choose texts are written from the records, and nothing is chosen: that
 is quicker, and usually worse.
 
-The data is a JSONL, CSV or Parquet file (also .gz or .zst), or a database
-(postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says
-which columns hold text and label. The number of records is declared: it is
-public, and the sampling rate follows from it.
+The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
+a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
+with --query, which needs an ORDER BY. The task says which columns hold text and
+label. The number of records is declared: it is public, and the sampling rate
+follows from it.
 
 The cost is charged to the data set's budget in the ledger before anything is
 drawn; what the budget does not allow is refused (exit code 3) and nothing is
 charged. A data set that the ledger does not know gets a budget of just this
-run. A run that was interrupted goes on when the same command is repeated: the
-same texts come out, and nothing is charged twice.
+run. ε and δ are those of this run by itself. A budget that adds up charges
+takes a share of the δ that it has left for each, and where that is less than
+the run's own δ, the ε that it charges is larger: give a budget for N runs N
+times their ε and N times their δ ("sotto ledger init --help"). A run that was
+interrupted goes on when the same command is repeated: the same texts come out,
+and nothing is charged twice.
 
 DIR gets the examples as data (demos.jsonl), as the first turns of a chat
 (chat.json), as one text (prompt.txt), for DSPy (dspy.json) and for fine-tuning

@@ -21,6 +21,9 @@ type program struct {
 	// ledger, keys, private and service are flags of the verbs that use these places.
 	ledger, keys, private, service string
 
+	// madeKey: the fingerprint key of the private folder, if there is one, is of this command.
+	madeKey bool
+
 	// self is the program that carries out jobs; "" for this one.
 	self string
 
@@ -46,6 +49,9 @@ func (p *program) main(ctx context.Context, args []string) int {
 	}
 	// A wrong flag ends the reading of flags, possibly before --json.
 	p.JSON = p.JSON || slices.Contains(args, "--json")
+	if cmd.Name() == "help" {
+		cmd = root // it has no help of its own
+	}
 	return p.Fail("sotto", cmd.CommandPath(), advise(cmd, err))
 }
 

@@ -42,7 +42,7 @@ func Domains(s schema.Schema) ([]int, error) {
 	out := make([]int, len(s.Columns))
 	for i, c := range s.Columns {
 		if !c.Discrete() {
-			return nil, fmt.Errorf("column %q is numeric without bins, and only discrete columns can be perturbed: give it edges in the schema, which are public", c.Name)
+			return nil, fmt.Errorf("column %q is numeric without bins, and only discrete columns can be perturbed: give it edges in the schema (--schema FILE), such as edges = [40, 60], which are public", c.Name)
 		}
 		out[i] = len(c.Domain())
 	}

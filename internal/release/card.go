@@ -36,7 +36,7 @@ func card(r Release) ([]byte, error) {
 		p("Private records chose this prompt. %s\n", r.reading())
 	}
 	if r.Worth != nil {
-		p("%s\n", r.Worth.Sentence())
+		p("%s\n", strings.TrimSpace(r.Worth.Sentence()+" "+r.measuredAs()))
 	}
 	if err := r.cardExamples(p); err != nil {
 		return nil, err

@@ -60,6 +60,8 @@ type reportView struct {
 	Limits         []string
 	Files          []listed
 	Foot           string
+	// MeasuredAs says how labels were read off for the measured worth.
+	MeasuredAs string
 	// Blind says how often a guess among the labels is right.
 	Blind string
 }
@@ -98,7 +100,7 @@ func report(r Release, files []File) ([]byte, error) {
 	v := reportView{
 		Release: r, Title: r.title(), Summary: r.summary(), Verdict: r.verdict(), Glance: r.glance(), Lines: gradeLines,
 		Names: [2]string{r.Task.Answer.Output, r.Task.Answer.Input}, Limits: r.limits(), Facts: r.facts(), Options: r.settings(),
-		Foot: Mark,
+		Foot: Mark, MeasuredAs: r.measuredAs(),
 	}
 	if n := len(r.Task.Labels); r.Worth != nil && r.Worth.Metric == "accuracy" && !r.Task.Open() && n > 0 {
 		v.Blind = fmt.Sprintf("A blind guess is right on %.0f %%", 100/float64(n))
@@ -213,7 +215,11 @@ func (r Release) glance() []named {
 		add("Budget left", fmt.Sprintf("ε = %s of %s, when this was charged", atLeast(a.Budgets[0].Left), number(a.Budgets[0].Epsilon)))
 	}
 	if w := r.Worth; w != nil {
-		add("Measured worth", fmt.Sprintf("%.0f %% (%.0f to %.0f)", 100*w.Value, 100*w.Low, 100*w.High))
+		as := ""
+		if r.Prompt != nil && r.Prompt.Calibrated {
+			as = ", with labels read off calibrated"
+		}
+		add("Measured worth", fmt.Sprintf("%.0f %% (%.0f to %.0f)%s", 100*w.Value, 100*w.Low, 100*w.High, as))
 	}
 	add("Model", r.readBy())
 	switch {

@@ -17,17 +17,20 @@ func use(r Release) ([]byte, error) {
 	place, question := openQuestion(r.Task)
 	input, output := fields(r.Task)
 	page := struct {
-		Mark, Why, Reading string
-		Question, Place    string
-		Labels             []string
-		Input, Output      string
-		Examples           bool
+		Mark, Why, Reading, Worth string
+		Question, Place           string
+		Labels                    []string
+		Input, Output             string
+		Examples                  bool
 	}{
 		Question: "    " + strings.ReplaceAll(question, "\n", "\n    "),
 		Place:    place, Labels: r.Task.Labels, Input: input, Output: output, Examples: !r.bare(),
 	}
 	if r.Prompt != nil {
 		page.Reading = r.reading()
+	}
+	if r.Worth != nil {
+		page.Worth = strings.TrimSpace(r.Worth.Sentence() + " " + r.measuredAs())
 	}
 	if r.NotPrivate() {
 		page.Mark, page.Why = Mark, r.why()

@@ -21,7 +21,7 @@ func (w Worth) Sentence() string {
 	if w.Metric != "accuracy" {
 		what = fmt.Sprintf("With the chosen prompt the model has a %s of", w.Metric)
 	}
-	return fmt.Sprintf("%s %.0f %% of your records (95 %% interval %.0f to %.0f); ε = %.2g of it is for this number.", what, 100*w.Value, 100*w.Low, 100*w.High, w.Epsilon)
+	return fmt.Sprintf("%s %.0f %% of the private records (95 %% interval %.0f to %.0f); ε = %.2g of it is for this number.", what, 100*w.Value, 100*w.Low, 100*w.High, w.Epsilon)
 }
 
 // Share is the measured value.
@@ -52,11 +52,22 @@ func chosen(r Release) ([]byte, error) {
 	return encodeFile(r.mark(fields))
 }
 
+// measuredAs says how labels were read off for the measured worth.
+func (r Release) measuredAs() string {
+	switch {
+	case r.Worth == nil || r.Prompt == nil || r.Task.Open():
+		return ""
+	case r.Prompt.Calibrated:
+		return "Labels were read off calibrated for that: a client that takes the model's answer as it is gets another number, and usually a lower one."
+	}
+	return "Labels were read off as the model answers, as every client does."
+}
+
 // reading describes how labels are read off the answers.
 func (r Release) reading() string {
 	switch {
 	case r.Prompt.Calibrated:
-		return "Labels are read off calibrated: probabilities are divided by what questions without content get, as `sotto eval` does. A client that sees no probabilities cannot do that; for those ask for --reading raw."
+		return "Labels are read off calibrated: probabilities are divided by what questions without content get, as `sotto eval` does. A client that sees no probabilities, such as one that uses chat.json alone, cannot do that and is right less often; whoever makes the release can use --reading raw for such clients."
 	case !r.Task.Open():
 		return "Labels are read off as the model answers."
 	}

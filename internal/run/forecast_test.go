@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,24 +11,30 @@ import (
 )
 
 // TestExpected: what to expect is reported before anything is charged, and follows from the plan
-// and the model alone.
+// and the model alone. Of a plan with fewer rounds than were measured it is that there is no forecast.
 func TestExpected(t *testing.T) {
-	p := newChoosingPlace(t)
-	o := p.options(t, p.plan(), newHashModel())
-	o.ModelName = "SmolLM2-135M-Instruct Q4_1"
-	var seen []env.Progress
-	o.Observe = func(e env.Progress) { seen = append(seen, e) }
-	p.finish(t, o)
-	said := slices.IndexFunc(seen, func(e env.Progress) bool {
-		return e.Kind == env.Noted && strings.HasPrefix(e.Message, "what to expect")
-	})
-	charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
-	if said < 0 || charged < said {
-		t.Fatalf("seen at %d, charged at %d", said, charged)
-	}
-	f, ok := forecast.Of(p.plan(), o.ModelName)
-	if !ok || f.Guess || seen[said].Message != f.Words() {
-		t.Errorf("%s, not %s", seen[said].Message, f.Words())
+	for rounds, start := range map[int64]string{9: "what to expect", 3: "there is no forecast"} {
+		p := newChoosingPlace(t)
+		p.made.Choose.Rounds = rounds
+		o := p.options(t, p.plan(), newHashModel())
+		o.ModelName = "SmolLM2-135M-Instruct Q4_1"
+		var seen []env.Progress
+		o.Observe = func(e env.Progress) { seen = append(seen, e) }
+		p.finish(t, o)
+		said := slices.IndexFunc(seen, func(e env.Progress) bool {
+			return e.Kind == env.Noted && strings.HasPrefix(e.Message, start)
+		})
+		charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
+		if said < 0 || charged < said {
+			t.Fatalf("%d rounds: seen at %d, charged at %d", rounds, said, charged)
+		}
+		f, err := forecast.Of(p.plan(), o.ModelName)
+		if few, ok := errors.AsType[*forecast.RoundsError](err); ok != (rounds == 3) || ok && seen[said].Message != few.Error() {
+			t.Errorf("%d rounds: %s, not %v", rounds, seen[said].Message, err)
+		}
+		if err == nil && (f.Guess || seen[said].Message != f.Words()) {
+			t.Errorf("%s, not %s", seen[said].Message, f.Words())
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,9 +111,7 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		Private: r.Plan.Private(), Seeded: r.Seed != nil, Claim: r.Plan.Claim(), Counted: r.Plan.Count != nil,
 		Model: r.header.Model.Name, Backend: r.header.Model.Backend, Isolation: string(r.header.Model.Isolation), Version: r.Version,
 	}
-	if f, ok := forecast.Of(r.Plan, r.header.Model.Name); ok {
-		out.Forecast = f.Words()
-	}
+	out.Forecast = r.foreseen(r.header.Model.Name)
 	out.Sizes = r.released()
 	if c := r.Plan.Choose; c != nil {
 		chosen := r.prompt()
@@ -218,8 +217,10 @@ func (r *runner) caution() {
 	for _, w := range r.Plan.Warnings() {
 		r.warnOf(w)
 	}
-	if f, ok := forecast.Of(r.Plan, r.ModelName); ok {
+	if f, err := forecast.Of(r.Plan, r.ModelName); err == nil {
 		r.expect(f)
+	} else if few, ok := errors.AsType[*forecast.RoundsError](err); ok {
+		r.uncharged(few.Error())
 	}
 	sizes, n := make([]int64, len(r.Plan.Parts)), int64(0)
 	for i, p := range r.Plan.Parts {
@@ -232,6 +233,19 @@ func (r *runner) caution() {
 	if r.Plan.Reads() {
 		r.warnOfClaim(r.Plan.Delta, n)
 	}
+}
+
+// foreseen is the forecast in words, or why a plan of so few rounds has none; "" if it has none
+// otherwise.
+func (r *runner) foreseen(model string) string {
+	f, err := forecast.Of(r.Plan, model)
+	if few, ok := errors.AsType[*forecast.RoundsError](err); ok {
+		return few.Error()
+	}
+	if err != nil {
+		return ""
+	}
+	return f.Words()
 }
 
 // expect says what to expect, and warns if that is nothing.

@@ -73,7 +73,7 @@ func (e *RefusedError) Error() string {
 		return fmt.Sprintf("refused: budget %q pays for the runs of its schedule alone, of which %d of %d are taken, and this charge is not part of the others; run what was registered, or ask the owner of the data for a grant with a schedule of its own", e.Budget, e.Taken, e.Scheduled)
 	}
 	if e.Composition == Sums {
-		return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; ε = %s and δ = %.3g are spent, ε = %s and δ = %.3g left, and with this charge the sums would be ε = %s and δ = %.3g; add noise, run fewer steps, or ask the owner of the data for a grant",
+		return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; ε = %s and δ = %.3g are spent, ε = %s and δ = %.3g left, and with this charge the sums would be ε = %s and δ = %.3g. A charge takes a share of the δ that is left, and at a smaller δ its ε is larger than the run's own: a budget for several runs needs the sum of their ε and of their δ. Add noise, run fewer steps, or ask the owner of the data for a grant",
 			e.Budget, number(e.Limit), e.Delta, number(float64(e.Spent)), e.SpentDelta, number(e.Left()), left(e.Delta, e.SpentDelta), number(float64(e.Needed)), e.NeededDelta)
 	}
 	return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; %s is spent, %s left, and with this charge the total would be %s; add noise, run fewer steps, or ask the owner of the data for a grant",
@@ -173,14 +173,19 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("the key %q was used before for a different request: a retry must repeat the request exactly, a new request needs a new key", e.Key)
 }
 
-// ExistsError means that a name is taken.
+// ExistsError means that a name is taken, or that the records have one.
 type ExistsError struct {
 	// What is "data set" or "budget".
 	What, Name string
+	// Records: the name may be free, and the records are in the ledger under Name.
+	Records bool
 }
 
 // Error explains what to do.
 func (e *ExistsError) Error() string {
+	if e.Records {
+		return fmt.Sprintf("these records are the data set %q already, and have its budget under any name: use them as they are, or change the budget by a grant or revocation", e.Name)
+	}
 	return fmt.Sprintf("there is a %s %q already: choose another name, or change the budget by a grant or revocation", e.What, e.Name)
 }
 

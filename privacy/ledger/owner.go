@@ -92,7 +92,7 @@ func (s *state) others(id *Identity, req *InitRequest) ([]Fingerprint, error) {
 		}
 	}
 	if known := s.versions[id.Fingerprint]; known != nil {
-		return nil, &ExistsError{"data set", known.title()}
+		return nil, &ExistsError{What: "data set", Name: known.title(), Records: true}
 	}
 	related, err := s.related(id.Sketch)
 	if err != nil || len(related) == 0 {

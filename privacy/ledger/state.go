@@ -159,7 +159,7 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 	switch b := r.(type) {
 	case *budgetRecord:
 		if d.account(b.Budget.Name) != nil {
-			return &ExistsError{"budget", b.Budget.Name}
+			return &ExistsError{What: "budget", Name: b.Budget.Name}
 		}
 		return cmp.Or(b.Budget.checkBeside(&d.accounts[0].Budget), d.admitsLate(&b.Budget))
 	case *grantRecord:
@@ -168,7 +168,7 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		return d.admitsChange(&b.grantRecord, -1)
 	case *versionRecord:
 		if known := s.versions[b.Fingerprint]; known != nil && known != d {
-			return &ExistsError{"data set", known.title()}
+			return &ExistsError{What: "data set", Name: known.title(), Records: true}
 		}
 		return s.sameKey(b.KeyID, "")
 	case *linkRecord:
@@ -200,9 +200,9 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 func (s *state) admitsDataset(f Fingerprint, b *datasetRecord) error {
 	switch {
 	case s.versions[f] != nil:
-		return &ExistsError{"data set", s.versions[f].title()}
+		return &ExistsError{What: "data set", Name: s.versions[f].title(), Records: b.Name == "" || s.names[b.Name] == nil}
 	case b.Name != "" && s.names[b.Name] != nil:
-		return &ExistsError{"data set", b.Name}
+		return &ExistsError{What: "data set", Name: b.Name}
 	}
 	return cmp.Or(s.sameKey(b.KeyID, ""), s.admitsLinks(nil, &b.Budget, b.Toward, b.Apart), f.check())
 }

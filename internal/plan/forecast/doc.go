@@ -22,6 +22,11 @@
 // fit is made from that table whenever a forecast is asked for: there are no coefficients
 // that could be out of date.
 //
+// The number of rounds is not in the formula: suites ran as many as plans have by default. Fewer
+// rounds have more weight each, and whether that makes up for the others was not measured. So a
+// plan with fewer than runs of its size had is counted with no more weight than its rounds would
+// have at that number, and with less than half as many there is no forecast ([RoundsError]).
+//
 // # How sure
 //
 // What suites saw is a handful of data sets, and yours is another one. An interval goes from

@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -41,21 +43,42 @@ type Forecast struct {
 	Sure float64 `json:"sure"`
 }
 
+// ErrUnlike: suites have measured nothing like the plan.
+var ErrUnlike = errors.New("there is no forecast of what the chosen prompt is worth: suites have measured nothing like it")
+
+// RoundsError: suites have measured plans of such a size, with many more rounds.
+type RoundsError struct{ Planned, Measured int64 }
+
+// Error says what to do.
+func (e *RoundsError) Error() string {
+	return fmt.Sprintf("there is no forecast of what the chosen prompt is worth: it was not measured with so few rounds (%d, where suites had %d for as much data); --rounds and --time decide how many there are", e.Planned, e.Measured)
+}
+
 // Of forecasts a plan in which records choose among texts that are written for it, with a
-// model of this name. It returns false where nothing like it was measured.
-func Of(p plan.Plan, model string) (Forecast, bool) { return Measured().Of(p, model) }
+// model of this name. It fails with [ErrUnlike] or a [*RoundsError] where nothing like it was
+// measured.
+func Of(p plan.Plan, model string) (Forecast, error) { return Measured().Of(p, model) }
 
 // Of is as the function of this name, from a table.
-func (t Table) Of(p plan.Plan, model string) (Forecast, bool) {
+func (t Table) Of(p plan.Plan, model string) (Forecast, error) {
 	c := p.Choose
 	if c == nil || len(c.Given) > 0 || p.Shots == 0 {
-		return Forecast{}, false
+		return Forecast{}, ErrUnlike
 	}
 	f, guess := t.like(written(p.Task.Kind), model)
 	if f == nil {
-		return Forecast{}, false
+		return Forecast{}, ErrUnlike
 	}
 	w := c.Range * c.Draw.Expected(p.Units())
+	if usual := t.rounds(written(p.Task.Kind), float64(p.Units())*p.Epsilon); c.Rounds < usual {
+		if 2*c.Rounds < usual {
+			return Forecast{}, &RoundsError{c.Rounds, usual}
+		}
+		// With the usual number of rounds, each would have had at least this part of the
+		// records, and of the range. What fewer rounds gain by that was not measured.
+		part := float64(c.Rounds) / float64(usual)
+		w *= part * part
+	}
 	out := Forecast{
 		Weight: w, Kept: f.Kept(w), OverNone: f.interval(none, w), OverOwn: f.interval(own, w),
 		Guess: guess, Sure: t.sure(written(p.Task.Kind), guess),
@@ -78,7 +101,31 @@ func (t Table) Of(p plan.Plan, model string) (Forecast, bool) {
 		}
 	}
 	out.DataSets = len(better)
-	return out, true
+	return out, nil
+}
+
+// rounds returns how many rounds runs had at least that had about as much to choose by: records
+// times ε, which decides how many rounds a plan has by default. These are the runs with the
+// largest such product up to this one, or with the smallest of all.
+func (t Table) rounds(texts bool, amount float64) int64 {
+	least := map[int64]int64{} // by product, rounded
+	for _, c := range t.Curves {
+		for _, r := range c.Runs {
+			of := int64(math.Round(float64(r.Records) * r.Epsilon))
+			if known, ok := least[of]; written(c.Kind) == texts && (!ok || r.Rounds < known) {
+				least[of] = r.Rounds
+			}
+		}
+	}
+	products := slices.Sorted(maps.Keys(least))
+	if len(products) == 0 {
+		return 0
+	}
+	above := slices.IndexFunc(products, func(of int64) bool { return of > int64(math.Round(amount)) })
+	if above < 0 {
+		above = len(products)
+	}
+	return least[products[max(0, above-1)]]
 }
 
 // near is how many times larger or smaller a model may be and be about as large.

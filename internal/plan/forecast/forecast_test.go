@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -106,9 +107,9 @@ func TestModels(t *testing.T) {
 		"Small-135M": {1, false, 30}, "Large-1.5B": {1, false, 15}, "other 3B": {1, true, 15}, "other:0.2b-q4": {1, true, 30},
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
 	} {
-		f, ok := table().Of(p, model)
-		if !ok || len(f.Models) != want.models || f.Guess != want.guess || f.DataSets != 3 || f.BetterOn != 3 {
-			t.Errorf("%s: %v, %+v", model, ok, f)
+		f, err := table().Of(p, model)
+		if err != nil || len(f.Models) != want.models || f.Guess != want.guess || f.DataSets != 3 || f.BetterOn != 3 {
+			t.Errorf("%s: %v, %+v", model, err, f)
 		}
 		if f.OverNone.High > want.most || !(f.OverNone.Low <= f.OverNone.Middle && f.OverNone.Middle <= f.OverNone.High) || f.OverReal == nil {
 			t.Errorf("%s: %+v", model, f)
@@ -124,8 +125,8 @@ func TestModels(t *testing.T) {
 func TestNoise(t *testing.T) {
 	last := Forecast{}
 	for i, c := range []struct{ records, wide float64 }{{20, 0.05}, {100, 0.1}, {60, 0.4}, {34, 2}, {34, 5}} {
-		f, ok := table().Of(planned(prompt.Classify, c.records, c.wide), "Small-135M")
-		if !ok || f.Kept <= last.Kept || f.OverOwn.Middle <= last.OverOwn.Middle || f.Weight <= last.Weight {
+		f, err := table().Of(planned(prompt.Classify, c.records, c.wide), "Small-135M")
+		if err != nil || f.Kept <= last.Kept || f.OverOwn.Middle <= last.OverOwn.Middle || f.Weight <= last.Weight {
 			t.Errorf("%+v after %+v", f, last)
 		}
 		if i == 0 && (f.Kept > 0.1 || f.OverOwn.Middle > 1 || !strings.Contains(f.Words(), "the noise leaves")) {
@@ -141,17 +142,17 @@ func TestNoise(t *testing.T) {
 // TestWarning: where suites saw that none is better, there is a warning.
 func TestWarning(t *testing.T) {
 	p := planned(prompt.Generate, 34, 5)
-	f, ok := table().Of(p, "Large-1.5B")
-	if !ok || f.BetterOn != 0 || !strings.Contains(f.Warning(), "unlikely to beat none") || !strings.Contains(f.Warning(), "better on 0 of 3") {
-		t.Errorf("%v, %+v: %s", ok, f, f.Warning())
+	f, err := table().Of(p, "Large-1.5B")
+	if err != nil || f.BetterOn != 0 || !strings.Contains(f.Warning(), "unlikely to beat none") || !strings.Contains(f.Warning(), "better on 0 of 3") {
+		t.Errorf("%v, %+v: %s", err, f, f.Warning())
 	}
 }
 
 // TestNotSure: a forecast that could not be checked says so.
 func TestNotSure(t *testing.T) {
-	f, ok := table().Of(planned(prompt.Generate, 34, 5), "unknown")
-	if !ok || !f.Guess || f.Sure != 0 || !strings.Contains(f.Words(), "how often such guesses hold is not known") {
-		t.Errorf("%v, %+v: %s", ok, f, f.Words())
+	f, err := table().Of(planned(prompt.Generate, 34, 5), "unknown")
+	if err != nil || !f.Guess || f.Sure != 0 || !strings.Contains(f.Words(), "how often such guesses hold is not known") {
+		t.Errorf("%v, %+v: %s", err, f, f.Words())
 	}
 }
 
@@ -159,17 +160,17 @@ func TestNotSure(t *testing.T) {
 func TestNothingMeasured(t *testing.T) {
 	labels := planned(prompt.Classify, 34, 5)
 	few := Table{Curves: table().Curves[:1]}
-	if f, ok := few.Of(labels, "Small-135M"); ok {
+	if f, err := few.Of(labels, "Small-135M"); err == nil {
 		t.Errorf("%+v", f)
 	}
 	given := labels
 	c := *labels.Choose
 	c.Given, given.Choose = [][]int{{0}}, &c
-	if f, ok := table().Of(given, "Small-135M"); ok {
+	if f, err := table().Of(given, "Small-135M"); err == nil {
 		t.Errorf("sets of the user's own are forecast: %+v", f)
 	}
 	given.Choose = nil
-	if f, ok := table().Of(given, "Small-135M"); ok {
+	if f, err := table().Of(given, "Small-135M"); err == nil {
 		t.Errorf("%+v", f)
 	}
 }
@@ -188,9 +189,11 @@ func TestParameters(t *testing.T) {
 // TestMeasured: the table of the program forecasts the default model, and its intervals hold
 // at least half of what they were not made from.
 func TestMeasured(t *testing.T) {
-	f, ok := Of(planned(prompt.Classify, 34, 5), "SmolLM2-135M-Instruct Q4_1")
-	if !ok || f.Guess || f.DataSets < 5 || f.OverNone.Middle < 5 || f.OverOwn.Middle < 3 {
-		t.Errorf("%v, %+v", ok, f)
+	p := planned(prompt.Classify, 34, 5)
+	p.Choose.Rounds = 9
+	f, err := Of(p, "SmolLM2-135M-Instruct Q4_1")
+	if err != nil || f.Guess || f.DataSets < 5 || f.OverNone.Middle < 5 || f.OverOwn.Middle < 3 {
+		t.Errorf("%v, %+v", err, f)
 	}
 	for _, guess := range []bool{false, true} {
 		c := Coverage(Measured().Curves, guess)
@@ -200,5 +203,42 @@ func TestMeasured(t *testing.T) {
 	}
 	if strings.Contains(f.Words(), "-0") {
 		t.Error(f.Words())
+	}
+}
+
+// TestFewerRounds: however many rounds fewer than were measured a plan has, its forecast is no
+// better than with as many; with less than half as many there is none, and that is said.
+func TestFewerRounds(t *testing.T) {
+	agnews, err := prompt.Builtin("agnews")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{100, 300, 20000} {
+		last, refused := Forecast{}, 0
+		usual := Measured().rounds(false, float64(size))
+		for rounds := int64(1); rounds <= usual; rounds++ {
+			p, err := plan.New(plan.Request{Task: agnews, Size: size, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: rounds}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := Of(p, "SmolLM2-135M-Instruct Q4_1")
+			if few, ok := errors.AsType[*RoundsError](err); ok != (2*rounds < usual) || ok && few.Measured != usual {
+				t.Errorf("%d records, %d of %d rounds: %v", size, rounds, usual, err)
+			}
+			if err != nil {
+				refused++
+				continue
+			}
+			if f.OverNone.Middle < last.OverNone.Middle || f.OverOwn.Middle < last.OverOwn.Middle {
+				t.Errorf("%d records, %d rounds: %+v, and %+v with one fewer", size, rounds, f, last)
+			}
+			last = f
+		}
+		if last.Weight == 0 || size > 100 && refused == 0 {
+			t.Errorf("%d records: refused %d times, %+v", size, refused, last)
+		}
+	}
+	if got := Measured().rounds(false, 300); got != 9 {
+		t.Errorf("%d rounds at 300 records", got)
 	}
 }

@@ -55,8 +55,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"blank label", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World", " "}}, origin.Unusable, "label 2 of the list"},
 		{"alias to nothing", "a.jsonl", []byte(good), Options{Condition: "label", Labels: []string{"World"}, Aliases: map[string]string{"w": "Wrld"}}, origin.Unusable, "not in the list"},
 		{"odd on-error", "a.jsonl", []byte(good), Options{OnError: "ignore"}, origin.Unusable, `neither "fail" nor "skip"`},
-		{"all malformed", "a.jsonl", lines(3, "no json"), Options{OnError: Skip}, origin.Malformed, "no record can be used: 3 malformed records: record 1: the line is not one JSON object"},
-		{"some malformed", "a.jsonl", append(lines(12, `{"text":""}`), good...), Options{}, origin.Malformed, "record 10: the text is empty; and 2 more"},
+		{"all malformed", "a.jsonl", lines(3, "no json"), Options{OnError: Skip}, origin.Malformed, "no record can be used: 3 malformed records: records 1, 2, 3: the line is not one JSON object"},
+		{"some malformed", "a.jsonl", append(lines(12, `{"text":""}`), good...), Options{}, origin.Malformed, "9, 10: the text is empty; and 2 more"},
 	} {
 		t.Run(c.name+" "+c.file, func(t *testing.T) {
 			private := filepath.Join(t.TempDir(), "private")
@@ -321,5 +321,5 @@ func ExampleMalformedError() {
 	p := Problems{Count: 2, First: []origin.Problem{{Ordinal: 3, Reason: origin.NotUTF8}, {Ordinal: 17, Reason: origin.TextEmpty}}}
 	fmt.Println(&MalformedError{Problems: p})
 	// Output:
-	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8. Correct them, or leave malformed records out (on error: skip)
+	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8. Correct them, or leave malformed records out
 }

@@ -37,5 +37,5 @@ func (e *MalformedError) Error() string {
 	if e.All {
 		return fmt.Sprintf("no record can be used: %s. Check the columns and the format", list)
 	}
-	return list + ". Correct them, or leave malformed records out (on error: skip)"
+	return list + ". Correct them, or leave malformed records out"
 }

@@ -124,7 +124,7 @@ func TestRefusedRows(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
-	want := "6 refused rows: row 2: column \"days\": not a number; row 3: column \"days\": no value; row 4: more or fewer fields than the header has; row 5: more or fewer fields than the header has; row 6: quotes that do not match; row 7: quotes that do not match."
+	want := "6 refused rows: row 2: column \"days\": not a number; row 3: column \"days\": no value; rows 4, 5: more or fewer fields than the header has; rows 6, 7: quotes that do not match."
 	if !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}

@@ -101,12 +101,31 @@ func (p Problems) In(matter, row string) string {
 	if p.Count > 1 {
 		b.WriteByte('s')
 	}
-	for i, q := range p.First {
-		fmt.Fprintf(&b, "%s%s %d: ", []string{": ", "; "}[min(i, 1)], row, q.Ordinal)
+	// Those that have the same wrong are listed together.
+	rest, between := p.First, ": "
+	for len(rest) > 0 {
+		q := rest[0]
+		var same, other []Problem
+		for _, o := range rest {
+			if o.Reason == q.Reason && o.Column == q.Column {
+				same = append(same, o)
+			} else {
+				other = append(other, o)
+			}
+		}
+		fmt.Fprintf(&b, "%s%s", between, row)
+		if len(same) > 1 {
+			b.WriteByte('s')
+		}
+		for i, o := range same {
+			fmt.Fprintf(&b, "%s%d", []string{" ", ", "}[min(i, 1)], o.Ordinal)
+		}
+		b.WriteString(": ")
 		if q.Column != "" {
 			fmt.Fprintf(&b, "column %q: ", q.Column)
 		}
 		b.WriteString(q.Reason.String())
+		rest, between = other, "; "
 	}
 	if more := p.Count - int64(len(p.First)); more > 0 && len(p.First) > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)
