@@ -205,6 +205,11 @@ func TestRouteOfCalibrated(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", reading, code, errs)
 		}
 		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off as the model answers, as every client does"}[reading]
+		for _, name := range []string{"README.md", "report.html"} {
+			if data, err := os.ReadFile(filepath.Join(reading, name)); err != nil || !strings.Contains(string(data), "journal.jsonl") || !strings.Contains(string(data), "plan.json") {
+				t.Errorf("%s does not list all files of the release: %v", name, err)
+			}
+		}
 		for _, name := range []string{"README.md", "use.md", "report.html"} {
 			data, err := os.ReadFile(filepath.Join(reading, name))
 			if err != nil {

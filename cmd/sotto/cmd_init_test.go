@@ -245,6 +245,22 @@ func TestInitSays(t *testing.T) {
 			}
 		}
 	}
+	// What a table lacks for other verbs is in its schema, and they say so.
+	write(t, "l.csv", []byte("age,repaid\n30,yes\n"))
+	printed(t, "init", "--data", "l.csv", "--kind", "table", "--label", "repaid", "--column", "age=20..80", "--column", "repaid=yes|no", "--size", "300", "--out", "table")
+	data, err := os.ReadFile("table/schema.toml")
+	if err != nil || !strings.Contains(string(data), "# edges = [35, 50, 65]") || !strings.Contains(string(data), `title = "Repaid of each row"`) {
+		t.Errorf("%v\n%s", err, data)
+	}
+	for args, want := range map[string]string{
+		"perturb --epsilon 1 --out perturbed":               "edges in the schema (--schema FILE)",
+		"profile --size 300 --epsilon 1 --groups 4 --out p": "group by columns (--group COLUMN",
+	} {
+		args := append([]string{"table"}, append(split(args), "--schema", "table/schema.toml", "--data", "l.csv")...)
+		if code, _, errs := run(t, args...); code != 2 || !strings.Contains(errs, want) || strings.Contains(errs, "(--out)") {
+			t.Errorf("%v: exit code %d, %s", args, code, errs)
+		}
+	}
 	if code, _, errs := run(t, "help", "nope"); code != 2 || strings.Contains(errs, "help --help") {
 		t.Errorf("exit code %d, %s", code, errs)
 	}

@@ -66,8 +66,9 @@ and nothing is charged twice.
 DIR gets the examples as data (demos.jsonl), as the first turns of a chat
 (chat.json), as one text (prompt.txt), for DSPy (dspy.json) and for fine-tuning
 (finetune.jsonl), code to paste (use.md), a data set card with Croissant
-metadata, report.html, the plan and the certificate. Where the records chose no
-example, demos.jsonl is empty and chat.json and prompt.txt have the instruction.
+metadata, report.html, the plan (plan.json), what the run released step by step
+(journal.jsonl) and the certificate. Where the records chose no example,
+demos.jsonl is empty and chat.json and prompt.txt have the instruction.
 
 Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `

@@ -152,6 +152,9 @@ const brief = "brief"
 func flagHelp(cmd *cobra.Command) string {
 	short := cmd.Root().Annotations[brief] != ""
 	groups := flagGroupsOf(cmd)
+	if f := cmd.Flags().Lookup("help"); f != nil {
+		f.Usage = "print help: --help all of it, -h a short form"
+	}
 	if groups == nil {
 		return "Flags:\n" + wrapped(cmd.LocalFlags()) + ui.If(short && cmd.HasParent(), allHelp(cmd))
 	}

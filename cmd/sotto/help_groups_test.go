@@ -80,3 +80,12 @@ func TestShortHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpFlag: help says how -h and --help differ, which they do.
+func TestHelpFlag(t *testing.T) {
+	_, short, _ := run(t, "ledger", "check", "-h")
+	_, long, _ := run(t, "ledger", "check", "--help")
+	if !strings.Contains(long, "-h, --help") || !strings.Contains(long, "-h a short form") || len(short) >= len(long) {
+		t.Errorf("%s\n%s", short, long)
+	}
+}

@@ -156,7 +156,9 @@ func (r Release) contents() [][2]string {
 	}
 	list = append(list, r.ExtraFiles...)
 	if r.signed() {
-		list = append(list, [2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
+		list = append(list, [2]string{"plan.json", "what was planned: task, draws and noise, which decide what it costs"},
+			[2]string{"journal.jsonl", "what the run released, step by step; it has no record"},
+			[2]string{"certificate.json", "what is guaranteed, signed; `sotto verify .` checks it"})
 	}
 	return list
 }
