@@ -67,7 +67,7 @@ var firstMistakes = []mistake{
 	{"init", 2, "--data, --kind, --size are missing, and without a terminal nobody can be asked: sotto init --data FILE --kind classify"},
 	{"init --data t.csv --kind classify", 2, "--text, --label, --labels, --size are missing"},
 	{"init --data t.csv --yes --size 200", 2, "--discover-labels has them found for a tenth of ε"},
-	{"init --data t.csv --yes --size 200 --labels a,b --text body", 2, "sotto table schema infer --data t.csv"},
+	{"init --data t.csv --yes --size 200 --labels a,b --text body", 2, "it has text, queue"},
 	{"init --data t.csv --yes --size 200 --labels a", 2, "there is only one; list all labels"},
 	{"init --data chats.jsonl --kind generate --input chat --output summary --size 20 --inputs nothere.txt", 2, "there is no file nothere.txt: --inputs names"},
 	{"init --data t.csv --kind table --size 200 --label queue --column queue", 2, "NAME=LOW..HIGH"},
