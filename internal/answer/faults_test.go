@@ -48,11 +48,11 @@ func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.C
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
-func (b *tapped) Draw(ctx context.Context, r ledger.DrawRequest) (ledger.Drawn, error) {
+func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.Drawn, error) {
 	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.Ledger.Draw(ctx, r) })
 }
 
-func (b *tapped) InSeries(ctx context.Context, r ledger.DrawRequest) (int64, error) {
+func (b *tapped) InSeries(ctx context.Context, r ledger.ReserveRequest) (int64, error) {
 	return tap(b.points, "count", func() (int64, error) { return b.Ledger.InSeries(ctx, r) })
 }
 

@@ -30,7 +30,7 @@ func realLedger(t testing.TB, budget ledger.Budget) *ledger.Ledger {
 const fingerprint = ledger.Fingerprint("hmac-sha256:00000000000000000000000000000000000000000000000000000000000000ff")
 
 func charge(key string, e privacy.Event) ledger.ReserveRequest {
-	return ledger.ReserveRequest{Dataset: "records", Event: e, Proof: ledger.Proven, Run: key, Key: key}
+	return ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: e, Proof: ledger.Proven, Run: key, Key: key}
 }
 
 // fill reserves a run again and again until it is refused, and returns how often

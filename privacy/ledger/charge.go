@@ -30,13 +30,12 @@ type Charge struct {
 	// Row is the number of the row that reserved it.
 	Row   int64 `json:"row"`
 	State State `json:"state"`
-	// Event is the reserved worst case, in canonical form.
-	Event string `json:"event"`
+	// Coverage is what was reserved, with the worst case as its event.
+	Coverage
 	// Spent is what counts now, if a privacy filter handed part of Event back.
-	Spent  string            `json:"spent,omitempty"`
-	Run    string            `json:"run"`
-	Key    string            `json:"key"`
-	Labels map[string]string `json:"labels,omitempty"`
+	Spent string `json:"spent,omitempty"`
+	Run   string `json:"run"`
+	Key   string `json:"key"`
 	// Budgets are the names of the budgets it counts toward.
 	Budgets []string `json:"budgets"`
 	// Costs are its costs to the sums budgets among them.
@@ -68,15 +67,19 @@ const (
 	Seeded Proof = "seeded"
 )
 
-// ReserveRequest asks for the worst case of a run, before it touches any data.
+// ReserveRequest asks for the worst case of a run, or for one use out of a series
+// ([Ledger.Draw]), before any record is drawn.
 type ReserveRequest struct {
 	// Dataset is a fingerprint or the name of a data set; required.
 	Dataset string
 	// Event is the worst case of the run; required.
 	Event privacy.Event
-	// Adjacency and Unit for which Event holds. Default: add-remove, record.
+	// Adjacency is that under which Event holds; required. It must be the one of the data
+	// set's budgets.
 	Adjacency privacy.Adjacency
-	Unit      privacy.Unit
+	// Unit is the unit of privacy for which Event holds; required. It must be the one of the
+	// data set's budgets.
+	Unit privacy.Unit
 	// Proof is required and must be [Proven].
 	Proof Proof
 	// Run names the run for people; required.

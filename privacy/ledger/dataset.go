@@ -112,8 +112,8 @@ func (d *dataset) own(labels map[string]string, at int64) ([]*account, error) {
 func (d *dataset) reserve(r chain.Row, b *reserveRecord) *charge {
 	c := &charge{
 		Charge: Charge{
-			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Event: b.Event,
-			Run: b.Run, Key: b.Key, Labels: b.Labels, Reserved: when(r.At), Series: b.Series, Costs: b.Costs,
+			ID: chargeID(r), Dataset: d.fingerprint, Row: r.Seq, State: Reserved, Coverage: b.Coverage,
+			Run: b.Run, Key: b.Key, Reserved: when(r.At), Series: b.Series, Costs: b.Costs,
 		},
 		at: r.At, booked: b.booked, costs: map[*account]Cost{}, drawn: tally{},
 	}

@@ -3,23 +3,10 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
-
-// DrawRequest takes one use out of a series, before it touches any data.
-type DrawRequest struct {
-	// Dataset is a fingerprint or the name of a data set; required.
-	Dataset string
-	// Event is the worst case of the use; required.
-	Event privacy.Event
-	// Labels of the series.
-	Labels map[string]string
-	// Run and Key are as in [ReserveRequest]; required.
-	Run, Key string
-}
 
 // Drawn is a use that was taken out of a series.
 type Drawn struct {
@@ -39,17 +26,19 @@ func (e *NoSeriesError) Error() string {
 	return fmt.Sprintf("no open series has %s left: reserve one", e.Event)
 }
 
-// Draw takes a use out of the oldest open series of a data set that has these labels and
-// the event left, or fails with a [*NoSeriesError]. When it returns, the use is on disk and
-// taken for good. It measures nothing: the series was charged in full when it was reserved,
-// for its runs in any order and number (composition.go has the argument).
-func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
-	as := ReserveRequest{Dataset: req.Dataset, Event: req.Event, Proof: Proven, Labels: req.Labels, Run: req.Run, Key: req.Key}
-	checked, err := as.record()
+// Draw takes a use out of the oldest open series of a data set that pays for it, or fails with
+// a [*NoSeriesError]. The request is the one that would reserve the use by itself: a series pays
+// for a use of the same data set, adjacency, unit and labels, whose event it has left, while
+// the budgets that it was charged to are those that the use would be charged to now.
+//
+// When it returns, the use is on disk and taken for good. It measures nothing: the series was
+// charged in full when it was reserved, for its runs in any order and number (composition.go
+// has the argument).
+func (l *Ledger) Draw(ctx context.Context, req ReserveRequest) (Drawn, error) {
+	r, err := req.draw()
 	if err != nil {
 		return Drawn{}, err
 	}
-	r := drawRecord{Event: checked.Event, Run: req.Run, Key: req.Key, booked: checked.booked}
 	var from *charge
 	var out Drawn
 	err = l.write(ctx, func(s *state, at int64) (*change, error) {
@@ -57,7 +46,7 @@ func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 		if err != nil {
 			return nil, err
 		}
-		used, err := s.replay(d.fingerprint, &r)
+		used, err := s.replay(d.fingerprint, r)
 		if err != nil {
 			return nil, err
 		}
@@ -65,10 +54,15 @@ func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 			from = used.charge
 			return nil, nil
 		}
-		if from = d.series(req.Labels, r.booked.terms); from == nil {
+		open, err := d.series(r, at)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) == 0 {
 			return nil, &NoSeriesError{req.Event}
 		}
-		drawn := r
+		from = open[0]
+		drawn := *r
 		drawn.Charge = from.ID
 		return &change{subject: d.fingerprint, record: &drawn}, nil
 	}, func(s *state, row *chain.Row) {
@@ -77,10 +71,11 @@ func (l *Ledger) Draw(ctx context.Context, req DrawRequest) (Drawn, error) {
 	return out, err
 }
 
-// InSeries returns the number of times an event can be drawn from the open series of a data
-// set with these labels.
-func (l *Ledger) InSeries(ctx context.Context, req DrawRequest) (int64, error) {
-	b, err := newChargedEvent(req.Event)
+// InSeries returns the number of times a use can be drawn now. It ignores Run and Key of the
+// request.
+func (l *Ledger) InSeries(ctx context.Context, req ReserveRequest) (int64, error) {
+	req.Run, req.Key = "dry run", "dry run"
+	r, err := req.draw()
 	if err != nil {
 		return 0, err
 	}
@@ -90,29 +85,42 @@ func (l *Ledger) InSeries(ctx context.Context, req DrawRequest) (int64, error) {
 		if err != nil {
 			return err
 		}
-		for _, c := range d.charges {
-			if c.Dataset == d.fingerprint && c.opens(req.Labels, b.terms) {
-				n += c.left(b.terms)
-			}
+		open, err := d.series(r, at)
+		for _, c := range open {
+			n += c.left(r.booked.terms)
 		}
-		return nil
+		return err
 	})
 	return n, err
 }
 
-// series returns the oldest charge that terms can be drawn from, or nil.
-func (d *dataset) series(labels map[string]string, terms []privacy.Term) *charge {
-	for _, c := range d.charges {
-		if c.Dataset == d.fingerprint && c.opens(labels, terms) {
-			return c
-		}
+// draw checks a request to draw as one to reserve is checked.
+func (req *ReserveRequest) draw() (*drawRecord, error) {
+	if req.Series {
+		return nil, input("a use is drawn out of a series, and is none itself: leave Series out")
 	}
-	return nil
+	r, err := req.record()
+	if err != nil {
+		return nil, err
+	}
+	return &drawRecord{Coverage: r.Coverage, Run: r.Run, Key: r.Key, booked: r.booked}, nil
 }
 
-// opens reports whether a charge is an open series with these labels and terms left.
-func (c *charge) opens(labels map[string]string, terms []privacy.Term) bool {
-	return c.State == Reserved && maps.Equal(c.Labels, labels) && c.remains(terms)
+// series returns the charges that a use can be drawn from, the oldest first. It fails for a
+// use that could not be charged to the data set's budgets by itself.
+func (d *dataset) series(use *drawRecord, at int64) (open []*charge, err error) {
+	if err := d.accounts[0].sameNeighbours(use.Adjacency, use.Unit); err != nil {
+		return nil, err
+	}
+	if _, err := d.applicable(use.Labels, at); err != nil {
+		return nil, err
+	}
+	for _, c := range d.charges {
+		if c.pays(d, &use.Coverage, use.booked.terms, at) == nil {
+			open = append(open, c)
+		}
+	}
+	return open, nil
 }
 
 // remains reports whether terms can be drawn from a series.

@@ -153,15 +153,19 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the charge has %s %q, the data set's budgets are for %q: account for it under theirs", e.What, e.Charge, e.Budget)
 }
 
-// StateError means that a charge cannot go from its state to the wanted one.
+// StateError means that a charge cannot go from its state to the wanted one, or, if they are
+// the same, that a use cannot be drawn from it.
 type StateError struct {
 	Charge   ChargeID
 	From, To State
 	Reason   string
 }
 
-// Error names both states.
+// Error names the states and the reason.
 func (e *StateError) Error() string {
+	if e.From == e.To {
+		return fmt.Sprintf("charge %s does not pay for this use: %s", e.Charge, e.Reason)
+	}
 	return fmt.Sprintf("charge %s is %s and cannot become %s: %s", e.Charge, e.From, e.To, e.Reason)
 }
 

@@ -44,6 +44,7 @@ func Example() {
 	}
 	run := ledger.ReserveRequest{
 		Dataset: "tickets", Run: "synth", Key: "run 1", Proof: ledger.Proven,
+		Adjacency: privacy.AddRemove, Unit: privacy.Record,
 		Event: privacy.Repeat{N: 100, Event: privacy.Poisson{Q: 20. / 30000, Event: privacy.Gaussian{Sigma: 0.51}}},
 	}
 	c, err := l.Reserve(ctx, run)

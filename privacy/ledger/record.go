@@ -104,13 +104,10 @@ type revokeRecord struct{ grantRecord }
 
 // reserveRecord makes a charge.
 type reserveRecord struct {
-	Event     string            `json:"event"`
-	Adjacency privacy.Adjacency `json:"adjacency"`
-	Unit      privacy.Unit      `json:"unit"`
-	Labels    map[string]string `json:"labels,omitempty"`
-	Run       string            `json:"run"`
-	Key       string            `json:"key"`
-	Series    bool              `json:"series,omitempty"`
+	Coverage
+	Run    string `json:"run"`
+	Key    string `json:"key"`
+	Series bool   `json:"series,omitempty"`
 	// Costs are its costs to the sums budgets that it counts toward, in their order. The
 	// ledger computes them: they are not part of the request.
 	Costs []Cost `json:"costs,omitempty"`
@@ -121,9 +118,9 @@ type reserveRecord struct {
 // drawRecord takes one use out of a series.
 type drawRecord struct {
 	Charge ChargeID `json:"charge"`
-	Event  string   `json:"event"`
-	Run    string   `json:"run"`
-	Key    string   `json:"key"`
+	Coverage
+	Run string `json:"run"`
+	Key string `json:"key"`
 
 	booked *chargedEvent
 }
@@ -309,10 +306,7 @@ func (r *grantRecord) check() error {
 }
 
 func (r *reserveRecord) check() error {
-	if len(r.Event) > maxEvent {
-		return input("the event has %d characters, at most %d are allowed; book the run in parts", len(r.Event), maxEvent)
-	}
-	if err := cmp.Or(checkText("the run", r.Run, 1, 256), checkLabels(r.Labels)); err != nil {
+	if err := cmp.Or(r.Coverage.check(), checkText("the run", r.Run, 1, 256)); err != nil {
 		return err
 	}
 	for _, c := range r.Costs {
@@ -324,6 +318,11 @@ func (r *reserveRecord) check() error {
 }
 
 func (r *drawRecord) check() error {
+	if !r.unnamed() {
+		if err := r.Coverage.check(); err != nil {
+			return err
+		}
+	}
 	return cmp.Or(checkText("the run", r.Run, 1, 256), checkNotes("", 0, r.Key, 1))
 }
 

@@ -140,14 +140,14 @@ func (req *ReserveRequest) record() (*reserveRecord, error) {
 		return nil, err
 	}
 	r := &reserveRecord{
-		Event:     b.text,
-		Adjacency: cmp.Or(req.Adjacency, privacy.AddRemove),
-		Unit:      cmp.Or(req.Unit, privacy.Record),
-		Labels:    maps.Clone(req.Labels),
-		Run:       req.Run,
-		Key:       req.Key,
-		Series:    req.Series,
-		booked:    b,
+		Coverage: Coverage{Event: b.text, Adjacency: req.Adjacency, Unit: req.Unit},
+		Run:      req.Run,
+		Key:      req.Key,
+		Series:   req.Series,
+		booked:   b,
+	}
+	if len(req.Labels) > 0 {
+		r.Labels = maps.Clone(req.Labels)
 	}
 	return r, r.check()
 }

@@ -24,6 +24,9 @@ type state struct {
 	keys     map[string]keyed
 	// keyID names the key by which data sets are identified; empty if there is none yet.
 	keyID string
+	// named: a draw has said what it is for. Older versions, whose draws do not, cannot read
+	// such a row, so that no draw after it lacks that.
+	named bool
 	// parsed remembers events: most charges repeat one.
 	parsed map[string]*chargedEvent
 }
@@ -111,6 +114,7 @@ func (s *state) fold(r chain.Row) error {
 	case *drawRecord:
 		c = s.charges[b.Charge]
 		c.draw(b)
+		s.named = s.named || !b.unnamed()
 	}
 	if key := body.key(); key != "" {
 		s.keys[key] = keyed{r.Kind, r.Subject, asked(body, r.Body), c}
@@ -189,10 +193,17 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		return err
 	case *drawRecord:
 		c, err := s.reserved(d, b.Charge, Committed)
-		if err == nil && !c.remains(b.booked.terms) {
-			err = &StateError{c.ID, c.State, c.State, "it is not a series that has this event left"}
+		switch {
+		case err != nil:
+			return err
+		case !b.unnamed():
+			return c.pays(d, &b.Coverage, b.booked.terms, at)
+		case s.named:
+			return input("a draw names no adjacency, unit and scope, though an earlier one does")
+		case !c.remains(b.booked.terms):
+			return &StateError{c.ID, c.State, c.State, "it is not a series that has this event left"}
 		}
-		return err
+		return nil
 	}
 	return fmt.Errorf("rows of kind %q are not known", r.kind())
 }

@@ -139,7 +139,7 @@ func (s *site) fillLedger(t testing.TB, now *time.Time) (last ledger.Charge) {
 	}{{3, "tickets", 0.5, "synth of the first examples"}, {8, "tickets", 0.5, "choose"}, {1, "loans", 3.2, "table profile"}, {9, "tickets", 0.5, "eval private"}, {10, "tickets", 0.35, "synth of more examples"}} {
 		*now = now.Add(time.Duration(c.days) * 24 * time.Hour)
 		var err error
-		last, err = s.ledger.Reserve(ctx, ledger.ReserveRequest{Dataset: c.dataset, Run: c.name, Key: fmt.Sprint(i), Proof: ledger.Proven, Event: privacy.Pure{Epsilon: c.epsilon}})
+		last, err = s.ledger.Reserve(ctx, ledger.ReserveRequest{Dataset: c.dataset, Run: c.name, Key: fmt.Sprint(i), Proof: ledger.Proven, Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Pure{Epsilon: c.epsilon}})
 		must(t, err)
 		last, err = s.ledger.Commit(ctx, ledger.CommitRequest{Charge: last.ID})
 		must(t, err)

@@ -23,8 +23,8 @@ type Ledger interface {
 	Balance(context.Context, string) (ledger.Dataset, error)
 	Show(context.Context, string) (ledger.Dataset, error)
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
-	Draw(context.Context, ledger.DrawRequest) (ledger.Drawn, error)
-	InSeries(context.Context, ledger.DrawRequest) (int64, error)
+	Draw(context.Context, ledger.ReserveRequest) (ledger.Drawn, error)
+	InSeries(context.Context, ledger.ReserveRequest) (int64, error)
 	CanReserve(context.Context, ledger.ReserveRequest, int64) error
 	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
 	Forfeit(context.Context, ledger.ForfeitRequest) (ledger.Charge, error)
@@ -126,16 +126,12 @@ func (p *Account) SeriesRequest(u Use, n int64) ledger.ReserveRequest {
 
 // Draw takes a use out of an open series; a [*ledger.NoSeriesError] says that there is none.
 func (p *Account) Draw(ctx context.Context, u Use) (ledger.Drawn, error) {
-	return p.Ledger.Draw(ctx, p.drawing(u))
+	return p.Ledger.Draw(ctx, p.Request(u))
 }
 
 // InSeries returns how many such uses the open series have left.
 func (p *Account) InSeries(ctx context.Context, u Use) (int64, error) {
-	return p.Ledger.InSeries(ctx, p.drawing(u))
-}
-
-func (p *Account) drawing(u Use) ledger.DrawRequest {
-	return ledger.DrawRequest{Dataset: string(p.Dataset), Event: u.Event, Labels: p.Labels, Run: u.Run, Key: u.Key}
+	return p.Ledger.InSeries(ctx, p.Request(u))
 }
 
 // Sums reports whether a budget of the data set adds up what single charges cost, so that

@@ -37,6 +37,7 @@ type backend struct {
 func conforms(t *testing.T, b backend) {
 	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
 	t.Run("identity", func(t *testing.T) { testIdentity(t, b) })
+	t.Run("coverage", func(t *testing.T) { testCoverage(t, b) })
 	t.Run("model", func(t *testing.T) { testModel(t, b) })
 	if b.SQL == nil {
 		return
@@ -141,7 +142,7 @@ func openLedger(ctx context.Context, b backend, address string, opt options, clo
 
 // request returns a reservation of n units by a run named like its key.
 func request(key string, n int64) ledger.ReserveRequest {
-	return ledger.ReserveRequest{Dataset: "records", Event: units(n), Proof: ledger.Proven, Run: "run " + key, Key: key}
+	return ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: units(n), Proof: ledger.Proven, Run: "run " + key, Key: key}
 }
 
 func (f *fixture) reserve(key string, n int64) ledger.Charge {

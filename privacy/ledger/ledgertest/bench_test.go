@@ -67,7 +67,7 @@ func benchOn(b *testing.B, backend backend, address string, l *ledger.Ledger, di
 	began, round := time.Now().UnixNano(), 0 // so that keys differ
 	reserve := func() error {
 		round++
-		r := ledger.ReserveRequest{Dataset: "records", Event: benchEvent(round % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(began, round)}
+		r := ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: benchEvent(round % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(began, round)}
 		return second(l.Reserve(b.Context(), r))
 	}
 	balance := func() error { return second(l.Balance(b.Context(), "records")) }
@@ -106,7 +106,7 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 		b.Fatal(err)
 	}
 	for i := range charges {
-		r := ledger.ReserveRequest{Dataset: "records", Event: benchEvent(i % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(i)}
+		r := ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: benchEvent(i % distinct), Proof: ledger.Proven, Run: "r", Key: fmt.Sprint(i)}
 		charge, err := l.Reserve(b.Context(), r)
 		if err != nil {
 			b.Fatal(err)

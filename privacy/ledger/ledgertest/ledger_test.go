@@ -52,7 +52,7 @@ func refused(f *fixture) {
 	f.reserve("b", 3) // the refusal did not use up the key
 	f.spent(10)
 	wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("c", 1))))
-	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Compose{}, Proof: ledger.Proven, Run: "r", Key: "nothing"}); err != nil {
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Compose{}, Proof: ledger.Proven, Run: "r", Key: "nothing"}); err != nil {
 		f.Errorf("an event that touches nothing: %v", err)
 	}
 }
@@ -313,10 +313,10 @@ func inputs(f *fixture) {
 			f.Errorf("a reservation with %s: %v", name, err)
 		}
 	}
-	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Pure{Epsilon: -1}, Proof: ledger.Proven, Run: "r", Key: "k"}); !isA[*privacy.ParameterError](err) {
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Pure{Epsilon: -1}, Proof: ledger.Proven, Run: "r", Key: "k"}); !isA[*privacy.ParameterError](err) {
 		f.Errorf("an invalid event: %v", err)
 	}
-	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Event: privacy.Gaussian{Sigma: 1}, Proof: ledger.Proven, Run: "r", Key: "k"}); err == nil {
+	if _, err := f.Reserve(f.ctx, ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Gaussian{Sigma: 1}, Proof: ledger.Proven, Run: "r", Key: "k"}); err == nil {
 		f.Error("an event that the meter cannot handle was charged")
 	}
 	inits := map[string]ledger.InitRequest{

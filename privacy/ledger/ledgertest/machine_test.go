@@ -123,26 +123,26 @@ func (m *machine) spent(b *modelBudget) int64 {
 // admits reports whether a charge must be admitted.
 func (m *machine) admits(n int64, team string) bool {
 	for i := range m.budgets {
-		b := &m.budgets[i]
-		if !b.covers(team) {
-			continue
-		}
-		if b.open(m.now()) {
-			if m.spent(b)+n > b.limit {
-				return false
-			}
-			continue
-		}
-		series := false
-		for j := range m.budgets {
-			o := &m.budgets[j]
-			series = series || o.windowed() && o.team == b.team && o.open(m.now())
-		}
-		if !series {
+		if b := &m.budgets[i]; b.covers(team) && b.open(m.now()) && m.spent(b)+n > b.limit {
 			return false
 		}
 	}
-	return true
+	return !m.closed(team)
+}
+
+// closed reports whether the windows of a scope are all closed.
+func (m *machine) closed(team string) bool {
+	for i := range m.budgets {
+		b, open := &m.budgets[i], false
+		for j := range m.budgets {
+			o := &m.budgets[j]
+			open = open || o.windowed() && o.team == b.team && o.open(m.now())
+		}
+		if b.covers(team) && !b.open(m.now()) && !open {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *machine) request(key string, n int64, team string) ledger.ReserveRequest {
@@ -208,21 +208,31 @@ func (m *machine) retry(rt *rapid.T) {
 	}
 }
 
-// draw takes one unit out of the oldest series that has one, twice with the same key.
+// pays reports whether a series counts toward the budgets that a use would count toward now.
+func (m *machine) pays(c *modelCharge) bool {
+	for i := range m.budgets {
+		if b := &m.budgets[i]; b.covers(c.team) && b.open(c.day) != b.open(m.now()) {
+			return false
+		}
+	}
+	return !m.closed(c.team)
+}
+
+// draw takes one unit out of the oldest series that pays for it, twice with the same key.
 func (m *machine) draw(rt *rapid.T) {
 	team := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team")
 	var from *modelCharge
 	for _, c := range m.charges {
-		if c.series && c.state == ledger.Reserved && c.team == team && c.drawn < c.n {
+		if c.series && c.state == ledger.Reserved && c.team == team && c.drawn < c.n && m.pays(c) {
 			from = c
 			break
 		}
 	}
 	m.draws++
-	req := ledger.DrawRequest{Dataset: "records", Event: units(1), Labels: m.request("", 1, team).Labels, Run: "draw", Key: fmt.Sprint("draw ", m.draws)}
+	req := ledger.ReserveRequest{Dataset: "records", Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: units(1), Proof: ledger.Proven, Labels: m.request("", 1, team).Labels, Run: "draw", Key: fmt.Sprint("draw ", m.draws)}
 	got, err := m.any(rt).Draw(m.t.Context(), req)
 	if from == nil {
-		if !isA[*ledger.NoSeriesError](err) {
+		if !isA[*ledger.NoSeriesError](err) && (!m.closed(team) || !isA[*ledger.RefusedError](err)) {
 			rt.Fatalf("drawn from %+v, where nothing is left: %v", got, err)
 		}
 		return

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -265,7 +266,7 @@ func (f *fixture) forge(t *testing.T, e chain.Entry) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	e.At = 1 << 60
+	e.At = cmp.Or(e.At, 1<<60)
 	appendRow(t, s, e)
 }
 

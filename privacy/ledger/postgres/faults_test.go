@@ -43,7 +43,7 @@ func initialize(t *testing.T, l *ledger.Ledger) {
 
 func reserve(ctx context.Context, l *ledger.Ledger, key string) error {
 	_, err := l.Reserve(ctx, ledger.ReserveRequest{
-		Dataset: string(records), Event: privacy.Pure{Epsilon: 1}, Proof: ledger.Proven, Run: "r", Key: key,
+		Dataset: string(records), Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Pure{Epsilon: 1}, Proof: ledger.Proven, Run: "r", Key: key,
 	})
 	return err
 }

@@ -50,7 +50,7 @@ func open(ctx context.Context, path string) (*ledger.Ledger, error) {
 
 func reserve(ctx context.Context, l *ledger.Ledger, key string) error {
 	_, err := l.Reserve(ctx, ledger.ReserveRequest{
-		Dataset: string(records), Event: privacy.Pure{Epsilon: 1}, Proof: ledger.Proven, Run: strings.Repeat("r", 200), Key: key,
+		Dataset: string(records), Adjacency: privacy.AddRemove, Unit: privacy.Record, Event: privacy.Pure{Epsilon: 1}, Proof: ledger.Proven, Run: strings.Repeat("r", 200), Key: key,
 	})
 	return err
 }
