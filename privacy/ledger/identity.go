@@ -56,6 +56,14 @@ func checkIdentity(keyID string, s sketch.Sketch) error {
 	return nil
 }
 
+// checkStored checks a sketch as rows have it.
+func checkStored(keyID string, s sketch.Sketch) error {
+	if s.Sum != "" && s.Whole != "" {
+		return input("a sketch with the sum of its hashes is not stored: two of them would show the hashes of the rows by which they differ")
+	}
+	return checkIdentity(keyID, s)
+}
+
 // version is one state of the data of a data set.
 type version struct {
 	Version
@@ -201,7 +209,7 @@ func (s *state) resolve(id *Identity) (*dataset, sketch.Overlap, *versionRecord,
 			overlap = r.overlap
 		}
 	}
-	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch}, nil
+	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch.Stored()}, nil
 }
 
 // sameKey refuses a key other than the ledger's.
@@ -215,7 +223,7 @@ func (s *state) sameKey(id, path string) error {
 // has reports whether a version has exactly the rows of a sketch.
 func (d *dataset) has(of sketch.Sketch) bool {
 	return slices.ContainsFunc(d.versions, func(v version) bool {
-		return v.sketch.Version == of.Version && v.sketch.Limit == of.Limit && v.sketch.Sum == of.Sum && slices.Equal(v.sketch.Rows.Hashes, of.Rows.Hashes)
+		return v.sketch.Version == of.Version && v.sketch.Limit == of.Limit && sketch.SameRows(v.sketch, of) && slices.Equal(v.sketch.Rows.Hashes, of.Rows.Hashes)
 	})
 }
 

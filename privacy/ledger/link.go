@@ -80,12 +80,12 @@ func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	}
 	if len(to) == 1 {
 		return to[0].fingerprint, &versionRecord{
-			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch, Reason: req.Reason,
+			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Reason: req.Reason,
 		}, nil
 	}
 	return req.Fingerprint, &datasetRecord{
 		Name: req.Name, Budget: smallest(to), Reason: req.Reason,
-		KeyID: req.KeyID, Sketch: req.Sketch, Toward: fingerprints(to),
+		KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Toward: fingerprints(to),
 	}, nil
 }
 

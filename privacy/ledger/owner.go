@@ -69,7 +69,7 @@ func (l *Ledger) Init(ctx context.Context, req InitRequest) (Dataset, error) {
 		return Dataset{}, input("the reason is missing: say how you know that these are other people")
 	}
 	return l.own(ctx, string(req.Dataset), func(s *state) (Fingerprint, record, error) {
-		r := &datasetRecord{Name: req.Name, Budget: req.Budget, Reason: req.Reason, Key: req.Key, KeyID: req.KeyID, Sketch: req.Sketch}
+		r := &datasetRecord{Name: req.Name, Budget: req.Budget, Reason: req.Reason, Key: req.Key, KeyID: req.KeyID, Sketch: req.Sketch.Stored()}
 		var err error
 		if r.Apart, err = s.others(&id, &req); err == nil {
 			err = l.newBudget(&req.Budget, nil)

@@ -256,11 +256,11 @@ func (r *datasetRecord) check() error {
 		}
 	}
 	least := min(1, len(r.Toward)+len(r.Apart))
-	return cmp.Or(r.Budget.checkGlobal(), checkIdentity(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, least, r.Key, 0))
+	return cmp.Or(r.Budget.checkGlobal(), checkStored(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, least, r.Key, 0))
 }
 
 func (r *versionRecord) check() error {
-	return cmp.Or(r.Fingerprint.check(), checkIdentity(r.KeyID, r.Sketch), checkNotes(r.Reason, 0, "", 0))
+	return cmp.Or(r.Fingerprint.check(), checkStored(r.KeyID, r.Sketch), checkNotes(r.Reason, 0, "", 0))
 }
 
 func (r *linkRecord) check() error {

@@ -110,7 +110,7 @@ func Compare(known, seen Sketch) (Overlap, error) {
 			best = o
 		}
 	}
-	if known.Sum == seen.Sum && known.Limit == 0 && seen.Limit == 0 {
+	if SameRows(known, seen) && known.Limit == 0 && seen.Limit == 0 {
 		best.Relation, best.Equal = Same, true
 	}
 	best.New = seen.distinct() * (1 - best.SeenInKnown.Estimate)

@@ -23,8 +23,9 @@
 // rows by chance. How often a row occurs twice within one source estimates how often it
 // occurs in an independent one, and only matches beyond that count. Where most rows have a
 // duplicate in their own source, no sketch can tell a new version from new people. Sources
-// that look alike are then [Overlapping], for their owner to decide, unless the sum of all
-// hashes shows that they are equal row by row.
+// that look alike are then [Overlapping], for their owner to decide, unless a hash of the sum
+// of all hashes shows that they are equal row by row. (The sum itself would show more: of two
+// versions of a source, the difference is the hashes of the rows that came and went.)
 //
 // # What a sketch reveals
 //

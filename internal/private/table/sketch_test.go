@@ -519,6 +519,25 @@ func TestSketchSecrecy(t *testing.T) {
 			}
 		}
 	}
+	// What is stored of versions of a source tells nothing of the row by which they differ.
+	stored := func(some []person) string {
+		got := tableSketch(t, writeFile(t, "b.csv", plainCSV(some, nil, 0, 1, 2)), table.Options{Private: private}).Stored()
+		if got.Sum != "" {
+			t.Error("the sum of all hashes is stored")
+		}
+		return got.Whole
+	}
+	number := func(s string) (n uint64) {
+		if _, err := fmt.Sscanf(s, "%x", &n); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	if one, all, others := stored(people[:1]), stored(people), stored(people[1:]); number(all)-number(others) == number(one) {
+		t.Error("what two versions differ by is the row that came")
+	} else if all != stored(people) || all == others {
+		t.Error("equal rows are not known again, or other rows are")
+	}
 	// With another key all hashes differ.
 	other := tableSketch(t, writeFile(t, "a.csv", plainCSV(people, nil, 0, 1, 2)), table.Options{Private: t.TempDir()})
 	for _, h := range s.Rows.Hashes {

@@ -48,7 +48,8 @@ func (c Cache) Get() (s sketch.Sketch, ok bool) {
 		return s, false
 	}
 	fresh := sketch.New(c.Key.ID())
-	return s, s.Validate() == nil && s.KeyID == fresh.KeyID && s.Version == fresh.Version
+	// Those that older versions kept have no hash of the whole.
+	return s, s.Validate() == nil && s.Whole != "" && s.KeyID == fresh.KeyID && s.Version == fresh.Version
 }
 
 // Put keeps a sketch.

@@ -58,4 +58,5 @@ const (
 	tagFactor
 	tagOffset
 	tagValue
+	tagWhole
 )

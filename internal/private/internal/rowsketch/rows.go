@@ -208,7 +208,8 @@ func (c *Column) take(o *Column) {
 // Sketch returns the sketch of all rows.
 func (r *Rows) Sketch() sketch.Sketch {
 	s := sketch.New(r.id)
-	s.Limit, s.Sum, s.Rows = r.limit, fmt.Sprintf("%016x", r.sum), r.rows.List()
+	s.Limit, s.Rows = r.limit, r.rows.List()
+	s.Sum, s.Whole = fmt.Sprintf("%016x", r.sum), fmt.Sprintf("%016x", r.mac.spread(r.sum, tagWhole))
 	if r.differs && r.read.Duplicates() <= maxTwins {
 		s.ReadColumns = r.read.List()
 	}
