@@ -238,7 +238,10 @@ type relative struct {
 func (s *state) related(of sketch.Sketch) ([]relative, error) {
 	var found []relative
 	for _, d := range s.order {
-		closest := relative{dataset: d}
+		closest, largest := relative{dataset: d}, 0.0
+		for _, v := range d.versions {
+			largest = max(largest, v.sketch.Distinct())
+		}
 		for _, v := range d.versions {
 			if v.sketch.IsZero() {
 				continue
@@ -246,6 +249,11 @@ func (s *state) related(of sketch.Sketch) ([]relative, error) {
 			o, err := sketch.Compare(v.sketch, of)
 			if err != nil {
 				return nil, err
+			}
+			// A small part of a data set does not stand for it: data that holds the part and
+			// is mostly new is for the owner to decide about.
+			if o.Relation == sketch.Same && !o.Contained() && v.sketch.Distinct() < largest/2 {
+				o.Relation = sketch.Overlapping
 			}
 			if o.Relation != sketch.Unrelated && closer(o, closest.overlap) {
 				closest.overlap = o

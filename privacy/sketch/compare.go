@@ -113,9 +113,12 @@ func Compare(known, seen Sketch) (Overlap, error) {
 	if SameRows(known, seen) && known.Limit == 0 && seen.Limit == 0 {
 		best.Relation, best.Equal = Same, true
 	}
-	best.New = seen.distinct() * (1 - best.SeenInKnown.Estimate)
+	best.New = seen.Distinct() * (1 - best.SeenInKnown.Estimate)
 	return best, nil
 }
+
+// Contained reports whether at least half of the rows that are seen are known.
+func (o *Overlap) Contained() bool { return o.SeenInKnown.Estimate >= sameShare }
 
 // beats reports whether an overlap is stronger evidence than another.
 func (o *Overlap) beats(than *Overlap) bool {

@@ -74,8 +74,8 @@ func (s Sketch) IsZero() bool { return s.Version == 0 && s.KeyID == "" && s.Rows
 // IsZero reports whether there is no list.
 func (l List) IsZero() bool { return l.K == 0 && len(l.Hashes) == 0 }
 
-// distinct estimates the number of distinct rows.
-func (s Sketch) distinct() float64 { return s.Rows.distinct() }
+// Distinct estimates the number of distinct rows.
+func (s Sketch) Distinct() float64 { return s.Rows.distinct() }
 
 // limit returns the hash up to which the list is complete.
 func (l List) limit() uint64 {

@@ -40,6 +40,7 @@ func testIdentity(t *testing.T, b backend) {
 		{"links do not go in a circle", circle},
 		{"two that look alike are for their owner to decide", ambiguous},
 		{"sums of hashes are not stored", noSums},
+		{"a part of a data set does not stand for it", partStandsForNothing},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(newFixture(t, b, ledger.Budget{Epsilon: 10})) })
 	}
@@ -90,6 +91,20 @@ func noSums(f *fixture) {
 	if got, err := f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("old again", ourKey, 5000, 9000)}); err != nil || !got.Overlap.Equal {
 		f.Errorf("the same records as in a row of an older version: %+v, %v", got, err)
 	}
+}
+
+// partStandsForNothing: using a part of a data set does not decide for its owner what other data
+// is that holds the part and is mostly new.
+func partStandsForNothing(f *fixture) {
+	f.enter("clients", people("all", ourKey, 1, 800), 10)
+	mixed := func(file string) ledger.Identity { return people(file, ourKey, 771, 1740) } // 30 of them, and 940 others
+	f.overlaps(mixed("before"), "clients")
+	if !f.is(people("one", ourKey, 771, 771), "clients") || !f.is(people("some", ourKey, 771, 800), "clients") {
+		f.Error("a part is no new version")
+	}
+	f.overlaps(mixed("after"), "clients")
+	f.is(people("most", ourKey, 300, 800), "clients")
+	f.is(people("grown", ourKey, 300, 1200), "clients")
 }
 
 // printOf returns the fingerprint of a file.
