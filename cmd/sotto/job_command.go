@@ -39,7 +39,7 @@ var inJobs = strings.Fields(`task schema data query table name label unit size e
 // notInJobs are others, with the reason.
 var notInJobs = map[string]string{
 	"out": "a job has a folder of its own", "json": "a worker reads what is printed", "verbose": "a worker reads what is printed",
-	"ledger": "the worker's ledger pays", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
+	"ledger": "the worker's ledger pays", "as": "the worker knows which data set an upload was assigned to", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
 	"url": "the worker's configuration says which server sees records", "dialect": "the worker's configuration says which server sees records",
 	"key-env": "the worker's configuration names keys", "pool-key-env": "the worker's configuration names keys", "encoder": "the worker's configuration says which servers are asked",
 	"seed": "what comes out would not be private", "non-private": "what comes out would not be private",

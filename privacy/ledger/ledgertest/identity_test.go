@@ -39,6 +39,9 @@ func testIdentity(t *testing.T, b backend) {
 		{"what was charged before a link counts after it", linkedLate},
 		{"links do not go in a circle", circle},
 		{"two that look alike are for their owner to decide", ambiguous},
+		{"to compare records nothing, and tells all that is shared", compared},
+		{"data that has to be a recorded state is compared with nothing", recorded},
+		{"new data has people of one data set, and others than another that shares rows", towardAndApart},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(newFixture(t, b, ledger.Budget{Epsilon: 10})) })
 	}
