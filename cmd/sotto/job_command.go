@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,9 +151,13 @@ var (
 		gains method epsilon delta chosen texts`)
 )
 
-// jobCommand is what a worker runs for a job.
-func (p *program) jobCommand(j *store.Job, place string) (jobs.Command, error) {
+// jobCommand is what a worker runs for a job of a store.
+func (p *program) jobCommand(ctx context.Context, s *store.Store, j *store.Job, place string) (jobs.Command, error) {
 	c, err := readJob(j.Args)
+	if err != nil {
+		return jobs.Command{}, err
+	}
+	as, err := c.assigned(ctx, s, j.Dir)
 	if err != nil {
 		return jobs.Command{}, err
 	}
@@ -167,7 +172,7 @@ func (p *program) jobCommand(j *store.Job, place string) (jobs.Command, error) {
 	if name := jobVerbs[c.verb]; name != "" {
 		args = append(args, "--out", filepath.Join(place, name))
 	}
-	out := jobs.Command{Args: append(args, c.rest...)}
+	out := jobs.Command{Args: slices.Concat(args, as, c.rest)}
 	switch {
 	case c.protects():
 		out.Published = releasedParts

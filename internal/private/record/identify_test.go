@@ -27,9 +27,9 @@ func TestIdentify(t *testing.T) {
 			t.Errorf("%s: %d files are left, %v", f.name, len(left), err)
 		}
 		for name, o := range map[string]Options{
-			"texts with labels": {Text: "text", Condition: "label", Private: private},
-			"labels as texts":   {Text: "label", Unit: "user", Private: private},
-			"one label of three":    {Text: "text", Condition: "label", Labels: []string{"Sports", "never"}, OnError: Skip, Private: private},
+			"texts with labels":  {Text: "text", Condition: "label", Private: private},
+			"labels as texts":    {Text: "label", Unit: "user", Private: private},
+			"one label of three": {Text: "text", Condition: "label", Labels: []string{"Sports", "never"}, OnError: Skip, Private: private},
 		} {
 			d, err := Open(t.Context(), location, o)
 			if err != nil {

@@ -55,8 +55,8 @@ type Options struct {
 	format origin.Format
 	// anyColumns: no column is asked for, and the first row of a file is its header.
 	anyColumns bool
-	open   func(string) (origin.File, error) // for tests
-	memory int                               // records sorted at once; for tests
+	open       func(string) (origin.File, error) // for tests
+	memory     int                               // records sorted at once; for tests
 }
 
 func (o *Options) check() error {
