@@ -254,11 +254,16 @@ func (d *Dashboard) settled(v *visit, u store.Upload) error {
 	if err != nil {
 		return d.wrong(err)
 	}
-	word := "decided"
-	if done {
-		word = "assigned"
+	if !done {
+		v.redirect(place("uploads", u.ID) + "?said=decided")
+		return nil
 	}
-	v.redirect(place("uploads", u.ID) + "?said=" + word)
+	// Its page is for the owners of the data set that it is now.
+	to := "/"
+	if u, err := d.Store.Upload(v.ctx(), u.ID); err == nil && u.SeenBy(v.account) {
+		to = place("uploads", u.ID)
+	}
+	v.redirect(to + "?said=assigned")
 	return nil
 }
 

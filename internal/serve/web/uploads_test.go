@@ -210,8 +210,12 @@ func TestAssign(t *testing.T) {
 			if a := first.decide(t, s, "one", map[string]string{"north": tt.one}); a.status != http.StatusSeeOther {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
-			if a := second.decide(t, s, "one", map[string]string{"south": tt.two}, more...); a.status != http.StatusSeeOther {
+			a := second.decide(t, s, "one", map[string]string{"south": tt.two}, more...)
+			if a.status != http.StatusSeeOther {
 				t.Fatalf("%d %s", a.status, a.body)
+			}
+			if a := second.get(a.header.Get("Location")); a.status != http.StatusOK || !strings.Contains(a.body, `class="said"`) {
+				t.Errorf("whoever decided last sees %d %s", a.status, a.body)
 			}
 			u := s.state(t, "one")
 			if tt.is == "" {
