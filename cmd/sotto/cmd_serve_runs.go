@@ -69,7 +69,7 @@ func (p *program) newRunMaker(ctx context.Context, s *store.Store, m *sharedMode
 }
 
 // Sources implements [web.Runs].
-func (r *runMaker) Sources(ctx context.Context) ([]web.Source, error) {
+func (r *runMaker) Sources(ctx context.Context, reader store.Account) ([]web.Source, error) {
 	var all []web.Source
 	for name, s := range r.sources {
 		all = append(all, web.Source{ID: "source:" + name, Name: name, Task: shownTask(s.Task), Size: s.Size, Unit: s.Unit, Dataset: cmp.Or(s.Dataset, name)})
@@ -77,16 +77,15 @@ func (r *runMaker) Sources(ctx context.Context) ([]web.Source, error) {
 	slices.SortFunc(all, func(a, b web.Source) int { return cmp.Compare(a.Name, b.Name) })
 	uploads, err := r.store.Uploads(ctx)
 	for _, u := range uploads {
-		all = append(all, web.Source{ID: web.UploadID(u), Name: u.Name, Uploaded: true, Dataset: datasetOf(u.Name)})
+		if u.SeenBy(reader) {
+			all = append(all, web.Source{ID: web.UploadID(u), Name: u.Name, Uploaded: true, Waits: u.State != store.UploadAssigned, Dataset: u.Dataset})
+		}
 	}
 	return all, err
 }
 
 // shownTask is what people call a task: not where its file is.
 func shownTask(task string) string { return strings.TrimSuffix(filepath.Base(task), ".toml") }
-
-// datasetOf is what the ledger calls an upload: its name without what says how it is stored.
-func datasetOf(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 
 // Tasks implements [web.Runs].
 func (r *runMaker) Tasks() []string { return prompt.Builtins() }
@@ -98,9 +97,14 @@ func (r *runMaker) Methods() []string { return sotto.Methods() }
 type asked struct {
 	web.RunRequest
 	data, query, task, dataset string
+	// waits: it is of an upload that owners have not assigned.
+	waits bool
 	// own is the task that the form describes, in place of the one that task names.
 	own []byte
 }
+
+// errNoRecords is also about an upload that is not for whoever asks.
+var errNoRecords = web.Refuse("there are no such records: choose others")
 
 // find looks up what a request names.
 func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
@@ -114,7 +118,7 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	if name, is := strings.CutPrefix(q.Source, "source:"); is {
 		s, known := r.sources[name]
 		if !known {
-			return a, web.Refuse("there are no such records: choose others")
+			return a, errNoRecords
 		}
 		a.data, a.query, a.task, a.dataset, a.Unit = s.Data, s.Query, s.Task, cmp.Or(s.Dataset, name), s.Unit
 		return a, nil
@@ -125,14 +129,16 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	}
 	i := slices.IndexFunc(uploads, func(u store.Upload) bool { return web.UploadID(u) == q.Source })
 	if i < 0 {
-		return a, web.Refuse("there are no such records: choose others")
+		return a, errNoRecords
 	}
 	// Whether any record fits a label shows in whether a run fails: whoever sent the file knows, and
-	// nobody else should find out by describing tasks.
-	if uploads[i].By != q.By && !q.First {
-		return a, web.Refuse("somebody else uploaded this: they can use it, or an owner")
+	// nobody else should find out by describing tasks, except for the owner of the data set that it
+	// is. A plan reads no record.
+	a.waits = uploads[i].State != store.UploadAssigned
+	if !uploads[i].UsableBy(q.By) && !(a.waits && uploads[i].SeenBy(q.By)) {
+		return a, errNoRecords
 	}
-	a.data, a.dataset = uploads[i].File, datasetOf(uploads[i].Name)
+	a.data = uploads[i].File
 	switch {
 	case q.Task == web.OwnTask:
 		a.own, err = describe(q)
@@ -340,6 +346,9 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 	if err != nil {
 		return store.Job{}, err
 	}
+	if a.waits {
+		return store.Job{}, errUnassigned
+	}
 	// What would be refused later is refused now.
 	if planned, err := r.Plan(ctx, q); err != nil {
 		return store.Job{}, err
@@ -359,7 +368,7 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 			args = append(args, flag+"="+value)
 		}
 	}
-	if !q.First {
+	if !q.By.Role.May(store.Owner) {
 		args = append(args, "--known")
 	}
 	add("--task", a.task)

@@ -43,7 +43,7 @@ func maker(t *testing.T) (*runMaker, *store.Store) {
 // says cannot become a flag; operators do not begin a data set's budget; and planning writes
 // nothing.
 func TestRunsOfTheDashboard(t *testing.T) {
-	r, _ := maker(t)
+	r, s := maker(t)
 	ctx := context.Background()
 	known := web.RunRequest{Source: "source:letters", Size: 300, Epsilon: 0.5, Name: "--seed=1"}
 	planned, err := r.Plan(ctx, known)
@@ -62,7 +62,7 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if _, err := readJob(j.Args); err != nil {
 		t.Error(err)
 	}
-	known.First = true
+	known.By.Role = store.Owner
 	if j, err := r.Job(ctx, known); err != nil || slices.Contains(j.Args, "--known") {
 		t.Errorf("%q, %v", j.Args, err)
 	}
@@ -83,13 +83,13 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := web.RunRequest{Source: web.UploadID(u), Task: web.OwnTask, Labels: []string{`up"] seed = 1`, "down"}, Size: 300, Epsilon: 0.5, TextColumn: `text" x = 1`, Unit: "--seed", By: "account another"}
+	own := web.RunRequest{Source: web.UploadID(u), Task: web.OwnTask, Labels: []string{`up"] seed = 1`, "down"}, Size: 300, Epsilon: 0.5, TextColumn: `text" x = 1`, Unit: "--seed", By: store.Account{Name: "another", Role: store.Operator}}
 	for _, use := range []func() error{func() error { _, err := r.Plan(ctx, own); return err }, func() error { _, err := r.Job(ctx, own); return err }} {
 		if _, plain := use().(*web.Refusal); !plain {
 			t.Error("an operator uses what somebody else uploaded")
 		}
 	}
-	own.By = "account operator"
+	own.By.Name = "operator"
 	before, err := filepath.Glob(filepath.Join(r.dir, "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +100,21 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if after, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || !slices.Equal(before, after) {
 		t.Errorf("planning wrote %q: %v", after, err)
 	}
+	if _, err := r.Job(ctx, own); err != errUnassigned {
+		t.Errorf("an upload that nobody has assigned is used: %v", err)
+	}
+	assign(t, s, u, "hmac-sha256:"+strings.Repeat("ab", 32))
+	for who, want := range map[string]bool{"operator": true, "another": false} {
+		own.By.Name = who
+		if _, err := r.Job(ctx, own); (err == nil) != want {
+			t.Errorf("%s uses an upload that is assigned: %v", who, err)
+		}
+	}
+	own.By = store.Account{Name: "another", Role: store.Owner, Owns: []string{"hmac-sha256:" + strings.Repeat("cd", 32)}}
+	if _, err := r.Job(ctx, own); err == nil {
+		t.Error("the owner of another data set uses an upload")
+	}
+	own.By.Owns[0] = "hmac-sha256:" + strings.Repeat("ab", 32)
 	j, err = r.Job(ctx, own)
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +126,17 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	task, err := findTask(call.flags.Lookup("task").Value.String())
 	if err != nil || !slices.Equal(task.Labels, own.Labels) || task.Text != own.TextColumn {
 		t.Errorf("%+v, %v", task, err)
+	}
+}
+
+// assign has an upload be a data set, as if all owners had decided.
+func assign(t *testing.T, s *store.Store, u store.Upload, dataset string) {
+	t.Helper()
+	if err := s.BeginAssigning(t.Context(), "root", u, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.EndAssigning(t.Context(), "root", u.ID, dataset); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -138,11 +164,16 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.RemoveUpload(ctx, "account operator", u.ID); err == nil {
+	if err := r.RemoveUpload(ctx, store.Account{Name: "operator", Role: store.Operator}, u.ID); err == nil {
 		t.Error("a run needs it, and it was removed")
 	}
 	if err := s.CancelJob(ctx, "account operator", j.ID); err != nil {
 		t.Fatal(err)
+	}
+	if err := r.RemoveUpload(ctx, store.Account{Name: "another", Role: store.Operator}, u.ID); err == nil {
+		t.Error("an operator removed what another sent")
+	} else if _, err := os.Stat(u.File); err != nil {
+		t.Errorf("its file is gone: %v", err)
 	}
 	cut := filepath.Join(r.dir, "cut.csv.age")
 	write(t, cut, []byte("x"))
@@ -161,7 +192,7 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 	if _, err := os.Stat(u.File); err != nil {
 		t.Errorf("an upload was swept away: %v", err)
 	}
-	if err := r.RemoveUpload(ctx, "account operator", u.ID); err != nil {
+	if err := r.RemoveUpload(ctx, store.Account{Name: "operator", Role: store.Operator}, u.ID); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(u.File); err == nil {

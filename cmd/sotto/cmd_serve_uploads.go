@@ -13,9 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/serve/web"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // uploadable are the ends of names of files that can be read where they are encrypted.
@@ -66,14 +71,17 @@ func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, cont
 }
 
 // RemoveUpload implements [web.Runs].
-func (r *runMaker) RemoveUpload(ctx context.Context, by store.Actor, id string) error {
+func (r *runMaker) RemoveUpload(ctx context.Context, by store.Account, id string) error {
 	all, err := r.store.Uploads(ctx)
 	if err != nil {
 		return err
 	}
 	for _, u := range all {
-		if u.ID != id {
+		if u.ID != id || !u.SeenBy(by) {
 			continue
+		}
+		if u.State == store.UploadAssigning {
+			return web.Refuse("the upload is being assigned: wait for that")
 		}
 		if err := r.unused(ctx, u); err != nil {
 			return err
@@ -85,6 +93,55 @@ func (r *runMaker) RemoveUpload(ctx context.Context, by store.Actor, id string) 
 		return r.store.RemoveUpload(ctx, by, id)
 	}
 	return web.Refuse("there is no such upload")
+}
+
+// errUnassigned is about every upload that waits, whatever is in it.
+var errUnassigned = web.Refuse("this upload waits for an owner to assign it: runs can use it once the owners of the data sets have said whose records it holds")
+
+// Identify implements [web.Runs].
+func (r *runMaker) Identify(ctx context.Context, u store.Upload) (id ledger.Identity, err error) {
+	found, err := record.Identify(ctx, u.File, r.private)
+	if err != nil {
+		return id, err
+	}
+	id = ledger.Identity{Sketch: found.Sketch, KeyID: found.KeyID, KeyPath: found.KeyPath}
+	id.Fingerprint, err = ledger.NewFingerprint(found.Fingerprint[:])
+	return id, err
+}
+
+// assigned has a job that reads an upload charged to the data set that owners assigned it to, and
+// to no other. Whatever the job's flags say about its columns, the records are compared with no
+// data set. A job whose upload waits, or is gone, is not carried out: what came of it would tell
+// whose records the upload holds.
+func (c *jobCall) assigned(ctx context.Context, s *store.Store, dir string) ([]string, error) {
+	var file string
+	var err error
+	c.flags.Visit(func(f *pflag.Flag) {
+		path, _ := convert.Split(f.Value.String())
+		if !folder.IsSealed(path) {
+			return
+		}
+		if f.Name != "data" || file != "" {
+			err = usage("a job reads an upload with --data, and one alone")
+		}
+		if file = path; !filepath.IsAbs(path) {
+			file = filepath.Join(dir, path)
+		}
+	})
+	if slices.ContainsFunc(c.flags.Args(), folder.IsSealed) {
+		err = usage("a job reads an upload with --data, and one alone")
+	}
+	if file == "" || err != nil {
+		return nil, err
+	}
+	u, err := s.UploadAt(ctx, filepath.Clean(file))
+	switch {
+	case err != nil:
+		return nil, err
+	case u.State != store.UploadAssigned:
+		return nil, errUnassigned
+	}
+	return []string{"--as=" + u.Dataset}, nil
 }
 
 // unused refuses to remove what a run needs.

@@ -23,6 +23,7 @@ type dataFlags struct {
 	name        string
 	scope       []string
 	known       bool
+	as          string
 	seed        seedFlag
 }
 
@@ -34,6 +35,7 @@ func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
 	addChoice(cmd, &o.onError, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
 	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.BoolVar(&o.known, "known", false, "refuse data that the ledger does not know, instead of giving it a budget of what is asked for")
+	f.StringVar(&o.as, "as", "", "the `DATASET` of the ledger that the data has to be, as it was seen before: other data is refused, and compared with nothing")
 	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
 	f.Var(&o.seed, "seed", "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 }
@@ -49,7 +51,7 @@ func (o *dataFlags) skips() (bool, error) {
 // use says how a data set is charged.
 func (o *dataFlags) use(dataset string) (sotto.Use, error) {
 	scope, err := ui.Pairs("label", o.scope)
-	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, Seed: o.seed.value}, err
+	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, As: o.as, Seed: o.seed.value}, err
 }
 
 // sourceFlags are the flags of verbs that read records.

@@ -105,7 +105,10 @@ func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
 func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, error) {
 	dir, err := jobsDir(opt.dir)
 	return jobs.Options{
-		Store: s, Dir: dir, Command: p.jobCommand, Env: p.jobEnvironment(), Parallel: opt.parallel, Lease: opt.lease,
+		Store: s, Dir: dir, Env: p.jobEnvironment(), Parallel: opt.parallel, Lease: opt.lease,
+		Command: func(ctx context.Context, j *store.Job, place string) (jobs.Command, error) {
+			return p.jobCommand(ctx, s, j, place)
+		},
 		Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 	}, err
 }

@@ -310,22 +310,22 @@ func TestJobsThatAreRefused(t *testing.T) {
 		if code != 2 || !strings.Contains(errs, c.says) || strings.Contains(errs+out, "secret") {
 			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
 		}
-		if command, err := new(program).jobCommand(&store.Job{Args: c.args}, "/place"); err == nil {
+		if command, err := new(program).jobCommand(t.Context(), nil, &store.Job{Args: c.args}, "/place"); err == nil {
 			t.Errorf("a worker would run %q", command.Args)
 		}
 	}
 	self := &program{self: "/bin/sotto"}
-	if command, err := self.jobCommand(&store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place"); err == nil {
+	if command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place"); err == nil {
 		t.Errorf("arguments after -- are taken: %q", command.Args)
 	}
-	command, err := self.jobCommand(&store.Job{Args: base}, "/place")
+	command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: base}, "/place")
 	want := slices.Concat([]string{"/bin/sotto", "synth", "--json", "--out", "/place/out"}, base[1:])
 	if err != nil || !slices.Equal(command.Args, want) || !slices.Contains(command.Published, "texts") || slices.Contains(command.Published, "warnings") {
 		t.Errorf("%q, %v", command, err)
 	}
 	// What is measured exactly is shown only if it is of public data.
 	for _, open := range []bool{false, true} {
-		command, err := self.jobCommand(&store.Job{Args: []string{"eval", "--task", "t", "--demos", "zero", "--test", "f"}, Open: open}, "/place")
+		command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: []string{"eval", "--task", "t", "--demos", "zero", "--test", "f"}, Open: open}, "/place")
 		if err != nil || len(command.Published) > 0 != open {
 			t.Errorf("open %v: %q, %v", open, command.Published, err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ var inJobs = strings.Fields(`task schema data query table name label unit size e
 // notInJobs are others, with the reason.
 var notInJobs = map[string]string{
 	"out": "a job has a folder of its own", "json": "a worker reads what is printed", "verbose": "a worker reads what is printed",
-	"ledger": "the worker's ledger pays", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
+	"ledger": "the worker's ledger pays", "as": "the worker knows which data set an upload was assigned to", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
 	"url": "the worker's configuration says which server sees records", "dialect": "the worker's configuration says which server sees records",
 	"key-env": "the worker's configuration names keys", "pool-key-env": "the worker's configuration names keys", "encoder": "the worker's configuration says which servers are asked",
 	"seed": "what comes out would not be private", "non-private": "what comes out would not be private",
@@ -150,9 +151,13 @@ var (
 		gains method epsilon delta chosen texts`)
 )
 
-// jobCommand is what a worker runs for a job.
-func (p *program) jobCommand(j *store.Job, place string) (jobs.Command, error) {
+// jobCommand is what a worker runs for a job of a store.
+func (p *program) jobCommand(ctx context.Context, s *store.Store, j *store.Job, place string) (jobs.Command, error) {
 	c, err := readJob(j.Args)
+	if err != nil {
+		return jobs.Command{}, err
+	}
+	as, err := c.assigned(ctx, s, j.Dir)
 	if err != nil {
 		return jobs.Command{}, err
 	}
@@ -167,7 +172,7 @@ func (p *program) jobCommand(j *store.Job, place string) (jobs.Command, error) {
 	if name := jobVerbs[c.verb]; name != "" {
 		args = append(args, "--out", filepath.Join(place, name))
 	}
-	out := jobs.Command{Args: append(args, c.rest...)}
+	out := jobs.Command{Args: slices.Concat(args, as, c.rest)}
 	switch {
 	case c.protects():
 		out.Published = releasedParts

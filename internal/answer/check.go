@@ -58,7 +58,7 @@ func (s *Session) check(ctx context.Context) (err error) {
 			return err
 		}
 		s.account = account.Account{
-			Ledger: s.Ledger, Dataset: dataset, Name: s.Dataset, Known: s.Known,
+			Ledger: s.Ledger, Dataset: dataset, Name: s.Dataset, Known: s.Known, As: s.As,
 			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
 			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
 			// It has numbers of records: answers, which are kept, do not.

@@ -111,6 +111,11 @@ type ResolveRequest struct {
 	// Key is the key under which a charge will be reserved. If data with this fingerprint
 	// already reserved it, that settles the matter: a run continues where it was paid for.
 	Key string
+	// As, if given, is the fingerprint or name of the data set that the data has to be, in a
+	// state that the ledger has recorded. Other data is an [*InputError], whatever it shares
+	// with data sets: nothing is compared and nothing recorded, so that the answer tells
+	// nothing about the records of others. Default: the data is compared with all data sets.
+	As string
 }
 
 // Resolve finds the data set that some data belongs to, by its records, and records the
@@ -138,7 +143,12 @@ func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, e
 		if d == nil {
 			var overlap sketch.Overlap
 			var err error
-			if d, overlap, learnt, err = s.resolve(&req.Identity); err != nil {
+			if req.As != "" {
+				d, err = s.recorded(req.As, &req.Identity)
+			} else {
+				d, overlap, learnt, err = s.resolve(&req.Identity)
+			}
+			if err != nil {
 				return nil, err
 			}
 			found.Overlap = overlap
@@ -172,6 +182,18 @@ func (s *state) replayed(req ResolveRequest) *dataset {
 		return d
 	}
 	return nil
+}
+
+// recorded returns a data set if some data is a state of it that is recorded.
+func (s *state) recorded(name string, id *Identity) (*dataset, error) {
+	d, err := s.find(name)
+	switch {
+	case err != nil:
+		return nil, input("%s", err) // nobody enters it for the caller
+	case s.versions[id.Fingerprint] != d || !id.Sketch.IsZero() && !d.has(id.Sketch):
+		return nil, input("the data is not %q in a state that the ledger has recorded: its owner says so first", d.title())
+	}
+	return d, s.sameKey(id.KeyID, id.KeyPath)
 }
 
 // resolve finds a data set, and the version to record, if any.
@@ -218,6 +240,38 @@ func (s *state) sameKey(id, path string) error {
 		return &KeyIDError{Ledger: s.keyID, Given: id, Path: path}
 	}
 	return nil
+}
+
+// Comparison is what the ledger finds about some data. It tells whose records the data
+// holds, and is for the owners of those.
+type Comparison struct {
+	// Is is the data set that the data is, in a state that is recorded; empty if none.
+	Is Fingerprint
+	// Shares are all data sets that it shares records with, the most first.
+	Shares []Shared
+}
+
+// Compare finds the data sets that some data shares records with. Unlike [Ledger.Resolve]
+// it records nothing.
+func (l *Ledger) Compare(ctx context.Context, id Identity) (c Comparison, err error) {
+	if err := id.check(); err != nil {
+		return c, err
+	}
+	err = l.read(ctx, func(s *state, _ int64) error {
+		if err := s.sameKey(id.KeyID, id.KeyPath); err != nil {
+			return err
+		}
+		if d := s.versions[id.Fingerprint]; d != nil {
+			c.Is = d.fingerprint
+		}
+		if id.Sketch.IsZero() {
+			return nil
+		}
+		related, err := s.related(id.Sketch)
+		c.Shares = shares(related)
+		return err
+	})
+	return c, err
 }
 
 // has reports whether a version has exactly the rows of a sketch.
@@ -350,22 +404,27 @@ func (d *dataset) viewVersions() []Version {
 }
 
 func overlapError(id *Identity, exact *dataset, related []relative) error {
-	e := &OverlapError{Fingerprint: id.Fingerprint}
-	for _, r := range related {
-		if r.dataset != exact {
-			e.With = append(e.With, Shared{r.dataset.fingerprint, r.dataset.name, r.overlap})
-		}
-	}
+	related = slices.DeleteFunc(related, func(r relative) bool { return r.dataset == exact })
+	e := &OverlapError{Fingerprint: id.Fingerprint, With: shares(related)}
 	if exact != nil {
 		e.Known = exact.title()
 	}
-	slices.SortStableFunc(e.With, func(a, b Shared) int {
+	return e
+}
+
+// shares returns what is related for display, the most first.
+func shares(related []relative) []Shared {
+	var list []Shared
+	for _, r := range related {
+		list = append(list, Shared{r.dataset.fingerprint, r.dataset.name, r.overlap})
+	}
+	slices.SortStableFunc(list, func(a, b Shared) int {
 		if closer(a.Overlap, b.Overlap) {
 			return -1
 		}
 		return 1
 	})
-	return e
+	return list
 }
 
 // Shared is a data set that shares records with some data.

@@ -16,6 +16,9 @@ type LinkRequest struct {
 	// NewPeople states that the data has other people than these data sets, although rows
 	// are shared. It is only for data that is in the ledger; otherwise see [InitRequest].
 	NewPeople bool
+	// Apart are the fingerprints or names of data sets that share rows with new data and have
+	// other people, as their owners state. The data then becomes a data set of its own.
+	Apart []string
 	// Name of a new data set, for data with people of several.
 	Name string
 	// Reason is required.
@@ -54,17 +57,18 @@ func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	if err := s.sameKey(req.KeyID, req.KeyPath); err != nil {
 		return "", nil, err
 	}
-	var to []*dataset
-	for _, name := range req.Datasets {
-		d, err := s.find(name)
-		if err != nil {
-			return "", nil, err
-		}
-		if !slices.Contains(to, d) {
-			to = append(to, d)
-		}
+	to, err := s.named(req.Datasets)
+	if err != nil {
+		return "", nil, err
+	}
+	apart, err := s.named(req.Apart)
+	if err != nil {
+		return "", nil, err
 	}
 	exact := s.versions[req.Fingerprint]
+	if exact != nil && len(apart) > 0 {
+		return "", nil, input("the data is in the ledger already: what it is apart from is stated by itself (sotto ledger link --new-people)")
+	}
 	if exact != nil {
 		r := &linkRecord{Toward: fingerprints(to), Reason: req.Reason}
 		if req.NewPeople {
@@ -75,23 +79,37 @@ func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	if req.NewPeople {
 		return "", nil, input("the data is not in the ledger: enter it as new people (sotto ledger init --new-people)")
 	}
-	if err := s.covers(to, &req.Identity); err != nil {
+	if err := s.covers(to, apart, &req.Identity); err != nil {
 		return "", nil, err
 	}
-	if len(to) == 1 {
+	if len(to) == 1 && len(apart) == 0 {
 		return to[0].fingerprint, &versionRecord{
 			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Reason: req.Reason,
 		}, nil
 	}
 	return req.Fingerprint, &datasetRecord{
 		Name: req.Name, Budget: smallest(to), Reason: req.Reason,
-		KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Toward: fingerprints(to),
+		KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Toward: fingerprints(to), Apart: fingerprints(apart),
 	}, nil
+}
+
+// named finds data sets by their names or fingerprints, each once.
+func (s *state) named(names []string) (list []*dataset, err error) {
+	for _, name := range names {
+		d, err := s.find(name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list, nil
 }
 
 // covers checks every data set that shares records with some data: the data must be linked
 // with it or with one that counts toward it, or be stated to be apart.
-func (s *state) covers(to []*dataset, id *Identity) error {
+func (s *state) covers(to, others []*dataset, id *Identity) error {
 	if id.Sketch.IsZero() {
 		return nil
 	}
@@ -100,6 +118,9 @@ func (s *state) covers(to []*dataset, id *Identity) error {
 		return err
 	}
 	related = slices.DeleteFunc(related, func(r relative) bool {
+		if slices.Contains(others, r.dataset) {
+			return true
+		}
 		apart := true
 		for _, d := range to {
 			if slices.Contains(d.closure(), r.dataset) {

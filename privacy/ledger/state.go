@@ -24,9 +24,9 @@ type state struct {
 	keys     map[string]keyed
 	// keyID names the key by which data sets are identified; empty if there is none yet.
 	keyID string
-	// named: a draw has said what it is for. Older versions, whose draws do not, cannot read
+	// drawsNamed: a draw has said what it is for. Older versions, whose draws do not, cannot read
 	// such a row, so that no draw after it lacks that.
-	named bool
+	drawsNamed bool
 	// parsed remembers events: most charges repeat one.
 	parsed map[string]*chargedEvent
 }
@@ -114,7 +114,7 @@ func (s *state) fold(r chain.Row) error {
 	case *drawRecord:
 		c = s.charges[b.Charge]
 		c.draw(b)
-		s.named = s.named || !b.unnamed()
+		s.drawsNamed = s.drawsNamed || !b.unnamed()
 	}
 	if key := body.key(); key != "" {
 		s.keys[key] = keyed{r.Kind, r.Subject, asked(body, r.Body), c}
@@ -198,7 +198,7 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 			return err
 		case !b.unnamed():
 			return c.pays(d, &b.Coverage, b.booked.terms, at)
-		case s.named:
+		case s.drawsNamed:
 			return input("a draw names no adjacency, unit and scope, though an earlier one does")
 		case !c.remains(b.booked.terms):
 			return &StateError{c.ID, c.State, c.State, "it is not a series that has this event left"}

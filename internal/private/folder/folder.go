@@ -76,6 +76,9 @@ func Import(dir, from string) (id string, err error) {
 // read like any other, by whoever has the private folder.
 const SealedExt = origin.SealedExt
 
+// IsSealed reports whether the name of a file says that [Seal] wrote it.
+func IsSealed(path string) bool { return origin.IsSealed(path) }
+
 // Seal returns a writer that encrypts records for the key of a private folder, which the first
 // use makes. What it writes is whole once it is closed.
 func Seal(dir string, to io.Writer) (io.WriteCloser, error) { return origin.Seal(dir, to) }

@@ -22,7 +22,7 @@ func (t *textFile) asCSV(o *Options) error {
 		return err
 	}
 	names := head.Names
-	if !isHeader(names, o) {
+	if !o.anyColumns && !isHeader(names, o) {
 		return &Error{Code: origin.Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
 	}
 	roles, err := findColumns(names, o)

@@ -53,8 +53,10 @@ type Options struct {
 	Progress func(read, total int64)
 
 	format origin.Format
-	open   func(string) (origin.File, error) // for tests
-	memory int                               // records sorted at once; for tests
+	// anyColumns: no column is asked for, and the first row of a file is its header.
+	anyColumns bool
+	open       func(string) (origin.File, error) // for tests
+	memory     int                               // records sorted at once; for tests
 }
 
 func (o *Options) check() error {

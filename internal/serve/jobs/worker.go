@@ -21,8 +21,8 @@ type Options struct {
 	// Dir has a folder for each job. Workers that share a store share it.
 	Dir string
 	// Command is the program and its arguments for a job that works in place, or why there is no
-	// such job.
-	Command func(j *store.Job, place string) (Command, error)
+	// such job. An error of the store may pass.
+	Command func(ctx context.Context, j *store.Job, place string) (Command, error)
 	// Env of the program.
 	Env []string
 	// Parallel is how many jobs are carried out at once. Default: 1.
@@ -193,7 +193,11 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if j.Attempt-j.Excused > mostAttempts {
 		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", mostAttempts)}
 	}
-	command, err := w.Command(j, j.Place)
+	command, err := w.Command(ctx, j, j.Place)
+	if errors.Is(err, store.ErrStore) {
+		w.Log.Warn("job cannot be looked up", "job", j.ID, "error", err.Error())
+		return ending{outcome: stumbled, err: "the service's store cannot be read"}
+	}
 	if err != nil {
 		return ending{outcome: gaveUp, err: err.Error()}
 	}

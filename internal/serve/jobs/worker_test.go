@@ -43,7 +43,7 @@ func open(t *testing.T, change func(*Options)) *shop {
 	o := Options{
 		Store: s.store, Dir: s.dir, Env: os.Environ(), Poll: 10 * time.Millisecond, Wait: 10 * time.Millisecond, Lease: time.Second, Grace: 5 * time.Second,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Command: func(j *store.Job, place string) (Command, error) {
+		Command: func(_ context.Context, j *store.Job, place string) (Command, error) {
 			return Command{[]string{"/bin/sh", "-c", j.Args[0], "sh", place}, []string{"epsilon", "texts"}}, nil
 		},
 	}
@@ -257,7 +257,7 @@ func TestFolderInUse(t *testing.T) {
 	must(t, os.MkdirAll(place, 0o700))
 	hold, err := lockPlace(place)
 	must(t, err)
-	w := &worker{Options: Options{Store: s.store, Dir: dir, Lease: time.Minute, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Command: func(*store.Job, string) (Command, error) {
+	w := &worker{Options: Options{Store: s.store, Dir: dir, Lease: time.Minute, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Command: func(context.Context, *store.Job, string) (Command, error) {
 		return Command{Args: []string{"/bin/true"}}, nil
 	}}, name: "w"}
 	if _, err := w.next(t.Context()); err != nil {

@@ -48,6 +48,14 @@ CREATE TABLE service_schedules (
 	`CREATE TABLE service_uploads (
 	id TEXT PRIMARY KEY, name TEXT NOT NULL, file TEXT NOT NULL, size BIGINT NOT NULL, created BIGINT NOT NULL, actor TEXT NOT NULL, removed BIGINT NOT NULL
 )`,
+	// Whose records an upload holds, as owners say. Those that were there before wait too.
+	`ALTER TABLE service_uploads ADD COLUMN state TEXT NOT NULL DEFAULT 'waiting';
+ALTER TABLE service_uploads ADD COLUMN dataset TEXT NOT NULL DEFAULT '';
+ALTER TABLE service_uploads ADD COLUMN first TEXT NOT NULL DEFAULT '';
+CREATE TABLE service_upload_decisions (
+	upload TEXT NOT NULL REFERENCES service_uploads (id), dataset TEXT NOT NULL, account TEXT NOT NULL,
+	claimed BIGINT NOT NULL, shared BIGINT NOT NULL, reason TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (upload, dataset)
+)`,
 }
 
 // statements of a migration in the database's own words.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +20,12 @@ type Upload struct {
 	Size    int64     `json:"size"`
 	Created time.Time `json:"created"`
 	By      Actor     `json:"by"`
+	// State is whether owners have said whose records it holds, and Dataset the fingerprint of the
+	// data set that it is then.
+	State   UploadState `json:"state"`
+	Dataset string      `json:"dataset,omitempty"`
+	// First is its budget, should it be of people whom no data set has; nil if nobody gave one.
+	First *FirstBudget `json:"-"`
 }
 
 // AddUpload notes a file that is there.
@@ -27,7 +34,7 @@ func (s *Store) AddUpload(ctx context.Context, by Actor, u Upload) (Upload, erro
 	if u.ID == "" || u.File == "" || u.Name == "" || len(u.Name) > 200 || strings.ContainsFunc(u.Name, unicode.IsControl) {
 		return Upload{}, Refuse("an upload needs a name, of at most 200 letters in one line")
 	}
-	u.Created, u.By = s.now().UTC().Truncate(time.Millisecond), by
+	u.Created, u.By, u.State = s.now().UTC().Truncate(time.Millisecond), by, UploadWaiting
 	err := s.write(ctx, by, "upload", u.ID, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO service_uploads (id, name, file, size, created, actor, removed) VALUES ($1, $2, $3, $4, $5, $6, 0)",
 			u.ID, u.Name, u.File, u.Size, u.Created.UnixMilli(), string(by)); err != nil {
@@ -40,26 +47,75 @@ func (s *Store) AddUpload(ctx context.Context, by Actor, u Upload) (Upload, erro
 
 // Uploads returns those that are there, the newest first.
 func (s *Store) Uploads(ctx context.Context) ([]Upload, error) {
-	return list(ctx, s, func(rows *sql.Rows, u *Upload) error {
-		var at int64
-		err := rows.Scan(&u.ID, &u.Name, &u.File, &u.Size, &at, &u.By)
-		u.Created = time.UnixMilli(at).UTC()
-		return err
-	}, "SELECT id, name, file, size, created, actor FROM service_uploads WHERE removed = 0 ORDER BY created DESC, id")
+	return list(ctx, s, scanUpload, uploadColumns+" WHERE removed = 0 ORDER BY created DESC, id")
 }
 
-// RemoveUpload forgets a file. Whoever calls it removes the file itself.
-func (s *Store) RemoveUpload(ctx context.Context, by Actor, id string) error {
-	return s.write(ctx, by, "remove upload", id, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "UPDATE service_uploads SET removed = $1 WHERE id = $2 AND removed = 0", s.now().UnixMilli(), id)
-		if err != nil {
-			return failed(err)
-		}
-		if n, err := r.RowsAffected(); err != nil {
-			return failed(err)
-		} else if n == 0 {
-			return Refuse("there is no such upload")
-		}
+const uploadColumns = "SELECT id, name, file, size, created, actor, state, dataset, first FROM service_uploads"
+
+func scanUpload(rows *sql.Rows, u *Upload) error {
+	var at int64
+	var first string
+	if err := rows.Scan(&u.ID, &u.Name, &u.File, &u.Size, &at, &u.By, &u.State, &u.Dataset, &first); err != nil {
+		return err
+	}
+	u.Created = time.UnixMilli(at).UTC()
+	if first == "" {
 		return nil
+	}
+	return json.Unmarshal([]byte(first), &u.First)
+}
+
+// errNoUpload is also what somebody hears who may not see one.
+var errNoUpload = Refuse("there is no such upload")
+
+// Upload returns one that is there.
+func (s *Store) Upload(ctx context.Context, id string) (Upload, error) {
+	return s.upload(ctx, s.db, id)
+}
+
+func (s *Store) upload(ctx context.Context, from asker, id string) (Upload, error) {
+	rows, err := from.QueryContext(ctx, uploadColumns+" WHERE removed = 0 AND id = $1", id)
+	if err != nil {
+		return Upload{}, failed(err)
+	}
+	found, err := collect(rows, scanUpload)
+	if err != nil {
+		return Upload{}, failed(err)
+	}
+	if len(found) == 0 {
+		return Upload{}, errNoUpload
+	}
+	return found[0], nil
+}
+
+// UploadAt returns the one whose content is in a file; [*Refusal] if there is none.
+func (s *Store) UploadAt(ctx context.Context, file string) (Upload, error) {
+	all, err := s.Uploads(ctx)
+	for _, u := range all {
+		if u.File == file {
+			return u, nil
+		}
+	}
+	if err == nil {
+		err = errNoUpload
+	}
+	return Upload{}, err
+}
+
+// RemoveUpload forgets a file, for whoever sent it or for an owner. Whoever calls it removes the
+// file itself, before.
+func (s *Store) RemoveUpload(ctx context.Context, by Account, id string) error {
+	return s.write(ctx, by.Actor(), "remove upload", id, func(tx *sql.Tx) error {
+		u, err := s.upload(ctx, tx, id)
+		switch {
+		case err != nil:
+			return err
+		case !u.SeenBy(by):
+			return errNoUpload
+		case u.State == UploadAssigning:
+			return Refuse("the upload is being assigned: wait for that")
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE service_uploads SET removed = $1 WHERE id = $2", s.now().UnixMilli(), id)
+		return err
 	})
 }

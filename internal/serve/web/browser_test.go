@@ -253,15 +253,15 @@ func (c *chromium) none(what, script string) {
 // window, names what it has, and gives the browser nothing to complain about.
 func TestPlainPagesInChromium(t *testing.T) {
 	in := newChromium(t)
-	s := newSite(t, nil)
+	s := shores(t, nil)
 	s.ask(t, "0.5")
-	_, err := s.Store.AddUpload(t.Context(), "account operator-one", store.Upload{ID: "one", Name: "letters.csv", File: "one.csv.age", Size: 1})
-	must(t, err)
+	s.sent(t, "one", persons(t, "one", [2]int{401, 520}))
 	c := s.window(t, in)
 	pages := map[string]string{
 		"overview": "/", "data-sets": "/data-sets", "data-set": "/data-sets/tickets", "runs": "/runs", "run": "/runs/" + s.run.ID, "run-failed": "/runs/" + s.failed.ID,
 		"certificates": "/certificates", "certificate": "/certificates/run/" + s.run.ID, "routes": "/routes", "keys": "/keys", "data-protection": "/data-protection", "audit": "/audit",
 		"new-run": "/runs/new", "new-run-own": "/runs/new?source=upload%3Aone", "compare": "/compare?task=agnews&size=1000", "playground": "/playground",
+		"upload": "/uploads/one",
 	}
 	for _, size := range [][2]int64{{360, 740}, {1280, 800}} {
 		for _, scheme := range []string{"light", "dark"} {
@@ -408,6 +408,42 @@ func TestPlainGrantInChromium(t *testing.T) {
 	}
 	c.do(chromedp.WaitVisible(saying("span", "Granted"))) // the operator's page hears of it
 	c.quiet("operator")
+}
+
+// TestPlainAssignInChromium: an operator's upload waits, each owner decides about their data sets, and then it
+// can be used.
+func TestPlainAssignInChromium(t *testing.T) {
+	in := newChromium(t)
+	s := shores(t, nil)
+	must(t, s.Store.RemoveUpload(t.Context(), store.Account{Name: "operator-one"}, "letters"))
+	s.sent(t, "one", persons(t, "one", [2]int{401, 520}))
+	operator := s.window(t, in)
+	operator.signIn("operator-one")
+	operator.open("/runs/new?source=upload%3Aone")
+	operator.do(chromedp.WaitVisible(chromedp.CSS("#waits")))
+	for _, owner := range []string{"owner-one", "owner-two"} {
+		c := s.window(t, in)
+		c.look(1280, 800, "light")
+		c.signIn(owner)
+		c.do(chromedp.Click(saying("a", "The upload one.csv waits for your decision.")), chromedp.WaitVisible(saying("h1", "Upload one.csv")))
+		for i := range evaluate[int](c, `document.querySelectorAll("fieldset").length`) {
+			choice := "other"
+			if evaluate[bool](c, fmt.Sprintf(`document.querySelectorAll("fieldset")[%d].innerText.includes("share records: ")`, i)) {
+				choice = "claim"
+			}
+			evaluate[int](c, fmt.Sprintf(`document.querySelectorAll("fieldset")[%d].querySelector("input[value=%s]").click(), 0`, i, choice))
+		}
+		c.picture("assign-" + owner)
+		c.do(chromedp.SendKeys(chromedp.CSS(`#reason`), "the list of the clinic"), chromedp.Click(saying("button", "Decide")), chromedp.WaitVisible(chromedp.CSS(`.said`)))
+		c.picture("assigned-" + owner)
+		c.quiet(owner)
+	}
+	if u := s.state(t, "one"); u.State != store.UploadAssigned || u.Dataset != s.print(t, "north") {
+		t.Errorf("%+v", u)
+	}
+	operator.open("/runs/new?source=upload%3Aone&size=500&epsilon=0.5&task=trec")
+	operator.do(chromedp.WaitVisible(holding("#plan", "has ε 3 left")))
+	operator.quiet("operator")
 }
 
 // TestPlainWithoutScript: pages say all they say without a script.

@@ -83,7 +83,7 @@ func (d *Dashboard) comparePage(v *visit) error {
 // compareMethods plans what the form asks for with every method.
 func (d *Dashboard) compareMethods(v *visit, data *compareData) (err error) {
 	data.Tasks = d.Runs.Tasks()
-	if data.Sources, err = d.Runs.Sources(v.ctx()); err != nil {
+	if data.Sources, err = d.Runs.Sources(v.ctx(), v.account); err != nil {
 		return err
 	}
 	data.Sources = slices.DeleteFunc(data.Sources, func(s Source) bool { return s.Uploaded })

@@ -37,7 +37,7 @@ func (r troubled) Job(ctx context.Context, _ RunRequest) (store.Job, error) {
 	return store.Job{}, r.plan(ctx)
 }
 
-func (r troubled) RemoveUpload(ctx context.Context, _ store.Actor, _ string) error {
+func (r troubled) RemoveUpload(ctx context.Context, _ store.Account, _ string) error {
 	return r.plan(ctx)
 }
 

@@ -2,22 +2,21 @@ package web
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // Runs plans and makes runs. None of its results says where records are.
 type Runs interface {
-	// Sources are those of the configuration, and uploads.
-	Sources(ctx context.Context) ([]Source, error)
+	// Sources are those of the configuration, and uploads that an account may see.
+	Sources(ctx context.Context, reader store.Account) ([]Source, error)
 	// Tasks and Methods to choose from, the default method first.
 	Tasks() []string
 	Methods() []string
@@ -29,19 +28,22 @@ type Runs interface {
 	Job(ctx context.Context, r RunRequest) (store.Job, error)
 	// Upload keeps a file of records, encrypted while it comes in. RemoveUpload removes one.
 	Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (store.Upload, error)
-	RemoveUpload(ctx context.Context, by store.Actor, id string) error
+	RemoveUpload(ctx context.Context, by store.Account, id string) error
+	// Identify returns what the ledger knows the records of an upload by. It reads all of them.
+	Identify(ctx context.Context, u store.Upload) (ledger.Identity, error)
 }
 
 // Source is where records of a run come from, without where that is.
 type Source struct {
 	// ID names it in forms, and Name is what people see.
 	ID, Name string
-	// Uploaded: somebody sent it. The rest is then not known.
-	Uploaded bool
-	Task     string
-	Size     int64
-	Unit     string
-	// Dataset is what the ledger calls it, if that is known.
+	// Uploaded: somebody sent it. The rest is then not known. Waits: owners have not said yet
+	// whose records it holds, so that no run can use it.
+	Uploaded, Waits bool
+	Task            string
+	Size            int64
+	Unit            string
+	// Dataset is its name or fingerprint in the ledger, if that is known.
 	Dataset string
 }
 
@@ -59,9 +61,8 @@ type RunRequest struct {
 	LabelColumn          string
 	Labels               []string
 	Instruction          string
-	// By is whoever asks; First: they may give data that the ledger does not know its first budget.
-	By    store.Actor
-	First bool
+	// By is whoever asks. Owners may give a source that the ledger does not know its first budget.
+	By store.Account
 }
 
 // Planned is what a run would do and cost.
@@ -77,15 +78,10 @@ type Planned struct {
 	Epsilon                  float64
 }
 
-// uploadPattern is of the one form that is not read before it is served.
-const uploadPattern = "POST /uploads"
-
 func (d *Dashboard) newRunRoutes() []route {
 	return []route{
 		{"GET /runs/new", store.Operator, d.newRunPage},
 		{"POST /runs", store.Operator, d.addRun},
-		{uploadPattern, store.Operator, d.upload},
-		{"POST /uploads/{id}/remove", store.Operator, d.removeUpload},
 	}
 }
 
@@ -123,7 +119,7 @@ func (d *Dashboard) newRunPage(v *visit) error {
 	}
 	data := newRunData{Tasks: d.Runs.Tasks(), Methods: d.Runs.Methods()}
 	var err error
-	if data.Sources, err = d.Runs.Sources(v.ctx()); err != nil {
+	if data.Sources, err = d.Runs.Sources(v.ctx(), v.account); err != nil {
 		return err
 	}
 	q := v.URL.Query()
@@ -131,7 +127,7 @@ func (d *Dashboard) newRunPage(v *visit) error {
 	if data.RunRequest, bad = requested(q); q.Get("source") == "" && len(data.Sources) > 0 {
 		data.Source = data.Sources[0].ID
 	}
-	data.By, data.First = v.account.Actor(), v.account.Role.May(store.Owner)
+	data.By = v.account
 	if i := slices.IndexFunc(data.Sources, func(s Source) bool { return s.ID == data.Source }); i >= 0 {
 		data.Chosen = &data.Sources[i]
 		data.adopt(q)
@@ -147,7 +143,7 @@ func (d *Dashboard) newRunPage(v *visit) error {
 		if data.Planned, err = planned(v.ctx(), d, func(ctx context.Context) (*Planned, error) { return d.Runs.Plan(ctx, request) }); err != nil {
 			data.Planned = &Planned{Problem: d.said(err)}
 		}
-		data.Left = d.leftOf(v.ctx(), data.Chosen.Dataset, data.Epsilon)
+		data.Left = d.leftOf(v.ctx(), data.Chosen.Dataset, data.Epsilon) // an upload that waits has none
 	}
 	v.render(http.StatusOK, "newrun", page{Title: "New run", Here: "/runs", Data: data})
 	return nil
@@ -251,7 +247,7 @@ func (d *Dashboard) addRun(v *visit) error {
 	if err != nil {
 		return d.wrong(err)
 	}
-	r.By, r.First = v.account.Actor(), v.account.Role.May(store.Owner)
+	r.By = v.account
 	j, err := planned(v.ctx(), d, func(ctx context.Context) (store.Job, error) { return d.Runs.Job(ctx, r) })
 	if err != nil {
 		return d.wrong(err)
@@ -261,58 +257,5 @@ func (d *Dashboard) addRun(v *visit) error {
 		return d.wrong(ofStore(err))
 	}
 	v.redirect(place("runs", added.ID) + "?said=added")
-	return nil
-}
-
-// largestUpload is more than a file of records that goes through a browser.
-const largestUpload = 4 << 30
-
-// upload takes a file as it comes, so that it is nowhere as it is. The form's first part is its
-// token.
-func (d *Dashboard) upload(v *visit) error {
-	v.Body = http.MaxBytesReader(v.ResponseWriter, &patient{v.Body, http.NewResponseController(v.ResponseWriter), d.uploadTime}, largestUpload)
-	parts, err := v.MultipartReader()
-	if err != nil {
-		return errForged
-	}
-	token, err := parts.NextPart()
-	if err != nil {
-		return errForged
-	}
-	given, err := io.ReadAll(io.LimitReader(token, 1000))
-	if err != nil || token.FormName() != "token" || !sameToken(string(given), v.formToken()) {
-		return errForged
-	}
-	if d.Runs == nil {
-		return errNoRuns
-	}
-	file, err := parts.NextPart()
-	if err != nil || file.FormName() != "file" || file.FileName() == "" {
-		return &problem{http.StatusBadRequest, "There is no file in the form: choose one."}
-	}
-	name := path.Base(strings.ReplaceAll(file.FileName(), "\\", "/"))
-	u, err := d.Runs.Upload(v.ctx(), v.account.Actor(), name, file)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return &problem{http.StatusRequestEntityTooLarge, "The file is too large to go through a browser: put it where the service can read it, and name it in its configuration ([source.NAME])."}
-	case err != nil:
-		return d.wrong(err)
-	}
-	v.redirect("/runs/new?said=uploaded&source=" + url.QueryEscape(UploadID(u)))
-	return nil
-}
-
-// UploadID is how forms name an upload.
-func UploadID(u store.Upload) string { return "upload:" + u.ID }
-
-func (d *Dashboard) removeUpload(v *visit) error {
-	if d.Runs == nil {
-		return errNoRuns
-	}
-	if err := d.Runs.RemoveUpload(v.ctx(), v.account.Actor(), v.PathValue("id")); err != nil {
-		return d.wrong(err)
-	}
-	v.redirect("/runs/new?said=gone")
 	return nil
 }

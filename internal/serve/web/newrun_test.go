@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // fakeRuns has a source and uploads, and plans nothing.
@@ -21,13 +23,17 @@ type fakeRuns struct {
 	store   *store.Store
 	content bytes.Buffer
 	name    string
+	// known is what uploads are known by.
+	known map[string]ledger.Identity
 }
 
-func (f *fakeRuns) Sources(ctx context.Context) ([]Source, error) {
+func (f *fakeRuns) Sources(ctx context.Context, reader store.Account) ([]Source, error) {
 	all := []Source{{ID: "source:tickets", Name: "tickets", Task: "tickets", Size: 20000, Dataset: "tickets"}}
 	uploads, err := f.store.Uploads(ctx)
 	for _, u := range uploads {
-		all = append(all, Source{ID: UploadID(u), Name: u.Name, Uploaded: true})
+		if u.SeenBy(reader) {
+			all = append(all, Source{ID: UploadID(u), Name: u.Name, Uploaded: true, Waits: u.State != store.UploadAssigned, Dataset: u.Dataset})
+		}
 	}
 	return all, err
 }
@@ -67,8 +73,16 @@ func (f *fakeRuns) Upload(ctx context.Context, by store.Actor, name string, cont
 	return f.store.AddUpload(ctx, by, store.Upload{ID: "one", Name: name, File: "/private/place/one.csv.age", Size: n})
 }
 
-func (f *fakeRuns) RemoveUpload(ctx context.Context, by store.Actor, id string) error {
+func (f *fakeRuns) RemoveUpload(ctx context.Context, by store.Account, id string) error {
 	return f.store.RemoveUpload(ctx, by, id)
+}
+
+func (f *fakeRuns) Identify(_ context.Context, u store.Upload) (ledger.Identity, error) {
+	id, ok := f.known[u.ID]
+	if !ok {
+		return id, errors.New("/private/place/one.csv.age: cannot be read")
+	}
+	return id, nil
 }
 
 // TestNewRun: the plan follows the form, a run that is started is a job, and what is wrong is said
@@ -171,7 +185,7 @@ func TestUpload(t *testing.T) {
 		t.Fatalf("%d, %q, %d bytes: %s", a.status, runs.name, runs.content.Len(), a.body)
 	}
 	page := operator.get(a.header.Get("Location"))
-	if !strings.Contains(page.body, "tick&lt;b&gt;ets.csv (uploaded)") || !strings.Contains(page.body, "Labels, one a line") || strings.Contains(page.body, "/private/place") {
+	if !strings.Contains(page.body, "tick&lt;b&gt;ets.csv (uploaded, waits for an owner)") || !strings.Contains(page.body, "waits for an owner to assign it") || !strings.Contains(page.body, "Labels, one a line") || strings.Contains(page.body, "/private/place") {
 		t.Errorf("%s", page.body)
 	}
 	if a := operator.post("/uploads/one/remove", url.Values{"token": {token}}); a.status != http.StatusSeeOther {

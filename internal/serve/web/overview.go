@@ -20,6 +20,8 @@ type overviewData struct {
 	// Waiting are requests for budget that are open, of which the reader may decide Mine.
 	Waiting []store.Grant
 	Mine    int
+	// Uploads wait for a decision of the reader's.
+	Uploads []store.Upload
 	Runs    []runView
 	Routes  []store.Route
 	Keys    int
@@ -38,6 +40,9 @@ func (d *Dashboard) overview(v *visit) (err error) {
 		if v.account.OwnerOf(g.Dataset) {
 			data.Mine++
 		}
+	}
+	if data.Uploads, err = d.toDecide(v.ctx(), v.account); err != nil {
+		return err
 	}
 	jobs, err := d.Store.Jobs(v.ctx(), 5)
 	if err != nil {

@@ -59,6 +59,9 @@ type page struct {
 // Operator reports whether the page may show what operators do.
 func (p page) Operator() bool { return p.Account.Role.May(store.Operator) }
 
+// Owner reports whether the page may show what owners do.
+func (p page) Owner() bool { return p.Account.Role.May(store.Owner) }
+
 // templates by page, each with the layout around it. They are read at the first page: the verbs
 // that show none start without them.
 var templates = sync.OnceValue(parse)
@@ -89,8 +92,8 @@ var functions = template.FuncMap{
 	"atLeast":    func(v any) string { return number(v, ui.AtLeast[float64]) },
 	"whole":      func(v any) string { return number(v, ui.Whole) },
 	"place":      place,
-	"uploadPlace": func(id string) string {
-		return place("uploads", strings.TrimPrefix(id, UploadID(store.Upload{})), "remove")
+	"uploadPlace": func(id string, more ...string) string {
+		return place(append([]string{"uploads", strings.TrimPrefix(id, UploadID(store.Upload{}))}, more...)...)
 	},
 	"cut":      ui.CutLine,
 	"counted":  ui.Counted,
@@ -159,7 +162,9 @@ func sentence(s string) string {
 // said are the sentences that a page shows after something was done; links name them.
 var said = map[string]string{
 	"added":     "The run waits for a worker.",
-	"uploaded":  "The file is here, encrypted. Describe what it holds.",
+	"uploaded":  "The file is here, encrypted. It waits for an owner to assign it.",
+	"decided":   "Your decision is noted. The upload is assigned once the owners of all data sets have decided.",
+	"assigned":  "The upload is assigned: runs can use it now.",
 	"gone":      "The file is removed.",
 	"cancelled": "The run is asked to end.",
 	"again":     "The run is asked for again.",

@@ -86,7 +86,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	ring, err := certificate.CreateRing(filepath.Join(dir, "ring"))
 	must(t, err)
 	o := Options{
-		Store: s, Routes: fakeRoutes{s}, Runs: &fakeRuns{store: s}, Local: true, Tick: 20 * time.Millisecond,
+		Store: s, Routes: fakeRoutes{s}, Runs: &fakeRuns{store: s, known: map[string]ledger.Identity{"letters": persons(t, "letters", [2]int{8001, 8100})}}, Local: true, Tick: 20 * time.Millisecond,
 		Ask: func(_ context.Context, route, question string, examples bool) (string, error) {
 			return fmt.Sprintf("%s answers %q, examples: %v", route, question, examples), nil
 		},
@@ -194,6 +194,8 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 	_, err = to.SetSchedule(ctx, "account operator-one", store.Schedule{Name: "weekly", Cron: "0 3 * * 1", Args: args, Dir: dir})
 	must(t, err)
 
+	_, err = to.AddUpload(ctx, "account operator-one", store.Upload{ID: "letters", Name: "letters.csv", File: "/private/place/letters.csv.age", Size: 1 << 20})
+	must(t, err)
 	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "embedded", Task: "tickets.toml"})
 	must(t, err)
 	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "openai", Model: "gpt-large", Release: filepath.Join(done.Place, "release"), Task: "tickets.toml", Nearest: 4})

@@ -19,6 +19,10 @@ type Ledger interface {
 	List(ctx context.Context) ([]ledger.Dataset, error)
 	Show(ctx context.Context, name string) (ledger.Dataset, error)
 	Grant(ctx context.Context, req ledger.GrantRequest) (ledger.Dataset, error)
+	Compare(ctx context.Context, id ledger.Identity) (ledger.Comparison, error)
+	Resolve(ctx context.Context, req ledger.ResolveRequest) (ledger.Resolution, error)
+	Init(ctx context.Context, req ledger.InitRequest) (ledger.Dataset, error)
+	Link(ctx context.Context, req ledger.LinkRequest) (ledger.Dataset, error)
 }
 
 // Routes changes the service's routes, with the checks that the service makes.
@@ -68,7 +72,9 @@ type Dashboard struct {
 	// uploadTime is how long an upload may take to bring the next bytes.
 	uploadTime time.Duration
 	// plans has a place for each plan under way; planTime is how long one may take.
-	plans    chan struct{}
+	plans chan struct{}
+	// looked has what uploads are known by.
+	looked   looks
 	planTime time.Duration
 }
 
@@ -86,7 +92,7 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: looks{all: map[string]*look{}, turn: make(chan struct{}, 1)}}
 	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
@@ -110,7 +116,7 @@ func (d *Dashboard) routes() []route {
 	for _, more := range [][]route{
 		d.signInRoutes(), d.overviewRoutes(), d.datasetRoutes(), d.grantRoutes(), d.runRoutes(), d.liveRoutes(),
 		d.certificateRoutes(), d.routeRoutes(), d.keyRoutes(), d.auditRoutes(), d.officerRoutes(),
-		d.newRunRoutes(), d.playgroundRoutes(), d.compareRoutes(),
+		d.newRunRoutes(), d.uploadRoutes(), d.playgroundRoutes(), d.compareRoutes(),
 	} {
 		all = append(all, more...)
 	}

@@ -26,6 +26,9 @@ func (s *site) concrete(pattern string) (method, path string) {
 	if strings.HasPrefix(path, "/data-sets/") {
 		id = "tickets"
 	}
+	if strings.HasPrefix(path, "/uploads/") {
+		id = "letters"
+	}
 	return method, strings.NewReplacer("{$}", "", "{id}", id, "{kind}", "run", "{name...}", "demos.jsonl", "{name}", "tickets").Replace(path)
 }
 
@@ -46,7 +49,8 @@ func TestEveryRoute(t *testing.T) {
 		"POST /runs/{id}/cancel": store.Operator, "POST /runs/{id}/retry": store.Operator,
 		"POST /routes": store.Operator, "POST /routes/{name}/use": store.Operator, "POST /routes/{name}/remove": store.Operator,
 		"POST /keys": store.Operator, "POST /keys/{id}/revoke": store.Operator,
-		"POST /runs": store.Operator, "POST /uploads": store.Operator, "POST /uploads/{id}/remove": store.Operator, "POST /playground": store.Operator,
+		"POST /runs": store.Operator, "POST /uploads": store.Operator, "POST /uploads/{id}/remove": store.Operator,
+		"POST /uploads/{id}/decide": store.Owner, "POST /uploads/{id}/carry-out": store.Owner, "POST /playground": store.Operator,
 	}
 	for _, r := range s.routes() {
 		method, path := s.concrete(r.pattern)
