@@ -22,8 +22,9 @@ import (
 type answerTerms struct {
 	plan      plan.Answers
 	guarantee privacy.Guarantee
-	// inner is the ε of those of whom it is known that they were drawn; 0 if there is none.
-	inner  float64
+	// drawn is the ε of one answer, all its tokens and looks, against someone who knows whose
+	// records were drawn for it; 0 if there is none.
+	drawn  float64
 	seeded bool
 }
 
@@ -46,13 +47,14 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 	if t.guarantee, err = measure(p.Event()); err != nil {
 		return t, err
 	}
-	for _, e := range p.Inner() {
-		inner, err := measure(e)
-		if err != nil {
-			return t, err
-		}
-		t.inner = max(t.inner, inner.Epsilon.Upper)
+	if !privacy.Sampled(p.Event()) {
+		return t, nil
 	}
+	one, err := measure(privacy.Unsampled(p.Event()))
+	if err != nil {
+		return t, err
+	}
+	t.drawn = one.Epsilon.Upper
 	return t, nil
 }
 
@@ -128,8 +130,8 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 	if v.of == 1 {
 		charge = string(a.Charge)
 	}
-	if v.terms.inner > 0 && v.terms.caution() == "" {
-		drawn = fmt.Sprintf("ε ≤ %s against someone who knows who was drawn", ui.AtMost(v.terms.inner))
+	if v.terms.caution() == "" {
+		drawn = v.terms.known()
 	}
 	return v.show(func(p *ui.Page) {
 		if !v.quiet && v.of == 1 {
@@ -147,6 +149,15 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 			"answers", v.file.path,
 		)
 	})
+}
+
+// known says what is left against someone who knows whose records were drawn, "" where nothing is
+// sampled or nothing is left.
+func (t answerTerms) known() string {
+	if t.drawn <= 0 || math.IsInf(t.drawn, 1) {
+		return ""
+	}
+	return fmt.Sprintf("ε ≤ %s for one answer, against someone who knows who was drawn for it; answers add up", ui.AtMost(t.drawn))
 }
 
 // roomTime is how long to look for the number of answers that still fit.
