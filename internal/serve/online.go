@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -70,15 +71,36 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 	if o.log == nil {
 		o.log = slog.New(slog.DiscardHandler)
 	}
-	o.answers, err = records.Client.Answers(ctx, sotto.AnswerOptions{
+	options := sotto.AnswerOptions{
 		// By the label, an owner can give the route a budget of its own.
-		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from,
-	})
+		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from, Hold: gateway.Hold,
+	}
+	encoder, err := b.encoderOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
+	private := &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}
+	if load := newLoad(records.Model, encoder); load != nil {
+		private.Occupy = load.occupy
+		if encoder != nil {
+			if options.Encoder, err = lm.TrustEmbedder(encoding{encoder, load}, lm.InProcess); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	if o.answers, err = records.Client.Answers(ctx, options); err != nil {
+		return nil, nil, err
+	}
 	price := &gateway.Price{Epsilon: max(p.Epsilon, one.Upper), Delta: p.Delta, Answers: p.Answers, One: one.Upper}
-	return &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}, price, nil
+	return private, price, nil
+}
+
+// encoderOf is the encoder of this process, if the answers of a plan need one.
+func (b *Builder) encoderOf(p plan.Answers) (lm.Embedder, error) {
+	if spec, _ := method.Lookup(p.Method()); !spec.Encodes {
+		return nil, nil
+	}
+	return b.Encoder()
 }
 
 // Answer implements [gateway.Answerer].
