@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -158,7 +159,7 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	planned, err := plan.NewAnswers(plan.Request{Task: task, Method: o.method, Size: size, Epsilon: 1e3, Delta: 1e-6, Answers: int64(o.n), Tokens: o.tokens, Settings: method.Values{"batch": o.batch}})
+	planned, err := plan.NewAnswers(plan.Request{Task: task, Method: o.method, Size: size, Epsilon: 1e3, Delta: 1e-6, Answers: int64(o.n + 1), Tokens: o.tokens, Settings: method.Values{"batch": o.batch}})
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +223,7 @@ func (s *service) ask() (began time.Time, wrote, took time.Duration, err error) 
 	}
 	defer r.Body.Close()
 	if answer, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusOK {
-		return began, 0, 0, fmt.Errorf("%s: %s %w", r.Status, answer, err)
+		return began, 0, 0, errors.Join(fmt.Errorf("%s: %s", r.Status, answer), err)
 	}
 	return began, time.Unix(0, s.last.Load()).Sub(began), time.Since(began), nil
 }
