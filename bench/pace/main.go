@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type options struct {
 	model, method   string
 	n, batch        int
 	threads, tokens int
+	spare           int
 	pace            time.Duration
 	idle            bool
 }
@@ -55,6 +57,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 30, "answers")
 	flag.IntVar(&o.batch, "batch", 16, "records for an answer, on average")
 	flag.IntVar(&o.threads, "threads", 0, "threads of the model; all processors if 0")
+	flag.IntVar(&o.spare, "spare", 0, "processors that Go may use beside those of the model")
 	flag.IntVar(&o.tokens, "max-tokens", 0, "of a written answer; the task's limit if 0")
 	flag.DurationVar(&o.pace, "pace", 0, "the pace; what the plan needs if 0")
 	flag.BoolVar(&o.idle, "idle", false, "let processors rest once an answer is written")
@@ -146,6 +149,7 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + o.spare)
 	var scorer lm.Scorer = timed{opened.Public(), &s.last}
 	if occupier, can := opened.Public().(lm.Occupier); can && !o.idle {
 		scorer = occupied{timed{opened.Public(), &s.last}, occupier}
@@ -171,10 +175,10 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := &serve.Records{Client: client, Model: model, Turns: &gateway.Turns{}, Source: func(_ string, a store.AnswerSpec) (sotto.Source, error) {
+	records := &serve.Records{Client: client, Model: model, Turns: &gateway.Turns{}, Encoder: backend.TrustedEncoder, Source: func(_ string, a store.AnswerSpec) (sotto.Source, error) {
 		return sotto.Source{Location: a.Data}, nil
 	}}
-	builder := &serve.Builder{Encoder: backend.Encoder, Records: func(context.Context) (*serve.Records, error) { return records, nil }}
+	builder := &serve.Builder{Records: func(context.Context) (*serve.Records, error) { return records, nil }}
 	needed, err := builder.Pace(ctx, *spec)
 	if err != nil {
 		return nil, err

@@ -272,7 +272,7 @@ func (p *program) records(m *sharedModel) func(context.Context) (*service.Record
 		if err != nil {
 			return nil, err
 		}
-		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf}
+		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf, Encoder: shared(backend.TrustedEncoder)}
 		return opened, nil
 	}
 }

@@ -30,9 +30,9 @@ type Pacing struct {
 	Labels, Sentence float64
 }
 
-// MeasurePacing measures a model for a plan. encoder is nil where it compares no sentences. No
-// record is read.
-func (a Answers) MeasurePacing(ctx context.Context, model lm.Scorer, encoder lm.Embedder) (p Pacing, err error) {
+// MeasurePacing measures a model for a plan. encoder is not valid where it compares no sentences.
+// No record is read.
+func (a Answers) MeasurePacing(ctx context.Context, model lm.Scorer, encoder lm.TrustedEmbedder) (p Pacing, err error) {
 	if p.Shape, err = AnswerShapeOf(ctx, model.Tokenizer(), a.Task); err != nil {
 		return p, err
 	}
@@ -47,7 +47,7 @@ func (a Answers) MeasurePacing(ctx context.Context, model lm.Scorer, encoder lm.
 	}
 	// As long as a prompt may be.
 	length := float64(p.Shape.Instruction) + p.Shape.Head + float64(max(1, a.Scheme().PerPrompt))*p.Shape.Record
-	if p.Speed, err = MeasureSlowest(ctx, model, int(math.Ceil(length))); err != nil || encoder == nil {
+	if p.Speed, err = MeasureSlowest(ctx, model, int(math.Ceil(length))); err != nil || !encoder.Valid() {
 		return p, err
 	}
 	texts := make([]string, 16)

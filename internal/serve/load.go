@@ -21,13 +21,13 @@ type load struct {
 	free   chan struct{} // closed when there is none
 }
 
-// newLoad is for an answer that uses a model, and an encoder if that is not nil. It is nil if
+// newLoad is for an answer that uses a model, and an encoder if that is valid. It is nil if
 // neither computes on this machine.
-func newLoad(model lm.Trusted, encoder lm.Embedder) *load {
+func newLoad(model lm.Trusted, encoder lm.TrustedEmbedder) *load {
 	if fill := model.Occupy(); fill != nil {
 		return &load{fill: fill}
 	}
-	if encoder == nil {
+	if !encoder.Valid() {
 		return nil
 	}
 	// About as many words as answers have, and as many answers as are compared.
@@ -98,16 +98,4 @@ func (l *load) instead(compute func()) {
 		}
 	}()
 	compute()
-}
-
-// encoding is an encoder whose work takes the place of what fills.
-type encoding struct {
-	lm.Embedder
-	load *load
-}
-
-// Embed implements [lm.Embedder].
-func (e encoding) Embed(ctx context.Context, texts []string) (out [][]float32, err error) {
-	e.load.instead(func() { out, err = e.Embedder.Embed(ctx, texts) })
-	return out, err
 }

@@ -35,15 +35,16 @@ func TestLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { l.occupy(ctx) })
-	var e lm.Embedder
 	computed := 0
-	e = encoding{slowly{embed: func() {
+	encoder, err := lm.TrustEmbedder(slowly{embed: func() {
 		computed++
 		time.Sleep(5 * time.Millisecond) // what fills could begin, if it were to
 		if filling.Load() {
 			t.Error("two compute at once")
 		}
-	}}, l}
+	}}, lm.InProcess)
+	must(t, err)
+	e := encoder.Within(l.instead)
 	for range 3 {
 		<-begun
 		if _, err := e.Embed(ctx, nil); err != nil {
@@ -65,16 +66,18 @@ func TestLoad(t *testing.T) {
 
 // TestLoadOfAnEncoder: where the model computes elsewhere, the encoder fills.
 func TestLoadOfAnEncoder(t *testing.T) {
-	if newLoad(lm.Trusted{}, nil) != nil {
+	if newLoad(lm.Trusted{}, lm.TrustedEmbedder{}) != nil {
 		t.Error("something computes on this machine")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	newLoad(lm.Trusted{}, slowly{embed: func() {
+	encoder, err := lm.TrustEmbedder(slowly{embed: func() {
 		if n++; n == 3 {
 			cancel()
 		}
-	}}).occupy(ctx)
+	}}, lm.InProcess)
+	must(t, err)
+	newLoad(lm.Trusted{}, encoder).occupy(ctx)
 	if n != 3 {
 		t.Errorf("%d times", n)
 	}

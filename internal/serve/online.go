@@ -27,6 +27,8 @@ type Records struct {
 	Model  lm.Trusted
 	// Source finds out where the records of a route are.
 	Source func(task string, spec store.AnswerSpec) (sotto.Source, error)
+	// Encoder opens the one of sentences, in this process, for all routes that need it.
+	Encoder func() (lm.TrustedEmbedder, error)
 	// Turns are those of the model, for all that use it.
 	Turns *gateway.Turns
 }
@@ -75,17 +77,14 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 		// By the label, an owner can give the route a budget of its own.
 		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from, Hold: gateway.Hold,
 	}
-	encoder, err := b.encoderOf(p)
-	if err != nil {
+	if options.Encoder, err = records.encoderOf(p); err != nil {
 		return nil, nil, err
 	}
 	private := &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}
-	if load := newLoad(records.Model, encoder); load != nil {
+	if load := newLoad(records.Model, options.Encoder); load != nil {
 		private.Occupy = load.occupy
-		if encoder != nil {
-			if options.Encoder, err = lm.TrustEmbedder(encoding{encoder, load}, lm.InProcess); err != nil {
-				return nil, nil, err
-			}
+		if options.Encoder.Valid() {
+			options.Encoder = options.Encoder.Within(load.instead)
 		}
 	}
 	if o.answers, err = records.Client.Answers(ctx, options); err != nil {
@@ -96,11 +95,11 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 }
 
 // encoderOf is the encoder of this process, if the answers of a plan need one.
-func (b *Builder) encoderOf(p plan.Answers) (lm.Embedder, error) {
+func (r *Records) encoderOf(p plan.Answers) (lm.TrustedEmbedder, error) {
 	if spec, _ := method.Lookup(p.Method()); !spec.Encodes {
-		return nil, nil
+		return lm.TrustedEmbedder{}, nil
 	}
-	return b.Encoder()
+	return r.Encoder()
 }
 
 // Answer implements [gateway.Answerer].

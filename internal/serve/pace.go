@@ -23,7 +23,7 @@ func (b *Builder) Pace(ctx context.Context, spec store.AnswerSpec) (time.Duratio
 	if err != nil {
 		return 0, err
 	}
-	encoder, err := b.encoderOf(p)
+	encoder, err := records.encoderOf(p)
 	if err != nil {
 		return 0, err
 	}

@@ -26,8 +26,8 @@ type Builder struct {
 	Task func(name string) (prompt.Task, error)
 	// Verify checks the certificate of a release's folder.
 	Verify func(dir string) (*certificate.Report, error)
-	// Encoder is opened in this process for the first route that needs one, and Records for the
-	// first that answers from them.
+	// Encoder is opened for the first route that needs one, and Records for the first that
+	// answers from them.
 	Encoder func() (lm.Embedder, error)
 	Records func(context.Context) (*Records, error)
 	// Log has events, and nothing of requests or answers.
