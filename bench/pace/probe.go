@@ -114,18 +114,14 @@ func measure(ctx context.Context, o options) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	type answered struct {
-		began       time.Time
-		wrote, took time.Duration
-	}
 	var all []answered
 	for range o.n + 1 {
 		time.Sleep(200 * time.Millisecond)
-		began, wrote, took, err := s.ask()
+		a, err := s.ask()
 		if err != nil {
 			return err
 		}
-		all = append(all, answered{began, wrote, took})
+		all = append(all, a)
 	}
 	all = all[1:] // the first one makes what is made once
 	if err := input.Close(); err != nil {
@@ -149,22 +145,24 @@ func measure(ctx context.Context, o options) error {
 			}
 		}
 	}
-	truth := make([]float64, len(all))
+	times, tokens := make([]float64, len(all)), make([]float64, len(all))
 	one := 0
 	for i, a := range all {
-		truth[i] = a.wrote.Seconds()
+		times[i], tokens[i] = a.wrote.Seconds(), float64(a.tokens)
 		if a.wrote <= s.pace {
 			one++
 		}
 	}
-	fmt.Printf("%d answers, written after %.2f to %.2f s; %d took one pace\n", len(all), slices.Min(truth), slices.Max(truth), one)
+	fmt.Printf("%d answers, of %.0f to %.0f tokens, written after %.2f to %.2f s; %d took one pace\n",
+		len(all), slices.Min(tokens), slices.Max(tokens), slices.Min(times), slices.Max(times), one)
+	fmt.Println("correlation with the tokens, and with the time (and by chance as large)")
 	for _, e := range estimates {
 		guesses := make([]float64, len(all))
 		for i := range all {
 			guesses[i] = e.of(probes[i])
 		}
-		r := correlation(truth, guesses)
-		fmt.Printf("  %-36s correlation %+.3f (by chance as large: %.3f)\n", e.name, r, byChance(truth, guesses, r))
+		r, s := correlation(tokens, guesses), correlation(times, guesses)
+		fmt.Printf("  %-36s %+.3f (%.3f)  %+.3f (%.3f)\n", e.name, r, byChance(tokens, guesses, r), s, byChance(times, guesses, s))
 	}
 	return nil
 }
