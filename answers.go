@@ -34,6 +34,11 @@ type AnswerOptions struct {
 	// Partial lets [Answers.All] answer as many questions as the budget allows. Default: it
 	// answers none if it cannot answer all.
 	Partial bool
+	// Hold, if set, is called when a question is charged and before a record is drawn for it.
+	// What it returns is called, maybe more than once, before anything shows that the answer is
+	// written or has failed, the ledger's rows among it. So a service can hide how long it took
+	// to write, which depends on who was drawn. A stream is not held.
+	Hold func(context.Context) (show func())
 }
 
 // Answer to a question, with what it cost.
@@ -80,7 +85,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 		return nil, err
 	}
 	a.session, err = answer.Open(ctx, answer.Options{
-		Environment: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial,
+		Environment: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Hold: o.Hold,
 	})
 	return a, err
 }

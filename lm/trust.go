@@ -109,6 +109,23 @@ func (t TrustedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	return t.embedder.Embed(ctx, texts)
 }
 
+// Within returns the same encoder, whose work is done by calls of run: it calls what it is given,
+// once.
+func (t TrustedEmbedder) Within(run func(compute func())) TrustedEmbedder {
+	return TrustedEmbedder{within{t.embedder, run}, t.basis}
+}
+
+// within is an encoder whose work is done by calls of run.
+type within struct {
+	Embedder
+	run func(compute func())
+}
+
+func (w within) Embed(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+	w.run(func() { vectors, err = w.Embedder.Embed(ctx, texts) })
+	return vectors, err
+}
+
 // Dimension returns the length of the vectors.
 func (t TrustedEmbedder) Dimension() int { return t.embedder.Dimension() }
 

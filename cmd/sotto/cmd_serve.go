@@ -145,17 +145,19 @@ type servedResult struct {
 // Print: all was said while it ran.
 func (r *servedResult) Print(*ui.Page) {}
 
-// sharedEncoder opens the sentence encoder once, and again only if that failed.
-func sharedEncoder() func() (lm.Embedder, error) {
+// shared opens something once, and again only if that failed.
+func shared[T any](open func() (T, error)) func() (T, error) {
 	var mu sync.Mutex
-	var open lm.Embedder
-	return func() (_ lm.Embedder, err error) {
+	var there bool
+	var opened T
+	return func() (_ T, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if open == nil {
-			open, err = backend.Encoder()
+		if !there {
+			opened, err = open()
+			there = err == nil
 		}
-		return open, err
+		return opened, err
 	}
 }
 
@@ -189,7 +191,7 @@ func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	encoder, model := sharedEncoder(), &sharedModel{spec: spec}
+	encoder, model := shared(backend.Encoder), &sharedModel{spec: spec}
 	all, err := p.upstreams(model, encoder)
 	if err != nil {
 		return nil, nil, err

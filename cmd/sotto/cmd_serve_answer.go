@@ -35,6 +35,7 @@ type routeAnswerOptions struct {
 	answers   int64
 	maxTokens int
 	pace      time.Duration
+	paced     bool // by a flag
 }
 
 func newServeRouteAnswerCommand(p *program) *cobra.Command {
@@ -51,8 +52,10 @@ read to check them, and the plan is made.
 ε is for each answer, or with --answers N for N of them together. A client sends
 one question, as one message of the user. It learns what is spent and left of
 the budget. How long an answer takes to write depends on how many records were
-drawn, so that it is handed out after a whole number of --pace: choose it such
-that nearly all answers take one.
+drawn, so that it is handed out after a whole number of --pace, and until then
+the processors are kept at work. Without --pace it is as long as the plan may
+need, by the model's speed, which is measured now: on an idle machine as fast as
+this one, nearly all answers take one. A shorter one gets a warning.
 
 Processes that serve the route read the records where they are now, with the
 model of their own flags or configuration, which must be trusted. A key can be
@@ -64,6 +67,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
 				return err
 			}
+			opt.paced = cmd.Flags().Changed("pace")
 			return runServeRouteAnswer(cmd.Context(), p, args[0], opt)
 		},
 	}
@@ -73,7 +77,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 	f := cmd.Flags()
 	f.Int64Var(&opt.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
 	f.IntVar(&opt.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
-	f.DurationVar(&opt.pace, "pace", 5*time.Second, "hand answers out after a whole number of these; 0 at once, which shows clients how long each took")
+	f.DurationVar(&opt.pace, "pace", 0, "round the time of answers up to a multiple of this; 0 for none, which shows clients how long each took (default: what the plan needs, measured)")
 	addChoice(cmd, &opt.method, "method", "", "how records answer (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 	p.addLedger(f)
 	p.addPrivate(cmd)
@@ -153,13 +157,49 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 	if err := builder.Check(ctx, name, spec); err != nil {
 		return ui.AsUsage(err)
 	}
+	if err := p.setPace(ctx, builder, spec.Answers, opt.paced); err != nil {
+		return err
+	}
 	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
 		made, err := s.SetRoute(ctx, actor(), name, spec)
 		if err != nil {
 			return nil, err
 		}
-		return routes(ctx, s, made.Name, fmt.Sprintf("clients can ask %s, version %d; each answer is charged to the budget of the data", made.Name, made.Version))
+		return routes(ctx, s, made.Name, fmt.Sprintf("clients can ask %s, version %d; each answer is charged to the budget of the data, and takes %s", made.Name, made.Version, paceOf(spec.Answers.Pace)))
 	})
+}
+
+// setPace gives a route the pace that its plan needs on this machine, unless a flag says another.
+// One that is too short gets a warning.
+func (p *program) setPace(ctx context.Context, b *service.Builder, spec *store.AnswerSpec, given bool) error {
+	if given && spec.Pace == 0 {
+		p.Warn("with --pace 0 clients see how long each answer takes to write, which shows how many records were drawn: no guarantee covers that")
+		return nil
+	}
+	needed, err := b.Pace(ctx, *spec)
+	if err != nil {
+		return err
+	}
+	if needed > gateway.Longest {
+		p.Warn(fmt.Sprintf("answers of this plan may take up to %v each on this machine, and after %v one is given up, though it was charged: plan for fewer records or shorter answers (--max-tokens), or use a faster model", needed, gateway.Longest))
+		needed = gateway.Longest
+	}
+	if !given {
+		spec.Pace = needed
+		return nil
+	}
+	if hurried := service.Hurried(spec.Pace, needed); hurried != "" {
+		p.Warn(hurried)
+	}
+	return nil
+}
+
+// paceOf says how long answers take.
+func paceOf(pace time.Duration) string {
+	if pace == 0 {
+		return "as long as it does to write"
+	}
+	return pace.String() + ", or a multiple of that"
 }
 
 // sharedModel is the model of a process, opened by the first who needs it.
@@ -232,7 +272,7 @@ func (p *program) records(m *sharedModel) func(context.Context) (*service.Record
 		if err != nil {
 			return nil, err
 		}
-		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf}
+		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf, Encoder: shared(backend.TrustedEncoder)}
 		return opened, nil
 	}
 }

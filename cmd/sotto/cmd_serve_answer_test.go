@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // canary is in every record, and must be nowhere else.
@@ -141,7 +142,7 @@ func TestServePrivateAnswers(t *testing.T) {
 		t.Error(listed)
 	}
 	_, _, metrics := exchange(t, http.MethodGet, service.admin+"/metrics", "", "")
-	for _, want := range []string{`sotto_private_answers_total{route="ask"} 3`, `sotto_requests_total{path="/v1/chat/completions",route="ask",status="402"} 2`, `sotto_epsilon_left{route="ask"}`} {
+	for _, want := range []string{`sotto_private_answers_total{route="ask"} 3`, `sotto_requests_total{path="/v1/chat/completions",route="ask",status="402"} 2`, `sotto_epsilon_left{route="ask"}`, "go_goroutines NaN"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
@@ -168,6 +169,9 @@ func TestServePrivateAnswers(t *testing.T) {
 		if strings.Contains(written, secret) {
 			t.Errorf("%q is in what was written", secret)
 		}
+	}
+	if !strings.Contains(service.stderr.String(), "the pace is 10ms") {
+		t.Errorf("nobody is warned of a pace that is too short: %s", service.stderr.String())
 	}
 	for _, name := range []string{"service.db", "service.db-wal", "ledger.db"} {
 		if data, err := os.ReadFile(name); err == nil && (bytes.Contains(data, []byte(canary)) || bytes.Contains(data, []byte("quux"))) {
@@ -213,5 +217,67 @@ func TestServeRecordsAlone(t *testing.T) {
 	code, _, errs := run(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "50", "--epsilon", "1", "--delta", "1e-5", "--store", "service.db")
 	if code != 2 || !strings.Contains(errs, "upstream same is the server") {
 		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// TestServePrivatePace: the pace of a route is what its plan needs, unless a flag says another; one
+// that is too short, or none, is warned of. The ledger has no finer time.
+func TestServePrivatePace(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	messages(t, 200)
+	printed(t, "ledger", "init")
+	set := func(flags ...string) (pace time.Duration, errs string) {
+		t.Helper()
+		code, out, errs := run(t, append([]string{
+			"serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200",
+			"--epsilon", "8", "--delta", "1e-5", "--model", "tiny.gguf", "--store", "service.db", "--json",
+		}, flags...)...)
+		var listed struct {
+			Routes []struct {
+				Active bool
+				Spec   struct {
+					Answers struct{ Pace time.Duration }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &listed); err != nil || code != 0 {
+			t.Fatalf("%d %v %s", code, err, errs)
+		}
+		for _, r := range listed.Routes {
+			if r.Active {
+				pace = r.Spec.Answers.Pace
+			}
+		}
+		return pace, errs
+	}
+	if pace, errs := set("--pace", "0"); pace != 0 || !strings.Contains(errs, "no guarantee covers that") {
+		t.Errorf("%v: %s", pace, errs)
+	}
+	if pace, errs := set("--pace", "1ms"); pace != time.Millisecond || !strings.Contains(errs, "the pace is 1ms") {
+		t.Errorf("%v: %s", pace, errs)
+	}
+	if pace, errs := set("--pace", "1h"); pace != time.Hour || strings.Contains(errs, "pace") {
+		t.Errorf("%v: %s", pace, errs)
+	}
+	pace, errs := set()
+	if pace <= 0 || pace > 10*time.Minute || strings.Contains(errs, "warning") {
+		t.Errorf("%v: %s", pace, errs)
+	}
+	service := serving(t, "--model", "tiny.gguf", "--store", "service.db", "--open")
+	if status, _, got := exchange(t, http.MethodPost, service.clients+"/v1/chat/completions", "", `{"model":"ask","messages":[{"role":"user","content":"I forgot quux."}]}`); status != 200 {
+		t.Fatalf("%d %s", status, got)
+	}
+	service.stop()
+	var shown struct {
+		Rows []struct {
+			Reserved, Ended time.Time
+		}
+	}
+	if err := json.Unmarshal([]byte(printed(t, "ledger", "show", "messages", "--json")), &shown); err != nil || len(shown.Rows) != 1 {
+		t.Fatalf("%v: %+v", err, shown)
+	}
+	if took := shown.Rows[0].Ended.Sub(shown.Rows[0].Reserved); took < pace {
+		t.Errorf("the ledger shows that an answer took %v, and its pace is %v", took, pace)
 	}
 }

@@ -38,6 +38,11 @@ type Options struct {
 	// Partial lets [Session.All] answer as many questions as the budget allows. Default:
 	// it answers none if it cannot answer all.
 	Partial bool
+	// Hold, if set, is called when a question is charged and before a record is drawn for it.
+	// What it returns is called before anything shows that the answer is written or has failed,
+	// the ledger's rows among it: how long that took depends on who was drawn. It may be called
+	// more than once.
+	Hold func(context.Context) (show func())
 }
 
 // Answer to a question.

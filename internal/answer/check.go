@@ -158,6 +158,8 @@ type question struct {
 	index  uint64
 	stream func(string)
 	shown  string
+	// show is called before anything shows that it is answered.
+	show func()
 
 	charge ledger.Charge
 	// left is how many more answers its charge pays for, if that is a series.

@@ -29,7 +29,15 @@ func (s *Session) answer(ctx context.Context, group []*question, total int64) er
 	if len(group) == 0 {
 		return refused
 	}
+	show := func() {}
+	if s.Hold != nil {
+		show = s.Hold(ctx)
+	}
+	for _, q := range group {
+		q.show = show
+	}
 	err := s.write(ctx, group)
+	show()
 	// The ledger learns what was released also when the caller has given up.
 	ctx = context.WithoutCancel(ctx)
 	s.odometer(ctx, group)
@@ -153,6 +161,7 @@ func (s *Session) release(ctx context.Context, q *question, out private.Released
 	if q.answer.Private {
 		q.answer.Event = s.event
 	}
+	q.show()
 	if q.stream != nil && q.shown != out.Text() {
 		q.stream(out.Text())
 	}

@@ -64,6 +64,11 @@ func drawsOf(sampling scheme.Scheme, size int64) string {
 // are written, of their tokens and of the public ones.
 func (a Answers) ensembleCost(s Shape, v Speed) Cost {
 	prompts, filled, records := occupancy(a.Scheme(), a.Size)
+	return a.ensembleWork(prompts, filled, records, s, v)
+}
+
+// ensembleWork is the work of an answer from so many prompts and records.
+func (a Answers) ensembleWork(prompts, filled, records float64, s Shape, v Speed) Cost {
 	instruction, steps := float64(s.Instruction), float64(a.Tokens)
 	work := a.Ensemble.Work()
 	if !work.Writes {

@@ -156,13 +156,18 @@ func (w *Work) add(o Work, times float64) {
 // text is the work for one text of a part.
 func (p Part) text(steps float64, s Shape, v Speed) Cost {
 	prompts, filled, records := p.occupancy()
+	return textWork(p.Method.Scheme().Per, steps, prompts, filled, records, s, v)
+}
+
+// textWork is the work for a text of so many steps, from so many prompts and records.
+func textWork(per scheme.Per, steps, prompts, filled, records float64, s Shape, v Speed) Cost {
 	instruction := float64(s.Instruction)
 	// What all prompts have at each step besides records, added up over the steps.
 	tails := steps*s.Head + steps*(steps-1)/2
 	c := Cost{Sequences: 1 + filled}
 	c.Uncached.Tokens = (1+prompts)*(steps*instruction+tails) + steps*records*s.Record
 	c.Uncached.Seconds = v.read(c.Uncached.Tokens)
-	if p.Method.Scheme().Per == scheme.PerToken {
+	if per == scheme.PerToken {
 		fresh := steps*records*s.Record + filled*tails
 		c.Cached.Tokens = s.Head + (steps - 1) + fresh
 		c.Cached.Seconds = v.read(s.Head+fresh) + v.decode(steps, 1)

@@ -21,18 +21,40 @@ const (
 // it reads, and how it extends one sequence and several, whole vocabulary for the first
 // and candidates for the rest, as the methods ask for. No record is involved.
 func Measure(ctx context.Context, model lm.Scorer) (Speed, error) {
+	return timed(ctx, model, measuredPrefill, measuredLength, false)
+}
+
+// MeasureSlowest is [Measure] for an upper bound: the slowest of three, for prompts of so many
+// tokens, from each of which the scores of all tokens are asked for.
+func MeasureSlowest(ctx context.Context, model lm.Scorer, prompt int) (Speed, error) {
+	var slowest Speed
+	for range 3 {
+		v, err := timed(ctx, model, prompt, prompt, true)
+		if err != nil {
+			return Speed{}, err
+		}
+		if slowest.Prefill == 0 || v.Prefill < slowest.Prefill {
+			slowest.Prefill = v.Prefill
+		}
+		slowest.Step, slowest.Each = max(slowest.Step, v.Step), max(slowest.Each, v.Each)
+	}
+	return slowest, nil
+}
+
+// timed reads a prompt, and extends sequences that have a length.
+func timed(ctx context.Context, model lm.Scorer, prompt, extended int, whole bool) (Speed, error) {
 	info := model.Info()
 	session, err := model.Open(ctx)
 	if err != nil {
 		return Speed{}, err
 	}
 	defer session.Close()
-	m := &stopwatch{session: session, info: info}
+	m := &stopwatch{session: session, info: info, extended: extended, whole: whole}
 	// A first step pays for what is set up once.
 	if _, err := m.prefill(ctx, 16); err != nil {
 		return Speed{}, err
 	}
-	length := min(measuredPrefill, info.Context/2)
+	length := min(prompt, info.Context/2)
 	if length < 16 {
 		return Speed{}, fmt.Errorf("%s takes %d tokens, too few to measure its speed", info.Name, info.Context)
 	}
@@ -55,6 +77,10 @@ type stopwatch struct {
 	session lm.Session
 	info    lm.Info
 	drawn   uint32
+	// extended is the length of sequences that are extended; whole asks each of them for the
+	// scores of all tokens.
+	extended int
+	whole    bool
 }
 
 // tokens are such as no cache has seen: what they say does not change the time.
@@ -85,7 +111,7 @@ func (m *stopwatch) decode(ctx context.Context, n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	shared := min(measuredLength, m.info.Context/2)
+	shared := min(m.extended, m.info.Context/2)
 	if _, err := m.session.Step(ctx, []lm.Step{{Sequence: root, Tokens: m.tokens(shared)}}); err != nil {
 		return 0, err
 	}
@@ -119,7 +145,7 @@ func (m *stopwatch) decode(ctx context.Context, n int) (float64, error) {
 
 // ask is for the public prompt, or a private one.
 func (m *stopwatch) ask(k int) lm.Ask {
-	if k == 0 {
+	if k == 0 || m.whole {
 		if m.info.Can.All {
 			return lm.Ask{All: true}
 		}

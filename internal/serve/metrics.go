@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"math"
 	"net/http"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -13,8 +15,10 @@ import (
 
 // metrics are what Prometheus reads: numbers by route, and nothing of a request. They change when
 // a request has ended, and say nothing of how much work it was: of private answers that depends on
-// who was drawn. So processor time and memory are not among them.
+// who was drawn. So processor time and memory are not among them, nor the number of goroutines
+// where there are routes that answer from records.
 type metrics struct {
+	private  atomic.Bool // there are
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -48,7 +52,12 @@ func newMetrics() *metrics {
 		looked:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_store_read_timestamp_seconds", Help: "When keys and routes were last looked at."}),
 	}
 	m.registry.MustRegister(m.requests, m.seconds, m.bytes, m.underWay, m.faults, m.answers, m.spent, m.left, m.compared, m.routes, m.looked,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_goroutines", Help: "Goroutines of the process."}, func() float64 { return float64(runtime.NumGoroutine()) }))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_goroutines", Help: "Goroutines of the process; not a number where a route answers from private records."}, func() float64 {
+			if m.private.Load() {
+				return math.NaN()
+			}
+			return float64(runtime.NumGoroutine())
+		}))
 	return m
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -26,6 +27,8 @@ type Records struct {
 	Model  lm.Trusted
 	// Source finds out where the records of a route are.
 	Source func(task string, spec store.AnswerSpec) (sotto.Source, error)
+	// Encoder opens the one of sentences, in this process, for all routes that need it.
+	Encoder func() (lm.TrustedEmbedder, error)
 	// Turns are those of the model, for all that use it.
 	Turns *gateway.Turns
 }
@@ -70,15 +73,33 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 	if o.log == nil {
 		o.log = slog.New(slog.DiscardHandler)
 	}
-	o.answers, err = records.Client.Answers(ctx, sotto.AnswerOptions{
+	options := sotto.AnswerOptions{
 		// By the label, an owner can give the route a budget of its own.
-		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from,
-	})
-	if err != nil {
+		Use: sotto.Use{Dataset: spec.Dataset, Labels: map[string]string{"route": r.Name}}, Plan: &p, Source: from, Hold: gateway.Hold,
+	}
+	if options.Encoder, err = records.encoderOf(p); err != nil {
+		return nil, nil, err
+	}
+	private := &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}
+	if load := newLoad(records.Model, options.Encoder); load != nil {
+		private.Occupy = load.occupy
+		if options.Encoder.Valid() {
+			options.Encoder = options.Encoder.Within(load.instead)
+		}
+	}
+	if o.answers, err = records.Client.Answers(ctx, options); err != nil {
 		return nil, nil, err
 	}
 	price := &gateway.Price{Epsilon: max(p.Epsilon, one.Upper), Delta: p.Delta, Answers: p.Answers, One: one.Upper}
-	return &gateway.Private{Answerer: o, Turns: records.Turns, Pace: spec.Pace, Until: b.life}, price, nil
+	return private, price, nil
+}
+
+// encoderOf is the encoder of this process, if the answers of a plan need one.
+func (r *Records) encoderOf(p plan.Answers) (lm.TrustedEmbedder, error) {
+	if spec, _ := method.Lookup(p.Method()); !spec.Encodes {
+		return lm.TrustedEmbedder{}, nil
+	}
+	return r.Encoder()
 }
 
 // Answer implements [gateway.Answerer].

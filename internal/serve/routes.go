@@ -91,6 +91,8 @@ func (b *Builder) Table(ctx context.Context, all []store.Route) (*gateway.Table,
 				if id, route = b.before(r.Name); route == nil {
 					continue
 				}
+			} else {
+				b.checkPace(ctx, r)
 			}
 		}
 		made[id] = route

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -162,6 +163,9 @@ func (s *Server) renewRoutes(ctx context.Context) error {
 	routes, err := s.Store.Routes(asking, true)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(routes, func(r store.Route) bool { return r.Spec.Answers != nil }) {
+		s.metrics.private.Store(true) // and stays: requests under way may have an older version
 	}
 	table, err := s.Builder.Table(ctx, routes)
 	s.again = time.Time{}

@@ -55,11 +55,13 @@ type Model struct {
 	print       sync.Once
 	fingerprint string
 
-	// One step at a time goes through the model: it uses all threads.
-	mu     sync.Mutex
-	pool   *pool
-	pass   *pass
-	closed bool
+	// One step at a time goes through the model: it uses all threads. waiting is how many
+	// want to; see [Model.Occupy].
+	mu      sync.Mutex
+	waiting atomic.Int64
+	pool    *pool
+	pass    *pass
+	closed  bool
 
 	computed, cached, rows atomic.Int64
 }
@@ -67,6 +69,7 @@ type Model struct {
 var (
 	_ lm.Scorer    = (*Model)(nil)
 	_ lm.Predictor = (*Model)(nil)
+	_ lm.Occupier  = (*Model)(nil)
 )
 
 // Open loads a model from a GGUF file.
@@ -166,7 +169,7 @@ func (m *Model) WeightBytes() int64 { return m.weights.bytes() }
 
 // Close frees the model. Its sessions answer lm.ErrClosed from then on.
 func (m *Model) Close() error {
-	m.mu.Lock()
+	m.acquire()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil

@@ -30,7 +30,7 @@ func (m *Model) Open(ctx context.Context) (lm.Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
+	m.acquire()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, lm.ErrClosed
@@ -169,7 +169,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	}); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
+	m.acquire()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, lm.ErrClosed

@@ -17,7 +17,7 @@ import (
 // Answerer answers questions from private records. Every answer is paid for before a record is
 // read for it, and what cannot be paid for is an [*Error] that says so.
 type Answerer interface {
-	// Answer answers a question of the client whom who names.
+	// Answer answers a question of the client whom who names. It calls [Hold].
 	Answer(ctx context.Context, who, question string) (*Said, error)
 }
 
@@ -43,18 +43,22 @@ type Private struct {
 	Answerer Answerer
 	// Turns are those of the model. They are held until an answer is handed out.
 	Turns *Turns
-	// Pace: what was charged is handed out after a whole number of these. How long it takes to
-	// write depends on how many records were drawn, which is nobody's to know.
+	// Pace: what was charged is handed out after a whole number of these from [Hold] on. How long
+	// it takes to write depends on how many records were drawn, which is nobody's to know.
 	Pace time.Duration
+	// Occupy, if the model computes on this machine, keeps the processors at work whenever it
+	// does not, until its context ends: others' requests are as slow after an answer is written as
+	// before, until it is handed out.
+	Occupy func(context.Context)
 	// Until ends with the service, and with it answers under way.
 	Until context.Context
 }
 
-// A question has so many bytes at most, and an answer takes so long at most.
-const (
-	longestQuestion = 64 << 10
-	longest         = 10 * time.Minute
-)
+// longestQuestion is how many bytes a question has at most.
+const longestQuestion = 64 << 10
+
+// Longest is how long an answer takes to write at most. What takes longer is given up.
+const Longest = 10 * time.Minute
 
 // answer answers a question. Who leaves before it is their turn has asked for nothing; after that
 // it is written to its end, so that leaving shows nothing of how far it was.
@@ -66,22 +70,15 @@ func (p *Private) answer(ctx context.Context, who, question string) (*Said, erro
 		return nil, err
 	}
 	defer p.Turns.Give()
-	began := time.Now()
 	until := p.Until
 	if until == nil {
 		until = context.WithoutCancel(ctx)
 	}
-	writing, cancel := context.WithTimeout(until, longest)
+	writing, cancel := context.WithTimeout(until, Longest)
 	defer cancel()
-	said, err := p.Answerer.Answer(writing, who, question)
-	// A refusal depends on no record.
-	if e := (*Error)(nil); p.Pace > 0 && (err == nil || errors.As(err, &e) && e.final) {
-		select {
-		case <-time.After(p.Pace - time.Since(began)%p.Pace):
-		case <-until.Done(): // the service ends
-		}
-	}
-	return said, err
+	pacing := &pacing{pace: p.Pace, occupy: p.Occupy, until: until}
+	defer pacing.end() // also after a fault of the program
+	return p.Answerer.Answer(context.WithValue(writing, pacingKey{}, pacing), who, question)
 }
 
 // understood are the members of a request that a private answer heeds, or that change nothing

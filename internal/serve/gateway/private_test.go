@@ -25,6 +25,11 @@ type oracle struct {
 }
 
 func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error) {
+	show := func() {}
+	if o.paid() {
+		show = Hold(ctx)
+	}
+	defer show()
 	if o.before != nil {
 		o.before()
 	}
@@ -48,6 +53,13 @@ func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error
 	words := strings.Fields(question)
 	left := float64(o.left)
 	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
+}
+
+// paid reports whether a question is paid for: only then is a record drawn.
+func (o *oracle) paid() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.left > 0
 }
 
 // privateGateway serves an oracle as the route "ask".
@@ -180,40 +192,6 @@ func TestPrivateErrors(t *testing.T) {
 	if status != 500 || strings.Contains(got, "secret") {
 		t.Errorf("%d %s", status, got)
 	}
-}
-
-// TestPace: answers come after a whole number of paces, whatever they are.
-func TestPace(t *testing.T) {
-	const pace = 300 * time.Millisecond
-	o := &oracle{left: 9}
-	url := privateGateway(t, o, pace, nil)
-	for _, work := range []time.Duration{0, pace / 3, pace + pace/3} {
-		o.before = func() { time.Sleep(work) }
-		began := time.Now()
-		send(t, t.Context(), url+"/v1/chat/completions", question)
-		// Later than that is the machine's doing; never earlier.
-		if took, least := time.Since(began), work.Truncate(pace)+pace; took < least {
-			t.Errorf("work of %v was seen after %v, before %v", work, took, least)
-		}
-	}
-	o.before, o.fails = nil, Charged("c9")
-	began := time.Now()
-	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
-		t.Error("an error came at once")
-	}
-	// Whoever asks meanwhile sees that pace too, and not when the answer was there.
-	o.fails = nil
-	var all sync.WaitGroup
-	begun := make(chan struct{}, 2)
-	o.before = func() { begun <- struct{}{} }
-	began = time.Now()
-	all.Go(func() { send(t, t.Context(), url+"/v1/chat/completions", question) })
-	<-begun
-	send(t, t.Context(), url+"/v1/chat/completions", question)
-	if time.Since(began) < 2*pace {
-		t.Error("the next question was asked before the answer was handed out")
-	}
-	all.Wait()
 }
 
 // TestConcurrentKept: a request that is made again by its name is paid for once, also when it
