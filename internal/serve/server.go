@@ -178,7 +178,8 @@ func (s *Server) renewRoutes(ctx context.Context) error {
 	return nil
 }
 
-// allow checks the key of a request. With a route it also counts the request.
+// allow checks the key of a request, and with a route whether that may use it. Without one, before
+// anything was read, it also counts the request: what is refused later was one too.
 func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 	if s.Open {
 		return "", nil
@@ -192,11 +193,9 @@ func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 		return "", gateway.Unauthorized("the key is not known here, or it was revoked, or it expired")
 	case key.Admin:
 		return key.ID, gateway.Unauthorized("this key looks after the service: clients need another")
-	case route == "":
-		return key.ID, nil
-	case !key.May(route):
+	case route != "" && !key.May(route):
 		return key.ID, gateway.Forbidden("the key may not use this model")
-	case r.Method == http.MethodPost:
+	case route == "" && r.Method == http.MethodPost:
 		if wait, ok := s.limits.take(key.Family(), key.PerMinute); !ok {
 			return key.ID, gateway.TooMany(wait)
 		}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/serve/store"
+)
+
+// unread notes whether something was read of it.
+type unread struct{ read bool }
+
+func (u *unread) Read([]byte) (int, error) {
+	u.read = true
+	return 0, io.EOF
+}
+
+// recorded serves a request.
+func recorded(s *Server, q *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.gateway.ServeHTTP(w, q)
+	return w
+}
+
+// TestCountedBeforeReading: every request of a key counts, whatever is in it and whether or not
+// the key may use the model, and beyond what the key may make nothing is read.
+func TestCountedBeforeReading(t *testing.T) {
+	p := newPlace(t)
+	for _, name := range []string{"news", "other"} {
+		_, err := p.SetRoute(t.Context(), "ann", name, store.RouteSpec{Upstream: "local"})
+		must(t, err)
+	}
+	_, secret, err := p.AddKey(t.Context(), "ann", store.Key{Name: "team", Routes: []string{"news"}, PerMinute: 4})
+	must(t, err)
+	address, _ := p.start(t, Options{})
+	send := func(body io.Reader) int {
+		t.Helper()
+		q, err := http.NewRequest(http.MethodPost, "http://"+address+"/v1/chat/completions", body)
+		must(t, err)
+		q.Header.Set("Authorization", "Bearer "+secret)
+		q.Header.Set("Content-Type", "application/json")
+		r, err := http.DefaultClient.Do(q)
+		must(t, err)
+		must(t, r.Body.Close())
+		return r.StatusCode
+	}
+	for body, want := range map[string]int{
+		`{"model":"other","messages":[]}`: 403, `{"model":"nothing"`: 400, `{"model":"absent","messages":[]}`: 403,
+		`{"model":"news","a":[` + strings.Repeat("0,", 100_000) + `0]}`: 413,
+	} {
+		if got := send(strings.NewReader(body)); got != want {
+			t.Errorf("%.40s: %d, want %d", body, got, want)
+		}
+	}
+	if got := send(strings.NewReader(`{"model":"news","messages":[]}`)); got != 429 {
+		t.Errorf("a request after as many as the key may make: %d, want 429", got)
+	}
+	// Whoever sent no more than a header has their answer.
+	s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Store: p.Store, Builder: p.builder})
+	must(t, err)
+	for _, key := range []string{"", "sk-sotto-unknown"} {
+		body := &unread{}
+		q, err := http.NewRequest(http.MethodPost, "/v1/chat/completions", body)
+		must(t, err)
+		q.Header.Set("Authorization", "Bearer "+key)
+		q.Header.Set("Content-Type", "application/json")
+		w := recorded(s, q)
+		if w.Code != 401 || body.read {
+			t.Errorf("a request with the key %q: %d, read: %t", key, w.Code, body.read)
+		}
+	}
+	body := &unread{}
+	for i := range 5 {
+		q, err := http.NewRequest(http.MethodPost, "/v1/chat/completions", body)
+		must(t, err)
+		q.Header.Set("Authorization", "Bearer "+secret)
+		q.Header.Set("Content-Type", "application/json")
+		body.read = false
+		if w := recorded(s, q); body.read != (i < 4) || (w.Code == 429) != (i == 4) {
+			t.Errorf("request %d of 4: %d, read: %t", i+1, w.Code, body.read)
+		}
+	}
+}
