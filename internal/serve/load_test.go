@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -82,5 +83,53 @@ func TestCountedBeforeReading(t *testing.T) {
 		if w := recorded(s, q); body.read != (i < 4) || (w.Code == 429) != (i == 4) {
 			t.Errorf("request %d of 4: %d, read: %t", i+1, w.Code, body.read)
 		}
+	}
+}
+
+// TestAdministratorsAreBounded: what administrators send is bounded in bytes, values and depth, and
+// one of them cannot hold what the others need.
+func TestAdministratorsAreBounded(t *testing.T) {
+	p := newPlace(t)
+	secrets := [2]string{}
+	for i := range secrets {
+		var err error
+		_, secrets[i], err = p.AddKey(t.Context(), "ann", store.Key{Name: "ops", Admin: true})
+		must(t, err)
+	}
+	s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Admin: "127.0.0.1:0", Store: p.Store, Builder: p.builder})
+	must(t, err)
+	h := s.adminHandler()
+	send := func(key string, body io.Reader) *httptest.ResponseRecorder {
+		t.Helper()
+		q := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/admin/v1/keys", body)
+		q.Header.Set("Authorization", "Bearer "+key)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
+		return w
+	}
+	for _, body := range []string{
+		`{"name":"` + strings.Repeat("x", largestForm) + `"}`, `{"name":"x","routes":[` + strings.Repeat(`"a",`, mostValues) + `"a"]}`,
+		`{"name":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+	} {
+		if w := send(secrets[0], strings.NewReader(body)); w.Code != 400 || !strings.Contains(w.Body.String(), "the request") {
+			t.Errorf("%.30s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	var under sync.WaitGroup
+	defer under.Wait()
+	for i := range 8 {
+		in, out := io.Pipe()
+		defer out.Close()
+		under.Go(func() { send(secrets[0], in) })
+		_, err := io.WriteString(out, strings.Repeat(" ", largestForm-1))
+		must(t, err)
+		soon(t, "what was sent", func() bool { _, all := s.forms.InUse(""); return all == int64(i+1)*(largestForm-1) })
+	}
+	w := send(secrets[0], strings.NewReader(`{"name":"x","routes":["*"]}`+strings.Repeat(" ", 1000)))
+	if again := w.Header().Get("Retry-After"); w.Code != 429 || again != "1" {
+		t.Errorf("a request more than may be under way: %d, again after %q", w.Code, again)
+	}
+	if w := send(secrets[1], strings.NewReader(`{"name":"x","routes":["*"]}`)); w.Code != 200 {
+		t.Errorf("a request of another administrator: %d %s", w.Code, w.Body)
 	}
 }

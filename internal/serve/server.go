@@ -18,6 +18,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
@@ -56,6 +57,8 @@ type Server struct {
 	ring    atomic.Pointer[store.Ring]
 	limits  limiter
 	metrics *metrics
+	// forms bounds what administrators' requests hold at a time.
+	forms bounded.Capacity
 	// life ends when requests had their time to end.
 	life context.Context
 	end  context.CancelFunc
@@ -83,7 +86,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, metrics: newMetrics()}
+	s := &Server{Options: o, metrics: newMetrics(), forms: bounded.Capacity{All: 32 << 20, Each: 8 << 20}}
 	if err := s.checkAddress(); err != nil {
 		return nil, err
 	}
