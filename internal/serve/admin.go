@@ -269,6 +269,9 @@ func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec
 	if _, known := s.Builder.Upstreams[spec.Upstream]; !known || spec.Answers != nil {
 		return store.Route{}, errors.New("there is no such upstream: name one of the configuration, or embedded")
 	}
+	if err := spec.Check(); err != nil {
+		return store.Route{}, err
+	}
 	if err := s.Builder.Check(ctx, name, spec); err != nil {
 		// What is in the files of this machine is not for whoever has a key.
 		s.Log.Warn("a route cannot be set", "by", string(by), "error", err.Error())

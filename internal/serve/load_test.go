@@ -133,3 +133,18 @@ func TestAdministratorsAreBounded(t *testing.T) {
 		t.Errorf("a request of another administrator: %d %s", w.Code, w.Body)
 	}
 }
+
+// TestOpenIsNotForRecords: without keys, private routes are refused unless that is said.
+func TestOpenIsNotForRecords(t *testing.T) {
+	p := newPlace(t)
+	for _, test := range []struct{ open, private, refused bool }{{false, false, false}, {true, false, true}, {true, true, false}} {
+		s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Open: test.open, OpenPrivate: test.private, Store: p.Store, Builder: p.builder})
+		must(t, err)
+		if got := s.gateway.RefusePrivate; got != test.refused {
+			t.Errorf("open: %t, also to records: %t; these are refused: %t", test.open, test.private, got)
+		}
+	}
+	if _, err := New(t.Context(), Options{Listen: "127.0.0.1:0", OpenPrivate: true, Store: p.Store, Builder: p.builder}); err == nil {
+		t.Error("private routes are open where no others are")
+	}
+}

@@ -32,8 +32,10 @@ type Options struct {
 	Listen, Admin string
 	// Certificate and Key are files for TLS; ClientCA has clients show certificates too.
 	Certificate, Key, ClientCA string
-	// Open lets clients in without a key. It is for this machine alone.
-	Open bool
+	// Open lets clients in without a key. It is for this machine alone. Routes that answer from
+	// private records are then refused, unless OpenPrivate says that everybody on it may spend
+	// their budgets.
+	Open, OpenPrivate bool
 	// Store and Builder are required.
 	Store   *store.Store
 	Builder *Builder
@@ -94,7 +96,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, RefusePrivate: o.Open && !o.OpenPrivate, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.Builder.allow, s.Builder.life, s.Builder.Log = s.spend, s.life, o.Log
 	if err := s.renewKeys(ctx); err != nil {
@@ -107,6 +109,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) checkAddress() error {
 	if (s.Certificate == "") != (s.Key == "") {
 		return errors.New("TLS takes a certificate and its key: name both files")
+	}
+	if s.OpenPrivate && !s.Open {
+		return errors.New("with keys, private routes are for those whose keys name them: --open-private goes with --open")
 	}
 	if s.ClientCA != "" && s.Certificate == "" {
 		return errors.New("clients can show certificates over TLS only: name a certificate and its key")

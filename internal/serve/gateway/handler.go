@@ -27,6 +27,8 @@ type Options struct {
 	// [*Error] if not. It is asked about the route "" first, before anything of a request is read,
 	// and then counts it. A nil Allow lets everybody in.
 	Allow func(r *http.Request, route string) (who string, err error)
+	// RefusePrivate refuses requests for routes that answer from records.
+	RefusePrivate bool
 	// Done, if set, hears of every request when it has ended, and Compared of every comparison.
 	Done     func(Record)
 	Compared func(Comparison)
@@ -197,6 +199,10 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	record.Route, record.Version = route.Name, route.About.Version
+	if route.Private != nil && h.RefusePrivate {
+		fail(w, Forbidden("this model answers from private records, each answer is charged to their budget, and this service lets everybody in without a key: whoever runs it can start it with keys, or with --open-private"))
+		return
+	}
 	if route.Private != nil {
 		h.private(w, r, record.Client, route, b)
 		return

@@ -234,3 +234,20 @@ func TestManyChoices(t *testing.T) {
 		t.Errorf("one with fewer choices says %q, want login", got)
 	}
 }
+
+// TestRefusePrivate: where everybody is let in, nobody gets an answer from records, and nothing is
+// charged.
+func TestRefusePrivate(t *testing.T) {
+	o := &oracle{left: 5}
+	table, err := NewTable([]*Route{{Name: "ask", Private: &Private{Answerer: o, Turns: &Turns{}}, About: About{Route: "ask"}}})
+	must(t, err)
+	for refused, want := range map[bool]int{true: http.StatusForbidden, false: http.StatusOK} {
+		w, _ := took(New(table, Options{RefusePrivate: refused}), `{"model":"ask","messages":[{"role":"user","content":"Why?"}]}`)
+		if w.Code != want {
+			t.Errorf("private answers are refused: %t; the answer is %d, want %d", refused, w.Code, want)
+		}
+	}
+	if o.left != 4 {
+		t.Errorf("%d answers were charged, want 1", 5-o.left)
+	}
+}
