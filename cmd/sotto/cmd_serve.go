@@ -83,8 +83,8 @@ used what and what it was charged, and nothing of what was asked or answered.
 Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
 one.
 
-Without TLS a browser sends the dashboard's cookies to every port of its host, so
-that other programs that listen there can act as whoever is signed in. With
+Without TLS a browser sends the dashboard's cookies to every port of its host,
+so that other programs that listen there can act as whoever is signed in. With
 --tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets

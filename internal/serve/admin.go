@@ -125,7 +125,7 @@ func (s *Server) admin(serve func(r *http.Request, by store.Actor) (any, error))
 			case errors.Is(err, store.ErrStore):
 				status = http.StatusServiceUnavailable
 			case errors.Is(err, errBusy):
-				status = http.StatusTooManyRequests
+				status = http.StatusServiceUnavailable
 				w.Header().Set("Retry-After", "1")
 			}
 			adminError(w, status, err)

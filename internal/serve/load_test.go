@@ -126,7 +126,7 @@ func TestAdministratorsAreBounded(t *testing.T) {
 		soon(t, "what was sent", func() bool { _, all := s.forms.InUse(""); return all == int64(i+1)*(largestForm-1) })
 	}
 	w := send(secrets[0], strings.NewReader(`{"name":"x","routes":["*"]}`+strings.Repeat(" ", 1000)))
-	if again := w.Header().Get("Retry-After"); w.Code != 429 || again != "1" {
+	if again := w.Header().Get("Retry-After"); w.Code != 503 || again != "1" {
 		t.Errorf("a request more than may be under way: %d, again after %q", w.Code, again)
 	}
 	if w := send(secrets[1], strings.NewReader(`{"name":"x","routes":["*"]}`)); w.Code != 200 {
