@@ -41,7 +41,7 @@ type completionResult struct {
 	Script string `json:"script"`
 }
 
-func (r *completionResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.Script) }
+func (r *completionResult) Print(p *ui.Page) { p.File(r.Script) }
 
 func runCompletion(cmd *cobra.Command, p *program, shell string) error {
 	root := cmd.Root()

@@ -245,7 +245,7 @@ own and change it. All errors in a file are reported at once.` + jsonKeys(suiteS
 	return cmd
 }
 
-func (r *suiteShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
+func (r *suiteShowResult) Print(p *ui.Page) { p.File(r.File) }
 
 type dryResult struct {
 	Suite   string            `json:"suite"`

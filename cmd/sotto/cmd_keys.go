@@ -246,7 +246,7 @@ type publicResult struct {
 	PEM string `json:"pem"`
 }
 
-func (r *publicResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.PEM) }
+func (r *publicResult) Print(p *ui.Page) { p.File(r.PEM) }
 
 type exportResult struct {
 	Out  string                `json:"out"`

@@ -48,7 +48,7 @@ type manResult struct {
 	Page string `json:"page"`
 }
 
-func (r *manResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.Page) }
+func (r *manResult) Print(p *ui.Page) { p.File(r.Page) }
 
 type pagesResult struct {
 	Out   string   `json:"out"`

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -41,7 +42,7 @@ type serveOptions struct {
 	modelFlags
 	listen                     string
 	certificate, key, clientCA string
-	open                       bool
+	open, openPrivate          bool
 	drain                      time.Duration
 	admin, adminURL, requests  string
 	jobs                       int
@@ -68,8 +69,11 @@ database for several processes (--store, SOTTO_STORE, "service" in your
 configuration). What changes there counts when a process looks next, every
 second, and no request is dropped.
 
-Other machines are served over TLS only, and only with keys. On SIGINT or
-SIGTERM requests under way may end. GET /healthz and /readyz say how it is.
+Other machines are served over TLS only, and only with keys. --open serves every
+user and program of this machine without one; routes that answer from private
+records are then refused, unless --open-private lets everybody there spend their
+budgets. On SIGINT or SIGTERM requests under way may end. GET /healthz and
+/readyz say how it is.
 
 At --admin is the dashboard, for accounts of "sotto serve account add" and, with
 a table [oidc] in your configuration, people of your organisation. Beside it are
@@ -77,7 +81,11 @@ a table [oidc] in your configuration, people of your organisation. Beside it are
 under /admin/v1, for keys of "sotto serve key add --admin". --requests notes who
 used what and what it was charged, and nothing of what was asked or answered.
 Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
-one.` + jsonKeys(servedResult{}),
+one.
+
+Without TLS a browser sends the dashboard's cookies to every port of its host,
+so that other programs that listen there can act as whoever is signed in. With
+--tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -94,7 +102,8 @@ one.` + jsonKeys(servedResult{}),
 	f.StringVar(&opt.certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
 	f.StringVar(&opt.key, "tls-key", "", "and the private key in `FILE`")
 	f.StringVar(&opt.clientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
-	f.BoolVar(&opt.open, "open", false, "let clients in without a key; on this machine only")
+	f.BoolVar(&opt.open, "open", false, "let clients in without a key, every user and program of this machine; not to private routes")
+	f.BoolVar(&opt.openPrivate, "open-private", false, "with --open, also answer from private records: everybody on this machine can spend their budgets")
 	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
 	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
 	addDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
@@ -241,7 +250,7 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeLedger()) }()
 	server, err := service.New(ctx, service.Options{
-		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open,
+		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open, OpenPrivate: opt.openPrivate,
 		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 		Requests: requests.log, Tracer: tracer, Dashboard: pages,
 	})
@@ -253,6 +262,7 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer func() { stop(); err = errors.Join(err, ended()) }()
+	people := p.settings.OIDC // of the configuration that was read
 	address := ""
 	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()
@@ -264,11 +274,27 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		if admin != nil {
 			fmt.Fprintf(p.Stderr, "dashboard, metrics and administration at %s://%s\n", scheme, admin)
 		}
+		p.Warn(exposed(opt, people, admin != nil)...)
 	})
 	if err != nil {
 		return err
 	}
 	return p.Emit(&servedResult{address})
+}
+
+// exposed says what of a service others on its machine can reach.
+func exposed(opt serveOptions, people *config.OIDC, dashboard bool) (warnings []string) {
+	switch {
+	case opt.openPrivate:
+		warnings = append(warnings, "--open-private: every user and program of this machine can ask all routes without a key, and spend the budgets of private records")
+	case opt.open:
+		warnings = append(warnings, "--open: every user and program of this machine can ask all routes without a key, except for those that answer from private records")
+	}
+	overTLS := func(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https://") }
+	if dashboard && opt.certificate == "" && !overTLS(opt.adminURL) && (people == nil || !overTLS(people.URL)) {
+		warnings = append(warnings, "the dashboard has no TLS: a browser sends its cookies to every port of this host, so that other programs that listen here can act as whoever is signed in. --tls-cert and --tls-key, or --admin-url with the https address of a proxy, keep them here")
+	}
+	return warnings
 }
 
 // workBeside carries out jobs while the service serves, and returns what waits for their end.

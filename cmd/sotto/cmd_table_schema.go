@@ -124,7 +124,7 @@ func showSchema(p *program, ref string, source bool) error {
 
 func (r *schemaView) Print(p *ui.Page) {
 	if r.source {
-		fmt.Fprint(p.W, r.File)
+		p.File(r.File)
 		return
 	}
 	p.Head("%s", r.Name)
@@ -324,4 +324,4 @@ type schemaSkeleton struct {
 	File    string           `json:"file"`
 }
 
-func (r *schemaSkeleton) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
+func (r *schemaSkeleton) Print(p *ui.Page) { p.File(r.File) }

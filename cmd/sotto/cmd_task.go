@@ -109,7 +109,7 @@ and change it. With --json, what the task says once defaults are filled in.` + j
 	return cmd
 }
 
-func (r *taskShowResult) Print(p *ui.Page) { fmt.Fprint(p.W, r.File) }
+func (r *taskShowResult) Print(p *ui.Page) { p.File(r.File) }
 
 // documentError makes what is wrong with a task, a schema or a suite an error of usage.
 func documentError(err error) error {

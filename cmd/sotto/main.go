@@ -32,6 +32,7 @@ type program struct {
 
 // main runs the verb that args name and returns the exit code.
 func (p *program) main(ctx context.Context, args []string) int {
+	p.Guard()
 	root := newRootCommand(p)
 	root.SetArgs(literalPrivate(args))
 	root.SetOut(p.Stdout)

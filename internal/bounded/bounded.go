@@ -1,9 +1,11 @@
-// Package bounded checks documents before they are decoded: how large they are, and how
-// deep they are nested.
+// Package bounded checks documents before they are decoded: how large they are, how deep they
+// are nested, and how many values they have.
 //
 // A decoder's memory is not bounded by the size of what it reads, and nothing stops it
 // while it works. [JSON] looks at the text alone, in one pass and without memory, and
-// refuses what no document of ours needs; package document does the same for TOML.
+// refuses what no document of ours needs; package document does the same for TOML. [Count] says
+// how many values there are, by which a server bounds what strangers send, and [Object] finds the
+// members of an object without a copy of any.
 package bounded
 
 import (
@@ -60,11 +62,7 @@ func JSON(data []byte, largest int64) error {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
+			i = endOfString(data, i)
 		case '\n':
 			line++
 		case '[', '{':

@@ -29,6 +29,13 @@ func Flaw(s string) string {
 	return ""
 }
 
+// Controls reports whether a character changes how the text around it is shown: control characters,
+// by which terminals are told what to do, line and paragraph separators, and those that turn the
+// direction of writing.
+func Controls(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
 // Shorten quotes a value in a message only as far as it helps.
 func Shorten(s string) string {
 	const most = 40

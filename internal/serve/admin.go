@@ -2,11 +2,13 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed" // the description
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -113,11 +115,18 @@ func (s *Server) admin(serve func(r *http.Request, by store.Actor) (any, error))
 			adminError(w, http.StatusUnauthorized, errors.New(notAdmin))
 			return
 		}
+		held := s.forms.Hold(string(by))
+		defer held.Release()
+		r.Body = heldBody{r.Body, held}
 		out, err := serve(r, by)
 		if err != nil {
 			status := http.StatusBadRequest
-			if errors.Is(err, store.ErrStore) {
+			switch {
+			case errors.Is(err, store.ErrStore):
 				status = http.StatusServiceUnavailable
+			case errors.Is(err, errBusy):
+				status = http.StatusServiceUnavailable
+				w.Header().Set("Retry-After", "1")
 			}
 			adminError(w, status, err)
 			return
@@ -136,12 +145,38 @@ func adminError(w http.ResponseWriter, status int, err error) {
 	}{err.Error()})
 }
 
+// Bounds of an administrator's request: its bytes, and its values, of members and lists together. A
+// key may use about as many routes.
+const (
+	largestForm = 1 << 20
+	mostValues  = 10_000
+)
+
+var errBusy = errors.New("too many requests are under way: try again in a moment")
+
+// heldBody is a request that is held while it is read.
+type heldBody struct {
+	io.ReadCloser
+	held *bounded.Held
+}
+
+func (b heldBody) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	return n, cmp.Or(b.held.Add(int64(n)), err)
+}
+
 // readAdmin reads the JSON of a request. Members that are not known are errors: they would be
 // taken for done.
 func readAdmin(r *http.Request, into any) error {
-	data, err := bounded.Read(r.Body, 1<<20)
-	if err != nil {
+	data, err := bounded.Read(r.Body, largestForm)
+	switch {
+	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
+		return errBusy
+	case err != nil:
 		return errors.New("the request broke off, or it is too long")
+	}
+	if bounded.Count(data) > mostValues || bounded.JSON(data, largestForm) != nil {
+		return fmt.Errorf("the request has more than %d values, or it is nested more than %d deep", mostValues, bounded.Depth)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !json.Valid(data) {
 		return errors.New("the request is not a JSON object")
@@ -233,6 +268,9 @@ func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec
 	}
 	if _, known := s.Builder.Upstreams[spec.Upstream]; !known || spec.Answers != nil {
 		return store.Route{}, errors.New("there is no such upstream: name one of the configuration, or embedded")
+	}
+	if err := spec.Check(); err != nil {
+		return store.Route{}, err
 	}
 	if err := s.Builder.Check(ctx, name, spec); err != nil {
 		// What is in the files of this machine is not for whoever has a key.

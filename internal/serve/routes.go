@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (b *Builder) Close() {
 
 // Check makes a route as it would be used, to find what is wrong with it before it is.
 func (b *Builder) Check(ctx context.Context, name string, spec store.RouteSpec) error {
-	if err := store.CheckName(name); err != nil {
+	if err := cmp.Or(store.CheckName(name), spec.Check()); err != nil {
 		return err
 	}
 	r, err := b.route(ctx, store.Route{Name: name, Version: 1, Spec: spec})

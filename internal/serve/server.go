@@ -19,6 +19,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
@@ -32,8 +33,10 @@ type Options struct {
 	Listen, Admin string
 	// Certificate and Key are files for TLS; ClientCA has clients show certificates too.
 	Certificate, Key, ClientCA string
-	// Open lets clients in without a key. It is for this machine alone.
-	Open bool
+	// Open lets clients in without a key. It is for this machine alone. Routes that answer from
+	// private records are then refused, unless OpenPrivate says that everybody on it may spend
+	// their budgets.
+	Open, OpenPrivate bool
 	// Store and Builder are required.
 	Store   *store.Store
 	Builder *Builder
@@ -57,6 +60,8 @@ type Server struct {
 	ring    atomic.Pointer[store.Ring]
 	limits  limiter
 	metrics *metrics
+	// forms bounds what administrators' requests hold at a time.
+	forms bounded.Capacity
 	// life ends when requests had their time to end.
 	life context.Context
 	end  context.CancelFunc
@@ -84,7 +89,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Options: o, metrics: newMetrics()}
+	s := &Server{Options: o, metrics: newMetrics(), forms: bounded.Capacity{All: 32 << 20, Each: 8 << 20}}
 	if err := s.checkAddress(); err != nil {
 		return nil, err
 	}
@@ -92,7 +97,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, RefusePrivate: o.Open && !o.OpenPrivate, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.Builder.allow, s.Builder.life, s.Builder.Log = s.spend, s.life, o.Log
 	if err := s.renewKeys(ctx); err != nil {
@@ -105,6 +110,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) checkAddress() error {
 	if (s.Certificate == "") != (s.Key == "") {
 		return errors.New("TLS takes a certificate and its key: name both files")
+	}
+	if s.OpenPrivate && !s.Open {
+		return errors.New("with keys, private routes are for those whose keys name them: --open-private goes with --open")
 	}
 	if s.ClientCA != "" && s.Certificate == "" {
 		return errors.New("clients can show certificates over TLS only: name a certificate and its key")
@@ -182,7 +190,8 @@ func (s *Server) renewRoutes(ctx context.Context) error {
 	return nil
 }
 
-// allow checks the key of a request. With a route it also counts the request.
+// allow checks the key of a request, and with a route whether that may use it. Without one, before
+// anything was read, it also counts the request: what is refused later was one too.
 func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 	if s.Open {
 		return "", nil
@@ -196,11 +205,9 @@ func (s *Server) allow(r *http.Request, route string) (who string, err error) {
 		return "", gateway.Unauthorized("the key is not known here, or it was revoked, or it expired")
 	case key.Admin:
 		return key.ID, gateway.Unauthorized("this key looks after the service: clients need another")
-	case route == "":
-		return key.ID, nil
-	case !key.May(route):
+	case route != "" && !key.May(route):
 		return key.ID, gateway.Forbidden("the key may not use this model")
-	case r.Method == http.MethodPost:
+	case route == "" && r.Method == http.MethodPost:
 		if wait, ok := s.limits.take(key.Family(), key.PerMinute); !ok {
 			return key.ID, gateway.TooMany(wait)
 		}

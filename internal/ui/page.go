@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
 
@@ -18,23 +19,53 @@ type Page struct {
 	Colour bool
 }
 
-// Line prints a line.
-func (p *Page) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
+// Line prints a line. Whoever wrote what is in it, colours are all that it tells a terminal.
+func (p *Page) Line(format string, args ...any) { p.File(fmt.Sprintf(format+"\n", args...)) }
+
+// File prints a text as it is, except for what would control a terminal.
+func (p *Page) File(text string) {
+	text = Visible(text)
+	if p.Colour {
+		text = colours.Replace(text)
+	}
+	_, _ = io.WriteString(p.W, text) // a Page writes to memory
+}
 
 // Colours, as codes of ANSI terminals.
 const (
+	plain  = "0"
 	Bold   = "1"
 	Green  = "32"
 	Yellow = "33"
 	Red    = "31"
 )
 
-// Paint puts a text into a colour, if there are colours.
+// marks stand for the codes of colours until a line is printed, so that a code that somebody else
+// wrote is none. They are characters for private use, other ones in each process.
+var marks = func() map[string]string {
+	first := rune(0xF0000 + rand.IntN(0xFF00))
+	m := map[string]string{}
+	for i, code := range []string{plain, Bold, Green, Yellow, Red} {
+		m[code] = string(first + rune(i))
+	}
+	return m
+}()
+
+// colours makes codes of marks.
+var colours = func() *strings.Replacer {
+	var pairs []string
+	for code, mark := range marks {
+		pairs = append(pairs, mark, "\x1b["+code+"m")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// Paint puts a text into a colour, if there are colours. It is for what is printed by the page.
 func (p *Page) Paint(colour, s string) string {
 	if !p.Colour || colour == "" || s == "" {
 		return s
 	}
-	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+	return marks[colour] + s + marks[plain]
 }
 
 // Head prints a heading with a blank line after it.

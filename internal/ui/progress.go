@@ -29,7 +29,7 @@ type Progress struct {
 
 // Progress makes one for the terminal.
 func (t *Terminal) Progress() *Progress {
-	return &Progress{W: t.Stderr, Bar: t.Screen, JSON: t.JSON && !t.Screen, Now: time.Now}
+	return &Progress{W: unguarded(t.Stderr), Bar: t.Screen, JSON: t.JSON && !t.Screen, Now: time.Now}
 }
 
 // Due reports whether an interval has passed since it last said so.
@@ -44,7 +44,7 @@ func (p *Progress) Due() bool {
 
 // Draw draws the bar anew.
 func (p *Progress) Draw(line string) {
-	fmt.Fprintf(p.W, "\r%s\x1b[K", line)
+	fmt.Fprintf(p.W, "\r%s\x1b[K", Visible(line))
 	p.Drawn = true
 }
 
@@ -66,13 +66,13 @@ func (p *Progress) Say(text string) {
 		}{"notice", text})
 		return
 	}
-	fmt.Fprintln(p.W, text)
+	fmt.Fprintln(p.W, Visible(text))
 }
 
 // Object prints a JSON object on a line.
 func (p *Progress) Object(v any) {
 	if data, err := json.Marshal(v); err == nil {
-		fmt.Fprintf(p.W, "%s\n", data)
+		fmt.Fprintf(p.W, "%s\n", Visible(string(data)))
 	}
 }
 

@@ -33,8 +33,14 @@ func (t *Table) Column(names ...string) {
 // Columns returns the names of the columns.
 func (t *Table) Columns() []string { return t.head }
 
-// Add adds a row.
-func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
+// Add adds a row. A cell is one line, whatever is in it.
+func (t *Table) Add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = line(c)
+	}
+	t.rows = append(t.rows, row)
+}
 
 // Empty reports whether there are no rows.
 func (t *Table) Empty() bool { return len(t.rows) == 0 }

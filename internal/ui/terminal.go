@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/fault"
 )
 
@@ -41,9 +42,36 @@ func Main(program string, t *Terminal, run func(context.Context) int) {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Keyboard: terminal(os.Stdin), Screen: terminal(os.Stderr), Display: terminal(os.Stdout), Colour: colourful(os.Stdout),
 	}
+	t.Guard()
 	t.WatchFaults(program, os.Exit)
 	defer fault.Watch()
 	os.Exit(run(ctx))
+}
+
+// Guard keeps what is printed on Stderr from controlling the terminal: errors and warnings name what
+// files, servers and other people say. Results are kept from it by [Page] and [EncodeJSON].
+func (t *Terminal) Guard() {
+	if _, is := t.Stderr.(guarded); !is {
+		t.Stderr = guarded{t.Stderr}
+	}
+}
+
+// guarded prints what is visible.
+type guarded struct{ w io.Writer }
+
+func (g guarded) Write(data []byte) (int, error) {
+	if _, err := io.WriteString(g.w, Visible(string(data))); err != nil {
+		return 0, err
+	}
+	return len(data), nil
+}
+
+// unguarded is for what draws: it guards what it is given itself.
+func unguarded(w io.Writer) io.Writer {
+	if g, is := w.(guarded); is {
+		return g.w
+	}
+	return w
 }
 
 // WatchFaults makes panics end the program with an exit code and a message of their own:
@@ -115,7 +143,8 @@ func (t *Terminal) WriteJSON(v any) error {
 	return t.Write(data)
 }
 
-// EncodeJSON encodes a value with a line break at its end, and leaves <, > and & as they are.
+// EncodeJSON encodes a value with a line break at its end, and leaves <, > and & as they are. What
+// would control a terminal is escaped.
 func EncodeJSON(v any, indent bool) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -124,7 +153,23 @@ func EncodeJSON(v any, indent bool) ([]byte, error) {
 		e.SetIndent("", "  ")
 	}
 	err := e.Encode(v)
-	return b.Bytes(), err
+	return escape(b.Bytes()), err
+}
+
+// escape escapes the characters of JSON's strings that control terminals and that JSON leaves alone.
+func escape(data []byte) []byte {
+	if !bytes.ContainsFunc(data, func(r rune) bool { return r >= '\u007f' && document.Controls(r) }) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if r >= '\u007f' && document.Controls(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.Bytes()
 }
 
 // Warn prints warnings on Stderr. The result has them too.

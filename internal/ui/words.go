@@ -3,7 +3,8 @@ package ui
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/sotto-dp/sotto/internal/document"
 )
 
 // Thousands prints a count so that magnitudes can be compared.
@@ -77,14 +78,27 @@ func If(holds bool, text string) string {
 	return ""
 }
 
-// Visible keeps what a model wrote from controlling the terminal.
+// Visible keeps what somebody else wrote, a model, a server or a person, from controlling the
+// terminal: whatever does is shown as U+FFFD, except for tabs and line breaks.
 func Visible(s string) string {
+	var b strings.Builder
+	for i, r := range s { // bytes that are no UTF-8 come as U+FFFD
+		if document.Controls(r) && r != '\n' && r != '\t' && !strings.HasPrefix(s[i:], "\r\n") {
+			r = '\uFFFD'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// line is Visible of what belongs in one line.
+func line(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return '\uFFFD'
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
 		}
 		return r
-	}, s)
+	}, Visible(s))
 }
 
 // Cut shortens a text for a column, and makes a space of all white space.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
 )
@@ -13,21 +14,61 @@ import (
 // body is a request as JSON has it: what is not known stays as it is.
 type body map[string]json.RawMessage
 
-// readBody reads a request of at most so many bytes.
-func readBody(w http.ResponseWriter, r *http.Request, largest int64) (body, error) {
-	data, err := bounded.Read(http.MaxBytesReader(w, r.Body, largest), largest)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request is larger than the %d bytes that this server takes", largest)
+// Bounds of a request beside its bytes. A member of OpenAI's requests is one of some forty, and the
+// longest lists, of tokens to embed, have as many elements as a model's context. A value takes about
+// so many bytes in this program.
+const (
+	mostMembers = 1024
+	mostValues  = 1 << 16
+	valueBytes  = 128
+)
+
+// readBody reads a request. Its bytes, and what becomes of its values, are held before there is
+// memory for them.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded.Held) (body, error) {
+	data, err := held.Read(http.MaxBytesReader(w, r.Body, h.Largest), r.ContentLength, h.Largest)
+	_, large := errors.AsType[*bounded.Error](err)
+	switch _, larger := errors.AsType[*http.MaxBytesError](err); {
+	case large || larger:
+		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request is larger than the %d bytes that this server takes", h.Largest)
+	case full(err) != nil:
+		return nil, full(err)
 	case err != nil:
 		return nil, problem(http.StatusBadRequest, invalidRequest, "", "", "the request broke off")
 	}
-	var b body
-	if err := bounded.UnmarshalJSON(data, largest, &b); err != nil || b == nil {
-		return nil, invalid("", "the request is not a JSON object, or it is nested more than %d deep", bounded.Depth)
+	values := bounded.Count(data)
+	if values > mostValues {
+		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d values that this server takes, of members and lists together: send it in parts", mostValues)
 	}
-	return b, b.clear("model", "messages", "prompt", "input", "stream")
+	if err := held.Add(int64(values) * valueBytes); err != nil {
+		return nil, full(err)
+	}
+	if bounded.JSON(data, h.Largest) != nil {
+		return nil, invalid("", "the request is nested more than %d deep", bounded.Depth)
+	}
+	b, err := bounded.Object(data, mostMembers)
+	if _, many := errors.AsType[*bounded.Error](err); many {
+		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d members that this server takes", mostMembers)
+	}
+	if err != nil {
+		return nil, invalid("", "the request is not a JSON object")
+	}
+	return b, body(b).clear("model", "messages", "prompt", "input", "stream")
+}
+
+// full is what a client hears if too much is under way; nil if that is not what is wrong.
+func full(err error) error {
+	switch {
+	case errors.Is(err, bounded.ErrClientFull):
+		e := problem(http.StatusTooManyRequests, rateLimit, "", "rate_limit_exceeded", "the key has too many large requests under way: wait until some of them have ended")
+		e.wait = time.Second
+		return e
+	case errors.Is(err, bounded.ErrFull):
+		e := problem(http.StatusServiceUnavailable, serverSide, "", "", "too many large requests are under way: try again in a moment")
+		e.wait = time.Second
+		return e
+	}
+	return nil
 }
 
 // clear refuses members that differ from one of these in their letters' case alone: programs

@@ -24,8 +24,11 @@ import (
 // Options of a [Handler].
 type Options struct {
 	// Allow finds out whose request it is, and whether it may use a route; it gives an
-	// [*Error] if not. A nil Allow lets everybody in.
+	// [*Error] if not. It is asked about the route "" first, before anything of a request is read,
+	// and then counts it. A nil Allow lets everybody in.
 	Allow func(r *http.Request, route string) (who string, err error)
+	// RefusePrivate refuses requests for routes that answer from records.
+	RefusePrivate bool
 	// Done, if set, hears of every request when it has ended, and Compared of every comparison.
 	Done     func(Record)
 	Compared func(Comparison)
@@ -33,6 +36,10 @@ type Options struct {
 	Tracer trace.Tracer
 	// Largest is the size of requests, 8 MiB by default.
 	Largest int64
+	// Requests and Answers bound what is held at a time of requests, with what becomes of their
+	// values, and of upstreams' answers. By default that is 128 MiB each, and 32 MiB of requests
+	// and 64 MiB of answers for a client.
+	Requests, Answers *bounded.Capacity
 	// Patience is how long a client may take to read a part of an answer, 30 s by default.
 	Patience time.Duration
 	// Silence is how long an upstream may say nothing within an answer, 5 minutes by default.
@@ -59,6 +66,12 @@ func New(t *Table, o Options) *Handler {
 		o.Tracer = noTraces
 	}
 	o.Silence = cmp.Or(o.Silence, 5*time.Minute)
+	if o.Requests == nil {
+		o.Requests = &bounded.Capacity{All: 128 << 20, Each: 32 << 20}
+	}
+	if o.Answers == nil {
+		o.Answers = &bounded.Capacity{All: 128 << 20, Each: 64 << 20}
+	}
 	h := &Handler{Options: o, mux: http.NewServeMux()}
 	h.Use(t)
 	h.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -155,7 +168,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	record := recordOf(r.Context())
 	record.Path = r.URL.Path
-	if err := h.allow(r, ""); err != nil { // before anything is read
+	if err := h.allow(r, ""); err != nil { // before anything is read, and it counts
 		fail(w, err)
 		return
 	}
@@ -164,7 +177,10 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		problem(http.StatusUnsupportedMediaType, invalidRequest, "", "", "send the request as Content-Type: application/json").write(w)
 		return
 	}
-	b, err := readBody(w, r, h.Largest)
+	held := h.Requests.Hold(record.Client)
+	release := held.Release
+	defer func() { release() }()
+	b, err := h.readBody(w, r, held)
 	if err != nil {
 		fail(w, err)
 		return
@@ -183,6 +199,10 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	record.Route, record.Version = route.Name, route.About.Version
+	if route.Private != nil && h.RefusePrivate {
+		fail(w, Forbidden("this model answers from private records, each answer is charged to their budget, and this service lets everybody in without a key: whoever runs it can start it with keys, or with --open-private"))
+		return
+	}
 	if route.Private != nil {
 		h.private(w, r, record.Client, route, b)
 		return
@@ -201,9 +221,10 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		secret = s.key
 	}
 	heard := overheard{wanted: route.Shadow.chosen(r.URL.Path, b)}
-	h.hand(w, answer, route.About, secret, &heard)
+	h.hand(w, answer, route.About, secret, &heard, record.Client)
 	if heard.wanted {
-		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String())
+		release = func() {} // when both have answered
+		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String(), held.Release)
 	}
 }
 
@@ -264,11 +285,14 @@ func (r *Route) add(ctx context.Context, path string, b body) (body, error) {
 // passed are headers of an upstream that clients get.
 var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Processing-Ms", "Openai-Version"}
 
-// largestAnswer bounds what is held of an answer that is no stream.
-const largestAnswer = 64 << 20
+// largestAnswer bounds what is held of an answer that is no stream. With a byte more, by which its end
+// is found, it is what may be held for a client.
+const largestAnswer = 64<<20 - 1
 
-// hand passes an answer on. secret is the upstream's key, which no client gets.
-func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *overheard) {
+// hand passes an answer on to a client. secret is the upstream's key, which no client gets.
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *overheard, client string) {
+	held := h.Answers.Hold(client)
+	defer held.Release()
 	for _, name := range passed {
 		if v := answer.Header.Get(name); v != "" {
 			w.Header().Set(name, v)
@@ -288,11 +312,15 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	switch {
 	case answer.StatusCode >= 400:
-		handError(w, answer, secret)
+		handError(w, answer, secret, held)
 	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
-		h.handStream(w, answer, note, heard)
+		h.handStream(w, answer, note, heard, held)
 	default:
-		data, err := bounded.Read(answer.Body, largestAnswer)
+		data, err := held.Read(answer.Body, -1, largestAnswer)
+		if full(err) != nil {
+			fail(w, full(err))
+			return
+		}
 		if err != nil {
 			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
 			return
@@ -339,18 +367,18 @@ func (a About) headers(to http.Header) {
 
 // handError passes an upstream's error on if it has OpenAI's shape, and else its status. What
 // is wrong with the gateway's own key is not the client's to know.
-func handError(w http.ResponseWriter, answer *http.Response, secret string) {
+func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Held) {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: whoever runs it should look at the upstream's key").write(w)
 		return
 	}
-	data, err := bounded.Read(answer.Body, 1<<20)
+	data, err := held.Read(answer.Body, -1, 1<<20)
 	var shape struct {
 		Error json.RawMessage `json:"error"`
 	}
-	held := secret != "" && bytes.Contains(data, []byte(secret))
-	if err == nil && !held && json.Unmarshal(data, &shape) == nil && len(shape.Error) > 0 && shape.Error[0] == '{' {
+	leaks := secret != "" && bytes.Contains(data, []byte(secret))
+	if err == nil && !leaks && json.Unmarshal(data, &shape) == nil && len(shape.Error) > 0 && shape.Error[0] == '{' {
 		w.WriteHeader(answer.StatusCode)
 		_, _ = w.Write(data) // the client may be gone
 		return
@@ -365,11 +393,20 @@ func handError(w http.ResponseWriter, answer *http.Response, secret string) {
 // longestLine bounds what is held of a stream.
 const longestLine = 4 << 20
 
-// readLine returns the next line of a stream, with its end.
-func readLine(lines *bufio.Reader) ([]byte, error) {
+// lineBuffer is what is held of every stream.
+const lineBuffer = 64 << 10
+
+// readLine returns the next line of a stream, with its end. What is longer than the buffer is held
+// before there is memory for it.
+func readLine(lines *bufio.Reader, held *bounded.Held) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := lines.ReadSlice('\n')
+		if len(line)+len(part) > lineBuffer {
+			if full := held.Add(int64(len(part))); full != nil {
+				return nil, full
+			}
+		}
 		line = append(line, part...)
 		switch {
 		case !errors.Is(err, bufio.ErrBufferFull):
@@ -392,15 +429,16 @@ func noteEvent(line, note []byte) ([]byte, bool) {
 }
 
 // handStream passes events on as they come. The first that is an object gets the note.
-func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *overheard) {
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *overheard, held *bounded.Held) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)
 	control := http.NewResponseController(w)
-	lines := bufio.NewReaderSize(answer.Body, 64<<10)
+	lines := bufio.NewReaderSize(answer.Body, lineBuffer)
 	noted, within := false, false // an event
 	for {
-		line, err := readLine(lines)
+		held.Release() // the line before
+		line, err := readLine(lines, held)
 		if err != nil && !errors.Is(err, io.EOF) {
 			h.cutShort(w, control, within)
 			return

@@ -183,11 +183,18 @@ func oneOrMore(raw json.RawMessage) (list []string, err error) {
 	return list, json.Unmarshal(raw, &list)
 }
 
+// mostInputs is how many texts are embedded at a time, as OpenAI has it: a vector is a hundred times as
+// large as a short text.
+const mostInputs = 2048
+
 // embed answers with vectors.
 func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, error) {
 	texts, err := oneOrMore(q.Input)
 	if err != nil || len(texts) == 0 {
 		return nil, invalid("input", `"input" should be a string or a list of strings`)
+	}
+	if len(texts) > mostInputs {
+		return nil, invalid("input", `"input" should have at most %d strings: send them in parts`, mostInputs)
 	}
 	if err := l.Turns.Take(ctx, recordOf(ctx).Client); err != nil {
 		return nil, err

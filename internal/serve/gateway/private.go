@@ -130,7 +130,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "", &overheard{})
+	h.hand(w, answer, about, "", &overheard{}, who)
 }
 
 // asked is a request for a private answer.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 )
 
@@ -53,17 +54,20 @@ func (s *Shadow) chosen(path string, b body) bool {
 	return !asks || string(n) == "1" || string(n) == "null"
 }
 
-// compare asks a second time, and reports how the answers compare.
-func (h *Handler) compare(ctx context.Context, route *Route, path string, b body, first string) {
+// compare asks a second time, and reports how the answers compare. release is called when nobody needs
+// the request any more.
+func (h *Handler) compare(ctx context.Context, route *Route, path string, b body, first string, release func()) {
 	s := route.Shadow
 	if first == "" || s.underWay.Add(1) > mostShadows {
 		if first != "" {
 			s.underWay.Add(-1)
 		}
+		release()
 		return
 	}
 	go func() {
 		defer fault.Watch()
+		defer release()
 		defer s.underWay.Add(-1)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shadowTime)
 		defer cancel()
@@ -99,7 +103,7 @@ func (r *Route) second(ctx context.Context, path string, b body) (string, error)
 // said returns the text of an answer, or of a piece of one; "" if it has none.
 func said(data []byte) string {
 	var a answered
-	if json.Unmarshal(data, &a) != nil || len(a.Choices) == 0 {
+	if bounded.Count(data) > mostValues || json.Unmarshal(data, &a) != nil || len(a.Choices) == 0 {
 		return ""
 	}
 	switch c := a.Choices[0]; {

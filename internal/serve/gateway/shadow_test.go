@@ -87,3 +87,39 @@ func TestShadow(t *testing.T) {
 		t.Errorf("%d requests", len(u.bodies))
 	}
 }
+
+// TestShadowHoldsItsRequest: what a request holds is held until its comparison has ended.
+func TestShadowHoldsItsRequest(t *testing.T) {
+	second := make(chan struct{})
+	u := newUpstream(t, nil)
+	u.answer = func(w http.ResponseWriter, r *http.Request) {
+		u.mu.Lock()
+		n := len(u.bodies)
+		u.mu.Unlock()
+		if n > 1 {
+			<-second
+		}
+		says(200, completion)(w, r)
+	}
+	task, p := tickets()
+	shots, err := NewShots(t.Context(), task, p, 0, nil)
+	must(t, err)
+	s, err := NewServer(u.URL, "", false)
+	must(t, err)
+	table, err := NewTable([]*Route{{Name: "tickets", Upstream: s, Shots: shots, Shadow: &Shadow{Shots: shots, Share: 1}, About: About{Route: "tickets"}}})
+	must(t, err)
+	h := New(table, Options{})
+	front := httptest.NewServer(h)
+	t.Cleanup(front.Close)
+	post(t, front.URL+"/v1/chat/completions", `{"model":"tickets","messages":[{"role":"user","content":"a"}]}`)
+	soon(t, func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return len(u.bodies) == 2
+	})
+	if _, held := h.Requests.InUse(""); held == 0 {
+		t.Error("a request that is compared holds nothing")
+	}
+	close(second)
+	released(t, h.Requests)
+}

@@ -101,7 +101,7 @@ func (s *Store) AddAccount(ctx context.Context, by Actor, a Account, password st
 	if len(a.Owns) > 0 && !a.Role.May(Owner) {
 		return errNoOwner
 	}
-	hash, err := hashPassword(password)
+	hash, err := hashPassword(ctx, password)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (s *Store) SetRole(ctx context.Context, by Actor, name string, role Role) e
 
 // SetPassword gives an account another password and ends its sessions.
 func (s *Store) SetPassword(ctx context.Context, by Actor, name, password string) error {
-	hash, err := hashPassword(password)
+	hash, err := hashPassword(ctx, password)
 	if err != nil {
 		return err
 	}

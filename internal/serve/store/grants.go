@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // GrantState is where a request for budget stands.
@@ -141,7 +140,7 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 		return Grant{}, errors.New("a grant is for a budget of a data set")
 	case !amount(g.Epsilon) || !amount(g.Delta) || g.Delta >= 1 || g.Epsilon == 0 && g.Delta == 0:
 		return Grant{}, errors.New("give ε of 0 or more and δ from 0 to below 1, and one of them above 0")
-	case g.Reason == "" || len(g.Reason) > 1000 || strings.ContainsFunc(g.Reason, unicode.IsControl):
+	case g.Reason == "" || !oneLine(g.Reason, 1000):
 		return Grant{}, errors.New("a grant needs a reason, of at most 1000 letters in one line: it stays in the ledger")
 	}
 	g.ID, g.Account, g.State = strings.ToLower(rand.Text()[:12]), by.Name, GrantOpen

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // JobState is where a job stands.
@@ -98,7 +97,7 @@ func checkJob(j *Job) error {
 	switch {
 	case len(j.Args) == 0:
 		return errors.New("a job needs a verb: what should be done")
-	case len(j.Name) > 200 || strings.ContainsFunc(j.Name, unicode.IsControl):
+	case !oneLine(j.Name, 200):
 		return errors.New("a job's name has at most 200 letters, in one line")
 	case j.Priority < -1000 || j.Priority > 1000:
 		return fmt.Errorf("a job's priority is %d, it should be between -1000 and 1000", j.Priority)

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Key is an API key, without its secret.
@@ -49,7 +48,7 @@ const prefix = "sk-sotto-"
 func (s *Store) AddKey(ctx context.Context, by Actor, k Key) (Key, string, error) {
 	k.Name = strings.TrimSpace(k.Name)
 	switch {
-	case k.Name == "" || len(k.Name) > 200 || strings.ContainsFunc(k.Name, unicode.IsControl):
+	case k.Name == "" || !oneLine(k.Name, 200):
 		return Key{}, "", errors.New("a key needs a name, of at most 200 letters in one line: who uses it")
 	case k.Admin && (len(k.Routes) > 0 || k.PerMinute > 0 || k.Answers > 0):
 		return Key{}, "", errors.New("a key that looks after the service is for no route: make another for those")

@@ -7,7 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	texts "github.com/sotto-dp/sotto/internal/document"
 )
 
 // CheckName says what is wrong with the name of a route.
@@ -20,6 +26,28 @@ func CheckName(name string) error {
 
 // routeName is as models are called.
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+
+// Check refuses what would control the terminals on which routes are listed, and texts without end.
+func (r RouteSpec) Check() error {
+	all := []string{r.Upstream, r.Model, r.Release, r.Task, r.Shadow}
+	if r.Answers != nil {
+		all = append(all, r.Answers.Data, r.Answers.Dataset)
+		// A query may have lines.
+		if strings.ContainsFunc(r.Answers.Query, func(c rune) bool { return texts.Controls(c) && !unicode.IsSpace(c) }) {
+			return errors.New("the query of a route has control characters in it")
+		}
+	}
+	if slices.ContainsFunc(all, func(s string) bool { return !oneLine(s, 4096) }) {
+		return errors.New("the names, folders and files of a route have at most 4096 bytes of UTF-8 each, in one line, without control characters")
+	}
+	return nil
+}
+
+// oneLine reports whether a text has at most so many bytes, and nothing that would control a terminal
+// on which it is shown.
+func oneLine(s string, most int) bool {
+	return len(s) <= most && utf8.ValidString(s) && !strings.ContainsFunc(s, texts.Controls)
+}
 
 // RouteSpec is how a route is made.
 type RouteSpec struct {
@@ -75,6 +103,9 @@ func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteS
 	}
 	if (spec.Upstream == "") == (spec.Answers == nil) {
 		return Route{}, errors.New("a route needs an upstream, or records to answer from")
+	}
+	if err := spec.Check(); err != nil {
+		return Route{}, err
 	}
 	text, err := json.Marshal(spec)
 	if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -39,23 +40,23 @@ func (c cost) scheme() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, c.memory, c.time, c.lanes)
 }
 
-// hashing bounds how many passwords are hashed at a time: each takes 64 MiB.
-var hashing = make(chan struct{}, 2)
-
+// derive is for whoever has a place of the [queue].
 func (c cost) derive(password string, salt []byte) []byte {
-	hashing <- struct{}{}
-	defer func() { <-hashing }()
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.lanes, hashSize)
 }
 
 // hashPassword checks a password and hashes it with a salt of its own.
-func hashPassword(password string) (string, error) {
+func hashPassword(ctx context.Context, password string) (string, error) {
 	switch {
 	case utf8.RuneCountInString(password) < 12:
 		return "", errors.New("a password has at least 12 characters: some words in a row are easy to keep")
 	case len(password) > 1000:
 		return "", errors.New("a password has at most 1000 bytes")
 	}
+	if err := hashing.take(ctx, "", true); err != nil {
+		return "", err
+	}
+	defer hashing.give()
 	salt := make([]byte, saltSize)
 	_, _ = rand.Read(salt) // it never fails
 	return hashCost.scheme() + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(hashCost.derive(password, salt)), nil
@@ -89,27 +90,44 @@ func (e *WaitError) Error() string {
 	return fmt.Sprintf("too many attempts failed: try again in %v", max(e.For.Round(time.Second), time.Second))
 }
 
+// waits reports how long to wait before the next attempt, and how many failed.
+func (s *Store) waits(ctx context.Context, from rowAsker, of counter) (failures int64, wait time.Duration, err error) {
+	var until int64
+	err = from.QueryRowContext(ctx, "SELECT failures, until FROM service_attempts WHERE who = $1", of.who).Scan(&failures, &until)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, 0, failed(err)
+	}
+	if failures >= of.free {
+		wait = max(0, time.UnixMilli(until).Sub(s.now()))
+	}
+	return failures, wait, nil
+}
+
+// rowAsker is the database, or a transaction.
+type rowAsker interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// counter counts attempts of somebody, of which some are free.
+type counter struct {
+	who  string
+	free int64
+}
+
 // attempt counts an attempt before it is made, so that many at a time count too, and reports how
 // long to wait instead.
-func (s *Store) attempt(ctx context.Context, tx *sql.Tx, who string, free int64) (wait time.Duration, err error) {
-	var failures, until int64
-	now := s.now()
-	err = tx.QueryRowContext(ctx, "SELECT failures, until FROM service_attempts WHERE who = $1", who).Scan(&failures, &until)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, failed(err)
-	}
-	if failures >= free {
-		if wait = time.UnixMilli(until).Sub(now); wait > 0 {
-			return wait, nil
-		}
+func (s *Store) attempt(ctx context.Context, tx *sql.Tx, of counter) (time.Duration, error) {
+	failures, wait, err := s.waits(ctx, tx, of)
+	if wait > 0 || err != nil {
+		return wait, err
 	}
 	failures++
 	pause := longestWait
-	if over := failures - free; over < 10 {
+	if over := failures - of.free; over < 10 {
 		pause = min(longestWait, time.Second<<max(over, 0))
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO service_attempts (who, failures, until) VALUES ($1, $2, $3) ON CONFLICT (who) DO UPDATE SET failures = excluded.failures, until = excluded.until",
-		who, failures, now.Add(pause).UnixMilli())
+		of.who, failures, s.now().Add(pause).UnixMilli())
 	return 0, err
 }
 
@@ -119,12 +137,69 @@ func attempts(kind, who string) string {
 	return kind + " " + hex.EncodeToString(sum[:])
 }
 
-// SignIn checks a name and a password that came from an address. How long it takes does not depend
-// on whether there is such an account. Too many failures are a [*WaitError].
-func (s *Store) SignIn(ctx context.Context, name, password, address string) (Account, error) {
-	account, from := attempts("account", name), attempts("address", address)
-	var wait time.Duration
-	err := s.transact(ctx, func(tx *sql.Tx) (err error) {
+// Attempt is somebody who signs in.
+type Attempt struct {
+	Name, Password string
+	// Address is where they come from. Addresses of one [Network] count together.
+	Address string
+	// Device is a token of [Account.Device]; "" if there is none. Attempts of a known device count
+	// by themselves, and it comes before strangers.
+	Device string
+}
+
+// SignIn checks a name and a password. How long it takes does not depend on whether there is such
+// an account. Too many failures are a [*WaitError], and too many who wait at this moment a
+// [*BusyError].
+func (s *Store) SignIn(ctx context.Context, by Attempt) (Account, error) {
+	a, err := s.account(ctx, s.db, "name = $1", by.Name)
+	if err != nil && !errors.Is(err, errNoAccount) {
+		return Account{}, err
+	}
+	id, known := a.device(by.Device)
+	account, from := counter{attempts("account", by.Name), attemptsOfAccount}, counter{attempts("address", Network(by.Address)), attemptsOfAddress}
+	counters := []counter{from, account}
+	if known {
+		account = counter{attempts("device", by.Name+"\x00"+id), attemptsOfAccount}
+		counters = []counter{account}
+	}
+	for _, c := range counters { // whoever has to wait takes no place
+		if _, wait, err := s.waits(ctx, s.db, c); wait > 0 || err != nil {
+			return Account{}, cmp.Or(err, error(&WaitError{wait}))
+		}
+	}
+	if err := hashing.take(ctx, neighbourhood(by.Address), known); err != nil {
+		return Account{}, err
+	}
+	defer hashing.give()
+	if err := s.count(ctx, counters); err != nil {
+		return Account{}, err
+	}
+	// It may have changed in the meantime.
+	if a, err = s.account(ctx, s.db, "name = $1", by.Name); err != nil && !errors.Is(err, errNoAccount) {
+		return Account{}, err
+	}
+	if !samePassword(by.Password, a.hash) || a.Disabled != nil || len(by.Password) > 1000 {
+		return Account{}, ErrDenied
+	}
+	// This one was no failure. Others from the same network stay counted: whoever has an account
+	// could try those of others in between.
+	return a, s.transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE who = $1", account.who); err != nil {
+			return failed(err)
+		}
+		if known {
+			return nil
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE service_attempts SET failures = failures - 1 WHERE who = $1 AND failures > 0", from.who); err != nil {
+			return failed(err)
+		}
+		return nil
+	})
+}
+
+// count counts an attempt, unless it has to wait.
+func (s *Store) count(ctx context.Context, of []counter) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
 		// One at a time; SQLite's transactions are.
 		if s.postgres {
 			if _, err := tx.ExecContext(ctx, "LOCK TABLE service_attempts IN SHARE ROW EXCLUSIVE MODE"); err != nil {
@@ -135,33 +210,10 @@ func (s *Store) SignIn(ctx context.Context, name, password, address string) (Acc
 		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE until < $1", s.now().Add(-longestWait).UnixMilli()); err != nil {
 			return failed(err)
 		}
-		if wait, err = s.attempt(ctx, tx, from, attemptsOfAddress); wait > 0 || err != nil {
-			return err
-		}
-		wait, err = s.attempt(ctx, tx, account, attemptsOfAccount)
-		return err
-	})
-	if err != nil {
-		return Account{}, err
-	}
-	if wait > 0 {
-		return Account{}, &WaitError{wait}
-	}
-	a, err := s.account(ctx, s.db, "name = $1", name)
-	if err != nil && !errors.Is(err, errNoAccount) {
-		return Account{}, err
-	}
-	if !samePassword(password, a.hash) || a.Disabled != nil || len(password) > 1000 {
-		return Account{}, ErrDenied
-	}
-	// This one was no failure. Others from the same address stay counted: whoever has an account
-	// could try those of others in between.
-	return a, s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE who = $1", account); err != nil {
-			return failed(err)
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_attempts SET failures = failures - 1 WHERE who = $1 AND failures > 0", from); err != nil {
-			return failed(err)
+		for _, c := range of {
+			if wait, err := s.attempt(ctx, tx, c); wait > 0 || err != nil {
+				return cmp.Or(err, error(&WaitError{wait}))
+			}
 		}
 		return nil
 	})

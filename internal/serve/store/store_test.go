@@ -365,3 +365,36 @@ func TestOlderStore(t *testing.T) {
 		}
 	})
 }
+
+// TestControlCharacters: what would control the terminal of whoever lists it is kept nowhere.
+func TestControlCharacters(t *testing.T) {
+	each(t, func(t *testing.T, s *Store, _ func() *Store) {
+		ctx := t.Context()
+		for _, c := range []string{"\x1b[2J", "\x07", "\r", "\n", "\u009b", "\x7f", "\u202e", "\u2028", "\xff"} {
+			text := "a" + c + "b"
+			for what, spec := range map[string]RouteSpec{
+				"model": {Upstream: "u", Model: text}, "upstream": {Upstream: text}, "release": {Upstream: "u", Release: text}, "task": {Upstream: "u", Task: text},
+				"shadow": {Upstream: "u", Shadow: text}, "data": {Answers: &AnswerSpec{Plan: []byte("{}"), Data: text}}, "data set": {Answers: &AnswerSpec{Plan: []byte("{}"), Dataset: text}},
+			} {
+				if _, err := s.SetRoute(ctx, "ann", "news", spec); err == nil {
+					t.Errorf("a route with the %s %q is kept", what, text)
+				}
+			}
+			if _, _, err := s.AddKey(ctx, "ann", Key{Name: text, Routes: []string{"*"}}); err == nil {
+				t.Errorf("a key %q is kept", text)
+			}
+			if _, err := s.AddJob(ctx, "ann", Job{Name: text, Args: []string{"synth"}}); err == nil {
+				t.Errorf("a job %q is kept", text)
+			}
+			if _, err := s.AskGrant(ctx, Account{Name: "o", Role: Operator}, Grant{Dataset: "d", Budget: "b", Epsilon: 1, Reason: text}); err == nil {
+				t.Errorf("a grant for the reason %q is kept", text)
+			}
+		}
+		if _, err := s.SetRoute(ctx, "ann", "news", RouteSpec{Answers: &AnswerSpec{Plan: []byte("{}"), Query: "SELECT a\n\tFROM b"}}); err != nil {
+			t.Errorf("a query of two lines: %v", err)
+		}
+		if _, err := s.SetRoute(ctx, "ann", "news", RouteSpec{Answers: &AnswerSpec{Plan: []byte("{}"), Query: "SELECT \x1b[2J"}}); err == nil {
+			t.Error("a query that controls a terminal is kept")
+		}
+	})
+}

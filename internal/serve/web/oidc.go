@@ -72,8 +72,22 @@ type issuer struct {
 	key [32]byte
 }
 
-// client asks the issuer.
-var client = &http.Client{Timeout: 10 * time.Second}
+// client asks the issuer, whose answers are small.
+var client = &http.Client{Timeout: 10 * time.Second, Transport: brief{http.DefaultTransport}}
+
+// largestStatement is more than what an issuer says of itself, its keys or somebody.
+const largestStatement = 1 << 20
+
+// brief gives answers of a bounded length.
+type brief struct{ http.RoundTripper }
+
+func (b brief) RoundTrip(q *http.Request) (*http.Response, error) {
+	r, err := b.RoundTripper.RoundTrip(q)
+	if err == nil {
+		r.Body = http.MaxBytesReader(nil, r.Body, largestStatement)
+	}
+	return r, err
+}
 
 func (d *Dashboard) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	d.issuer.mu.Lock()
@@ -172,7 +186,7 @@ func (d *Dashboard) beginOIDC(v *visit) error {
 		d.Log.Error("the issuer cannot be asked", "error", err.Error())
 		return errIssuer
 	}
-	a := attempt{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), local(v.FormValue("next")), d.Now().Unix()}
+	a := attempt{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), local(v.URL.Query().Get("next")), d.Now().Unix()}
 	sealed, err := d.issuer.seal(a)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -63,6 +62,9 @@ func (v *visit) cookieValue(name string) string {
 const (
 	sessionCookie = "sotto-session"
 	visitCookie   = "sotto-visit"
+	// deviceCookie shows that somebody signed in here before. It lets nobody in.
+	deviceCookie = "sotto-device"
+	deviceLives  = 180 * 24 * time.Hour
 )
 
 // identify finds out whose session it is. Before there is one, a form has the token of the visit.
@@ -121,10 +123,10 @@ type signInData struct {
 
 func (d *Dashboard) signInPage(v *visit) error {
 	if v.account.Name != "" {
-		v.redirect(local(v.FormValue("next")))
+		v.redirect(local(v.URL.Query().Get("next")))
 		return nil
 	}
-	return d.showSignIn(v, http.StatusOK, signInData{Next: local(v.FormValue("next"))})
+	return d.showSignIn(v, http.StatusOK, signInData{Next: local(v.URL.Query().Get("next"))})
 }
 
 func (d *Dashboard) showSignIn(v *visit, status int, data signInData) error {
@@ -140,13 +142,15 @@ func (d *Dashboard) showSignIn(v *visit, status int, data signInData) error {
 
 func (d *Dashboard) signIn(v *visit) error {
 	name, to := strings.TrimSpace(v.PostForm.Get("name")), local(v.PostForm.Get("next"))
-	address, _, err := net.SplitHostPort(v.RemoteAddr)
-	if err != nil {
-		address = v.RemoteAddr
-	}
-	account, err := d.Store.SignIn(v.ctx(), name, v.PostForm.Get("password"), address)
+	account, err := d.Store.SignIn(v.ctx(), store.Attempt{Name: name, Password: v.PostForm.Get("password"), Address: v.RemoteAddr, Device: v.cookieValue(deviceCookie)})
 	var wait *store.WaitError
+	var busy *store.BusyError
 	switch {
+	case v.ctx().Err() != nil:
+		return nil // nobody is there to see it
+	case errors.As(err, &busy):
+		v.Header().Set("Retry-After", strconv.Itoa(int(busy.For/time.Second)))
+		return d.showSignIn(v, http.StatusServiceUnavailable, signInData{Name: name, Next: to, Problem: sentence(busy.Error())})
 	case errors.As(err, &wait):
 		v.Header().Set("Retry-After", strconv.Itoa(int(wait.For/time.Second)+1))
 		return d.showSignIn(v, http.StatusTooManyRequests, signInData{Name: name, Next: to, Problem: sentence(wait.Error())})
@@ -154,6 +158,9 @@ func (d *Dashboard) signIn(v *visit) error {
 		return d.showSignIn(v, http.StatusUnauthorized, signInData{Name: name, Next: to, Problem: sentence(err.Error())})
 	case err != nil:
 		return err
+	}
+	if !account.Knows(v.cookieValue(deviceCookie)) {
+		http.SetCookie(v.ResponseWriter, d.cookie(deviceCookie, account.Device(), deviceLives))
 	}
 	return d.begin(v, account, to)
 }

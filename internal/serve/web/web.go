@@ -1,13 +1,17 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -67,6 +71,7 @@ type Dashboard struct {
 	http.Handler
 	verdicts verdicts
 	watcher  watcher
+	forms    bounded.Capacity
 	played   plays
 	issuer   issuer
 	// uploadTime is how long an upload may take to bring the next bytes.
@@ -92,7 +97,7 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: looks{all: map[string]*look{}, turn: make(chan struct{}, 1)}}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: looks{all: map[string]*look{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
 	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
@@ -150,6 +155,8 @@ type visit struct {
 	// account is of whoever signed in, and token that of the session, or of the visit before.
 	account store.Account
 	token   string
+	// held is what its form holds.
+	held *bounded.Held
 }
 
 // Header is of the answer.
@@ -172,14 +179,25 @@ var (
 	errSignedOut = &problem{http.StatusUnauthorized, "You are signed out. Sign in, and try again."}
 )
 
-// largestForm is far more than a form needs.
-const largestForm = 1 << 16
+// Bounds of a form, or of what an address has behind its question mark: its bytes, and its fields.
+// Both are far more than one needs, of somebody who signed in or of anybody.
+const (
+	largestForm        = 1 << 16
+	largestOfStrangers = 1 << 13
+	mostFields         = 256
+)
+
+var (
+	errLongForm = &problem{http.StatusBadRequest, "The form cannot be read, or it is too long."}
+	errCrowded  = &problem{http.StatusServiceUnavailable, "Too many forms are under way. Try again in a moment."}
+)
 
 // guard lets a request through to its route: one that is signed in, with a role that is enough,
 // and, if it changes something, with the token of its session.
 func (d *Dashboard) guard(to route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{ResponseWriter: w, Request: r, d: d}
+		defer v.release()
 		defer fault.Recover(func(where string) {
 			d.Log.Error("a page failed", "where", where)
 			v.failed(&problem{http.StatusInternalServerError, "The page failed. The service's log says where."})
@@ -195,6 +213,9 @@ func (d *Dashboard) guard(to route) http.Handler {
 }
 
 func (d *Dashboard) admit(v *visit, to route) error {
+	if strings.Count(v.URL.RawQuery, "&") >= mostFields {
+		return errLongForm
+	}
 	switch err := d.identify(v); {
 	case to.least == "":
 	case errors.Is(err, store.ErrDenied):
@@ -205,19 +226,52 @@ func (d *Dashboard) admit(v *visit, to route) error {
 		return errForbidden
 	}
 	if v.Method == http.MethodGet || v.Method == http.MethodHead {
+		v.Body = http.NoBody // whatever came with it
 		return nil
 	}
 	if to.pattern == uploadPattern {
 		return nil // which reads its form itself, and looks at the token first
 	}
-	v.Body = http.MaxBytesReader(v.ResponseWriter, v.Body, largestForm)
-	if err := v.ParseForm(); err != nil {
-		return &problem{http.StatusBadRequest, "The form cannot be read, or it is too long."}
+	largest := int64(largestForm)
+	if to.least == "" {
+		largest = largestOfStrangers
+	}
+	if err := d.readForm(v, largest); err != nil {
+		return err
 	}
 	if !sameToken(v.PostForm.Get("token"), v.formToken()) {
 		return errForged
 	}
 	return nil
+}
+
+// readForm reads a form. It is held for whoever signed in, or for the network that it comes from.
+func (d *Dashboard) readForm(v *visit, largest int64) error {
+	client := "account " + v.account.Name
+	if v.account.Name == "" {
+		client = "from " + store.Network(v.RemoteAddr)
+	}
+	v.held = d.forms.Hold(client)
+	data, err := v.held.Read(http.MaxBytesReader(v.ResponseWriter, v.Body, largest), v.ContentLength, largest)
+	switch {
+	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
+		v.Header().Set("Retry-After", "1")
+		return errCrowded
+	case err != nil || bytes.Count(data, []byte("&")) >= mostFields:
+		return errLongForm
+	}
+	v.Body = io.NopCloser(bytes.NewReader(data))
+	if err := v.ParseForm(); err != nil {
+		return errLongForm
+	}
+	return nil
+}
+
+// release ends what is held of a form.
+func (v *visit) release() {
+	if v.held != nil {
+		v.held.Release()
+	}
 }
 
 // failed shows an error. What the store or the ledger said is for the log alone.
