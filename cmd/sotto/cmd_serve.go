@@ -21,7 +21,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/fault"
 	service "github.com/sotto-dp/sotto/internal/serve"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
@@ -108,7 +107,7 @@ one.` + jsonKeys(servedResult{}),
 
 // addStore adds the flag for the service's store.
 func (p *program) addStore(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
+	cmd.Flags().StringVar(&p.places.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
 }
 
 // withStore opens the store, makes it if that is wanted, and prints what comes of it.
@@ -126,9 +125,9 @@ func (p *program) withStore(ctx context.Context, create bool, use func(*store.St
 }
 
 func (p *program) openStore(ctx context.Context, create bool) (*store.Store, error) {
-	address, err := p.choose(p.service, "SOTTO_STORE", func(s *config.Settings) string { return s.Service }, "service.db")
+	address, err := p.places.ServiceAt()
 	if err != nil {
-		return nil, err
+		return nil, ui.AsUsage(err)
 	}
 	s, err := store.Open(ctx, address, create)
 	if errors.Is(err, store.ErrMissing) {

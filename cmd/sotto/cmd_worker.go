@@ -103,9 +103,13 @@ func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
 
 // workOptions are those of a worker that is this program.
 func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, error) {
+	env, err := p.jobEnvironment()
+	if err != nil {
+		return jobs.Options{}, err
+	}
 	dir, err := jobsDir(opt.dir)
 	return jobs.Options{
-		Store: s, Dir: dir, Command: p.jobCommand, Env: p.jobEnvironment(), Parallel: opt.parallel, Lease: opt.lease,
+		Store: s, Dir: dir, Command: p.jobCommand, Env: env, Parallel: opt.parallel, Lease: opt.lease,
 		Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 	}, err
 }
