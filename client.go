@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/userdir"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/version"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -49,23 +49,29 @@ type Client struct {
 }
 
 // Open returns a client with its state in one directory: ledger, keys, and the private
-// folder. With "" that is the one that the sotto command has, in the user's data directory.
-// A nil o means the defaults. Nothing is read or written before it is needed.
+// folder. A nil o means the defaults. Nothing is written, and no record is read, before it is
+// needed.
+//
+// With "" it is the user's own state, as for the sotto command, so that data has one budget
+// whichever program reads it: what o does not name is where SOTTO_LEDGER, SOTTO_KEYS and
+// SOTTO_PRIVATE say, else the user's configuration, else in the user's data directory. A ledger
+// that is named in any of these ways has to be there.
 func Open(dir string, o *Options) (*Client, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	if dir == "" && (o.Ledger == "" || o.Keys == "" || o.Private == "") {
-		var err error
-		if dir, err = userdir.Data(); err != nil {
-			return nil, fmt.Errorf("there is no place for ledger and keys: name a state directory (%w)", err)
-		}
+	c := &Client{spec: o.Model, model: o.Trusted, given: o.Trusted.Valid()}
+	if dir != "" {
+		c.ledger, c.creates = cmp.Or(o.Ledger, filepath.Join(dir, "ledger.db")), o.Ledger == ""
+		c.keys, c.private = cmp.Or(o.Keys, filepath.Join(dir, "keys")), cmp.Or(o.Private, filepath.Join(dir, "private"))
+		return c, nil
 	}
-	return &Client{
-		ledger: cmp.Or(o.Ledger, filepath.Join(dir, "ledger.db")), keys: cmp.Or(o.Keys, filepath.Join(dir, "keys")),
-		private: cmp.Or(o.Private, filepath.Join(dir, "private")), creates: o.Ledger == "",
-		spec: o.Model, model: o.Trusted, given: o.Trusted.Valid(),
-	}, nil
+	at, err := (&config.Places{Ledger: o.Ledger, Keys: o.Keys, Private: o.Private}).All()
+	if err != nil {
+		return nil, fmt.Errorf("find the user's ledger, keys and private folder: %w", err)
+	}
+	c.ledger, c.keys, c.private, c.creates = at.Ledger, at.Keys, at.Private, config.Usual(at.Ledger)
+	return c, nil
 }
 
 // Close closes the model, if the client opened it.

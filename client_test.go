@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
@@ -103,6 +104,7 @@ func fingerprint(t *testing.T, o tabling, of schema.Schema) ledger.Fingerprint {
 func TestOneStateDirectory(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_DATA_HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "none"))
 	for want, open := range map[string]func() (*sotto.Client, error){
 		filepath.Join(home, "sotto", "ledger.db"): func() (*sotto.Client, error) { return sotto.Open("", nil) },
 		filepath.Join("state", "ledger.db"):       func() (*sotto.Client, error) { return sotto.Open("state", nil) },
@@ -126,6 +128,46 @@ func TestOneStateDirectory(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestUsersOwnState: a client without a directory has what the user's variables and configuration name,
+// as the sotto command has, and what is named there and missing is not made.
+func TestUsersOwnState(t *testing.T) {
+	home := t.TempDir()
+	for _, v := range []string{"XDG_DATA_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_CONFIG"} {
+		t.Setenv(v, "")
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "settings"))
+	own := config.Own()
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("ledger = \"named.db\"\nkeys = \"ring\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	named := filepath.Join(filepath.Dir(own), "named.db")
+	c, err := sotto.Open("", nil)
+	if err != nil || c.Ledger() != named || c.Keys() != filepath.Join(filepath.Dir(own), "ring") {
+		t.Fatalf("%v: %v", c, err)
+	}
+	o := bank(t)
+	_, err = c.Profile(t.Context(), sotto.ProfileOptions{Request: sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o.TableOptions})
+	if !errors.Is(err, ledger.ErrMissing) || !strings.Contains(err.Error(), named) {
+		t.Errorf("a ledger that is named and missing: %v", err)
+	}
+	for _, path := range []string{named, filepath.Join(home, ".local", "share", "sotto", "ledger.db")} {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s was made", path)
+		}
+	}
+	t.Setenv("SOTTO_LEDGER", "variable.db")
+	if c, err := sotto.Open("", nil); err != nil || c.Ledger() != "variable.db" {
+		t.Errorf("%v: %v", c, err)
+	}
+	if c, err := sotto.Open("", &sotto.Options{Ledger: "option.db"}); err != nil || c.Ledger() != "option.db" {
+		t.Errorf("%v: %v", c, err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -129,13 +128,12 @@ func (r *rehearsing) encoder(out *bufio.Writer) func(prompt.Example) error {
 	if t.Kind == prompt.Generate {
 		input, output = output, input
 	}
-	unit, people := strings.CutPrefix(string(r.Request.Unit), "user:")
-	people = people && r.Request.Unit != privacy.Record
+	unit := r.Request.Unit.Column()
 	e := json.NewEncoder(out)
 	return func(x prompt.Example) error {
 		r.result.Copies++
 		row := map[string]string{input: x.Input, output: x.Output}
-		if people {
+		if unit != "" {
 			row[unit] = fmt.Sprint("stand-in ", r.result.Copies)
 		}
 		return e.Encode(row)

@@ -3,7 +3,6 @@ package sotto
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -47,10 +46,7 @@ func (c *Client) records(ctx context.Context, s Source, t prompt.Task, unit priv
 	if s.SkipMalformed {
 		o.OnError = record.Skip
 	}
-	o.Unit, _ = strings.CutPrefix(string(unit), "user:")
-	if o.Unit == "record" {
-		o.Unit = ""
-	}
+	o.Unit = unit.Column()
 	return record.Open(ctx, s.Location, o)
 }
 
@@ -118,9 +114,7 @@ func (c *Client) rows(ctx context.Context, s TableSource, of schema.Schema, unit
 	if s.SkipRefused {
 		o.OnError = table.Skip
 	}
-	if column, ok := strings.CutPrefix(string(unit), "user:"); ok {
-		o.Unit = column
-	}
+	o.Unit = unit.Column()
 	if s.Engine != nil {
 		return s.Engine.Open(ctx, o)
 	}

@@ -3,6 +3,7 @@ package privacy
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Adjacency defines which pairs of data sets are neighbours.
@@ -32,6 +33,39 @@ type Unit string
 
 // Record is the default unit of privacy.
 const Record Unit = "record"
+
+// users begins a unit that goes by a column.
+const users = "user:"
+
+// ParseUnit reads a unit as people write it: "record", "user:COLUMN", or COLUMN alone, which
+// means the same; "" is [Record]. With "user:" before it, any name is one of a column, also
+// "record".
+func ParseUnit(s string) (Unit, error) {
+	switch column, is := strings.CutPrefix(s, users); {
+	case s == "" || s == string(Record):
+		return Record, nil
+	case column == "":
+		return "", fmt.Errorf("the unit %q names no column: use %s, or the name of a column", s, Record)
+	case is:
+		return Unit(s), nil
+	}
+	return Unit(users + s), nil
+}
+
+// Column returns the column whose values are protected together, or "" if each record is
+// protected by itself. Units that were stored before [ParseUnit] read them may have a column
+// alone.
+func (u Unit) Column() string {
+	unit, err := ParseUnit(string(u))
+	if err != nil {
+		return string(u) // it is like no other
+	}
+	column, _ := strings.CutPrefix(string(unit), users)
+	if unit == Record {
+		column = ""
+	}
+	return column
+}
 
 // Interval holds a number known to lie between two guaranteed ends.
 type Interval struct {

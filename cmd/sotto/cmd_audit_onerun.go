@@ -242,8 +242,8 @@ func (a *oneRun) self(args ...string) ([]byte, error) {
 		}
 	}
 	cmd.Env = append(cmd.Env, "SOTTO_LEDGER="+a.path("ledger.db"), "SOTTO_KEYS="+a.path("keys"), "SOTTO_PRIVATE="+a.path("private"), "TMPDIR="+a.dir)
-	if a.configPath != "" {
-		cmd.Env = append(cmd.Env, "SOTTO_CONFIG="+a.configPath)
+	if a.places.File != "" {
+		cmd.Env = append(cmd.Env, "SOTTO_CONFIG="+a.places.File)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

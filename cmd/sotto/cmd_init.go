@@ -32,7 +32,8 @@ type initOptions struct {
 	discover                         bool
 	inputs                           string
 	columns                          []string
-	size, unit, model, out           string
+	size, model, out                 string
+	unit                             unitFlag
 	epsilon                          number
 	yes, force                       bool
 
@@ -93,7 +94,7 @@ and --yes takes what the names suggest. Files that are there are kept, unless
 	f.StringVar(&opt.inputs, "inputs", "", "generate: a public `FILE` of inputs to write for, a line each")
 	f.StringArrayVar(&opt.columns, "column", nil, "table: what a column allows, `NAME=LOW..HIGH` or NAME=A|B|C; may be repeated")
 	f.StringVar(&opt.size, "size", "", "about how many records there are, a public number `N`, or auto, which counts them for a twentieth of ε")
-	f.StringVar(&opt.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+	opt.unit.add(cmd)
 	f.Var(&opt.epsilon, "epsilon", "the most ε that the examples may cost (default 1)")
 	f.StringVar(&opt.model, "model", "", "the model, as --model of other verbs has it, for sotto.toml (default: none)")
 	addDir(cmd, &opt.out, "out", "the `DIR` to write to (default: the working directory)")

@@ -251,11 +251,15 @@ func (o *initOptions) askBudget(a *interview) error {
 	if !(o.epsilon.value > 0) {
 		return usage("--epsilon is %s, it should be above 0, such as 1", ui.Whole(o.epsilon.value))
 	}
-	if err := a.maybe(&o.unit, "unit", "the column of whom to protect with all their records (empty: each record by itself)", ""); err != nil {
+	unit := o.unit.String()
+	if err := a.maybe(&unit, "unit", "the column of whom to protect with all their records (empty: each record by itself)", ""); err != nil {
 		return err
+	}
+	if err := o.unit.Set(unit); err != nil {
+		return usage("--unit: %w", err)
 	}
 	if isHTTP(o.model) {
 		return usage("--model is the address of a server: those are in your own configuration, since they see records; leave it out, and see \"sotto --help\"")
 	}
-	return o.has("unit", o.unit)
+	return o.has("unit", o.unit.unit.Column())
 }

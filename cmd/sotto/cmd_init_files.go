@@ -186,14 +186,14 @@ func (o *initOptions) result() *initResult {
 	route := []string{"sotto", "serve", "route", "set", "mine", "--upstream", "embedded", "--release", "demos", "--task", "task.toml"}
 	if o.kind == kindTable {
 		add("show the schema, and what is wrong with it", "sotto", "table", "schema", "check", "schema.toml")
-		add("predict what comes out, before a row is read", "sotto", "table", "plan", "--schema", "schema.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit)
-		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, "--out", "demos")
+		add("predict what comes out, before a row is read", "sotto", "table", "plan", "--schema", "schema.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown())
+		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), "--out", "demos")
 		route[len(route)-1] = tablePrefix + "schema.toml"
 	} else {
 		discover := ui.If(o.discover, "--discover-labels")
 		inputs := o.beside(o.inputs)
 		add("show the two prompts", "sotto", "task", "check", "task.toml")
-		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs)
+		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs)
 		// Clients of the route below take the model's answer as it is.
 		reading := ""
 		if o.kind == string(prompt.Classify) {
@@ -205,7 +205,7 @@ func (o *initOptions) result() *initResult {
 		} else {
 			later("try the whole run on public records like yours, with nothing charged", append(rehearse, discover, "--inputs", inputs, "--stand-in", "public.jsonl")...)
 		}
-		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit, discover, "--inputs", inputs, "--reading", reading, "--out", "demos")
+		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--reading", reading, "--out", "demos")
 		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
 	}
 	add("check the certificate", "sotto", "verify", "demos")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
@@ -38,11 +37,12 @@ someone may have stolen: nothing that it signed is valid any more.`,
 }
 
 func (p *program) addKeys(cmd *cobra.Command) {
-	addDir(cmd, &p.keys, "keys", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
+	addDir(cmd, &p.places.Keys, "keys", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
 }
 
 func (p *program) keysDir() (string, error) {
-	return p.choose(p.keys, "SOTTO_KEYS", func(s *config.Settings) string { return s.Keys }, "keys")
+	dir, err := p.places.KeysAt()
+	return dir, ui.AsUsage(err)
 }
 
 // ring opens the key ring.

@@ -54,22 +54,13 @@ file ledger.db in the user's data directory.`,
 	return group
 }
 
-// ledgerFile is the ledger's name in the user's data directory.
-const ledgerFile = "ledger.db"
-
 func (p *program) addLedger(f *pflag.FlagSet) {
-	f.StringVar(&p.ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
+	f.StringVar(&p.places.Ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
 }
 
 func (p *program) ledgerAddress() (string, error) {
-	return p.choose(p.ledger, "SOTTO_LEDGER", func(s *config.Settings) string { return s.Ledger }, ledgerFile)
-}
-
-// byDefault reports whether a ledger is at the default place. Only there does the first use
-// of private data make one.
-func byDefault(address string) bool {
-	dir, err := dataDir()
-	return err == nil && address == filepath.Join(dir, ledgerFile)
+	address, err := p.places.LedgerAt()
+	return address, ui.AsUsage(err)
 }
 
 // standing says what the global budget of a charge has spent, and for whom that holds. It

@@ -15,7 +15,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -85,7 +84,7 @@ by the tightest accountant, and nothing else is charged.` + jsonKeys(ledgerResul
 	}
 	opt.amounts(cmd)
 	addAdjacency(cmd, &opt.adjacency)
-	cmd.Flags().StringVar(&opt.unit, "unit", string(privacy.Record), "whom the budget protects: record, or user:COLUMN")
+	opt.unit.add(cmd)
 	of.add(cmd)
 	cmd.Flags().StringVar(&of.given, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
 	cmd.Flags().BoolVar(&newPeople, "new-people", false, "the data has other people than those that it shares records with; needs --reason")

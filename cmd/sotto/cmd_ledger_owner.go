@@ -16,7 +16,7 @@ import (
 type allowance struct {
 	epsilon, delta number
 	adjacency      string
-	unit           string
+	unit           unitFlag
 	composition    string
 	schedule       string
 	expect         string
@@ -58,7 +58,7 @@ func (a *allowance) budget(name string) (ledger.Budget, error) {
 	}
 	b := ledger.Budget{
 		Name: name, Epsilon: a.epsilon.value, Delta: a.delta.value,
-		Adjacency: privacy.Adjacency(a.adjacency), Unit: privacy.Unit(a.unit), Composition: ledger.Composition(a.composition),
+		Adjacency: privacy.Adjacency(a.adjacency), Unit: a.unit.unit, Composition: ledger.Composition(a.composition),
 		Beforehand: a.beforehand,
 	}
 	if a.schedule != "" {

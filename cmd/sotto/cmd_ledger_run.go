@@ -53,7 +53,8 @@ func (p *program) charged(cmd *cobra.Command, use func(context.Context, *ledger.
 
 type reserveOptions struct {
 	run, key, proof string
-	adjacency, unit string
+	adjacency       string
+	unit            unitFlag
 	labels          []string
 }
 
@@ -85,7 +86,7 @@ booked: claims without proof and seeded runs have no place in a budget.` + jsonK
 	addChoice(cmd, &opt.proof, "proof", "", "what the event rests on; required, and only \"proven\" is booked", string(ledger.Proven))
 	f.StringArrayVar(&opt.labels, "label", nil, "a `LABEL=VALUE` that decides which scoped budgets apply; may be repeated")
 	addAdjacency(cmd, &opt.adjacency)
-	f.StringVar(&opt.unit, "unit", string(privacy.Record), "the unit of privacy of the event: record, or user:COLUMN")
+	opt.unit.add(cmd)
 	return cmd
 }
 
@@ -107,7 +108,7 @@ func runReserve(cmd *cobra.Command, p *program, dataset, expr string, opt reserv
 		return ui.AsUsage(err)
 	}
 	req := ledger.ReserveRequest{
-		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: privacy.Unit(opt.unit),
+		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: opt.unit.unit,
 		Proof: ledger.Proof(opt.proof), Run: opt.run, Key: opt.key,
 	}
 	if req.Labels, err = ui.Pairs("label", opt.labels); err != nil {

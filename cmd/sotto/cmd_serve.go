@@ -117,7 +117,7 @@ so that other programs that listen there can act as whoever is signed in. With
 
 // addStore adds the flag for the service's store.
 func (p *program) addStore(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
+	cmd.Flags().StringVar(&p.places.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
 }
 
 // withStore opens the store, makes it if that is wanted, and prints what comes of it.
@@ -135,9 +135,9 @@ func (p *program) withStore(ctx context.Context, create bool, use func(*store.St
 }
 
 func (p *program) openStore(ctx context.Context, create bool) (*store.Store, error) {
-	address, err := p.choose(p.service, "SOTTO_STORE", func(s *config.Settings) string { return s.Service }, "service.db")
+	address, err := p.places.ServiceAt()
 	if err != nil {
-		return nil, err
+		return nil, ui.AsUsage(err)
 	}
 	s, err := store.Open(ctx, address, create)
 	if errors.Is(err, store.ErrMissing) {
@@ -262,7 +262,11 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 		return err
 	}
 	defer func() { stop(); err = errors.Join(err, ended()) }()
-	people := p.settings.OIDC // of the configuration that was read
+	settings, err := p.configured()
+	if err != nil {
+		return err
+	}
+	people := settings.OIDC
 	address := ""
 	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()

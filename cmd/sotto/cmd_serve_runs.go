@@ -211,8 +211,8 @@ func (a asked) request(work float64) (plan.Request, error) {
 		return plan.Request{}, err
 	}
 	r := plan.Request{Task: task, Size: a.Size, Epsilon: a.Epsilon, Shots: a.Shots}
-	if a.Unit != "" {
-		r.Unit = privacy.Unit("user:" + a.Unit)
+	if r.Unit, err = privacy.ParseUnit(a.Unit); err != nil {
+		return r, web.Refuse("%v", err)
 	}
 	if strings.HasPrefix(a.task, tablePrefix) {
 		r.Choosing = &plan.Choosing{}

@@ -120,7 +120,7 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	call, err := readJob(j.Args)
-	if err != nil || call.flags.Changed("seed") || call.flags.Lookup("unit").Value.String() != "--seed" {
+	if err != nil || call.flags.Changed("seed") || call.flags.Lookup("unit").Value.String() != "user:--seed" {
 		t.Errorf("%q, %v", j.Args, err)
 	}
 	task, err := findTask(call.flags.Lookup("task").Value.String())

@@ -36,7 +36,7 @@ type targetFlags struct {
 	size    string
 	epsilon number
 	delta   number
-	unit    string
+	unit    unitFlag
 }
 
 // add takes what may be spent for what, and more about --size.
@@ -45,7 +45,7 @@ func (r *targetFlags) add(cmd *cobra.Command, rows, epsilon, size string) {
 	f := cmd.Flags()
 	f.Var(&r.epsilon, "epsilon", "the most ε that "+epsilon+"; required")
 	f.Var(&r.delta, "delta", "the δ of the guarantee (default: min(1e-6, N^-1.1))")
-	f.StringVar(&r.unit, "unit", "", "protect all records with one value of `COLUMN` together (default: each record)")
+	r.unit.add(cmd)
 	f.StringVar(&r.size, "size", "", "how many records (or units) there are, a public number `N`; "+size)
 }
 
@@ -65,10 +65,7 @@ func (r *targetFlags) target() (t prompt.Task, size int64, unit privacy.Unit, er
 			return t, 0, "", err
 		}
 	}
-	if r.unit != "" {
-		unit = privacy.Unit("user:" + r.unit)
-	}
-	return t, size, unit, nil
+	return t, size, r.unit.unit, nil
 }
 
 // sizeOf reads --size.

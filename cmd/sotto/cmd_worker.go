@@ -103,9 +103,13 @@ func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
 
 // workOptions are those of a worker that is this program.
 func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, error) {
+	env, err := p.jobEnvironment()
+	if err != nil {
+		return jobs.Options{}, err
+	}
 	dir, err := jobsDir(opt.dir)
 	return jobs.Options{
-		Store: s, Dir: dir, Env: p.jobEnvironment(), Parallel: opt.parallel, Lease: opt.lease,
+		Store: s, Dir: dir, Env: env, Parallel: opt.parallel, Lease: opt.lease,
 		Command: func(ctx context.Context, j *store.Job, place string) (jobs.Command, error) {
 			return p.jobCommand(ctx, s, j, place)
 		},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -359,7 +360,10 @@ func TestEnvironmentOfJobs(t *testing.T) {
 	for name, value := range map[string]string{"SOTTO_CONFIG": "own.toml", "SOTTO_STORE": "postgres://me:pw@host/db", "SOTTO_FAR": "a", "MODEL_KEY": "b", "OPENAI_API_KEY": "c", "PGPASSWORD": "d"} {
 		t.Setenv(name, value)
 	}
-	env := (&program{ledger: "here.db"}).jobEnvironment()
+	env, err := (&program{places: config.Places{Ledger: "here.db"}}).jobEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]bool{"MODEL_KEY=b": true, "PGPASSWORD=d": true, "HOME=" + os.Getenv("HOME"): true, "SOTTO_FAR=a": false, "OPENAI_API_KEY=c": false, "SOTTO_STORE=postgres://me:pw@host/db": false} {
 		if slices.Contains(env, name) != want {
 			t.Errorf("%s: %v", name, !want)
@@ -367,6 +371,36 @@ func TestEnvironmentOfJobs(t *testing.T) {
 	}
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SOTTO_LEDGER=/") && strings.HasSuffix(v, "here.db") }) {
 		t.Errorf("the worker's own ledger is not named: %q", env)
+	}
+}
+
+// TestPlacesOfJobs: a job has the worker's ledger, keys, private folder and configuration, however the
+// worker was told, also from the directory of whoever added the job, where relative paths lead elsewhere.
+func TestPlacesOfJobs(t *testing.T) {
+	home(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "own.toml", []byte("keys = \"ring\"\n"))
+	t.Setenv("SOTTO_CONFIG", "own.toml")
+	t.Setenv("SOTTO_LEDGER", "variable.db")
+	env, err := (&program{places: config.Places{Private: "flag"}}).jobEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := t.TempDir()
+	write(t, filepath.Join(added, "own.toml"), []byte("ledger = \"another.db\"\nkeys = \"another\"\n"))
+	t.Chdir(added)
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "SOTTO_") {
+			t.Setenv(name, value) // as for a process, the last one counts
+		}
+	}
+	at, err := (&config.Places{}).All()
+	want := config.Places{Ledger: filepath.Join(here, "variable.db"), Keys: filepath.Join(here, "ring"), Private: filepath.Join(here, "flag")}
+	if err != nil || at != want {
+		t.Errorf("a job has %+v, and the worker %+v: %v", at, want, err)
 	}
 }
 

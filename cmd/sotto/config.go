@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/config"
@@ -13,34 +10,9 @@ import (
 
 // configured reads the configuration, once: the file that --config or SOTTO_CONFIG
 // names; else the user's own, with what the working directory's may add.
-func (p *program) configured() (_ *config.Settings, err error) {
-	if p.settings == nil {
-		p.settings, err = config.Read(p.configPath)
-	}
-	return p.settings, ui.AsUsage(err)
-}
-
-// choose returns the first that is given of a flag, a variable, and a value of
-// the configuration file; else a file in the user's data directory.
-func (p *program) choose(flag, variable string, configured func(*config.Settings) string, name string) (string, error) {
-	if flag != "" {
-		return flag, nil
-	}
-	if v := os.Getenv(variable); v != "" {
-		return v, nil
-	}
-	s, err := p.configured()
-	if err != nil {
-		return "", err
-	}
-	if v := configured(s); v != "" {
-		return v, nil
-	}
-	dir, err := dataDir()
-	if err != nil {
-		return "", usage("there is no place to look for %s: use the flag, or set %s (%w)", name, variable, err)
-	}
-	return filepath.Join(dir, name), nil
+func (p *program) configured() (*config.Settings, error) {
+	s, err := p.places.Settings()
+	return s, ui.AsUsage(err)
 }
 
 // addPlaces adds the flags for what a run that is charged and signed uses.
@@ -52,13 +24,14 @@ func (p *program) addPlaces(cmd *cobra.Command) {
 
 // addPrivate adds the flag for the folder that [program.privateDir] finds.
 func (p *program) addPrivate(cmd *cobra.Command) {
-	addDir(cmd, &p.private, "private", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
+	addDir(cmd, &p.places.Private, "private", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
 }
 
 // privateDir is the folder of the key by which the ledger knows data sets again.
 // Whoever shares a ledger shares that key.
 func (p *program) privateDir() (string, error) {
-	return p.choose(p.private, "SOTTO_PRIVATE", func(s *config.Settings) string { return s.Private }, "private")
+	dir, err := p.places.PrivateAt()
+	return dir, ui.AsUsage(err)
 }
 
 // dataDir is where the user's programs keep what they must not lose.

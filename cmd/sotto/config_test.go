@@ -39,7 +39,7 @@ func TestDataDirWithoutHome(t *testing.T) {
 	if at, err := p.ledgerAddress(); ui.ExitCode(err) != ui.Wrong || !strings.Contains(err.Error(), "SOTTO_LEDGER") {
 		t.Errorf("%q, %v", at, err)
 	}
-	p.ledger = "a.db"
+	p.places.Ledger = "a.db"
 	if at, err := p.ledgerAddress(); err != nil || at != "a.db" {
 		t.Errorf("%q, %v", at, err)
 	}

@@ -41,6 +41,36 @@ func (n *number) String() string {
 // Type implements [pflag.Value].
 func (n *number) Type() string { return "number" }
 
+// unitFlag is the value of --unit, which means the same for all verbs.
+type unitFlag struct {
+	unit privacy.Unit // "" if it was not given
+}
+
+func (u *unitFlag) add(cmd *cobra.Command) {
+	cmd.Flags().Var(u, "unit", "protect all records with one value of `COLUMN` together; user:COLUMN is the same (default: record, each by itself)")
+}
+
+// Set implements [pflag.Value].
+func (u *unitFlag) Set(s string) (err error) {
+	u.unit, err = privacy.ParseUnit(s)
+	return err
+}
+
+// String implements [pflag.Value].
+func (u *unitFlag) String() string { return string(u.unit) }
+
+// Type implements [pflag.Value].
+func (u *unitFlag) Type() string { return "unit" }
+
+// shown is what people write for the unit, "" for the default.
+func (u *unitFlag) shown() string {
+	column := u.unit.Column()
+	if same, err := privacy.ParseUnit(column); err == nil && same == u.unit || column == "" {
+		return column
+	}
+	return string(u.unit)
+}
+
 // termFlags are the terms under which ε is asked for.
 type termFlags struct {
 	delta      number

@@ -211,24 +211,36 @@ func (p *program) forJobs(name string) bool {
 		slices.ContainsFunc([]string{"LC_", "XDG_", "PG", "SOTTO_", "SSL_CERT_", "GO"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// jobEnvironment is that of a job: some of this process, with what its flags say.
-func (p *program) jobEnvironment() []string {
-	var env []string
+// jobEnvironment is that of a job: some of this process, and the places that this process has. They
+// are named in full: a job works in the directory of whoever added it, where relative paths and the
+// defaults of another user would lead elsewhere.
+func (p *program) jobEnvironment() (env []string, err error) {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); p.forJobs(name) {
 			env = append(env, v)
 		}
 	}
-	for name, value := range map[string]string{"SOTTO_LEDGER": p.ledger, "SOTTO_KEYS": p.keys, "SOTTO_PRIVATE": p.private, "SOTTO_CONFIG": p.configPath} {
-		if value == "" {
-			continue
+	for _, place := range []struct {
+		name string
+		find func() (string, error)
+	}{
+		{config.LedgerVariable, p.ledgerAddress},
+		{config.KeysVariable, p.keysDir},
+		{config.PrivateVariable, p.privateDir},
+		{config.FileVariable, func() (string, error) { return cmp.Or(p.places.File, os.Getenv(config.FileVariable)), nil }},
+	} {
+		value, err := place.find()
+		if err != nil {
+			return nil, err
 		}
-		if !config.IsURL(value) {
-			if absolute, err := filepath.Abs(value); err == nil {
-				value = absolute // a job may work in another directory
+		if value != "" && !config.IsURL(value) {
+			if value, err = filepath.Abs(value); err != nil {
+				return nil, fmt.Errorf("name %s in full for jobs: %w", place.name, err)
 			}
 		}
-		env = append(env, name+"="+value)
+		if value != "" {
+			env = append(env, place.name+"="+value)
+		}
 	}
-	return env
+	return env, nil
 }

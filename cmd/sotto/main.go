@@ -17,17 +17,14 @@ func main() {
 // program is what all verbs share.
 type program struct {
 	ui.Terminal
-	configPath string
-	// ledger, keys, private and service are flags of the verbs that use these places.
-	ledger, keys, private, service string
+	// places has what flags say of ledger, keys, private folder, store and configuration.
+	places config.Places
 
 	// madeKey: the fingerprint key of the private folder, if there is one, is of this command.
 	madeKey bool
 
 	// self is the program that carries out jobs; "" for this one.
 	self string
-
-	settings *config.Settings // of the configuration file, once it is read
 }
 
 // main runs the verb that args name and returns the exit code.

@@ -154,19 +154,11 @@ func (p *program) client(model backend.Spec) (*sotto.Client, error) {
 
 // clientOf adds to options where ledger, keys and private folder are.
 func (p *program) clientOf(o sotto.Options) (*sotto.Client, error) {
-	var err error
-	if o.Ledger, err = p.ledgerAddress(); err != nil {
-		return nil, err
+	at, err := p.places.All()
+	if err != nil {
+		return nil, ui.AsUsage(err)
 	}
-	if byDefault(o.Ledger) {
-		o.Ledger = "" // the first use makes it
-	}
-	if o.Keys, err = p.keysDir(); err != nil {
-		return nil, err
-	}
-	if o.Private, err = p.privateDir(); err != nil {
-		return nil, err
-	}
+	o.Ledger, o.Keys, o.Private = at.Ledger, at.Keys, at.Private
 	return sotto.Open("", &o)
 }
 

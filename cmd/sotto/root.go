@@ -70,7 +70,7 @@ set name, threads and context of [model], and nothing else.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
 	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
-	flags.StringVar(&p.configPath, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
+	flags.StringVar(&p.places.File, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	root.AddCommand(
 		newDemoCommand(p),
 		newInitCommand(p),

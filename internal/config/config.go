@@ -98,7 +98,7 @@ var openToAll = []string{"model", "model.name", "model.threads", "model.context"
 // Read reads the file that is named, by path or by SOTTO_CONFIG; else the user's own, with what
 // the working directory's may add.
 func Read(path string) (*Settings, error) {
-	if path = cmp.Or(path, os.Getenv("SOTTO_CONFIG")); path != "" {
+	if path = cmp.Or(path, os.Getenv(FileVariable)); path != "" {
 		return read(path, nil, (*Settings).check)
 	}
 	own := &Settings{}

@@ -82,7 +82,11 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 // fill sets what was left open and checks the rest.
 func (r *MeasurementRequest) fill() error {
 	r.Task = r.Task.WithDefaults()
-	setDefault(&r.Unit, privacy.Record)
+	unit, err := privacy.ParseUnit(string(r.Unit))
+	if err != nil {
+		return wrong("%v", err)
+	}
+	r.Unit = unit
 	setDefault(&r.Records, DefaultRecords)
 	setDefault(&r.Sampler, scheme.Poisson)
 	setDefault(&r.Verdict, measure.Default(r.Task))

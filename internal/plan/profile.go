@@ -100,7 +100,11 @@ func (r *ProfileRequest) fill() error {
 	}
 	r.Schema = r.Schema.WithDefaults()
 	setDefault(&r.Adjacency, privacy.AddRemove)
-	setDefault(&r.Unit, privacy.Record)
+	unit, err := privacy.ParseUnit(string(r.Unit))
+	if err != nil {
+		return wrong("%v", err)
+	}
+	r.Unit = unit
 	setDefault(&r.Noise, global.Laplace)
 	setDefault(&r.Rate, 1)
 	if r.Unit != privacy.Record {

@@ -103,7 +103,11 @@ func (r *Request) fill() error {
 
 // fillBudget sets and checks what the cost follows from, and the settings of the method.
 func (r *Request) fillBudget(spec method.Spec) (err error) {
-	setDefault(&r.Unit, privacy.Record)
+	unit, err := privacy.ParseUnit(string(r.Unit))
+	if err != nil {
+		return about("Unit", "%v", err)
+	}
+	r.Unit = unit
 	setDefault(&r.Sampler, cmp.Or(spec.Sampler, scheme.Poisson))
 	if spec.Bounded() {
 		if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {

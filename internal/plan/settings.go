@@ -26,9 +26,9 @@ func (r ProfileRequest) With(v method.Values) (ProfileRequest, error) {
 		}
 		r.Epsilon = math.Inf(1)
 	}
-	if unit := v.Word("unit", ""); unit != "" {
-		r.Unit = privacy.Unit("user:" + unit)
-	} else if v.Has("rows_per_unit") {
+	if r.Unit, err = privacy.ParseUnit(v.Word("unit", "")); err != nil {
+		return r, about("unit", "%v", err)
+	} else if r.Unit == privacy.Record && v.Has("rows_per_unit") {
 		return r, about("rows_per_unit", "rows_per_unit goes with unit")
 	}
 	r.RowsPerUnit = v.Int("rows_per_unit", 0)

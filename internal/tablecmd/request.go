@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -24,15 +25,16 @@ import (
 type request struct {
 	*Command
 	*ui.Terminal
-	schema, plan, data, out     string
-	ledger, keys, private, name string
-	label                       []string
-	epsilon, delta              float64
-	size                        int64
-	seed                        uint64
-	onError                     string
-	settings                    []*ui.SettingFlag
-	given                       map[string]bool
+	schema, plan, data, out string
+	places                  config.Places
+	name                    string
+	label                   []string
+	epsilon, delta          float64
+	size                    int64
+	seed                    uint64
+	onError                 string
+	settings                []*ui.SettingFlag
+	given                   map[string]bool
 }
 
 func (r *request) add(f *flag.FlagSet, verb string) {
@@ -41,9 +43,10 @@ func (r *request) add(f *flag.FlagSet, verb string) {
 	f.StringVar(&r.data, "data", "", r.Data+" (required)")
 	f.StringVar(&r.out, "out", "", "folder to write to, also to go on with a run (required)")
 	f.Float64Var(&r.epsilon, "epsilon", 0, "the most ε that all of it may cost; of perturbed rows that of each (required without --plan)")
-	f.StringVar(&r.ledger, "ledger", "", "ledger that pays: a path or postgres://… (default: SOTTO_LEDGER, the user's data directory)")
-	f.StringVar(&r.keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, the user's data directory)")
-	f.StringVar(&r.private, "private", "", "folder with the key by which the ledger knows tables; that of sotto (default: SOTTO_PRIVATE, the user's data directory)")
+	f.StringVar(&r.places.Ledger, "ledger", "", "ledger that pays: a path or postgres://… (default: SOTTO_LEDGER, your configuration, the user's data directory)")
+	f.StringVar(&r.places.Keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, your configuration, the user's data directory)")
+	f.StringVar(&r.places.Private, "private", "", "folder with the key by which the ledger knows tables; that of sotto (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
+	f.StringVar(&r.places.File, "config", "", "read the configuration from this file; that of sotto (default: SOTTO_CONFIG, sotto/sotto.toml in the folder of your configuration)")
 	f.StringVar(&r.name, "dataset", "", "name of the data set in the ledger: for a new one, and for rows that are not on this machine")
 	f.Func("label", "a LABEL=VALUE of the charge, for scoped budgets; may be repeated", func(pair string) error { r.label = append(r.label, pair); return nil })
 	f.StringVar(&r.onError, "on-error", string(table.Fail), "what to do about rows that the schema refuses: fail, or in a profile skip")
@@ -128,16 +131,14 @@ func (r *request) options() (o sotto.TableOptions, err error) {
 	return o, err
 }
 
-// client finds the ledger, the key ring and the private folder: by a flag, a variable, or
-// where sotto has them too.
+// client finds the ledger, the key ring and the private folder as sotto does: by a flag, a
+// variable, the user's configuration, or in the user's data directory.
 func (r *request) client() (*sotto.Client, error) {
-	c, err := sotto.Open("", &sotto.Options{
-		Ledger: cmp.Or(r.ledger, os.Getenv("SOTTO_LEDGER")), Keys: cmp.Or(r.keys, os.Getenv("SOTTO_KEYS")), Private: cmp.Or(r.private, os.Getenv("SOTTO_PRIVATE")),
-	})
+	at, err := r.places.All()
 	if err != nil {
-		return nil, ui.Usage("%w; or use --ledger, --keys and --private", err)
+		return nil, ui.AsUsage(err)
 	}
-	return c, nil
+	return sotto.Open("", &sotto.Options{Ledger: at.Ledger, Keys: at.Keys, Private: at.Private})
 }
 
 // begin opens what a run works with, unless the plan is only to be measured: then there is

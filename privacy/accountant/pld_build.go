@@ -1,7 +1,6 @@
 package accountant
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,6 +12,9 @@ import (
 type builder struct {
 	adj       privacy.Adjacency
 	tolerance float64
+	// alone: of two records that are exchanged, one has no effect, as where they are sampled.
+	// It is about lower ends, under replace-one.
+	alone bool
 	// gap is set when a part stands for a class of mechanisms, so that the upper
 	// and the lower end come from different ones and need not meet.
 	gap *bool
@@ -134,7 +136,8 @@ var nonPrivateSource = func() source {
 	return fixedSource{[2]pld{d, d}, [2]pld{d, d}, 1, true}
 }()
 
-// sampled returns an event run on a sample.
+// sampled returns an event run on a sample. Its lower end has one record that is as good as
+// none: a sample that leaves a record out has neither of the two.
 func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (source, error) {
 	if rate < minRate {
 		*b.gap = true
@@ -160,6 +163,7 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 			}
 		}
 	}
+	b.alone = true
 	f, err := b.whole(terms, math.Min(1e-9, tail/rate))
 	if err != nil {
 		return nil, err
@@ -171,8 +175,7 @@ func (b builder) sampled(rate float64, inner privacy.Event, tail float64) (sourc
 // whole composes terms into plds that hold at every loss.
 func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) {
 	f := fixedSource{q: 1}
-	delta := math.Min(0.1, tail*1e7)
-	q := query{delta: delta, top: delta}
+	q := everywhere(tail)
 	r, err := b.composition(terms, q)
 	if err != nil {
 		return f, err
@@ -199,6 +202,12 @@ func (b builder) whole(terms []privacy.Term, tail float64) (fixedSource, error) 
 		f.up[remove], f.up[add] = up, up
 	}
 	return f, nil
+}
+
+// everywhere is a query for plds that hold at every loss.
+func everywhere(tail float64) query {
+	delta := math.Min(0.1, tail*1e7)
+	return query{delta: delta, top: delta}
 }
 
 // whole composes a run over all losses, on the finest grid that fits. It reports
@@ -229,55 +238,6 @@ func (r *pldRun) whole(dir direction, q query, tolerance, tail float64) (up, low
 		h *= 2
 	}
 	return up, low, false
-}
-
-// parallel returns a partition: a record is in one of its parts. Under replace-one it may
-// be in one part before and in another after, and is charged for both.
-func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
-	var alternatives []privacy.Event
-	if b.adj == privacy.ReplaceOne {
-		for i, x := range e.Events {
-			for _, y := range e.Events[:i] {
-				alternatives = append(alternatives, privacy.Compose{Events: []privacy.Event{x, y}})
-			}
-		}
-	} else {
-		alternatives = e.Events
-	}
-	list := make([]fixedSource, len(alternatives))
-	width := 0.0 // of the part with the largest losses
-	same := true
-	for i, a := range alternatives {
-		terms, err := privacy.Terms(a)
-		if err != nil {
-			return nil, err
-		}
-		if list[i], err = b.whole(terms, tail); err != nil {
-			return nil, err
-		}
-		same = same && list[i].same
-		if d := list[i].up[remove]; len(d.m) > 1 {
-			width = math.Max(width, d.h)
-		}
-	}
-	width = cmp.Or(width, 1)
-	out := fixedSource{q: 1, same: same}
-	g := grid{h: width}
-	for _, dir := range []direction{remove, add} {
-		ups := make([]pld, len(list))
-		strongest, most := 0, -1.0
-		for i, f := range list {
-			ups[i] = f.up[dir].regrid(g, true)
-			// tail is a small part of δ: at about δ this part costs the most.
-			e := f.up[dir].epsilon(math.Min(0.1, tail*1e8))
-			if e > most || e == most && f.up[dir].inf > list[strongest].up[dir].inf {
-				strongest, most = i, e
-			}
-		}
-		out.up[dir] = highest(ups...)
-		out.low[dir] = list[strongest].low[dir]
-	}
-	return out, nil
 }
 
 // supremum returns the largest loss an event can have, which is its ε at δ = 0, rounded up,

@@ -137,7 +137,7 @@ func (b *Budget) sameNeighbours(adjacency privacy.Adjacency, unit privacy.Unit) 
 	switch {
 	case adjacency != b.Adjacency:
 		return &MismatchError{"adjacency", string(b.Adjacency), string(adjacency)}
-	case unit != b.Unit:
+	case unit.Column() != b.Unit.Column():
 		return &MismatchError{"unit", string(b.Unit), string(unit)}
 	}
 	return nil

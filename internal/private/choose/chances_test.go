@@ -3,8 +3,11 @@ package choose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -179,5 +182,71 @@ func TestRoundsHaveDrawsOfTheirOwn(t *testing.T) {
 	}
 	if x := misfit(counts, want, runs); x > 1 {
 		t.Errorf("draws of rounds and parts are %v, not %v: %.1f times the limit", counts, want, x)
+	}
+}
+
+// TestRoundsDrawOnce: a round makes its own draw and no other, so that what a choice draws grows with its
+// rounds and not with their square. The draw is the one that it has among all of them, in whichever order
+// rounds are asked for and by whichever process.
+func TestRoundsDrawOnce(t *testing.T) {
+	const rounds, rate = 40, 0.5
+	crowd := &pool{parts: make([][][]string, 2)}
+	for i := range 60 {
+		crowd.parts[i%2] = append(crowd.parts[i%2], []string{likes("0"), likes("1"), likes("2")})
+	}
+	often := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: rate}
+	o, _ := scene(t, crowd, choice(often, rounds, 1))
+	o.Parts, o.Key = 2, noise.KeyFromSeed(7)
+	// All rounds of a part, made together.
+	var together [rounds][]seal.Ref
+	total := 0
+	for part := range o.Parts {
+		samples, err := draw.NewDrawer(crowd, o.Key.Derive("choose")).Draw(often, draw.Text{Index: uint64(part), Part: part}, rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round, s := range samples {
+			for _, some := range s.Prompts {
+				together[round] = append(together[round], some...)
+				total += len(some)
+			}
+		}
+	}
+	c := chooser(t, o)
+	crowd.drawn = 0
+	ask := func(c *Chooser, round int64) {
+		t.Helper()
+		before := crowd.drawn
+		crowd.read, crowd.asked = nil, nil
+		if _, err := c.panel.Records(t.Context(), round); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(crowd.asked, together[round]) {
+			t.Errorf("round %d has another draw by itself than among all", round+1)
+		}
+		if n := crowd.drawn - before; n != len(together[round]) {
+			t.Errorf("round %d has %d records and drew %d", round+1, len(together[round]), n)
+		}
+	}
+	for round := range int64(rounds) {
+		ask(c, round)
+	}
+	if crowd.drawn != total {
+		t.Errorf("%d rounds drew %d records, and have %d", rounds, crowd.drawn, total)
+	}
+	again := chooser(t, o) // after a crash
+	for _, round := range []int64{rounds - 1, 3, 0, 3} {
+		ask(again, round)
+	}
+}
+
+// TestOneDrawForAText: a scheme with one draw for a text has no second one, which would be the same.
+func TestOneDrawForAText(t *testing.T) {
+	d := draw.NewDrawer(of(audience...), noise.KeyFromSeed(1))
+	once := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}
+	for step, fine := range map[int64]bool{0: true, 1: false, -1: false} {
+		if _, err := d.DrawStep(once, draw.Text{}, step); (err == nil) != fine {
+			t.Errorf("draw %d: %v", step+1, err)
+		}
 	}
 }

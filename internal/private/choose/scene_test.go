@@ -61,6 +61,8 @@ func ways(names string) (out []prompt.Prompt) {
 type pool struct {
 	parts [][][]string // texts by part and unit
 	read  []int64
+	asked []seal.Ref
+	drawn int // references that were made, for all draws together
 	// choosing and fetching are errors of the two.
 	choosing, fetching error
 }
@@ -80,11 +82,13 @@ func (p *pool) Size(part int) seal.Count { return seal.NewCount(len(p.parts[part
 
 func (p *pool) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
 	n := len(p.parts[part][unit])
+	p.drawn++
 	return seal.NewRef(int64(100*part+unit+1), int64(s.Uint64n(uint64(n)))), p.choosing
 }
 
 func (p *pool) Fetch(_ context.Context, refs []seal.Ref) ([]seal.Record, error) {
 	var out []seal.Record
+	p.asked = append(p.asked, refs...)
 	for _, r := range refs {
 		ordinal, place := seal.Place(r)
 		p.read = append(p.read, ordinal)

@@ -90,23 +90,40 @@ func (d *Drawer) Draw(sampling scheme.Scheme, text Text, steps int) ([]Sample, e
 	}
 	samples := make([]Sample, steps)
 	for step := range samples {
-		units, err := d.units(sampling, text, uint64(step))
-		if err != nil {
-			return nil, err
-		}
-		choose := d.key.Stream("choose", text.Index, uint64(step))
-		refs := make([]seal.Ref, len(units))
-		for i, unit := range units {
-			if refs[i], err = d.pool.Choose(text.Part, unit, choose); err != nil {
-				return nil, err
-			}
-		}
-		samples[step], err = layOut(sampling, refs, d.key.Stream("prompts", text.Index, uint64(step)))
-		if err != nil {
+		var err error
+		if samples[step], err = d.step(sampling, text, uint64(step)); err != nil {
 			return nil, err
 		}
 	}
 	return samples, nil
+}
+
+// DrawStep makes the draw of one step, counted from 0, as [Drawer.Draw] makes it among others, and
+// none of the others. A scheme that draws once for a text has one step.
+func (d *Drawer) DrawStep(sampling scheme.Scheme, text Text, step int64) (Sample, error) {
+	if err := sampling.Check(); err != nil {
+		return Sample{}, err
+	}
+	if step < 0 || sampling.Per == scheme.PerText && step > 0 {
+		return Sample{}, fmt.Errorf("there is no draw %d of a text by this scheme", step+1)
+	}
+	return d.step(sampling, text, uint64(step))
+}
+
+// step makes one draw, whose streams are named by text and step.
+func (d *Drawer) step(sampling scheme.Scheme, text Text, step uint64) (Sample, error) {
+	units, err := d.units(sampling, text, step)
+	if err != nil {
+		return Sample{}, err
+	}
+	choose := d.key.Stream("choose", text.Index, step)
+	refs := make([]seal.Ref, len(units))
+	for i, unit := range units {
+		if refs[i], err = d.pool.Choose(text.Part, unit, choose); err != nil {
+			return Sample{}, err
+		}
+	}
+	return layOut(sampling, refs, d.key.Stream("prompts", text.Index, step))
 }
 
 // CheckSize returns [ErrSize] if a fixed-size scheme is for another number of units than a

@@ -241,6 +241,18 @@ func mismatch(f *fixture) {
 	if _, err := f.Reserve(f.ctx, r); err != nil {
 		f.Error(err)
 	}
+	// Budgets of older ledgers may have the column alone.
+	old := ledger.InitRequest{Dataset: fingerprint(77), Name: "old", Budget: ledger.Budget{Epsilon: 1, Unit: "id"}}
+	if _, err := f.Init(f.ctx, old); err != nil {
+		f.Error(err)
+	}
+	r = request("of old", 1)
+	r.Dataset = "old"
+	wants[*ledger.MismatchError](f, second(f.Reserve(f.ctx, r)))
+	r.Unit = "user:id"
+	if _, err := f.Reserve(f.ctx, r); err != nil {
+		f.Error(err)
+	}
 	b := ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "b", Epsilon: 1, Adjacency: privacy.AddRemove}}
 	wants[*ledger.MismatchError](f, second(f.AddBudget(f.ctx, b)))
 	r.Dataset = "nowhere"

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/enginetest"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -114,6 +115,18 @@ func (b *bench) charges(t *testing.T) []ledger.Charge {
 		out = append(out, of.Charges...)
 	}
 	return out
+}
+
+// TestOneLedger: the ledger, the keys and the private folder are those of sotto.
+func TestOneLedger(t *testing.T) {
+	p := enginetest.Sotto("") // whose files it reads
+	p.Verb = []string{"profile"}
+	p.Run = func(t *testing.T, args ...string) (int, string) {
+		var out bytes.Buffer
+		p := &program{flags: flag.NewFlagSet("test", flag.ContinueOnError), run: onPrism, terminal: ui.Terminal{Stdout: &out, Stderr: &out}}
+		return p.execute(t.Context(), args), out.String()
+	}
+	enginetest.OneLedger(t, enginetest.BuildSotto(t), p)
 }
 
 func TestProfile(t *testing.T) {

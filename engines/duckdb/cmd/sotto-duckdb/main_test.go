@@ -35,20 +35,43 @@ func bank(t *testing.T) func(name string) string {
 	if err := demo.WriteLoans(&rows, demo.Loans(800)); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"loans.csv": rows.Bytes(), "loans.toml": demo.LoansFile()} {
-		if err := os.WriteFile(at(name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(at("loans.toml"), demo.LoansFile(), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	db, err := sql.Open("duckdb", at("bank.duckdb"))
+	store(t, at("bank.duckdb"), rows.Bytes())
+	return at
+}
+
+// store puts a table into a DuckDB file, with its CSV beside it.
+func store(t *testing.T, path string, rows []byte) {
+	t.Helper()
+	csv := filepath.Join(filepath.Dir(path), "loans.csv")
+	if err := os.WriteFile(csv, rows, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("duckdb", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE TABLE loans AS SELECT * FROM read_csv('" + at("loans.csv") + "', types = {'repaid': 'VARCHAR'})"); err != nil {
+	if _, err := db.Exec("CREATE TABLE loans AS SELECT * FROM read_csv('" + csv + "', types = {'repaid': 'VARCHAR'})"); err != nil {
 		t.Fatal(err)
 	}
-	return at
+}
+
+// TestOneLedger: the ledger, the keys and the private folder are those of sotto.
+func TestOneLedger(t *testing.T) {
+	p := enginetest.Program{Verb: []string{"profile"}}
+	p.Run = func(t *testing.T, args ...string) (int, string) {
+		var out bytes.Buffer
+		return execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &out}, args), out.String()
+	}
+	p.Put = func(t *testing.T, dir string, rows []byte) []string {
+		t.Helper()
+		store(t, filepath.Join(dir, "bank.duckdb"), rows)
+		return []string{"--data", filepath.Join(dir, "bank.duckdb"), "--table", "loans"}
+	}
+	enginetest.OneLedger(t, enginetest.BuildSotto(t), p)
 }
 
 // TestCommands: what a user does in a row, with the exit codes of sotto.

@@ -76,12 +76,12 @@ func (p *Panel) Verdicts(ctx context.Context, round int64, prompts []prompt.Prom
 func (p *Panel) Records(ctx context.Context, round int64) ([]seal.Record, error) {
 	var refs []seal.Ref
 	for part := range p.source.Parts {
-		// Of all rounds so far: a draw of a step has streams of its own.
-		samples, err := p.drawer.Draw(p.source.Scheme, draw.Text{Index: uint64(part), Part: part}, int(round)+1)
+		// A round is a step: its draw has streams of its own.
+		sample, err := p.drawer.DrawStep(p.source.Scheme, draw.Text{Index: uint64(part), Part: part}, round)
 		if err != nil {
 			return nil, err
 		}
-		for _, some := range samples[round].Prompts {
+		for _, some := range sample.Prompts {
 			refs = append(refs, some...)
 		}
 	}

@@ -1,0 +1,40 @@
+package privacy_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	. "github.com/sotto-dp/sotto/privacy"
+)
+
+// TestUnits: a unit is what people write, read once, and reading what was read changes nothing.
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]struct {
+		unit   Unit
+		column string
+	}{
+		"": {Record, ""}, "record": {Record, ""}, "author": {"user:author", "author"}, "user:author": {"user:author", "author"},
+		"user:record": {"user:record", "record"}, "user:user:a": {"user:user:a", "user:a"}, "RECORD": {"user:RECORD", "RECORD"},
+	} {
+		if got, err := ParseUnit(text); err != nil || got != want.unit || got.Column() != want.column {
+			t.Errorf("%q is read as %q of the column %q, want %v: %v", text, got, got.Column(), want, err)
+		}
+	}
+	if got, err := ParseUnit("user:"); err == nil {
+		t.Errorf("a unit without a column is read as %q", got)
+	}
+	if Unit("user:").Column() == Record.Column() || Unit("").Column() != Record.Column() || Unit("author").Column() != "author" {
+		t.Error("units as older versions stored them")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		column := rapid.StringN(1, 20, -1).Draw(t, "column")
+		got, err := ParseUnit("user:" + column)
+		if err != nil || got.Column() != column {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if again, err := ParseUnit(string(got)); err != nil || again != got {
+			t.Fatalf("%q is read as %q: %v", got, again, err)
+		}
+	})
+}
