@@ -267,7 +267,9 @@ func newServeAccountOwnCommand(p *program) *cobra.Command {
 		Short: "Have an account decide about a data set's budgets",
 		Long: `Makes an account, whose role is owner, an owner of a data set of the ledger. The
 owners decide about requests to raise its budgets that operators make in the
-dashboard. --approvals 2 has two different owners approve each of them.
+dashboard. --approvals 2 has two different owners approve each of them. They
+also say of every upload whether it has people of the data set: until the owners
+of all data sets have, no run can use it.
 
 On the command line whoever may write to the ledger needs nobody's approval.` + jsonKeys(accountsResult{}),
 		Example: `  sotto serve account own owner-two tickets --approvals 2

@@ -69,7 +69,7 @@ var (
 	shownTime  = regexp.MustCompile(`<time.*?</time>`)
 	shownToken = regexp.MustCompile(`name="token" value="[^"]+"`)
 	shownSpeed = regexp.MustCompile(`<dt>Takes up to</dt><dd>.*?</dd>`) // of this machine, as measured when the service began
-	shownAt    = regexp.MustCompile(`>\S+ \d+ [A-Z0-9]{8}<`) // the worker
+	shownAt    = regexp.MustCompile(`>\S+ \d+ [A-Z0-9]{8}<`)            // the worker
 )
 
 // plainly is a page without what differs from one moment to the next, and the names of things.

@@ -149,7 +149,11 @@ func (d *Dashboard) enter(ctx context.Context, l Ledger, by store.Actor, a assig
 		_, err = l.Resolve(ctx, ledger.ResolveRequest{Identity: id})
 	}
 	if refusedFor(err) {
-		d.Log.Warn("an upload cannot be assigned as its owners decided", "upload", a.upload.ID, "error", err.Error())
+		why := err.Error()
+		if ui.Is[*ledger.OverlapError](err) {
+			why = "it shares records with a data set whose owner has not decided" // how many is for that owner
+		}
+		d.Log.Warn("an upload cannot be assigned as its owners decided", "upload", a.upload.ID, "error", why)
 		if err := d.Store.EndAssigning(ctx, by, a.upload.ID, ""); err != nil {
 			return false, err
 		}

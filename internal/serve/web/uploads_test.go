@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/serve/store"
@@ -334,14 +335,14 @@ func TestDecidedBeforeItWasKnown(t *testing.T) {
 type brittle struct {
 	*ledger.Ledger
 	after bool
-	down  *bool
+	down  *atomic.Bool
 }
 
 func (l brittle) Init(ctx context.Context, req ledger.InitRequest) (d ledger.Dataset, err error) {
-	if *l.down && !l.after {
+	if l.down.Load() && !l.after {
 		return d, errors.New("no route to host")
 	}
-	if d, err = l.Ledger.Init(ctx, req); *l.down {
+	if d, err = l.Ledger.Init(ctx, req); l.down.Load() {
 		err = errors.New("the connection was lost")
 	}
 	return d, err
@@ -351,7 +352,8 @@ func (l brittle) Init(ctx context.Context, req ledger.InitRequest) (d ledger.Dat
 // is asked again later, and enters it once.
 func TestAssignThroughFaults(t *testing.T) {
 	for _, after := range []bool{false, true} {
-		down := true
+		var down atomic.Bool
+		down.Store(true)
 		var s *site
 		s = shores(t, func(o *Options) {
 			o.Ledger = func(context.Context) (Ledger, error) { return brittle{s.ledger, after, &down}, nil }
@@ -371,7 +373,7 @@ func TestAssignThroughFaults(t *testing.T) {
 		if a := one.send("/uploads/one/remove"); a.status == http.StatusSeeOther {
 			t.Error("it is removed while it is assigned")
 		}
-		down = false
+		down.Store(false)
 		if a := two.send("/uploads/one/carry-out"); a.status != http.StatusSeeOther {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
