@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
@@ -179,7 +180,7 @@ func outputFiles(t *testing.T) (names []string) {
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}
-	names = slices.DeleteFunc(names, extension.MatchString)
+	names = append(slices.DeleteFunc(names, extension.MatchString), tablerun.SidecarFile)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
