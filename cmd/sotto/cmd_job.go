@@ -248,9 +248,10 @@ func jobShown(ctx context.Context, s *store.Store, id string) (*jobResult, error
 func newJobShowCommand(p *program) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
-		Use:     "show JOB",
-		Short:   "One job: how it goes, what happened to it, and its result",
-		Long:    `Shows a job. The folder has what it made, under out.` + jsonKeys(jobResult{}),
+		Use:   "show JOB",
+		Short: "One job: how it goes, what happened to it, and its result",
+		Long: `Shows a job, as it was at its last beat ("sotto worker --help"). The folder has
+what it made, under out.` + jsonKeys(jobResult{}),
 		Example: "  sotto job show 3fq2kx9a0b1c --wait",
 		Args:    takes("JOB"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -294,9 +295,9 @@ func newJobChangeCommand(p *program, verb, short, long string, change func(*stor
 
 func newJobCancelCommand(p *program) *cobra.Command {
 	return newJobChangeCommand(p, "cancel", "End a job",
-		`Ends a job: at once if it waits, and within seconds if it is under way. What was
-charged stays charged, and what is done stays in its folder: "sotto job retry"
-goes on from there.`, (*store.Store).CancelJob)
+		`Ends a job: at once if it waits, and after a beat ("sotto worker --help") if it
+is under way. What was charged stays charged, and what is done stays in its
+folder: "sotto job retry" goes on from there.`, (*store.Store).CancelJob)
 }
 
 func newJobRetryCommand(p *program) *cobra.Command {

@@ -46,6 +46,7 @@ type serveOptions struct {
 	admin, adminURL, requests  string
 	jobs                       int
 	jobsDir                    string
+	beat                       time.Duration
 }
 
 func newServeCommand(p *program) *cobra.Command {
@@ -98,6 +99,7 @@ one.` + jsonKeys(servedResult{}),
 	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
 	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
 	addDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
+	addBeat(cmd, &opt.beat)
 	p.addStore(cmd)
 	p.addLedger(f)
 	p.addPrivate(cmd)
@@ -277,7 +279,10 @@ func (p *program) workBeside(ctx context.Context, s *store.Store, opt serveOptio
 	if opt.jobs == 0 {
 		return func() error { return nil }, nil
 	}
-	work, err := p.workOptions(s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs})
+	if err := checkBeat(opt.beat); err != nil {
+		return nil, err
+	}
+	work, err := p.workOptions(s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs, beat: opt.beat})
 	if err != nil {
 		return nil, err
 	}
