@@ -208,7 +208,7 @@ func newJobListCommand(p *program) *cobra.Command {
 type jobResult struct {
 	store.Job
 	// Folder has what it made, Events what happened to it, and Printed is why it failed, if the
-	// folder can be read here: that may say something of records.
+	// folder can be read here.
 	Folder  string           `json:"folder,omitempty"`
 	Printed string           `json:"printed,omitempty"`
 	Events  []store.JobEvent `json:"events"`
@@ -258,6 +258,12 @@ what it made, under out.` + jsonKeys(jobResult{}),
 			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
 				for said := ""; ; {
 					r, err := jobShown(cmd.Context(), s, args[0])
+					if err == nil && r.State == store.Failed {
+						// What it said may be about single records: results have none of it.
+						if said := jobs.Said(r.Folder); said != "" && said != "sotto: "+r.Printed {
+							fmt.Fprintln(p.Stderr, "it said:\n"+ui.Visible(said))
+						}
+					}
 					if err != nil || !wait || r.State.Ended() {
 						return r, err
 					}
