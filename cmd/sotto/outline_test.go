@@ -42,8 +42,8 @@ func TestFailuresNameNoRecord(t *testing.T) {
 		append([]string{"answer", "--batch", "16", "--inputs", "questions.txt"}, texts...),
 		append([]string{"eval", "private", "--out", "measured"}, texts...),
 		append([]string{"table", "profile", "--size", "300", "--out", "profile"}, words...),
-		append([]string{"table", "perturb", "--out", "rows.csv"}, words...),
-		{"table", "perturb", "--schema", "loans.toml", "--data", "-", "--epsilon", "2"},
+		append([]string{"table", "perturb", "--out", "rows"}, words...),
+		{"table", "perturb", "--schema", "loans.toml", "--data", "-", "--epsilon", "2", "--out", "own.csv"},
 	} {
 		name := fmt.Sprint(args[:2])
 		var out, errs bytes.Buffer

@@ -120,3 +120,17 @@ func TestStepsAtBeats(t *testing.T) {
 		t.Errorf("it took %v, which is no beat of %v", took, beat)
 	}
 }
+
+// TestSaid: what a process says to people is in the job's folder, for its owner, and nowhere else.
+func TestSaid(t *testing.T) {
+	log := &noted{}
+	s := open(t, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	id := s.add(`echo '{"event":"resumed","message":"m"}' >&2; echo 'sotto: 3 malformed records: records 7, 9, 11' >&2; echo '{"error":"malformed records"}'; exit 2`)
+	j := s.ended(id)
+	if said := Said(j.Place); said != "sotto: 3 malformed records: records 7, 9, 11" || Failure(j.Place) != "malformed records" {
+		t.Errorf("%q, %q", said, Failure(j.Place))
+	}
+	if j.State != store.Failed || strings.Contains(j.Error, "malformed") || log.has("malformed") {
+		t.Errorf("%s: %s; %s", j.State, j.Error, log)
+	}
+}
