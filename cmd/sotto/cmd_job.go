@@ -208,7 +208,7 @@ func newJobListCommand(p *program) *cobra.Command {
 type jobResult struct {
 	store.Job
 	// Folder has what it made, Events what happened to it, and Printed is why it failed, if the
-	// folder can be read here: that may say something of records.
+	// folder can be read here.
 	Folder  string           `json:"folder,omitempty"`
 	Printed string           `json:"printed,omitempty"`
 	Events  []store.JobEvent `json:"events"`
@@ -248,15 +248,22 @@ func jobShown(ctx context.Context, s *store.Store, id string) (*jobResult, error
 func newJobShowCommand(p *program) *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
-		Use:     "show JOB",
-		Short:   "One job: how it goes, what happened to it, and its result",
-		Long:    `Shows a job. The folder has what it made, under out.` + jsonKeys(jobResult{}),
+		Use:   "show JOB",
+		Short: "One job: how it goes, what happened to it, and its result",
+		Long: `Shows a job, as it was at its last beat ("sotto worker --help"). The folder has
+what it made, under out.` + jsonKeys(jobResult{}),
 		Example: "  sotto job show 3fq2kx9a0b1c --wait",
 		Args:    takes("JOB"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
 				for said := ""; ; {
 					r, err := jobShown(cmd.Context(), s, args[0])
+					if err == nil && r.State == store.Failed {
+						// What it said may be about single records: results have none of it.
+						if said := jobs.Said(r.Folder); said != "" && said != "sotto: "+r.Printed {
+							fmt.Fprintln(p.Stderr, "it said:\n"+ui.Visible(said))
+						}
+					}
 					if err != nil || !wait || r.State.Ended() {
 						return r, err
 					}
@@ -294,9 +301,9 @@ func newJobChangeCommand(p *program, verb, short, long string, change func(*stor
 
 func newJobCancelCommand(p *program) *cobra.Command {
 	return newJobChangeCommand(p, "cancel", "End a job",
-		`Ends a job: at once if it waits, and within seconds if it is under way. What was
-charged stays charged, and what is done stays in its folder: "sotto job retry"
-goes on from there.`, (*store.Store).CancelJob)
+		`Ends a job: at once if it waits, and after a beat ("sotto worker --help") if it
+is under way. What was charged stays charged, and what is done stays in its
+folder: "sotto job retry" goes on from there.`, (*store.Store).CancelJob)
 }
 
 func newJobRetryCommand(p *program) *cobra.Command {

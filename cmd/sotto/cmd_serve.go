@@ -47,6 +47,7 @@ type serveOptions struct {
 	admin, adminURL, requests  string
 	jobs                       int
 	jobsDir                    string
+	beat                       time.Duration
 }
 
 func newServeCommand(p *program) *cobra.Command {
@@ -107,6 +108,7 @@ so that other programs that listen there can act as whoever is signed in. With
 	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
 	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
 	addDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
+	addBeat(cmd, &opt.beat)
 	p.addStore(cmd)
 	p.addLedger(f)
 	p.addPrivate(cmd)
@@ -309,7 +311,10 @@ func (p *program) workBeside(ctx context.Context, s *store.Store, opt serveOptio
 	if opt.jobs == 0 {
 		return func() error { return nil }, nil
 	}
-	work, err := p.workOptions(s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs})
+	if err := checkBeat(opt.beat); err != nil {
+		return nil, err
+	}
+	work, err := p.workOptions(s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs, beat: opt.beat})
 	if err != nil {
 		return nil, err
 	}

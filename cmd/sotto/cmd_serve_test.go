@@ -47,7 +47,7 @@ func serving(t *testing.T, flags ...string) *running {
 	r := &running{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- newProgram(&r.stdout, &r.stderr).main(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, flags...))
+		ended <- newProgram(&r.stdout, &r.stderr).main(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--beat", "1s"}, flags...))
 	}()
 	r.stop = sync.OnceValue(func() int { cancel(); return <-ended })
 	t.Cleanup(func() { r.stop() })

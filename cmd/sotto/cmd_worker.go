@@ -21,6 +21,19 @@ type workerOptions struct {
 	dir      string
 	parallel int
 	lease    time.Duration
+	beat     time.Duration
+}
+
+// addBeat adds the flag that says when something of a job is shown.
+func addBeat(cmd *cobra.Command, to *time.Duration) {
+	cmd.Flags().DurationVar(to, "beat", 10*time.Second, "show how a job goes, and that it ended, after 1 to 8 of these, then less and less often")
+}
+
+func checkBeat(beat time.Duration) error {
+	if beat < time.Second || beat > time.Hour {
+		return usage("--beat is %v, it should be at least a second, and at most an hour", beat)
+	}
+	return nil
 }
 
 func newWorkerCommand(p *program) *cobra.Command {
@@ -40,6 +53,11 @@ fails for a reason that may pass is tried five times, after longer and longer
 waits; what the budget refuses, or is wrong, is not tried again. On SIGINT or
 SIGTERM jobs under way stop and wait for another worker.
 
+How long a step takes depends on who was drawn. So texts, steps and the end of a
+job are shown, to those who may see jobs, at beats alone: after 1 to 8 times
+--beat, then 10, 12, 14, 16, 20, 24, 28, 32 and so on. A worker takes its next
+job after the beat at which the last one ended.
+
 "sotto serve" carries out one job at a time itself, unless --jobs says
 otherwise.` + jsonKeys(workedResult{}),
 		Example: `  sotto worker
@@ -50,6 +68,7 @@ otherwise.` + jsonKeys(workedResult{}),
 	addDir(cmd, &opt.dir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
 	f.IntVar(&opt.parallel, "parallel", 1, "carry out this many jobs at once")
 	f.DurationVar(&opt.lease, "lease", 30*time.Second, "how long a worker that is silent keeps its job")
+	addBeat(cmd, &opt.beat)
 	p.addStore(cmd)
 	p.addPlaces(cmd)
 	return cmd
@@ -85,6 +104,9 @@ func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
 	if opt.lease < time.Second {
 		return usage("--lease is %v, it should be at least a second", opt.lease)
 	}
+	if err := checkBeat(opt.beat); err != nil {
+		return err
+	}
 	s, err := p.openStore(ctx, true)
 	if err != nil {
 		return err
@@ -109,7 +131,7 @@ func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, 
 	}
 	dir, err := jobsDir(opt.dir)
 	return jobs.Options{
-		Store: s, Dir: dir, Env: env, Parallel: opt.parallel, Lease: opt.lease,
+		Store: s, Dir: dir, Env: env, Parallel: opt.parallel, Lease: opt.lease, Beat: opt.beat,
 		Command: func(ctx context.Context, j *store.Job, place string) (jobs.Command, error) {
 			return p.jobCommand(ctx, s, j, place)
 		},

@@ -96,7 +96,7 @@ func newWorkers(t *testing.T) *workers {
 // start begins a worker, and returns what it says.
 func (w *workers) start(flags ...string) *spoken {
 	w.t.Helper()
-	cmd := exec.Command(w.program, append([]string{"worker", "--lease", "2s"}, flags...)...)
+	cmd := exec.Command(w.program, append([]string{"worker", "--lease", "2s", "--beat", "1s"}, flags...)...)
 	said := &spoken{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
@@ -417,7 +417,7 @@ func TestServeCarriesOutJobs(t *testing.T) {
 	write(t, "loans.toml", demo.LoansFile())
 	done(t, "serve", "route", "set", "plain", "--upstream", "embedded")
 	id := addJob(t, 0)
-	cmd := exec.Command("sotto", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+	cmd := exec.Command("sotto", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--beat", "1s")
 	var said spoken
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {

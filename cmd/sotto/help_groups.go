@@ -90,7 +90,7 @@ var flagGroups = []struct{ title, flags string }{
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
-	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir drain tls-cert tls-key tls-client-ca"},
+	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time rounds records pool writing examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
 }
 

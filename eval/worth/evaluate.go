@@ -104,7 +104,7 @@ func (e *Evaluation) row(ctx context.Context, set Set, form Form) (Row, error) {
 	lines := make([]Prediction, len(answers))
 	for i, a := range answers {
 		lines[i] = Prediction{
-			Demos: row.Demos, Form: form, Item: i + 1, Input: e.Items[i].Input, Want: e.Items[i].Output, Got: a.text, Raw: a.raw, Score: row.scores[i], Scores: a.scores,
+			NotPrivate: set.NotPrivate, Demos: row.Demos, Form: form, Item: i + 1, Input: e.Items[i].Input, Want: e.Items[i].Output, Got: a.text, Raw: a.raw, Score: row.scores[i], Scores: a.scores,
 		}
 	}
 	return row, e.Keep(lines)

@@ -77,6 +77,10 @@ type Comparison struct {
 
 // Prediction is the answer to a question.
 type Prediction struct {
+	// NotPrivate: the demonstrations, on which all of it depends, protect nobody. It marks the line
+	// as [Marked] finds it.
+	NotPrivate bool `json:"not_private,omitempty"`
+
 	Demos string `json:"demos"`
 	Form  Form   `json:"form"`
 	// Item is the place of the question among those that were asked, from 1.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -83,8 +85,8 @@ func ReadSet(ref string, t prompt.Task) (Set, error) {
 	return set, nil
 }
 
-// Marked reports whether a file of demonstrations says that it is NOT PRIVATE, as those
-// of package release do.
+// Marked reports whether a file of demonstrations or predictions says that it is NOT PRIVATE: a line
+// of JSON by a member, as those of package release do, and a table by a column.
 func Marked(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -105,7 +107,14 @@ func Marked(path string) (bool, error) {
 	if err != nil {
 		return false, wrong("demonstrations %s: %w", path, err)
 	}
-	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if kind := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")); kind == ".csv" || kind == ".tsv" {
+		header, _, _ := bytes.Cut(data, []byte("\n"))
+		return slices.ContainsFunc(bytes.FieldsFunc(header, func(r rune) bool { return strings.ContainsRune(",;\t\r", r) }), func(name []byte) bool {
+			return string(bytes.Trim(name, "\" ")) == "not_private"
+		}), nil
+	}
+	for line := range bytes.Lines(data) {
 		var mark struct {
 			NotPrivate any `json:"not_private"`
 		}

@@ -125,7 +125,7 @@ func value(c schema.Column, discrete bool, text string) (v schema.Value, err err
 }
 
 // SaveCSV writes predictions to a new CSV file: the value of each row, and the probability of each
-// class.
+// class. What a profile that protects nobody predicts says so in a column.
 func (p *Predictor) SaveCSV(path string, list []Prediction) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -136,11 +136,17 @@ func (p *Predictor) SaveCSV(path string, list []Prediction) (err error) {
 	for _, c := range p.Classes {
 		header = append(header, "probability of "+c)
 	}
+	if !p.Private {
+		header = append(header, "not_private")
+	}
 	lines := [][]string{header}
 	for _, q := range list {
 		line := []string{q.Value}
 		for _, x := range q.Probabilities {
 			line = append(line, strconv.FormatFloat(x, 'g', 6, 64))
+		}
+		if !p.Private {
+			line = append(line, "true")
 		}
 		lines = append(lines, line)
 	}

@@ -33,7 +33,7 @@ func (t *Terminal) Fail(program, command string, err error) int {
 	code := ExitCode(err)
 	text, expr, offset := describe(err)
 	if t.JSON && !Is[ReportedError](err) {
-		f := failure{Error: text, Code: code}
+		f := failure{Error: Outline(err), Code: code}
 		if expr != "" {
 			f.Expression, f.Column = expr, utf8.RuneCountInString(expr[:offset])+1
 		}
@@ -52,6 +52,52 @@ func (t *Terminal) Fail(program, command string, err error) int {
 		fmt.Fprintf(t.Stderr, "Run \"%s --help\" for usage.\n", command)
 	}
 	return code
+}
+
+// outlined is an error that says which records it is about, or how many, and can do without.
+type outlined interface {
+	error
+	Outline() string
+}
+
+// Outline returns what programs read about an error, which may be kept and handed on: what people
+// read, who have to find the records, without which they are and how many.
+func Outline(err error) string {
+	text := Describe(err)
+	if errors.Is(err, context.Canceled) {
+		return text
+	}
+	for _, e := range outlines(err) {
+		whole, outline := e.Error(), e.Outline()
+		switch {
+		case whole == outline:
+		case strings.Contains(text, whole):
+			text = strings.ReplaceAll(text, whole, outline)
+		default: // in other words, which may have them too
+			return outline
+		}
+	}
+	return text
+}
+
+// outlines are the errors in a tree that have an outline, without those within them.
+func outlines(err error) []outlined {
+	if e, is := err.(outlined); is {
+		return []outlined{e}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			return outlines(cause)
+		}
+	case interface{ Unwrap() []error }:
+		var all []outlined
+		for _, cause := range e.Unwrap() {
+			all = append(all, outlines(cause)...)
+		}
+		return all
+	}
+	return nil
 }
 
 // Describe returns what people read about an error.

@@ -159,6 +159,18 @@ def test_timeout_and_callbacks(place: pathlib.Path) -> None:
         sotto.Client(on_progress=kill).synthesize(TASK, office(300), size=300, epsilon=1, out="killed")
 
 
+def test_no_ordinals_in_errors(place: pathlib.Path) -> None:
+    """Which records cannot be used, and how many, is for the owner, and in no message."""
+    records = [{"message": f"Question {i}", "desk": "Blue"} for i in range(300)]
+    for ordinal in (137, 211):
+        records[ordinal - 1] = {"message": "", "desk": "Blue"}
+    with pytest.raises(sotto.UsageError) as e:
+        sotto.choose(TASK, records, size=300, epsilon=1, out="out", sets=[EXAMPLES])
+    kept = "".join(traceback.format_exception_only(e.value)) + repr(e.value.details)
+    assert "malformed records" in kept and not any(found in kept for found in ("137", "211", "2 malformed"))
+    assert "137" in e.value.said and "211" in e.value.said
+
+
 def test_no_record_in_errors(place: pathlib.Path) -> None:
     """Nothing of a record is in an exception, its context, or what is printed of objects."""
     secret = "Aldous Brimble"

@@ -198,7 +198,7 @@ func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
 	r := drawn[l.Key.Stream("real", t.Index).Uint64n(uint64(len(drawn)))]
 	text, err := l.layout().cut(ctx, l.line(seal.Text(r)), l.task.Limits.RecordTokens)
 	if err != nil {
-		return seal.Released{}, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+		return seal.Released{}, fmt.Errorf("lay out a record: %w", err)
 	}
 	if len(l.task.Labels) == 0 {
 		t.Condition = seal.Condition(r)

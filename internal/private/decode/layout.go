@@ -84,7 +84,7 @@ func (l Layout) Demonstration(ctx context.Context, r seal.Record) ([]lm.Token, e
 		tokens, err = l.Tokenizer.Encode(ctx, l.demo(condition, body))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+		return nil, fmt.Errorf("lay out a record: %w", err)
 	}
 	return tokens, nil
 }

@@ -29,8 +29,14 @@ type MalformedError struct {
 }
 
 // Error lists them and says what to do.
-func (e *MalformedError) Error() string {
-	list := e.Problems.In("malformed", "record")
+func (e *MalformedError) Error() string { return e.about(e.Problems.In("malformed", "record")) }
+
+// Outline is the error without which records they are and how many, for what is kept or handed on.
+func (e *MalformedError) Outline() string {
+	return e.about("there are " + e.Problems.Kinds("malformed", "record"))
+}
+
+func (e *MalformedError) about(list string) string {
 	if slices.ContainsFunc(e.Problems.First, func(p origin.Problem) bool { return p.Reason == origin.NotUTF8 }) {
 		list += ". Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8"
 	}

@@ -49,8 +49,15 @@ type Problems = origin.Problems
 type RefusedError struct{ Problems Problems }
 
 // Error lists them and says what to do.
-func (e *RefusedError) Error() string {
-	return e.Problems.In("refused", "row") + ". Correct them; or let the schema say what such values count as (clamp, other, missing, aliases); or, in a profile, leave such rows out (on error: skip)"
+func (e *RefusedError) Error() string { return e.about(e.Problems.In("refused", "row")) }
+
+// Outline is the error without which rows they are and how many, for what is kept or handed on.
+func (e *RefusedError) Outline() string {
+	return e.about("there are " + e.Problems.Kinds("refused", "row"))
+}
+
+func (e *RefusedError) about(list string) string {
+	return list + ". Correct them; or let the schema say what such values count as (clamp, other, missing, aliases); or, in a profile, leave such rows out (on error: skip)"
 }
 
 // tally collects problems of several workers.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type process struct {
 	mu sync.Mutex
 	// at is what it reported last.
 	at []byte
+	// said is what it wrote on standard error for people.
+	said []byte
 }
 
 // start begins a process. It prints its result to a file in the job's folder, and reports
@@ -68,6 +71,7 @@ func start(command Command, env []string, j *store.Job, hold *holding) (*process
 		}
 		p.read(reading)
 		p.err = p.cmd.Wait()
+		p.keepSaid(j.Place)
 		close(p.ended)
 	}()
 	if err := <-began; err != nil {
@@ -101,7 +105,12 @@ func (p *process) read(from *os.File) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		var s steps
-		if err == nil && json.Unmarshal(line, &s) == nil && events[s.Event] {
+		switch {
+		case err != nil:
+		case json.Unmarshal(line, &s) != nil:
+			p.said = append(p.said, line...)
+			p.said = p.said[max(0, len(p.said)-mostSaid):] // why it failed comes last
+		case events[s.Event]:
 			if at, err := json.Marshal(s); err == nil {
 				p.mu.Lock()
 				p.at = at
@@ -140,8 +149,29 @@ func (p *process) interrupt(grace time.Duration) {
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended
 
-// printedFile is in a job's folder, and has what its process printed.
-const printedFile = "printed.json"
+// printedFile is in a job's folder, and has what its process printed. saidFile has what it said to
+// people, such as which records cannot be used: at most mostSaid bytes.
+const (
+	printedFile = "printed.json"
+	saidFile    = "said.txt"
+	mostSaid    = 1 << 14
+)
+
+// keepSaid leaves what the process said to people in the job's folder, for who can read that.
+func (p *process) keepSaid(place string) {
+	// Without it, whoever wants to know repeats the command.
+	_ = os.WriteFile(filepath.Join(place, saidFile), p.said, 0o600)
+}
+
+// Said is what the process of a job that works in a folder said to people; "" if nothing is known
+// of it. It may say which records cannot be used.
+func Said(place string) string {
+	data, err := bounded.ReadFile(filepath.Join(place, saidFile), mostSaid)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
 
 // Exit codes of the program.
 const (
@@ -218,7 +248,7 @@ func (p *process) result() []byte {
 func (p *process) failure() string { return Failure(filepath.Dir(p.printed)) }
 
 // Failure is what the process of a job that works in a folder printed about why it failed, in its
-// last line; "" if it did not. It may say something of records.
+// last line; "" if it did not.
 func Failure(place string) string {
 	data, err := bounded.ReadFile(filepath.Join(place, printedFile), bounded.Large)
 	if err != nil {

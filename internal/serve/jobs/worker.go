@@ -29,6 +29,9 @@ type Options struct {
 	Parallel int
 	// Lease is how long a worker that is silent keeps a job. Default: 30 s.
 	Lease time.Duration
+	// Beat is when something of a job is shown first, and at least how long it takes to the next
+	// time. Default: 10 s.
+	Beat time.Duration
 	// Poll is how often a worker that has time looks for jobs. Default: 1 s.
 	Poll time.Duration
 	// Wait is how long a job that failed waits, twice as long each time. Default: 5 s.
@@ -61,7 +64,7 @@ const (
 // another worker.
 func Run(ctx context.Context, o Options) error {
 	o.Parallel, o.Lease, o.Poll = max(1, o.Parallel), orElse(o.Lease, 30*time.Second), orElse(o.Poll, time.Second)
-	o.Wait, o.Grace = orElse(o.Wait, 5*time.Second), orElse(o.Grace, 20*time.Second)
+	o.Wait, o.Grace, o.Beat = orElse(o.Wait, 5*time.Second), orElse(o.Grace, 20*time.Second), orElse(o.Beat, 10*time.Second)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of jobs: %w", err)
 	}
@@ -185,7 +188,7 @@ func (w *worker) note(ctx context.Context, j *store.Job, e ending) error {
 	return w.Store.Finish(ctx, j)
 }
 
-// carryOut has a job's process work, and beats.
+// carryOut has a job's process work, and shows how it goes at beats.
 func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if j.Cancelling {
 		return ending{outcome: cancelled}
@@ -193,6 +196,7 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if j.Attempt-j.Excused > mostAttempts {
 		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", mostAttempts)}
 	}
+	begun := time.Now()
 	command, err := w.Command(ctx, j, j.Place)
 	if errors.Is(err, store.ErrStore) {
 		w.Log.Warn("job cannot be looked up", "job", j.ID, "error", err.Error())
@@ -216,48 +220,74 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if err != nil {
 		return ending{outcome: stumbled, err: err.Error()}
 	}
-	return w.attend(ctx, j, p)
+	return w.attend(ctx, j, p, begun)
 }
 
-// attend beats until the process has ended.
-func (w *worker) attend(ctx context.Context, j *store.Job, p *process) ending {
-	beat := time.NewTicker(max(w.Lease/10, 50*time.Millisecond))
+// attend keeps the lease until the process has ended, and shows how it goes at beats: also that it
+// has ended, and until then the worker takes no other job, whose begin would show it. A worker that
+// is to end does not wait for the beat.
+func (w *worker) attend(ctx context.Context, j *store.Job, p *process, begun time.Time) ending {
+	alive := time.NewTicker(max(w.Lease/10, 50*time.Millisecond))
+	defer alive.Stop()
+	beat := time.NewTimer(untilBeat(w.Beat, begun))
 	defer beat.Stop()
 	// The lease was taken at some moment before this, by another clock: half of it is left for
 	// the difference.
-	safe, why := time.Now().Add(w.Lease/2), outcome(-1)
+	safe, why, over, hurry := time.Now().Add(w.Lease/2), outcome(-1), false, false
 	end := func(o outcome) {
-		if why < 0 {
+		if why < 0 && !over {
 			why = o
 			p.interrupt(w.Grace)
 		}
 	}
-	done := ctx.Done()
+	shown, done, ended := j.Progress, ctx.Done(), p.ended
 	for {
 		select {
-		case <-p.ended:
-			return p.ending(why)
+		case <-ended:
+			ended, over = nil, true
 		case <-done:
 			done = nil
 			end(stopped)
 		case <-beat.C:
-			beating, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease/4)
+			select {
+			case <-p.ended:
+				return p.ending(why)
+			default:
+			}
+			if at := p.progress(); at != nil {
+				shown = at
+			}
+			beat.Reset(untilBeat(w.Beat, begun))
+			if _, err := w.keep(ctx, j, shown); err != nil {
+				w.Log.Debug("a beat of a job was missed", "job", j.ID, "error", err.Error())
+			}
+		case <-alive.C:
 			asked := time.Now()
-			cancelling, err := w.Store.Beat(beating, j, p.progress(), w.Lease)
-			cancel()
+			cancelling, err := w.keep(ctx, j, shown)
 			switch {
-			case errors.Is(err, store.ErrLost):
+			case errors.Is(err, store.ErrLost), err != nil && time.Now().After(safe):
 				why = lost
 				p.kill()
 			case err == nil:
 				safe = asked.Add(w.Lease / 2)
-				if cancelling {
+				if cancelling && !hurry {
 					end(cancelled)
+					// Whoever asked for its end need not wait for as long as it has taken.
+					hurry, begun = true, time.Now()
+					beat.Reset(w.Beat)
 				}
-			case time.Now().After(safe):
-				why = lost
-				p.kill()
 			}
 		}
+		if over && (ctx.Err() != nil || why == lost) {
+			return p.ending(why)
+		}
 	}
+}
+
+// keep takes the lease of a job anew, with what is shown of it, and reports whether somebody asked
+// for its end.
+func (w *worker) keep(ctx context.Context, j *store.Job, shown []byte) (cancelling bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Lease/4)
+	defer cancel()
+	return w.Store.Beat(ctx, j, shown, w.Lease)
 }

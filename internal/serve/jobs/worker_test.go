@@ -41,7 +41,7 @@ func open(t *testing.T, change func(*Options)) *shop {
 	s.store, err = store.Open(t.Context(), s.file, true)
 	must(t, err)
 	o := Options{
-		Store: s.store, Dir: s.dir, Env: os.Environ(), Poll: 10 * time.Millisecond, Wait: 10 * time.Millisecond, Lease: time.Second, Grace: 5 * time.Second,
+		Store: s.store, Dir: s.dir, Env: os.Environ(), Poll: 10 * time.Millisecond, Wait: 10 * time.Millisecond, Lease: time.Second, Beat: 20 * time.Millisecond, Grace: 5 * time.Second,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Command: func(_ context.Context, j *store.Job, place string) (Command, error) {
 			return Command{[]string{"/bin/sh", "-c", j.Args[0], "sh", place}, []string{"epsilon", "texts"}}, nil

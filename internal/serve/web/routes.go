@@ -101,7 +101,11 @@ func (d *Dashboard) setRoute(v *visit) error {
 		if err != nil {
 			return d.wrong(ofStore(err))
 		}
-		r := d.released("run", j.ID, j.Name, j.Place)
+		// Before it is said to have ended, it has no release that anybody could know of.
+		var r *released
+		if j.State == store.Done {
+			r = d.released("run", j.ID, j.Name, j.Place)
+		}
 		if r == nil || !r.OK() {
 			return d.wrong(Refuse("the run has no release whose certificate holds"))
 		}

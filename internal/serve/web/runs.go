@@ -32,6 +32,8 @@ type runView struct {
 	// Step is where it is, Done of All if it counts something.
 	Step      string
 	Done, All int64
+	// released is how many texts it had at its last beat.
+	released int
 }
 
 // Again and Cancellable say what an operator can do about it.
@@ -52,7 +54,7 @@ func view(j store.Job) runView {
 	r := runView{Job: j}
 	r.Verb, r.Settings = public(j.Args)
 	r.Title = cmp.Or(j.Name, r.Verb)
-	r.Step, r.Done, r.All = step(j)
+	r.step()
 	return r
 }
 
@@ -104,25 +106,24 @@ var stepNames = map[string]string{
 	"certified": "certificate signed", "completed": "complete", "resumed": "goes on", "recharged": "charged again", "suite": "comparing",
 }
 
-// step is where a job is.
-func step(j store.Job) (name string, done, all int64) {
+// step finds out where a job was at its last beat.
+func (r *runView) step() {
 	var p struct {
 		Event                                           string
 		Done, Texts, Round, Rounds, Question, Questions int64
 	}
-	if len(j.Progress) == 0 || json.Unmarshal(j.Progress, &p) != nil {
-		return "", 0, 0
+	if len(r.Progress) == 0 || json.Unmarshal(r.Progress, &p) != nil {
+		return
 	}
-	name = stepNames[p.Event]
+	r.Step, r.released = stepNames[p.Event], int(p.Done)
 	switch {
 	case p.Texts > 0:
-		return name, p.Done, p.Texts
+		r.Done, r.All = p.Done, p.Texts
 	case p.Rounds > 0:
-		return name, p.Round, p.Rounds
+		r.Done, r.All = p.Round, p.Rounds
 	case p.Questions > 0:
-		return name, p.Question, p.Questions
+		r.Done, r.All = p.Question, p.Questions
 	}
-	return name, 0, 0
 }
 
 func (d *Dashboard) runsPage(v *visit) error {
@@ -163,7 +164,7 @@ func (d *Dashboard) runPage(v *visit) error {
 		return err
 	}
 	if j.State != store.Done && j.Place != "" {
-		data.Texts, data.More = soFar(j.Place)
+		data.Texts, data.More = soFar(j.Place, data.released)
 	}
 	if j.State == store.Done {
 		if data.Release = d.released("run", j.ID, data.Title, j.Place); data.Release != nil && data.Release.OK() {
@@ -177,13 +178,14 @@ func (d *Dashboard) runPage(v *visit) error {
 // mostTexts is how many texts a page shows.
 const mostTexts = 50
 
-// soFar are the texts that a run under way has released. They were paid for before they were
-// written.
-func soFar(place string) (some []text, more int) {
+// soFar are the first so many texts that a run has released: those of its last beat, since when
+// each was done shows how long it took. They were paid for before they were written.
+func soFar(place string, released int) (some []text, more int) {
 	all, err := sotto.SoFar(filepath.Join(place, "out"))
 	if err != nil {
 		return nil, 0 // it is being written
 	}
+	all = all[:max(0, min(len(all), released))]
 	for _, t := range all[:min(len(all), mostTexts)] {
 		some = append(some, text{{"for", t.Condition}, {"text", t.Text}})
 	}

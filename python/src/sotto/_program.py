@@ -23,6 +23,9 @@ DISTRIBUTION = "sotto-dp"
 #: What a flag of the program can be given as.
 Option = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[str, int, float, "os.PathLike[str]"]], Mapping[str, Union[str, int, float]]]
 
+#: How much is kept of what the program says to people, in characters.
+_MOST_SAID = 1 << 14
+
 #: How long the program may take to end after it was interrupted, in seconds.
 GRACE = 20.0
 
@@ -130,7 +133,11 @@ def run(
     message = last.get("error")
     if not isinstance(message, str):
         message = _failed_checks(last) or f"sotto {verb} ended with exit code {code} and no result; run it on the command line to see what it says"
-    raise errors.of(code or 1, message, verb, last)
+    error = errors.of(code or 1, message, verb, last)
+    error.said = talk.said.strip()
+    if error.said and error.said != f"sotto: {message}" and sys.stderr is not None and sys.stderr.isatty():
+        print(error.said, file=sys.stderr)
+    raise error
 
 
 class _Late(Exception):
@@ -142,6 +149,8 @@ class _Talk:
 
     def __init__(self, child: subprocess.Popen[bytes], stdin: str | None) -> None:
         self.output: list[bytes] = []
+        #: What the program said to people.
+        self.said = ""
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         assert child.stdout is not None and child.stderr is not None
         jobs: list[tuple[Callable[..., None], tuple[Any, ...]]] = [(self._read, (child.stdout,)), (self._follow, (child.stderr,))]
@@ -187,6 +196,7 @@ class _Talk:
                 return
             event = _event(line)
             if event is None:
+                self.said = (self.said + line.decode("utf-8", "replace"))[-_MOST_SAID:]
                 continue
             if on_progress is not None:
                 on_progress(event)

@@ -1,6 +1,7 @@
 """What can go wrong, by the exit code of the program.
 
-Messages come from the program, which puts no content of a record into them.
+Messages come from the program, which puts no content of a record into them, nor which records they
+are about and how many: that is in ``said``, for whoever has to correct them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ class SottoWarning(UserWarning):
 
 
 class SottoError(Exception):
-    """The program failed. ``code`` is its exit code, ``verb`` what it was asked to do."""
+    """The program failed. ``code`` is its exit code, ``verb`` what it was asked to do.
+
+    ``said`` is what it said on standard error, also which records cannot be used: it is for the owner
+    of the records, and neither in the message nor in ``details``.
+    """
 
     code: int = 1
+    said: str = ""
 
     def __init__(self, message: str, *, code: int | None = None, verb: str = "", details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)

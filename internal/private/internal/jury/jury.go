@@ -256,7 +256,7 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 		c := situation{record: i}
 		var err error
 		if c.tokens, err = j.layout.Head(ctx, input); err != nil {
-			return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+			return nil, fmt.Errorf("lay out a record: %w", err)
 		}
 		c.length = len(c.tokens)
 		if j.labels != nil {
@@ -267,7 +267,7 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 			c.length += j.labels.Depth()
 		} else {
 			if c.output, err = j.output(ctx, answer); err != nil {
-				return nil, fmt.Errorf("record %d: %w", seal.Ordinal(r), err)
+				return nil, fmt.Errorf("lay out a record: %w", err)
 			}
 			if len(c.output) == 0 {
 				continue

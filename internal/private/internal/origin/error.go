@@ -49,6 +49,16 @@ func (e *Error) Error() string {
 	return msg
 }
 
+// Outline is the error without which record it is about, for what is kept or handed on.
+func (e *Error) Outline() string {
+	whole := *e
+	whole.Ordinal = 0
+	if e.Ordinal > 0 {
+		whole.Msg = "a record: " + e.Msg
+	}
+	return whole.Error()
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

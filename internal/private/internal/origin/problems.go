@@ -94,6 +94,20 @@ func (p *Problems) Add(q Problem) {
 // Clone returns a copy that shares nothing.
 func (p Problems) Clone() Problems { return Problems{p.Count, slices.Clone(p.First)} }
 
+// Kinds says what is the matter with some rows, and neither which nor how many: "refused rows: …".
+func (p Problems) Kinds(matter, row string) string {
+	var kinds []string
+	for _, q := range p.First {
+		kind := q.Reason.String()
+		if q.Column != "" {
+			kind = fmt.Sprintf("column %q: %s", q.Column, kind)
+		}
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds) // the first row says nothing either
+	return matter + " " + row + "s: " + strings.Join(slices.Compact(kinds), "; ")
+}
+
 // In lists them, as something that is the matter with some rows: "2 refused rows: …".
 func (p Problems) In(matter, row string) string {
 	var b strings.Builder

@@ -37,8 +37,12 @@ type RowError struct {
 }
 
 // Error names the place, the reason and what to do.
-func (e *RowError) Error() string {
-	where := fmt.Sprintf("row %d", e.Ordinal)
+func (e *RowError) Error() string { return e.about(fmt.Sprintf("row %d", e.Ordinal)) }
+
+// Outline is the error without which row it is, for what is kept or handed on.
+func (e *RowError) Outline() string { return e.about("a row") }
+
+func (e *RowError) about(where string) string {
 	if e.Column != "" {
 		where += fmt.Sprintf(", column %q", e.Column)
 	}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+// TestFailuresNameNoRecord: which records cannot be used, and how many, is on standard error for
+// whoever has to correct them. The object that programs get, keep and hand on says what kind of
+// trouble there is and what to do.
+func TestFailuresNameNoRecord(t *testing.T) {
+	asking(t)
+	// Records 137 and 211 have no text, and rows 137 and 211 an income that is no number.
+	lines := strings.Split(strings.TrimSpace(chats(300)), "\n")
+	rows, err := loans(300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := strings.Split(strings.TrimSpace(string(rows)), "\n")
+	for _, i := range []int{137, 211} {
+		lines[i-1] = `{"question": 7}`
+		table[i] = strings.Replace(table[i], ",", ",zebra", 1)
+	}
+	write(t, "broken.jsonl", []byte(strings.Join(lines, "\n")+"\n"))
+	write(t, "broken.csv", []byte(strings.Join(table, "\n")+"\n"))
+	write(t, "loans.csv", rows)
+	write(t, "loans.toml", demo.LoansFile())
+	write(t, "questions.txt", []byte("One?\n"))
+	texts := []string{"--task", "chat.toml", "--data", "broken.jsonl", "--model", "tiny.gguf", "--size", "300", "--epsilon", "2"}
+	words := []string{"--schema", "loans.toml", "--data", "broken.csv", "--epsilon", "2"}
+	count := regexp.MustCompile(`(?i)\b[0-9]+ (more|malformed|refused|records?|rows?)\b|\b(records?|rows?) [0-9]`)
+	for _, args := range [][]string{
+		append([]string{"synth", "--no-choose", "--batch", "16", "--inputs", "questions.txt", "--out", "out"}, texts...),
+		append([]string{"answer", "--batch", "16", "--input", "One?"}, texts...),
+		append([]string{"answer", "--batch", "16", "--inputs", "questions.txt"}, texts...),
+		append([]string{"eval", "private", "--out", "measured"}, texts...),
+		append([]string{"table", "profile", "--size", "300", "--out", "profile"}, words...),
+		append([]string{"table", "perturb", "--out", "rows"}, words...),
+		{"table", "perturb", "--schema", "loans.toml", "--data", "-", "--epsilon", "2", "--out", "own.csv"},
+	} {
+		name := fmt.Sprint(args[:2])
+		var out, errs bytes.Buffer
+		p := newProgram(&out, &errs)
+		stdin, err := os.Open("broken.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Stdin = stdin
+		code := p.main(t.Context(), append(args, "--json"))
+		_ = stdin.Close()
+		objects := strings.TrimSpace(out.String())
+		if i := strings.LastIndex(objects, "\n{"); i >= 0 {
+			objects = objects[i+1:]
+		}
+		said, _ := object(t, objects)["error"].(string)
+		if code != ui.Wrong || said == "" || !strings.Contains(errs.String(), "137") {
+			t.Errorf("%s: exit code %d, %q; %s", name, code, said, errs.String())
+		}
+		for _, number := range []string{"137", "211"} {
+			if strings.Contains(said, number) {
+				t.Errorf("%s names a record: %s", name, said)
+			}
+		}
+		if found := count.FindString(said); found != "" {
+			t.Errorf("%s counts records (%s): %s", name, found, said)
+		}
+		if !strings.Contains(said, "orrect") {
+			t.Errorf("%s does not say what to do: %s", name, said)
+		}
+	}
+}

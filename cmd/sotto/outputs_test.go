@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	tablerun "github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+// TestOutputsPage: docs/outputs.md has a row for everything that puts something out, and for nothing
+// else. A new verb, route or file has to say who sees it, which records it depends on and which
+// charge covers that.
+func TestOutputsPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/outputs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := outputRows(t, string(page))
+	serve := routesIn(t, "../../internal/serve", "openapi.json")
+	for section, want := range map[string][]string{
+		"Verbs":                     slices.Collect(maps.Keys(verbs(newRootCommand(&program{})))),
+		"Exit codes":                exitCodes(),
+		"Flags that name an output": outputFlags(t),
+		"Files":                     outputFiles(t),
+		"Gateway":                   slices.Concat(routesIn(t, "../../internal/serve/gateway", "openapi.json"), []string{"/"}),
+		"Administration":            slices.Concat(serve, []string{"/"}),
+		"Dashboard":                 slices.Concat(routesIn(t, "../../internal/serve/web", ""), []string{"/"}),
+		"Metrics":                   metricNames(t),
+		"Agents":                    mcpToolNames,
+		"Python":                    pythonMethods(t),
+		"Engines":                   enginePrograms(t),
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			if len(want) == 0 {
+				t.Fatal("the code has none: is it looked for in the right place?")
+			}
+			for _, name := range want {
+				if !slices.Contains(rows[section], name) {
+					t.Errorf("no row for %s: say who sees it, which records it depends on, and which charge covers that", name)
+				}
+			}
+			for i, name := range rows[section] {
+				if !slices.Contains(want, name) {
+					t.Errorf("a row for %s, which the code does not have", name)
+				}
+				if slices.Contains(rows[section][:i], name) {
+					t.Errorf("two rows for %s", name)
+				}
+			}
+		})
+	}
+}
+
+// outputRows reads the names in the first column of each section's table. Every cell has to say
+// something.
+func outputRows(t *testing.T, page string) map[string][]string {
+	t.Helper()
+	name := regexp.MustCompile("`([^`]+)`")
+	rows, section := map[string][]string{}, ""
+	for line := range strings.Lines(page) {
+		line = strings.TrimSpace(line)
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			section = heading
+		}
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| Output |") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		if len(cells) != 4 || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+			t.Errorf("%s: a row should have four cells, and none empty: %s", section, line)
+			continue
+		}
+		if strings.Contains(cells[0], "the time at which") {
+			continue // about files, and none itself
+		}
+		for _, m := range name.FindAllStringSubmatch(cells[0], -1) {
+			rows[section] = append(rows[section], m[1])
+		}
+	}
+	return rows
+}
+
+func exitCodes() (codes []string) {
+	for _, code := range []int{ui.Done, ui.Failed, ui.Wrong, ui.Refused, ui.Unverified} {
+		codes = append(codes, strconv.Itoa(code))
+	}
+	return codes
+}
+
+// readingFlags name files and folders that are read.
+var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples inputs key labels near-rows password-file profile release
+	releases rotation service-key-file set shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
+
+// outputFlags are the flags that name a file or a folder, and not one that is only read.
+func outputFlags(t *testing.T) (names []string) {
+	t.Helper()
+	read := map[string]bool{}
+	look := func(f *pflag.Flag) {
+		if value, _ := pflag.UnquoteUsage(f); !slices.Contains([]string{"FILE", "DIR", "PATH", "FOLDER"}, value) {
+			return
+		}
+		if slices.Contains(readingFlags, f.Name) {
+			read[f.Name] = true
+			return
+		}
+		names = append(names, "--"+f.Name)
+	}
+	for _, cmd := range verbs(newRootCommand(&program{})) {
+		cmd.Flags().VisitAll(look)
+		cmd.InheritedFlags().VisitAll(look)
+	}
+	for _, name := range readingFlags {
+		if !read[name] {
+			t.Errorf("--%s is listed as one that is read, and no verb has it", name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// routesIn are the patterns that the code of a folder serves, and those that its description adds.
+func routesIn(t *testing.T, dir, description string) (patterns []string) {
+	t.Helper()
+	pattern := regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /\S*$`)
+	patterns = literals(t, dir, pattern)
+	if dir == "../../internal/serve/gateway" { // health is added to it
+		patterns = append(patterns, literalsOf(t, "../../internal/serve/server.go", pattern)...)
+	}
+	if description != "" {
+		data, err := os.ReadFile(filepath.Join(dir, description))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d struct {
+			Paths map[string]map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(data, &d); err != nil {
+			t.Fatal(err)
+		}
+		for at, methods := range d.Paths {
+			for method := range methods {
+				p := fmt.Sprintf("%s %s", strings.ToUpper(method), at)
+				// A name of a path may have several parts in the code, which OpenAPI cannot say.
+				if !slices.Contains(patterns, strings.Replace(p, "{name}", "{name...}", 1)) {
+					patterns = append(patterns, p)
+				}
+			}
+		}
+	}
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
+}
+
+// outputFiles are names of files in the packages that write what others get, or that the owner keeps.
+func outputFiles(t *testing.T) (names []string) {
+	t.Helper()
+	file := regexp.MustCompile(`^[A-Za-z.-]+\.(jsonl|json|txt|md|html|csv|parquet|toml|pem|key|db|lock)$`)
+	extension := regexp.MustCompile(`^\.[a-z]+$`)
+	for _, dir := range []string{
+		".", "internal/release", "internal/run", "internal/answer", "internal/tablecmd", "privacy/certificate", "eval/report",
+		"internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
+	} {
+		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
+	}
+	names = append(slices.DeleteFunc(names, extension.MatchString), tablerun.SidecarFile)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func metricNames(t *testing.T) []string {
+	t.Helper()
+	return literalsOf(t, "../../internal/serve/metrics.go", regexp.MustCompile(`^(sotto|go|process)_[a-z_]+$`))
+}
+
+// pythonMethods are those of the client.
+func pythonMethods(t *testing.T) (names []string) {
+	t.Helper()
+	code, err := os.ReadFile("../../python/src/sotto/client.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^    def ([a-z]\w*)\(`).FindAllStringSubmatch(string(code), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func enginePrograms(t *testing.T) (names []string) {
+	t.Helper()
+	found, err := filepath.Glob("../../engines/*/cmd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		names = append(names, filepath.Base(f))
+	}
+	return names
+}
+
+// literals are the strings of a pattern in the code of one folder, without its tests.
+func literals(t *testing.T, dir string, pattern *regexp.Regexp) (found []string) {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS(dir), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			found = append(found, literalsOf(t, path.Join(filepath.ToSlash(dir), name), pattern)...)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func literalsOf(t *testing.T, file string, pattern *regexp.Regexp) (found []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if text, err := strconv.Unquote(l.Value); err == nil && pattern.MatchString(text) {
+				found = append(found, text)
+			}
+		}
+		return true
+	})
+	return found
+}
