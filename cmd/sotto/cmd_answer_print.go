@@ -22,8 +22,11 @@ import (
 type answerTerms struct {
 	plan      plan.Answers
 	guarantee privacy.Guarantee
-	// inner is the ε of those of whom it is known that they were drawn; 0 if there is none.
-	inner  float64
+	// drawn is the ε of one answer against someone who knows whose records were drawn for it, and
+	// allDrawn that of all answers that the plan is for, for those who were drawn for each; 0 if
+	// there is none.
+	drawn, allDrawn float64
+
 	seeded bool
 }
 
@@ -46,14 +49,16 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 	if t.guarantee, err = measure(p.Event()); err != nil {
 		return t, err
 	}
-	for _, e := range p.Inner() {
-		inner, err := measure(e)
-		if err != nil {
-			return t, err
-		}
-		t.inner = max(t.inner, inner.Epsilon.Upper)
+	if !privacy.Sampled(p.Event()) {
+		return t, nil
 	}
-	return t, nil
+	one, err := measure(privacy.Unsampled(p.Event()))
+	if err != nil {
+		return t, err
+	}
+	all, err := measure(privacy.Unsampled(p.All(max(1, p.Answers))))
+	t.drawn, t.allDrawn = one.Epsilon.Upper, all.Epsilon.Upper
+	return t, err
 }
 
 // line is an answer with its terms.
@@ -128,8 +133,8 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 	if v.of == 1 {
 		charge = string(a.Charge)
 	}
-	if v.terms.inner > 0 && v.terms.caution() == "" {
-		drawn = fmt.Sprintf("ε ≤ %s against someone who knows who was drawn", ui.AtMost(v.terms.inner))
+	if v.terms.caution() == "" {
+		drawn = v.terms.known()
 	}
 	return v.show(func(p *ui.Page) {
 		if !v.quiet && v.of == 1 {
@@ -147,6 +152,19 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 			"answers", v.file.path,
 		)
 	})
+}
+
+// known says what is left against someone who knows whose records were drawn, "" where nothing is
+// sampled or nothing is left.
+func (t answerTerms) known() string {
+	if t.drawn <= 0 || math.IsInf(t.allDrawn, 1) {
+		return ""
+	}
+	said := fmt.Sprintf("ε ≤ %s for an answer, against someone who knows who was drawn", ui.AtMost(t.drawn))
+	if n := t.plan.Answers; n > 1 {
+		said += fmt.Sprintf(" for it; ε ≤ %s for %s together", ui.AtMost(t.allDrawn), ui.Thousands(n))
+	}
+	return said
 }
 
 // roomTime is how long to look for the number of answers that still fit.

@@ -50,7 +50,7 @@ type agentRelease struct {
 	Delta     float64           `json:"delta,omitempty"`
 	Adjacency privacy.Adjacency `json:"adjacency,omitempty"`
 	Unit      privacy.Unit      `json:"unit,omitempty"`
-	Created   *time.Time        `json:"created,omitempty"`
+	Created   string            `json:"created,omitempty"`
 	Files     []string          `json:"files,omitempty"`
 	// Prompt and Examples are of the release that was asked for.
 	Prompt   json.RawMessage   `json:"prompt,omitempty"`
@@ -146,7 +146,7 @@ func (s *mcpServer) release(name string, trust *certificate.Trust, texts bool) (
 		return r, nil
 	}
 	p := report.Predicate
-	r.Method, r.Epsilon, r.Delta, r.Adjacency, r.Unit, r.Created = p.Method, p.Epsilon.Upper, p.Delta, p.Adjacency, p.Unit, &p.Created
+	r.Method, r.Epsilon, r.Delta, r.Adjacency, r.Unit, r.Created = p.Method, p.Epsilon.Upper, p.Delta, p.Adjacency, p.Unit, p.Created.Format(time.DateOnly)
 	for _, f := range report.Subjects {
 		r.Files = append(r.Files, f.Name)
 	}

@@ -143,7 +143,7 @@ func ifEpsilon(flag string) string {
 // release and what it costs, and of others, where all data is public, what they measure. Warnings,
 // places, and what depends on who was drawn are in neither.
 var (
-	releasedParts = strings.Fields(`private event epsilon delta adjacency unit guarantee inner charge files method claim count_epsilon discover_epsilon
+	releasedParts = strings.Fields(`private event epsilon delta adjacency unit guarantee drawn charge files method claim count_epsilon discover_epsilon
 		ending ending_epsilon texts chosen model worth model_tokens_planned schema profiles rows keep_probability metric task asked size noise_scale
 		value low high comparisons`)
 	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons suite title ok cells rehearsal items

@@ -57,12 +57,13 @@ type released struct {
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
 	Guarantee []string          `json:"guarantee"`
-	Inner     []innerEpsilon    `json:"inner,omitempty"`
+	Drawn     *drawnEpsilon     `json:"drawn,omitempty"`
 	charged
 }
 
-// innerEpsilon is the ε of those of whom it is known that they were drawn.
-type innerEpsilon struct {
+// drawnEpsilon is what is left, over all that was released, against someone who knows whose
+// records were drawn each time.
+type drawnEpsilon struct {
 	Event   string  `json:"event"`
 	Epsilon ui.Real `json:"epsilon"`
 }
@@ -74,8 +75,8 @@ func newReleased(r sotto.Result, work string, delta float64, adjacency privacy.A
 	}
 	if r.Private {
 		out.Epsilon = ui.Real(r.Guarantee.Epsilon.Upper)
-		for _, g := range r.Inner {
-			out.Inner = append(out.Inner, innerEpsilon{g.Event.String(), ui.Real(g.Epsilon.Upper)})
+		if g := r.Drawn; g != nil {
+			out.Drawn = &drawnEpsilon{g.Event.String(), ui.Real(g.Epsilon.Upper)}
 		}
 	}
 	return out

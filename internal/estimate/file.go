@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -138,21 +139,28 @@ func (f *File) release(examples []release.Example, version string) (release.Rele
 	if err != nil {
 		return r, err
 	}
-	for i, e := range append([]privacy.Event{e}, f.inner...) {
-		g := privacy.Guarantee{
-			Event: e, Adjacency: cmp.Or(f.adjacency, privacy.ReplaceOne), Unit: cmp.Or(f.unit, privacy.Record), Delta: f.delta,
-			Accountant: accountant.Auto{}.Name(),
-		}
-		if g.Epsilon, err = (accountant.Auto{}).Epsilon(e, g.Adjacency, g.Delta); err != nil {
-			return r, fmt.Errorf("work out ε: %w", err)
-		}
-		if i == 0 {
-			r.Guarantee = &g
-		} else {
-			r.Inner = append(r.Inner, g)
-		}
+	r.Guarantee, err = f.guarantee(e)
+	if err != nil || !privacy.Sampled(e) {
+		return r, err
 	}
-	return r, nil
+	drawn, err := f.guarantee(privacy.Unsampled(e))
+	if err == nil && !math.IsInf(drawn.Epsilon.Upper, 1) {
+		r.Drawn = drawn
+	}
+	return r, err
+}
+
+// guarantee is that of an event, as the estimate's was meant.
+func (f *File) guarantee(e privacy.Event) (*privacy.Guarantee, error) {
+	g := privacy.Guarantee{
+		Event: e, Adjacency: cmp.Or(f.adjacency, privacy.ReplaceOne), Unit: cmp.Or(f.unit, privacy.Record), Delta: f.delta,
+		Accountant: accountant.Auto{}.Name(),
+	}
+	var err error
+	if g.Epsilon, err = (accountant.Auto{}).Epsilon(e, g.Adjacency, g.Delta); err != nil {
+		return nil, fmt.Errorf("work out ε: %w", err)
+	}
+	return &g, nil
 }
 
 // Origin reports how examples of the estimate are made.

@@ -48,7 +48,7 @@ func readProfile(dir string) (*File, global.Profile, error) {
 	}
 	f := &File{
 		Format: format, Schema: of.Schema, Rows: of.Size, Private: of.Private() && !released.NotPrivate,
-		profileFields: profileFields{origin: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, inner: of.Inner(), noiseless: !of.Private()},
+		profileFields: profileFields{origin: release.Drawn, adjacency: of.Adjacency(), unit: of.Unit, delta: of.Delta, noiseless: !of.Private()},
 	}
 	var err error
 	if f.Private {
@@ -77,6 +77,5 @@ type profileFields struct {
 	adjacency privacy.Adjacency
 	unit      privacy.Unit
 	delta     float64
-	inner     []privacy.Event // of those of whom it is known that they were sampled
 	noiseless bool
 }

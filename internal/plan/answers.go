@@ -187,14 +187,6 @@ func (a Answers) Total(n int64) (privacy.Interval, error) {
 	return accountant.Auto{}.Epsilon(a.All(n), a.Adjacency, a.Delta)
 }
 
-// Inner are the events of one answer once its records are drawn.
-func (a Answers) Inner() []privacy.Event {
-	if a.Ensemble.Method != nil {
-		return innerOf(a.Event())
-	}
-	return a.texts().Inner()
-}
-
 // Private reports whether the method has a guarantee. Without one there is no charge, and
 // answers are NOT PRIVATE.
 func (a Answers) Private() bool { return a.genuine() == nil && a.Proof() != "" }

@@ -34,25 +34,6 @@ func (a Answers) checkEnsemble() error {
 	return privacy.Validate(a.Event())
 }
 
-// innerOf are the events below the sampling of an event: what protects someone of whom it
-// is known that they were drawn.
-func innerOf(e privacy.Event) []privacy.Event {
-	terms, err := privacy.Terms(e)
-	if err != nil {
-		return nil
-	}
-	var out []privacy.Event
-	for _, t := range terms {
-		switch e := t.Event.(type) {
-		case privacy.Poisson:
-			out = append(out, e.Event)
-		case privacy.FixedSize:
-			out = append(out, e.Event)
-		}
-	}
-	return out
-}
-
 // ensembleWarnings are about noise that drowns what prompts say.
 func (a Answers) ensembleWarnings() []string {
 	prompts, _, _ := occupancy(a.Scheme(), a.Size)

@@ -132,14 +132,6 @@ func (p *Measurement) calibrate() error {
 // Event is all that the measurement does to the data.
 func (p Measurement) Event() privacy.Event { return p.Measure.Event() }
 
-// Inner is the event of those who were drawn; nil if all are.
-func (p Measurement) Inner() []privacy.Event {
-	if p.Event().String() == p.Measure.Inner().String() {
-		return nil
-	}
-	return []privacy.Event{p.Measure.Inner()}
-}
-
 // Adjacency is what the guarantee is about, with Unit.
 func (p Measurement) Adjacency() privacy.Adjacency { return p.Measure.Draw.Adjacency() }
 

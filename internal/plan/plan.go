@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -107,34 +106,6 @@ func (p Plan) together() privacy.Event {
 
 func (p Part) event(tokens int) privacy.Event {
 	return p.Method.Scheme().Texts(decode.TextEvent(p.Method, tokens), p.Texts)
-}
-
-// Inner are the events of one text once its records are drawn: what protects someone of
-// whom it is known that they were.
-func (p Plan) Inner() []privacy.Event {
-	seen := map[string]bool{}
-	var out []privacy.Event
-	for _, part := range p.Parts {
-		if sampling := part.Method.Scheme(); sampling.Kind == "" || sampling.Kind == scheme.Disjoint || sampling.Rate == 1 || sampling.Kind == scheme.FixedSize && sampling.Take == sampling.Of {
-			continue // nobody is drawn, or everybody is
-		}
-		inner := privacy.Event(privacy.Repeat{N: int64(p.Tokens), Event: part.Method.Step()})
-		if part.Method.Scheme().Per == scheme.PerToken {
-			inner = part.Method.Step()
-		}
-		inner = privacy.Canonical(inner)
-		if !seen[inner.String()] {
-			seen[inner.String()] = true
-			out = append(out, inner)
-		}
-	}
-	if c := p.Choose; c != nil && c.Draw.Expected(p.Units()) < float64(p.Units()) {
-		out = append(out, c.Step())
-	}
-	if c := p.Choose; c != nil && c.Measure != nil && c.Measure.Event().String() != c.Measure.Inner().String() {
-		out = append(out, c.Measure.Inner())
-	}
-	return out
 }
 
 // Private reports whether the method has a guarantee. Without one there is no charge

@@ -139,14 +139,6 @@ func (r *ProfileRequest) fill() error {
 // Event is all that the profile may do to the data.
 func (p Profile) Event() privacy.Event { return p.Settings.Event() }
 
-// Inner is the event of those who were sampled; nil if all are.
-func (p Profile) Inner() []privacy.Event {
-	if s := p.Settings.WithDefaults(); s.Rate < 1 {
-		return []privacy.Event{s.Inner()}
-	}
-	return nil
-}
-
 // Adjacency is what the guarantee is about, with [Profile.Unit].
 func (p Profile) Adjacency() privacy.Adjacency { return p.Settings.WithDefaults().Adjacency }
 

@@ -52,8 +52,9 @@ type Release struct {
 	Worth *Worth
 	// Unsigned: the guarantee is not in a certificate beside the files.
 	Unsigned bool
-	// Inner are the guarantees of units that are known to have been drawn.
-	Inner []privacy.Guarantee
+	// Drawn is the guarantee, over all that is released, of units that are known to have been
+	// drawn each time; nil if it is not stated.
+	Drawn *privacy.Guarantee
 	// Sizes are the sizes behind the sampling rates; Counted if they were counted with
 	// noise, not declared.
 	Sizes   []Size
@@ -64,7 +65,7 @@ type Release struct {
 	Backend   string
 	Isolation string
 	Version   string
-	// Date is when the run began; zero if it can be repeated from a seed.
+	// Date is the day on which the run began; zero if it can be repeated from a seed.
 	Date time.Time
 	// Account is how the ledger stood when the run was charged; nil if it was not.
 	Account *Account
@@ -143,7 +144,7 @@ func Render(r Release) ([]File, error) {
 		return nil, err
 	}
 	if r.Words == nil && r.Guarantee != nil {
-		r.Words = Words(*r.Guarantee, r.Inner...)
+		r.Words = Words(*r.Guarantee, r.Drawn)
 	}
 	var files []File
 	for _, f := range []struct {

@@ -9,9 +9,11 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// Words explains a guarantee in plain sentences, the technical one first. inner are the
-// guarantees of units that are known to have been drawn.
-func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
+// Words explains a guarantee in plain sentences, the technical one first. drawn, if it is stated,
+// is that of units that are known to have been drawn each time: of the whole event with its
+// sampling removed, under the same adjacency, unit and δ. The guarantee of one draw alone is not
+// what somebody has who was drawn more than once.
+func Words(g privacy.Guarantee, drawn *privacy.Guarantee) []string {
 	if free(g) {
 		return []string{
 			Sentence(g),
@@ -27,15 +29,8 @@ func Words(g privacy.Guarantee, inner ...privacy.Guarantee) []string {
 			either(g), atMost(math.Exp(g.Epsilon.Upper)), upTo(g.Delta)),
 		fmt.Sprintf("Someone who knows all the other records and must guess %s, at even odds, is right with a probability of at most %s, whatever they compute from these files.",
 			question(g), percent(Guess(g))))
-	if len(inner) > 0 {
-		worst, which := 0., "drawn"
-		for _, i := range inner {
-			worst = max(worst, i.Epsilon.Upper)
-		}
-		if len(inner) > 1 {
-			which = "drawn for a text or a round"
-		}
-		words = append(words, fmt.Sprintf("Against someone who knows whose records were %s, those are protected by ε ≤ %s at the same δ: the rest of the protection is that nobody knows who was drawn.", which, atMost(worst)))
+	if drawn != nil {
+		words = append(words, fmt.Sprintf("Against someone who knows whose records were drawn, each time, those are protected by ε ≤ %s at the same δ, all of these files taken together: the rest of the protection is that nobody knows who was drawn.", atMost(drawn.Epsilon.Upper)))
 	}
 	return append(words, "Whatever is done with these files from now on costs no more privacy. Other releases from the same data do: the ledger composes them.")
 }

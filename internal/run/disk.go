@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/durable"
 )
@@ -22,6 +23,8 @@ type disk interface {
 	Overwrite(name string) (file, error)
 	Rename(from, to string) error
 	Remove(name string) error
+	// Date sets when a file or folder was last changed and read.
+	Date(name string, at time.Time) error
 	// SyncDir makes the names in a folder durable.
 	SyncDir(name string) error
 }
@@ -57,6 +60,8 @@ func open(name string, flag int, mode fs.FileMode) (file, error) {
 func (osDisk) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (osDisk) Remove(name string) error { return os.Remove(name) }
+
+func (osDisk) Date(name string, at time.Time) error { return os.Chtimes(name, at, at) }
 
 func (osDisk) SyncDir(name string) error { return durable.SyncDir(name) }
 

@@ -57,6 +57,7 @@ type engine struct {
 	drawKey func() (noise.Key, error)
 	name    func() string
 	now     func() time.Time
+	today   time.Time
 }
 
 func newEngine(j job, e *execution) *engine {
@@ -69,6 +70,16 @@ func newName() string { return rand.Text() }
 func hexSum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// day is the day of this call, as midnight UTC. It is all that a folder tells of times: how long
+// a run takes depends on who is drawn, so a time at its beginning and one at its end, in any two
+// of its files, would show that.
+func (r *engine) day() time.Time {
+	if r.today.IsZero() {
+		r.today = certificate.Day(r.now())
+	}
+	return r.today
 }
 
 // ready finds what is missing before anything is written.
@@ -225,6 +236,7 @@ func computing(engine string) string {
 
 // carryOut takes the run from where it is to its end.
 func (r *engine) carryOut(ctx context.Context) (err error) {
+	r.day() // before it is known how long this takes
 	if err := r.prepare(); err != nil {
 		return err
 	}
@@ -258,11 +270,25 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 			return r.interrupted(err)
 		}
 	}
+	if err := r.journal.close(); err != nil {
+		return r.interrupted(err)
+	}
+	r.journal = nil
+	r.dateFiles()
 	if err := r.complete(); err != nil {
 		return r.interrupted(err)
 	}
+	_ = r.disk.Date(r.dir, r.day()) // whoever made the folder owns its times
 	r.report(env.Progress{Kind: env.Completed})
 	return nil
+}
+
+// dateFiles gives all files of the run the same day: when each was written tells how long the run
+// took, and copies and archives keep that.
+func (r *engine) dateFiles() {
+	if err := r.date(r.day()); err != nil {
+		r.warnOf("the times of its files cannot be set here, and show how long the run took, which depends on who was drawn: copy them without their times before others get them")
+	}
 }
 
 // goesOn says how far an earlier call came.
@@ -298,7 +324,7 @@ func (r *engine) openRun() error {
 	}
 	began := entry{State: planned, Header: &h}
 	if r.env.Seed == nil {
-		began.Time = r.now().UTC().Truncate(time.Second)
+		began.Time = r.day()
 	}
 	return r.note(began)
 }

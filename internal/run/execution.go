@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -23,10 +24,8 @@ type spec struct {
 	Name string
 	// Private: the plan has a proof.
 	Private bool
-	// Event is all that is done to the data, at most, and Inner what sampling within it
-	// runs.
+	// Event is all that is done to the data, at most.
 	Event     privacy.Event
-	Inner     []privacy.Event
 	Adjacency privacy.Adjacency
 	Unit      privacy.Unit
 	// Epsilon was asked for, at Delta.
@@ -149,8 +148,9 @@ func (r *execution) guarantee(e privacy.Event) (privacy.Guarantee, error) {
 	return privacy.Guarantee{Event: e, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Epsilon: i, Delta: r.spec.Delta, Accountant: r.evaluator.Name()}, nil
 }
 
-// guarantees returns the guarantee of the whole, and those for who was drawn.
-func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guarantee, err error) {
+// guarantees returns the guarantee of the whole, and what is left of it where it is known who
+// was drawn, all of it together: nil where nothing is sampled, or nothing is left.
+func (r *execution) guarantees() (whole privacy.Guarantee, drawn *privacy.Guarantee, err error) {
 	events, err := r.events()
 	if err != nil {
 		return whole, nil, err
@@ -158,17 +158,17 @@ func (r *execution) guarantees() (whole privacy.Guarantee, inner []privacy.Guara
 	if whole, err = r.guarantee(privacy.Canonical(privacy.Compose{Events: events})); err != nil {
 		return whole, nil, err
 	}
-	for _, e := range r.spec.Inner {
-		g, err := r.guarantee(e)
-		if err != nil {
-			return whole, nil, err
-		}
-		inner = append(inner, g)
+	if !privacy.Sampled(whole.Event) {
+		return whole, nil, nil
 	}
-	return whole, inner, nil
+	known, err := r.guarantee(privacy.Unsampled(whole.Event))
+	if err != nil || math.IsInf(known.Epsilon.Upper, 1) {
+		return whole, nil, err
+	}
+	return whole, &known, nil
 }
 
-// guaranteed adds to a release when it was made, and its guarantees, who paid and who signs, if
+// guaranteed adds to a release on which day it was made, and its guarantees, who paid and who signs, if
 // there are any.
 func (r *execution) guaranteed(out *release.Release) error {
 	out.Date = r.began
@@ -176,8 +176,8 @@ func (r *execution) guaranteed(out *release.Release) error {
 		return nil
 	}
 	out.Account, out.Signer = r.progress.account, r.signerID()
-	whole, inner, err := r.guarantees()
-	out.Guarantee, out.Inner = &whole, inner
+	whole, drawn, err := r.guarantees()
+	out.Guarantee, out.Drawn = &whole, drawn
 	return err
 }
 

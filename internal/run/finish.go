@@ -49,8 +49,8 @@ func (r *engine) statement(files []certificate.Subject) (*certificate.Statement,
 		return nil, err
 	}
 	c := certificate.Claim{
-		Subjects: files, Events: events, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Delta: r.spec.Delta, Inner: r.spec.Inner,
-		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.env.Version,
+		Subjects: files, Events: events, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Delta: r.spec.Delta,
+		Standing: certificate.Proven, Randomness: certificate.OSRandom, Version: r.env.Version, Created: r.day(),
 	}
 	r.job.claim(&c)
 	if r.progress != nil && r.progress.charge != "" {
@@ -102,7 +102,7 @@ func (r *engine) result(ctx context.Context) (*Result, error) {
 		return out, nil
 	}
 	var err error
-	out.Guarantee, out.Inner, err = r.guarantees()
+	out.Guarantee, out.Drawn, err = r.guarantees()
 	out.Event = out.Guarantee.Event
 	return out, err
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -221,6 +222,23 @@ func (f *folder) complete() error {
 		return fmt.Errorf("remove the private part of the run folder: %w", err)
 	}
 	return f.disk.SyncDir(f.dir)
+}
+
+// date sets the times of all released files. When the file system last changed an entry cannot be
+// set: who is on the machine sees that, and no copy has it.
+func (f *folder) date(day time.Time) error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			if err := f.disk.Date(f.path(e.Name()), day); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // lockedAgain reports whether the private part could not be removed because another program

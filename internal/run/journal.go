@@ -52,8 +52,8 @@ const format = 1
 // public, and nothing in it depends on the records but through the events of the run.
 type entry struct {
 	State state `json:"state"`
-	// Header and Time, when the run began, are set in planned. Runs from a seed have no time:
-	// they can be repeated.
+	// Header and Time, the day on which the run began, are set in planned; journals of earlier
+	// versions have the second. Runs from a seed have none: they can be repeated.
 	Header *header   `json:"header,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
 	// Charge of reserved, recharged and committed.

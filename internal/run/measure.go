@@ -72,7 +72,7 @@ func (w *measurer) plan() any { return w.Plan }
 
 func (w *measurer) spec() spec {
 	return spec{
-		Name: w.Plan.Task.Name + " measurement", Private: true, Event: w.Plan.Event(), Inner: w.Plan.Inner(),
+		Name: w.Plan.Task.Name + " measurement", Private: true, Event: w.Plan.Event(),
 		Adjacency: w.Plan.Adjacency(), Unit: w.Plan.Unit, Epsilon: w.Plan.Epsilon, Delta: w.Plan.Delta,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
@@ -50,11 +51,11 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 		content.Prompts = append(content.Prompts, measuredPrompt{n.Name, len(n.Prompt.Examples), out.Counts[i], shares[i]})
 	}
 	if w.certified() {
-		whole, inner, err := w.guarantees()
+		whole, drawn, err := w.guarantees()
 		if err != nil {
 			return nil, err
 		}
-		content.Words = release.Words(whole, inner...)
+		content.Words = release.Words(whole, drawn)
 	}
 	data, err := json.MarshalIndent(content, "", "  ")
 	return []release.File{{Name: measurementFile, Data: append(data, '\n')}}, err
@@ -63,7 +64,7 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 func (w *measurer) claim(c *certificate.Claim) {
 	c.Method, c.Proof = "measure", w.Plan.Measure.Proof()
 	c.Samplers = []certificate.Sampler{certificate.Sampler(w.Plan.Measure.Draw.Kind)}
-	if w.Plan.Inner() == nil {
+	if !privacy.Sampled(w.Plan.Event()) {
 		c.Samplers = []certificate.Sampler{certificate.SampleAll}
 	}
 	c.Sizes = []certificate.Size{{Part: "all records", Records: w.Plan.Size}}

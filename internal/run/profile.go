@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
 )
 
 // Profiled is a finished run of a profile.
@@ -59,7 +60,7 @@ func (w *profiler) plan() any { return w.of }
 func (w *profiler) spec() spec {
 	return spec{
 		Engine: w.elsewhere(),
-		Name:   w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(), Inner: w.of.Inner(),
+		Name:   w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(),
 		Adjacency: w.of.Adjacency(), Unit: w.of.Unit, Epsilon: w.of.Epsilon, Delta: w.of.Delta,
 	}
 }
@@ -75,7 +76,7 @@ func (w *profiler) check() (err error) {
 	if err := release.CheckTask(task); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
-	if w.of.Inner() != nil && w.of.Size == 0 {
+	if privacy.Sampled(w.of.Event()) && w.of.Size == 0 {
 		return &plan.InputError{Reason: "rows are sampled, and nothing is said of how many there are: declare about how many, for whoever reads the certificate"}
 	}
 	if w.mechanism, err = global.New(w.of.Schema, w.of.Settings); err != nil {

@@ -156,7 +156,7 @@ func (w *profiler) claim(c *certificate.Claim) {
 	c.Method = "profile"
 	c.Proof = w.of.Proof()
 	c.Samplers = []certificate.Sampler{certificate.SampleAll}
-	if w.of.Inner() != nil {
+	if privacy.Sampled(w.of.Event()) {
 		c.Samplers = []certificate.Sampler{certificate.SamplePoisson}
 	}
 	if w.of.Size > 0 {

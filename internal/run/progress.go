@@ -16,7 +16,7 @@ import (
 // progress is what a journal says, folded.
 type progress struct {
 	header header
-	// began is when the run did; zero if it is of a seed.
+	// began is the day on which the run did; zero if it is of a seed.
 	began  time.Time
 	keyed  bool
 	charge ledger.ChargeID

@@ -12,8 +12,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/internal/scheme"
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -22,7 +20,7 @@ func (r *runner) plan() any { return r.Plan }
 
 func (r *runner) spec() spec {
 	return spec{
-		Name: fmt.Sprintf("%s %s", r.Plan.Task.Name, r.Plan.Method()), Private: r.Plan.Private(), Event: r.Plan.Event(), Inner: r.inner(),
+		Name: fmt.Sprintf("%s %s", r.Plan.Task.Name, r.Plan.Method()), Private: r.Plan.Private(), Event: r.Plan.Event(),
 		Adjacency: r.Plan.Adjacency, Unit: r.Plan.Unit, Epsilon: r.Plan.Epsilon, Delta: r.Plan.Delta,
 		Texts: r.Plan.Texts(), MaxTokens: r.Plan.Tokens,
 	}
@@ -90,17 +88,6 @@ func (r *runner) outputs() []release.Example {
 		}
 	}
 	return out
-}
-
-// inner are the events of those who were drawn. Disjoint batches have none: nothing in
-// the event takes credit for not knowing who is in which.
-func (r *runner) inner() []privacy.Event {
-	for _, p := range r.Plan.Parts {
-		if p.Method.Scheme().Kind == scheme.Disjoint {
-			return nil
-		}
-	}
-	return r.Plan.Inner()
 }
 
 // release is what the files are made from. It is a function of plan and journal: the

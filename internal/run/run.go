@@ -57,12 +57,13 @@ type Result struct {
 	Ending string
 	// Worth is what the prompt was measured to be on the records, if it was.
 	Worth *release.Worth
-	// Private says that there is a Guarantee, of Event. Certificate says
-	// that it is signed.
+	// Private says that there is a Guarantee, of Event. Drawn is what is left of it, over all
+	// that was released, against someone who knows whose records were drawn; nil where nothing
+	// is sampled, or nothing is left. Certificate says that it is signed.
 	Private     bool
 	Event       privacy.Event
 	Guarantee   privacy.Guarantee
-	Inner       []privacy.Guarantee
+	Drawn       *privacy.Guarantee
 	Certificate bool
 	// Charge in the ledger, and those of texts that were paid for again.
 	Charge    ledger.ChargeID
@@ -85,7 +86,7 @@ func (r *Result) Words() []string {
 	if !r.Private {
 		return nil
 	}
-	return release.Words(r.Guarantee, r.Inner...)
+	return release.Words(r.Guarantee, r.Drawn)
 }
 
 // Do carries out a plan. It returns when the run is complete; after an error that is an

@@ -66,7 +66,7 @@ func (p *Predicate) checks() []Check {
 		{"adjacency and unit", p.checkMeaning},
 		{"delta", p.checkDelta},
 		{"samplers and sizes", p.checkSampling},
-		{"inner events", p.checkInner},
+		{"known draws", p.checkDrawn},
 		{"assumptions", p.checkAssumptions},
 	} {
 		detail, err := c.run(total)
@@ -96,7 +96,7 @@ func (p *Predicate) checkOrigin() (string, error) {
 	if p.Model != nil {
 		model = fmt.Sprintf("model %s on %s", p.Model.Name, p.Model.Backend)
 	}
-	return fmt.Sprintf("method %s by %s %s, %s; %s", p.Method, p.Program.Name, p.Program.Version, p.Created.Format(time.RFC3339), model), nil
+	return fmt.Sprintf("method %s by %s %s, %s; %s", p.Method, p.Program.Name, p.Program.Version, p.dated(), model), nil
 }
 
 func (m *Model) check() error {
@@ -250,7 +250,30 @@ func (p *Predicate) checkSizes(total privacy.Event, sampled bool) error {
 	})
 }
 
-// checkInner checks that each inner event is one that a sampling node runs.
+// dated prints Created as precisely as its version states it.
+func (p *Predicate) dated() string {
+	if p.Created.Equal(Day(p.Created)) {
+		return p.Created.Format(time.DateOnly)
+	}
+	return p.Created.Format(time.RFC3339)
+}
+
+// checkDrawn checks that what is stated of known draws is about all the events, without their
+// sampling.
+func (p *Predicate) checkDrawn(total privacy.Event) (string, error) {
+	switch {
+	case p.Inner != nil:
+		return p.checkInner(total)
+	case p.Drawn == nil:
+		return "nothing is stated", nil
+	}
+	if want := privacy.Unsampled(total).String(); !privacy.Sampled(total) || p.Drawn.Event != want {
+		return "", fmt.Errorf("against someone who knows whose records were drawn it states %s, and the events without their sampling are %s", p.Drawn.Event, want)
+	}
+	return p.Drawn.Event, nil
+}
+
+// checkInner checks that each inner event of an earlier version is one that a sampling node runs.
 func (p *Predicate) checkInner(total privacy.Event) (string, error) {
 	run := map[string]bool{}
 	_ = privacy.Walk(total, func(n privacy.Event, _ int) error {
@@ -270,7 +293,7 @@ func (p *Predicate) checkInner(total privacy.Event) (string, error) {
 			return "", fmt.Errorf("inner event %d is %s, which no sampling in the events runs", i+1, in.Event)
 		}
 	}
-	return fmt.Sprintf("%d stated", len(p.Inner)), nil
+	return fmt.Sprintf("%d stated by an earlier version, each for one draw alone", len(p.Inner)), nil
 }
 
 func (p *Predicate) checkAssumptions(total privacy.Event) (string, error) {

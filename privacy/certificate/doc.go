@@ -22,8 +22,9 @@
 //     signer's word; the assumptions in the certificate say so.
 //   - That other releases from the same records stay within a budget. The ledger
 //     does that; a certificate covers its own events alone.
-//   - When it was signed. The time is the signer's own, so a stolen key can
-//     backdate. Retire keys that are merely old, revoke keys that may be stolen.
+//   - When it was signed. The day is the signer's own, so a stolen key can
+//     backdate. It is no more than a day: times of a run tell how long it took, which
+//     depends on the records that were drawn. Retire keys that are merely old, revoke keys that may be stolen.
 //
 // Releases from seeded randomness, non-private baselines and rules without a proof never
 // get a certificate: [NewStatement] returns a [RefusedError].

@@ -8,7 +8,11 @@ import (
 
 // PredicateType identifies the predicate of a certificate. Changing its meaning or fields
 // takes a new version.
-const PredicateType = "urn:sotto:privacy-guarantee:v1"
+const PredicateType = "urn:sotto:privacy-guarantee:v2"
+
+// firstType is that of certificates of earlier versions, which are still verified. They are dated
+// to the second, and state in [Predicate.Inner] what one draw costs.
+const firstType = "urn:sotto:privacy-guarantee:v1"
 
 // FileName is the name of a certificate in the directory of its release.
 const FileName = "certificate.json"
@@ -29,7 +33,11 @@ type Predicate struct {
 	Delta     float64           `json:"delta"`
 	// Epsilon is the ε of all Events composed, at Delta.
 	Epsilon Epsilon `json:"epsilon"`
-	// Inner states the guarantee of a record that is known to have been drawn.
+	// Drawn states what is left of the guarantee against someone who knows whose records were
+	// drawn; nil where nothing is sampled, or where no finite ε is left.
+	Drawn *Drawn `json:"drawn,omitempty"`
+	// Inner is of certificates of earlier versions: the cost of one draw, to those who were drawn.
+	// It says nothing about everything that was released, and is not to be read so.
 	Inner []Inner `json:"inner,omitempty"`
 	// Samplers lists the samplers that ran, sorted.
 	Samplers []Sampler `json:"samplers"`
@@ -41,7 +49,8 @@ type Predicate struct {
 	// Assumptions state in words what the claim rests on. Those that follow from the other
 	// fields come first, in a fixed order.
 	Assumptions []string `json:"assumptions"`
-	// Created is the signer's time, in whole seconds of UTC.
+	// Created is the day, as midnight UTC: how long a run took depends on who was drawn. In
+	// certificates of earlier versions it is a time in whole seconds.
 	Created time.Time `json:"created"`
 	// Ledger points to the charge that paid for the release.
 	Ledger *LedgerReference `json:"ledger,omitempty"`
@@ -54,8 +63,16 @@ type Epsilon struct {
 	Accountant string  `json:"accountant"`
 }
 
-// Inner is the guarantee of the event that a sampling node runs, at the certificate's δ. It
-// protects a record against someone who knows that the record was drawn.
+// Drawn is the guarantee of all Events with their sampling removed ([privacy.Unsampled]), at the
+// certificate's δ, under its adjacency and for its unit. It protects a record against someone who
+// knows whose records were drawn each time, also if that one always was.
+type Drawn struct {
+	Event   string  `json:"event"`
+	Epsilon Epsilon `json:"epsilon"`
+}
+
+// Inner is the guarantee of the event that one sampling node runs, once, at the certificate's δ.
+// Only certificates of earlier versions state it.
 type Inner struct {
 	Event   string  `json:"event"`
 	Epsilon Epsilon `json:"epsilon"`

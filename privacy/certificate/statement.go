@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,9 +49,6 @@ type Claim struct {
 	Unit privacy.Unit
 	// Delta is in [0, 1).
 	Delta float64
-	// Inner are events that sampling nodes within Events run, and whose own ε the
-	// certificate states; optional.
-	Inner []privacy.Event
 	// Method and Proof are required; see [Predicate].
 	Method, Proof string
 	// Standing must be [Proven].
@@ -67,7 +65,7 @@ type Claim struct {
 	Version string
 	// Assumptions beyond those that follow from the other fields.
 	Assumptions []string
-	// Created is now when zero; it is cut to whole seconds.
+	// Created is now when zero; it is cut to the day.
 	Created time.Time
 	// Ledger is optional.
 	Ledger *LedgerReference
@@ -114,12 +112,8 @@ func NewStatement(c Claim, ev Evaluator) (*Statement, error) {
 	if p.Epsilon, err = evaluate(total, p.Adjacency, p.Delta, ev); err != nil {
 		return nil, err
 	}
-	for _, e := range c.Inner {
-		in := Inner{Event: privacy.Canonical(e).String()}
-		if in.Epsilon, err = evaluate(privacy.Canonical(e), p.Adjacency, p.Delta, ev); err != nil {
-			return nil, fmt.Errorf("inner event: %w", err)
-		}
-		p.Inner = append(p.Inner, in)
+	if p.Drawn, err = p.drawn(total, ev); err != nil {
+		return nil, err
 	}
 	b := body[Predicate]{intoto.StatementTypeUri, slices.Clone(c.Subjects), PredicateType, p}
 	slices.SortFunc(b.Subject, func(x, y Subject) int { return strings.Compare(x.Name, y.Name) })
@@ -162,7 +156,7 @@ func (c *Claim) refusal() error {
 	if len(c.Events) == 0 {
 		return refuse("it declares no privacy event")
 	}
-	for _, e := range append(slices.Clone(c.Events), c.Inner...) {
+	for _, e := range c.Events {
 		if e == nil {
 			return refuse("one of its privacy events is nil")
 		}
@@ -195,7 +189,7 @@ func (c *Claim) predicate() (Predicate, privacy.Event) {
 		Samplers: slices.Compact(slices.Sorted(slices.Values(c.Samplers))),
 		Sizes:    slices.Clone(c.Sizes),
 		Program:  Program{"sotto", c.Version},
-		Created:  created.UTC().Truncate(time.Second),
+		Created:  Day(created),
 	}
 	p.Adjacency = cmp.Or(p.Adjacency, privacy.AddRemove)
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
@@ -213,6 +207,27 @@ func (c *Claim) predicate() (Predicate, privacy.Event) {
 	total := privacy.Canonical(privacy.Compose{Events: c.Events})
 	p.Assumptions = append(requiredAssumptions(&p, total), c.Assumptions...)
 	return p, total
+}
+
+// Day is the day of a time, as midnight UTC.
+func Day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// drawn is what is left of events of which it is known who was drawn; nil if nobody is, or
+// nothing is left.
+func (p *Predicate) drawn(total privacy.Event, ev Evaluator) (*Drawn, error) {
+	if !privacy.Sampled(total) {
+		return nil, nil
+	}
+	known := privacy.Unsampled(total)
+	epsilon, err := evaluate(known, p.Adjacency, p.Delta, ev)
+	var refused *RefusedError
+	switch {
+	case errors.As(err, &refused): // no finite ε
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &Drawn{known.String(), epsilon}, nil
 }
 
 // evaluate computes ε and refuses an event without a guarantee.
@@ -245,21 +260,32 @@ func (e Epsilon) check() error {
 // in-toto's own library reads a valid statement in them too.
 func parseStatement(payload []byte) (*body[Predicate], error) {
 	var b body[Predicate]
-	if err := decodeStatement(payload, &b, PredicateType); err != nil {
+	if err := decodeStatement(payload, &b, PredicateType, firstType); err != nil {
 		return nil, err
 	}
-	return &b, nil
+	return &b, b.Predicate.fits(b.PredicateType == firstType)
 }
 
-func decodeStatement[P any](payload []byte, b *body[P], predicateType string) error {
+// fits checks that a predicate has the fields of its version, and dates of its kind.
+func (p *Predicate) fits(first bool) error {
+	switch {
+	case first && p.Drawn != nil, !first && p.Inner != nil:
+		return errors.New("it has a field of another version of certificates")
+	case !first && !p.Created.Equal(Day(p.Created)):
+		return fmt.Errorf("created is %s, it should be a day: a time tells how long a run took", p.Created.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+func decodeStatement[P any](payload []byte, b *body[P], types ...string) error {
 	if err := decode(payload, b); err != nil {
 		return err
 	}
 	if b.Type != intoto.StatementTypeUri {
 		return fmt.Errorf("its type is %q, it should be %q", b.Type, intoto.StatementTypeUri)
 	}
-	if b.PredicateType != predicateType {
-		return fmt.Errorf("its predicate type is %q, it should be %q", b.PredicateType, predicateType)
+	if !slices.Contains(types, b.PredicateType) {
+		return fmt.Errorf("its predicate type is %q, it should be %q", b.PredicateType, types[0])
 	}
 	var std intoto.Statement
 	if err := protojson.Unmarshal(payload, &std); err != nil {

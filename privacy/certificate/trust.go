@@ -131,7 +131,9 @@ func (t *Trust) verify(env *dsse.Envelope) ([]KeyInfo, error) {
 	return infos, nil
 }
 
-// checkPeriod checks that keys were in use at a time.
+// checkPeriod checks that keys were in use at a time. What is dated by the day, with midnight, may
+// have been signed at any time of it: on the day of its retirement a key counts as in use, and so
+// it does on the day that it was made.
 func checkPeriod(keys []KeyInfo, at time.Time) error {
 	for _, k := range keys {
 		if k.Status == Retired && at.After(k.Retired) {
@@ -139,7 +141,7 @@ func checkPeriod(keys []KeyInfo, at time.Time) error {
 		}
 	}
 	for _, k := range keys {
-		if at.Before(k.Created) {
+		if at.Before(Day(k.Created)) {
 			return caution{fmt.Sprintf("this is dated %s, before key %s was made on %s: a clock was wrong, or the date is", at.Format(time.RFC3339), k.ID, k.Created.Format(time.RFC3339))}
 		}
 	}

@@ -93,7 +93,7 @@ type verification struct {
 var checkNames = []string{
 	"envelope", "signature", "statement", "date", "files", "unlisted files",
 	"origin", "events", "adjacency and unit", "delta", "samplers and sizes",
-	"inner events", "assumptions", "epsilon", "inner epsilon",
+	"known draws", "assumptions", "epsilon", "epsilon of known draws",
 }
 
 func (v *verification) add(name, detail string, err error) {
@@ -144,11 +144,12 @@ func (v *verification) signed() *body[Predicate] {
 		return nil
 	}
 	b, err := parseStatement(payload)
-	v.add("statement", "in-toto Statement v1, "+PredicateType, err)
 	if err != nil {
+		v.add("statement", "", err)
 		return nil
 	}
-	v.add("date", "the signer dates it "+b.Predicate.Created.Format(time.RFC3339), v.date(keys, b.Predicate.Created))
+	v.add("statement", "in-toto Statement v1, "+b.PredicateType, nil)
+	v.add("date", "the signer dates it "+b.Predicate.dated(), v.date(keys, b.Predicate.Created))
 	return b
 }
 
@@ -195,20 +196,34 @@ func (v *verification) epsilon(p *Predicate, total privacy.Event) {
 		detail, err = compare(p.Epsilon, got)
 	}
 	v.add("epsilon", detail, err)
-	details := []string{"none stated"}
+	if p.Inner == nil {
+		v.known(p)
+		return
+	}
+	var details []string
 	var bad []error
 	for i, in := range p.Inner {
-		detail, err := v.inner(p, in)
+		detail, err := v.again(p, in.Event, in.Epsilon)
 		if err != nil {
 			bad = append(bad, fmt.Errorf("inner event %d: %w", i+1, err))
 		}
-		details = append(details[:i], detail)
+		details = append(details, detail)
 	}
-	v.add("inner epsilon", strings.Join(details, "; "), errors.Join(bad...))
+	v.add("epsilon of known draws", "for one draw: "+strings.Join(details, "; "), errors.Join(bad...))
 }
 
-func (v *verification) inner(p *Predicate, in Inner) (string, error) {
-	e, err := parseCanonical(in.Event)
+// known computes again what is stated against someone who knows whose records were drawn.
+func (v *verification) known(p *Predicate) {
+	detail, err := "nothing is stated", error(nil)
+	if p.Drawn != nil {
+		detail, err = v.again(p, p.Drawn.Event, p.Drawn.Epsilon)
+	}
+	v.add("epsilon of known draws", detail, err)
+}
+
+// again evaluates an event and compares the outcome with what is stated.
+func (v *verification) again(p *Predicate, event string, stated Epsilon) (string, error) {
+	e, err := parseCanonical(event)
 	if err != nil {
 		return "", err
 	}
@@ -216,5 +231,5 @@ func (v *verification) inner(p *Predicate, in Inner) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return compare(in.Epsilon, got)
+	return compare(stated, got)
 }

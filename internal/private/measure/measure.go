@@ -104,11 +104,6 @@ func (m Measure) Event() privacy.Event {
 	return privacy.Canonical(m.Draw.Event(privacy.Laplace{B: m.Scale}, int64(m.Tables())))
 }
 
-// Inner is what it costs those who were drawn.
-func (m Measure) Inner() privacy.Event {
-	return privacy.Canonical(privacy.Repeat{N: int64(m.Tables()), Event: privacy.Laplace{B: m.Scale}})
-}
-
 // Proof cites why Event is right, for certificates.
 func (Measure) Proof() string {
 	return "Laplace mechanism on tables of counts over one draw, to which one unit adds at most one in all, or exchanges it"

@@ -49,14 +49,13 @@ func (r *released) Words() []string {
 		return nil
 	}
 	p := r.Report.Predicate
-	stated := func(e certificate.Epsilon) privacy.Guarantee {
-		return privacy.Guarantee{Adjacency: p.Adjacency, Unit: p.Unit, Delta: p.Delta, Epsilon: privacy.Interval{Lower: e.Lower, Upper: e.Upper}, Accountant: e.Accountant}
+	stated := func(e certificate.Epsilon) *privacy.Guarantee {
+		return &privacy.Guarantee{Adjacency: p.Adjacency, Unit: p.Unit, Delta: p.Delta, Epsilon: privacy.Interval{Lower: e.Lower, Upper: e.Upper}, Accountant: e.Accountant}
 	}
-	var inner []privacy.Guarantee
-	for _, i := range p.Inner {
-		inner = append(inner, stated(i.Epsilon))
+	if p.Drawn == nil { // what earlier versions state is of one draw alone
+		return release.Words(*stated(p.Epsilon), nil)
 	}
-	return release.Words(stated(p.Epsilon), inner...)
+	return release.Words(*stated(p.Epsilon), stated(p.Drawn.Epsilon))
 }
 
 // Charge paid for it; "" if that is not known.

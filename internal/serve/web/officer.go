@@ -77,7 +77,7 @@ func (d *Dashboard) officerPage(v *visit) error {
 // meaning is what a guarantee of all releases together means. The words are those of a release,
 // without what is about its files.
 func meaning(g privacy.Guarantee) (words []string) {
-	for _, w := range release.Words(g) {
+	for _, w := range release.Words(g, nil) {
 		if !strings.HasPrefix(w, "Whatever is done with these files") {
 			words = append(words, strings.ReplaceAll(w, "these files", "everything that is released"))
 		}

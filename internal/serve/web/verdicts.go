@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
@@ -88,10 +89,14 @@ func (v *verdicts) put(dir string, found verdict) verdict {
 	return found
 }
 
-// appearance changes when files of a folder do, as far as names, sizes and times show it.
+// appearance changes when files of a folder do, as far as names, sizes and times show it, or its
+// certificate: all files of a release have the same time, so that another in its place may look
+// the same otherwise.
 func appearance(dir string) string {
 	sum := sha256.New()
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // what cannot be read is found when it is checked
+	signed, _ := bounded.ReadFile(filepath.Join(dir, certificate.FileName), bounded.Large) // what cannot be read is found when it is checked
+	sum.Write(signed)
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}

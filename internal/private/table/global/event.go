@@ -46,13 +46,6 @@ func (s Settings) Event() privacy.Event {
 	return privacy.Canonical(inner)
 }
 
-// Inner is the event of a profile once its rows are sampled: what protects someone of
-// whom it is known that they were. Without sampling it is [Settings.Event].
-func (s Settings) Inner() privacy.Event {
-	s.Rate = 1
-	return s.Event()
-}
-
 // counting is the event of one count or histogram, of all groups together ("Counts" in
 // the package comment).
 func (s Settings) counting(m float64) privacy.Event {
