@@ -303,3 +303,44 @@ func ExampleCanonical() {
 	fmt.Println(Canonical(a))
 	// Output: compose(gaussian(1), repeat(2, laplace(2)))
 }
+
+// TestUnsampled: sampling goes and all else stays, how often it runs above all.
+func TestUnsampled(t *testing.T) {
+	for in, want := range map[string]string{
+		"repeat(2, poisson(1/8, boundedrange(4)))":                                     "repeat(2, boundedrange(4))",
+		"compose(laplace(20), repeat(2, poisson(1/8, boundedrange(4))))":               "compose(repeat(2, boundedrange(4)), laplace(20))",
+		"repeat(4, poisson(1/8, repeat(60, boundedrange(1))))":                         "repeat(240, boundedrange(1))",
+		"repeat(10, fixedsize(100, 10, compose(gaussian(2), laplace(1))))":             "compose(repeat(10, gaussian(2)), repeat(10, laplace(1)))",
+		"poisson(1/8, poisson(1/4, pure(1)))":                                          "pure(1)",
+		"parallel(repeat(3, poisson(1/8, pure(1))), repeat(5, poisson(1/4, pure(1))))": "parallel(repeat(3, pure(1)), repeat(5, pure(1)))",
+		"compose(poisson(0, gaussian(1)), pure(1))":                                    "pure(1)",
+		"compose()":   "compose()",
+		"gaussian(1)": "gaussian(1)",
+	} {
+		e, err := Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Unsampled(e).String(); got != want {
+			t.Errorf("%s without its sampling is %s, want %s", in, got, want)
+		}
+		if Sampled(e) != strings.Contains(Canonical(e).String(), "poisson") && !strings.Contains(in, "fixedsize") {
+			t.Errorf("sampled is %v of %s", Sampled(e), in)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		e := privacytest.Events().Draw(t, "event")
+		out := Unsampled(e)
+		if err := Walk(out, func(n Event, _ int) error {
+			if n.Node() == "poisson" || n.Node() == "fixedsize" {
+				return errors.New("it is sampled")
+			}
+			return nil
+		}); err != nil {
+			t.Fatalf("%s becomes %s: %v", e, out, err)
+		}
+		if again := Unsampled(out); again.String() != out.String() {
+			t.Fatalf("%s becomes %s and then %s", e, out, again)
+		}
+	})
+}

@@ -57,8 +57,8 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
 				t.Errorf("a plan read from a file is another one: %v, %v\n%+v\n%+v", err, again.Check(), again, a)
 			}
-			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || len(a.Inner()) == 0 && a.Scheme().Rate < 1 {
-				t.Errorf("%v lacks something: %q, %q, %v", a.Method(), a.Proof(), a.Noise(), a.Inner())
+			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || !privacy.Sampled(a.Event()) && a.Scheme().Rate < 1 && a.Scheme().Kind == scheme.Poisson {
+				t.Errorf("%v lacks something: %q, %q, %v", a.Method(), a.Proof(), a.Noise(), a.Event())
 			}
 			c := a.Cost(plan.Shape{Instruction: 20, Head: 160, Record: 170}, plan.Speed{Prefill: 1000, Step: 0.01, Each: 0.001})
 			if !(c.Cached.Tokens > 0) || !(c.Cached.Seconds > 0) || c.Uncached.Tokens < c.Cached.Tokens/2 || math.IsInf(c.Uncached.Tokens, 1) {

@@ -98,9 +98,6 @@ func TestPlanEvents(t *testing.T) {
 	if c := p.Parts[0].Method.Method.(*decode.Clipped).Clip(); c < 6.0 || c > 6.3 {
 		t.Errorf("the clip is %v", c)
 	}
-	if p.Inner()[0].Node() != "repeat" {
-		t.Errorf("the inner event is %v", p.Inner())
-	}
 }
 
 // TestInvisibleInk: disjoint batches without centring have the zCDP of Vinod et al.

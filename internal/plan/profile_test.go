@@ -68,7 +68,7 @@ func TestTableV(t *testing.T) {
 			if math.Abs(got.Upper-set.want[k]) > 0.00101 || got.Upper > target {
 				t.Errorf("%s, ε = %v: amplified to %.4f, the table has %v", set.name, inner, got.Upper, set.want[k])
 			}
-			within, err := accountant.Auto{}.Epsilon(p.Inner()[0], p.Adjacency(), 0)
+			within, err := accountant.Auto{}.Epsilon(privacy.Unsampled(p.Event()), p.Adjacency(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

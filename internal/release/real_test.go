@@ -8,7 +8,7 @@ import (
 // TestReal: files with records do not call them synthetic, or made up by a model.
 func TestReal(t *testing.T) {
 	r := news(t)
-	r.Method, r.Private, r.Guarantee, r.Inner = "real", false, nil, nil
+	r.Method, r.Private, r.Guarantee, r.Drawn = "real", false, nil, nil
 	files, err := Render(r)
 	if err != nil {
 		t.Fatal(err)

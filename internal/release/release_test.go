@@ -58,10 +58,10 @@ func news(t testing.TB) Release {
 			Adjacency: privacy.AddRemove, Unit: privacy.Record,
 			Epsilon: privacy.Interval{Lower: 0.9987, Upper: 0.99991}, Delta: 1e-6, Accountant: "pld",
 		},
-		Inner: []privacy.Guarantee{{
+		Drawn: &privacy.Guarantee{
 			Event: parse(t, "repeat(60, boundedrange(0.8))"), Adjacency: privacy.AddRemove, Unit: privacy.Record,
 			Epsilon: privacy.Interval{Lower: 11, Upper: 12.34}, Delta: 1e-6,
-		}},
+		},
 		Sizes: []Size{{"World", 30000}, {"Sports", 30000}, {"Business", 30000}, {"Technology", 30000}},
 		Model: "SmolLM2-135M-Instruct Q4_1", ModelTokens: 12345, Version: "test",
 	}
@@ -83,7 +83,7 @@ func rendered(t testing.TB, r Release) map[string][]byte {
 // TestGolden: the files equal those of testdata, which were looked at.
 func TestGolden(t *testing.T) {
 	baseline := news(t)
-	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Inner = "nonprivate", false, nil, nil
+	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Drawn = "nonprivate", false, nil, nil
 	summary := news(t)
 	summary.Task = builtin(t, "samsum")
 	summary.Examples = []Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
@@ -375,7 +375,7 @@ func TestWrong(t *testing.T) {
 // TestPublic: where no record has any influence, sizes have no meaning.
 func TestPublic(t *testing.T) {
 	r := news(t)
-	r.Method, r.Inner, r.Guarantee.Epsilon, r.Guarantee.Event = "public", nil, privacy.Interval{}, privacy.Compose{}
+	r.Method, r.Drawn, r.Guarantee.Epsilon, r.Guarantee.Event = "public", nil, privacy.Interval{}, privacy.Compose{}
 	for name, data := range rendered(t, r) {
 		if bytes.Contains(data, []byte("30,000")) {
 			t.Errorf("%s shows sizes", name)
@@ -458,16 +458,19 @@ func TestAtMost(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	g := *news(t).Guarantee
-	all := func(g privacy.Guarantee, inner ...privacy.Guarantee) string {
-		return strings.Join(Words(g, inner...), "\n")
+	all := func(g privacy.Guarantee) string {
+		return strings.Join(Words(g, nil), "\n")
 	}
 	for _, want := range []string{"ε ≤ 1 at δ = 1e-6", "one record more or less", "add-remove", "73.2 %", "2.719", "whether a record"} {
 		if !strings.Contains(all(g), want) {
 			t.Errorf("no %q in\n%s", want, all(g))
 		}
 	}
-	if strings.Contains(all(g), "drawn") || !strings.Contains(all(g, news(t).Inner...), "ε ≤ 12.34") {
-		t.Error(all(g, news(t).Inner...))
+	if strings.Contains(all(g), "drawn") {
+		t.Error(all(g))
+	}
+	if said := strings.Join(Words(g, news(t).Drawn), "\n"); !strings.Contains(said, "drawn, each time, those are protected by ε ≤ 12.34 at the same δ, all of these files taken together") {
+		t.Error(said)
 	}
 	g.Adjacency, g.Unit = privacy.ReplaceOne, "user:account"
 	for _, want := range []string{`one value of "account"`, "exchanged for another (replace-one)", "which of two"} {

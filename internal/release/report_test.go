@@ -74,7 +74,7 @@ func paid(r Release) Release {
 // filled has what Render fills in.
 func (r Release) filled() Release {
 	r.Task = r.Task.WithDefaults()
-	r.Words = Words(*r.Guarantee, r.Inner...)
+	r.Words = Words(*r.Guarantee, r.Drawn)
 	return r
 }
 

@@ -120,8 +120,11 @@ func TestChoosingIsCertified(t *testing.T) {
 	if c.Method != "choose" || c.Model == nil || c.Model.Name != "hash" || c.Adjacency != privacy.AddRemove || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Epsilon.Upper > made.Epsilon {
 		t.Errorf("the certificate says %+v", c)
 	}
-	if len(c.Inner) != 2 || len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
-		t.Errorf("inner %v, sizes %v", c.Inner, c.Sizes)
+	if c.Drawn == nil || c.Drawn.Event != privacy.Unsampled(made.Event()).String() || result.Drawn == nil || c.Drawn.Epsilon.Upper != result.Drawn.Epsilon.Upper {
+		t.Errorf("of known draws it states %+v, and the result %+v", c.Drawn, result.Drawn)
+	}
+	if len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
+		t.Errorf("sizes %v", c.Sizes)
 	}
 	// The budget was for one run.
 	m := newHashModel()

@@ -139,7 +139,7 @@ func mustParse(t testing.TB, expr string) privacy.Event {
 }
 
 var (
-	testTime  = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+	testTime  = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 	testFiles = map[string]string{
 		"demos.jsonl":      "{\"text\":\"a made-up headline\",\"label\":\"World\"}\n",
 		"extra/notes.json": "{\"shots\":4}\n",
@@ -148,7 +148,8 @@ var (
 
 const (
 	testEvent = "parallel(repeat(4, poisson(1/512, repeat(8, pure(1/32)))), repeat(4, poisson(1/256, repeat(8, pure(1/32)))))"
-	testInner = "repeat(8, pure(1/32))"
+	// testDrawn is testEvent without its sampling, in its canonical form: 4 texts of 8 tokens.
+	testDrawn = "parallel(repeat(32, pure(0.03125)), repeat(32, pure(0.03125)))"
 )
 
 // testClaim returns a complete claim about testFiles.
@@ -172,7 +173,6 @@ func testClaim(t testing.TB) Claim {
 		Subjects:    subjects,
 		Events:      []privacy.Event{mustParse(t, testEvent)},
 		Delta:       1.0 / (1 << 20),
-		Inner:       []privacy.Event{mustParse(t, testInner)},
 		Method:      "clipped",
 		Proof:       "composition of pure mechanisms (Dwork, Roth 2014, Corollary 3.15)",
 		Standing:    Proven,

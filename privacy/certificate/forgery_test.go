@@ -32,11 +32,31 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"lower above the events", func(b *body[Predicate]) { b.Predicate.Epsilon.Lower, b.Predicate.Epsilon.Upper = 2.5, 3 }, "epsilon: the claim ε ≥ 2.5"},
 		{"lower above upper", func(b *body[Predicate]) { b.Predicate.Epsilon.Lower = 5 }, "epsilon: the claimed ε is not usable"},
 		{"no accountant", func(b *body[Predicate]) { b.Predicate.Epsilon.Accountant = "" }, "epsilon: the claimed ε is not usable"},
-		{"inner ε smaller", func(b *body[Predicate]) { b.Predicate.Inner[0].Epsilon.Upper = 0.2 }, "inner epsilon: inner event 1"},
-		{"inner event smaller", func(b *body[Predicate]) { b.Predicate.Inner[0].Event = "pure(0.03125)" }, "inner events: inner event 1 is pure"},
-		{"inner event not canonical", func(b *body[Predicate]) { b.Predicate.Inner[0].Event = "repeat(8,pure(0.03125))" }, "inner events: "},
-		{"other events", func(b *body[Predicate]) { b.Predicate.Events[0] = strings.Replace(b.Predicate.Events[0], "8", "9", 2) }, "inner events: "},
-		{"an event more", func(b *body[Predicate]) { b.Predicate.Events = append(b.Predicate.Events, "pure(1)") }, "epsilon: "},
+		{"known draws, ε smaller", func(b *body[Predicate]) { b.Predicate.Drawn.Epsilon.Upper = 1.9 }, "epsilon of known draws: the claim ε ≤ 1.9"},
+		{"known draws, ε of one draw", func(b *body[Predicate]) {
+			b.Predicate.Drawn = &Drawn{"repeat(8, pure(0.03125))", Epsilon{0.25, 0.25, "basic"}}
+		}, "known draws: against someone who knows whose records were drawn it states repeat(8"},
+		{"known draws, not canonical", func(b *body[Predicate]) { b.Predicate.Drawn.Event += " " }, "known draws: "},
+		{"known draws not stated", func(b *body[Predicate]) { b.Predicate.Drawn = nil }, ""},
+		{"other events", func(b *body[Predicate]) { b.Predicate.Events[0] = strings.Replace(b.Predicate.Events[0], "8", "9", 2) }, "known draws: "},
+		{"a field of the first version", func(b *body[Predicate]) {
+			b.Predicate.Inner = []Inner{{"repeat(8, pure(0.03125))", Epsilon{0.25, 0.25, "basic"}}}
+		}, "statement: it has a field of another version"},
+		{"a field of the second version", func(b *body[Predicate]) { b.PredicateType = firstType }, "statement: it has a field of another version"},
+		{"a time", func(b *body[Predicate]) { b.Predicate.Created = b.Predicate.Created.Add(39 * time.Second) }, "statement: created is 2025-03-01T00:00:39Z, it should be a day"},
+		{"the first version", func(b *body[Predicate]) {
+			b.PredicateType, b.Predicate.Drawn, b.Predicate.Created = firstType, nil, b.Predicate.Created.Add(39*time.Second)
+			b.Predicate.Inner = []Inner{{"repeat(8, pure(0.03125))", Epsilon{0.25, 0.25, "basic"}}}
+		}, ""},
+		{"the first version, ε smaller", func(b *body[Predicate]) {
+			b.PredicateType, b.Predicate.Drawn = firstType, nil
+			b.Predicate.Inner = []Inner{{"repeat(8, pure(0.03125))", Epsilon{0.2, 0.2, "basic"}}}
+		}, "epsilon of known draws: inner event 1"},
+		{"the first version, an event that nothing runs", func(b *body[Predicate]) {
+			b.PredicateType, b.Predicate.Drawn = firstType, nil
+			b.Predicate.Inner = []Inner{{"pure(0.03125)", Epsilon{0.03125, 0.03125, "basic"}}}
+		}, "known draws: inner event 1 is pure"},
+		{"an event more", func(b *body[Predicate]) { b.Predicate.Drawn, b.Predicate.Events = nil, append(b.Predicate.Events, "pure(1)") }, "epsilon: "},
 		{"events not canonical", func(b *body[Predicate]) { b.Predicate.Events[0] += " " }, "events: event 1: "},
 		{"events swapped in a parallel", func(b *body[Predicate]) { b.Predicate.Events[0] = "parallel(pure(1), gaussian(1))" }, "events: event 1: "},
 		{"events unparsable", func(b *body[Predicate]) { b.Predicate.Events[0] = "gaussian(-1)" }, "events: event 1: "},
@@ -79,7 +99,7 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"local time", func(b *body[Predicate]) {
 			b.Predicate.Created = b.Predicate.Created.In(time.FixedZone("", 3600))
 		}, "origin: created"},
-		{"fraction of a second", func(b *body[Predicate]) { b.Predicate.Created = b.Predicate.Created.Add(1) }, "origin: created"},
+		{"fraction of a second", func(b *body[Predicate]) { b.Predicate.Created = b.Predicate.Created.Add(1) }, "statement: created"},
 		{"ledger without charge", func(b *body[Predicate]) { b.Predicate.Ledger.Charge = "" }, "origin: the ledger"},
 		{"model without fingerprint", func(b *body[Predicate]) { b.Predicate.Model.Fingerprint = "" }, "origin: the model"},
 		{"predicate type", func(b *body[Predicate]) { b.PredicateType = rotationType }, "statement: its predicate type"},

@@ -57,8 +57,23 @@ func TestGolden(t *testing.T) {
 			t.Errorf("unexpected warning: %+v", c)
 		}
 	}
-	if r.Recomputed == nil || r.Recomputed.Upper != 2 || r.Predicate.Inner[0].Epsilon.Upper != 0.25 {
-		t.Errorf("ε is %+v, inner %+v; by hand 2·4·8/32 = 2 and 8/32", r.Recomputed, r.Predicate.Inner)
+	if r.Recomputed == nil || r.Recomputed.Upper != 2 || r.Predicate.Drawn.Epsilon.Upper != 2 || r.Predicate.Drawn.Event != testDrawn {
+		t.Errorf("ε is %+v, of known draws %+v; by hand 2·4·8/32 = 2 for both", r.Recomputed, r.Predicate.Drawn)
+	}
+}
+
+// TestGoldenOfTheFirstVersion: a certificate of an earlier version still verifies, with what it
+// states of one draw, and its seconds.
+func TestGoldenOfTheFirstVersion(t *testing.T) {
+	r, err := VerifyDir(goldenDir()+"-v1", options(testSigner(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.OK {
+		t.Fatal(failing(r))
+	}
+	if p := r.Predicate; p.Drawn != nil || len(p.Inner) != 1 || p.Inner[0].Epsilon.Upper != 0.25 || p.Created.Hour() != 12 {
+		t.Errorf("it says %+v", p)
 	}
 }
 

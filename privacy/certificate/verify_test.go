@@ -198,7 +198,7 @@ func TestDeltaWarning(t *testing.T) {
 func TestFixedSizeSampling(t *testing.T) {
 	signer := testSigner(t)
 	claim := testClaim(t)
-	claim.Inner, claim.Adjacency = nil, privacy.ReplaceOne
+	claim.Adjacency = privacy.ReplaceOne
 	claim.Events = []privacy.Event{mustParse(t, "fixedsize(4096, 16, pure(1))"), mustParse(t, "fixedsize(12288, 16, pure(1))")}
 	claim.Samplers = []Sampler{SampleFixedSize}
 	if r := verifyFS(t, release(sealClaim(t, claim, basic{}, signer)), options(signer)); !r.OK || r.Recomputed.Upper != 4 {
@@ -270,7 +270,8 @@ func TestKeyStatus(t *testing.T) {
 		{"retired at once", KeyInfo{Status: Retired, Retired: testTime}, true, false, ""},
 		{"retired before", KeyInfo{Status: Retired, Retired: testTime.Add(-time.Second)}, false, false, "date: key "},
 		{"revoked later", KeyInfo{Status: Revoked, Revoked: testTime.Add(time.Hour), Reason: "laptop stolen"}, false, false, "signature: key "},
-		{"made later", KeyInfo{Status: Active, Created: testTime.Add(time.Second)}, true, true, ""},
+		{"made on the same day", KeyInfo{Status: Active, Created: testTime.Add(23 * time.Hour)}, true, false, ""},
+		{"made later", KeyInfo{Status: Active, Created: testTime.Add(24 * time.Hour)}, true, true, ""},
 	} {
 		o := options(signer)
 		c.info.ID = signer.Public().ID()
