@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,16 +25,22 @@ import (
 func readers(t *testing.T) (all [][]string, private []string) {
 	t.Helper()
 	asking(t)
-	rows, err := loans(300)
+	rows, err := loans(600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A column that no schema names, and a table with a value that is in no domain.
-	var noted, foreign strings.Builder
+	var noted, others, foreign strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(string(rows)), "\n") {
 		note := planted
 		if i == 0 {
 			note = "note"
+		}
+		if i == 0 || i > 300 { // people who are in no other table
+			fmt.Fprintf(&others, "%s,%s\n", line, note)
+		}
+		if i > 300 {
+			continue
 		}
 		fmt.Fprintf(&noted, "%s,%s\n", line, note)
 		if i == 7 {
@@ -46,7 +53,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		fmt.Fprintf(&labelled, "{\"text\": \"%s says %d\", \"label\": %q, \"who\": \"%s%d\"}\n", planted, i, []string{"up", "down"}[i%2], planted, i%50)
 	}
 	files := map[string]string{
-		"notes.csv": noted.String(), "foreign.csv": foreign.String(), "labelled.jsonl": labelled.String(),
+		"notes.csv": noted.String(), "others.csv": others.String(), "foreign.csv": foreign.String(), "labelled.jsonl": labelled.String(),
 		"broken.jsonl":  labelled.String() + "{\"text\": \"" + planted + "\n",
 		"missing.jsonl": labelled.String() + "{\"words\": \"" + planted + "\"}\n",
 		"wrong.jsonl":   labelled.String() + "{\"text\": \"x\", \"label\": \"" + planted + "\"}\n",
@@ -79,6 +86,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		append([]string{"table", "profile", "--size", "300"}, table("notes.csv")...),
 		append([]string{"table", "profile", "--size", "300"}, table("foreign.csv")...),
 		append([]string{"table", "perturb"}, table("foreign.csv")...),
+		append([]string{"table", "perturb"}, table("others.csv")...),
 	}
 	for _, data := range []string{"broken.jsonl", "missing.jsonl", "wrong.jsonl"} {
 		all = append(all, append([]string{"synth", "--no-choose", "--batch", "8"}, of(data)...), append([]string{"answer", "--inputs", "questions.txt", "--on-error", "skip"}, of(data)...))
@@ -111,7 +119,9 @@ func unseenIn(t *testing.T, dir string, private []string) {
 
 // TestCanary: after every verb that reads records, with --verbose, and with records that it fails
 // over, no word of theirs is in what it prints or in any file; nor after the same commands as
-// jobs and an upload is any in the service's log, requests, metrics, store, pages or folders.
+// jobs and an upload is any in the service's log, requests, metrics, store, pages or folders. Nor
+// does anything that they release, by its content or by when a file was changed, tell more of times
+// than the day.
 func TestCanary(t *testing.T) {
 	commands, private := readers(t)
 	here, err := os.Getwd()
@@ -131,6 +141,9 @@ func TestCanary(t *testing.T) {
 		for _, how := range [][]string{{"--verbose"}, {"--verbose", "--json"}} {
 			code, out, errs := run(t, slices.Concat(args, more, how)...)
 			unseen(t, fmt.Sprintf("what %v prints", args), out+errs)
+			if args[0] != "ledger" { // which is its owner's
+				timeless(t, fmt.Sprintf("the result of %v", args), out)
+			}
 			if code == 0 {
 				well++
 			}
@@ -152,6 +165,10 @@ func TestCanary(t *testing.T) {
 		_, page := v.get("/runs/" + r.ID)
 		unseen(t, "the page of a run", page)
 	}
+	for _, page := range releasePages(t, v) {
+		// When somebody looked at it is no time of the run.
+		timeless(t, "the page of a release", regexp.MustCompile(`checked on .*`).ReplaceAllString(page, ""))
+	}
 	upload(t, v, "labelled.jsonl")
 	for _, path := range []string{"/", "/runs", "/runs/new", "/data-sets", "/data-sets/labelled", "/certificates", "/compare", "/audit", "/data-protection", "/metrics"} {
 		status, page := v.get(path)
@@ -165,8 +182,31 @@ func TestCanary(t *testing.T) {
 	unseen(t, "the worker's log", said.String())
 	unseen(t, "the service's log", service.stdout.String()+service.stderr.String())
 	unseenIn(t, here, private)
+	releases, answers := timelessIn(t, here)
+	more, others := timelessIn(t, os.Getenv("HOME"))
+	if releases+more < 10 || answers+others < 6 {
+		t.Errorf("%d releases and %d files of answers were looked at: the test shows little", releases+more, answers+others)
+	}
 	unseenIn(t, os.Getenv("HOME"), nil)
 	unseenIn(t, os.Getenv("TMPDIR"), nil)
+}
+
+// releasePages are the dashboard's pages of certificates.
+func releasePages(t *testing.T, v *visitor) (pages []string) {
+	t.Helper()
+	_, list := v.get("/certificates")
+	pages = append(pages, list)
+	for _, path := range regexp.MustCompile(`/certificates/run/[^"/]+`).FindAllString(list, -1) {
+		status, page := v.get(path)
+		if status != 200 {
+			t.Errorf("%s: %d", path, status)
+		}
+		pages = append(pages, page)
+	}
+	if len(pages) < 3 {
+		t.Errorf("%d pages of certificates: the test shows little", len(pages))
+	}
+	return pages
 }
 
 // addReaders adds commands as jobs.

@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -171,14 +173,19 @@ func (f *jsonLines) keep(line answerLine) error {
 	return err
 }
 
-// close closes the file, and removes one that is empty.
+// close closes the file, and removes one that is empty. Others keep no time but the day: when the
+// last answer was there shows how long they took, which depends on who was drawn.
 func (f *jsonLines) close() error {
 	if f.file == nil {
 		return nil
 	}
 	err := f.file.Close()
 	if f.empty {
-		err = errors.Join(err, os.Remove(f.path))
+		return errors.Join(err, os.Remove(f.path))
+	}
+	day := certificate.Day(time.Now())
+	for _, name := range []string{f.path, askedOf(f.path)} {
+		_ = os.Chtimes(name, day, day) // there may be none, or its times may be the file system's
 	}
 	return err
 }
