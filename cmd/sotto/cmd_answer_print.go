@@ -22,11 +22,9 @@ import (
 type answerTerms struct {
 	plan      plan.Answers
 	guarantee privacy.Guarantee
-	// drawn is the ε of one answer against someone who knows whose records were drawn for it, and
-	// allDrawn that of all answers that the plan is for, for those who were drawn for each; 0 if
-	// there is none.
-	drawn, allDrawn float64
-
+	// drawn is the ε of one answer, all its tokens and looks, against someone who knows whose
+	// records were drawn for it; 0 if there is none.
+	drawn  float64
 	seeded bool
 }
 
@@ -56,9 +54,8 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 	if err != nil {
 		return t, err
 	}
-	all, err := measure(privacy.Unsampled(p.All(max(1, p.Answers))))
-	t.drawn, t.allDrawn = one.Epsilon.Upper, all.Epsilon.Upper
-	return t, err
+	t.drawn = one.Epsilon.Upper
+	return t, nil
 }
 
 // line is an answer with its terms.
@@ -157,14 +154,10 @@ func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
 // known says what is left against someone who knows whose records were drawn, "" where nothing is
 // sampled or nothing is left.
 func (t answerTerms) known() string {
-	if t.drawn <= 0 || math.IsInf(t.allDrawn, 1) {
+	if t.drawn <= 0 || math.IsInf(t.drawn, 1) {
 		return ""
 	}
-	said := fmt.Sprintf("ε ≤ %s for an answer, against someone who knows who was drawn", ui.AtMost(t.drawn))
-	if n := t.plan.Answers; n > 1 {
-		said += fmt.Sprintf(" for it; ε ≤ %s for %s together", ui.AtMost(t.allDrawn), ui.Thousands(n))
-	}
-	return said
+	return fmt.Sprintf("ε ≤ %s for one answer, against someone who knows who was drawn for it; answers add up", ui.AtMost(t.drawn))
 }
 
 // roomTime is how long to look for the number of answers that still fit.

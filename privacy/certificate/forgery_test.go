@@ -56,7 +56,9 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 			b.PredicateType, b.Predicate.Drawn = firstType, nil
 			b.Predicate.Inner = []Inner{{"pure(0.03125)", Epsilon{0.03125, 0.03125, "basic"}}}
 		}, "known draws: inner event 1 is pure"},
-		{"an event more", func(b *body[Predicate]) { b.Predicate.Drawn, b.Predicate.Events = nil, append(b.Predicate.Events, "pure(1)") }, "epsilon: "},
+		{"an event more", func(b *body[Predicate]) {
+			b.Predicate.Drawn, b.Predicate.Events = nil, append(b.Predicate.Events, "pure(1)")
+		}, "epsilon: "},
 		{"events not canonical", func(b *body[Predicate]) { b.Predicate.Events[0] += " " }, "events: event 1: "},
 		{"events swapped in a parallel", func(b *body[Predicate]) { b.Predicate.Events[0] = "parallel(pure(1), gaussian(1))" }, "events: event 1: "},
 		{"events unparsable", func(b *body[Predicate]) { b.Predicate.Events[0] = "gaussian(-1)" }, "events: event 1: "},
