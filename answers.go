@@ -98,7 +98,7 @@ func (c *Client) Answer(ctx context.Context, o AnswerOptions, input string) (_ *
 // Answer answers a question. stream, if not nil, gets what is released so far each time
 // that there is more of it, from this goroutine. Errors: *[InputError] for a question that
 // cannot be asked, *[ledger.RefusedError] if the budget does not allow it (nothing is charged
-// and no record was read), *[ChargedError] for what failed after that.
+// and no record was drawn), *[ChargedError] for what failed after that.
 func (a *Answers) Answer(ctx context.Context, input string, stream func(soFar string)) (*Answer, error) {
 	return a.session.Answer(ctx, input, stream)
 }

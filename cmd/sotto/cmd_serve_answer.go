@@ -45,7 +45,7 @@ func newServeRouteAnswerCommand(p *program) *cobra.Command {
 		Long: `Makes a route whose questions are answered from private records, as "sotto
 answer" does: each answer is charged to the data set's budget in the ledger
 before a record is drawn. When the budget does not allow another, requests are
-refused (402) and no record is read. Now nothing is charged; the records are
+refused (402) and no record is drawn. Now nothing is charged; the records are
 read to check them, and the plan is made.
 
 ε is for each answer, or with --answers N for N of them together. A client sends

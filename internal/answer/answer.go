@@ -147,7 +147,7 @@ func (s *Session) afford(ctx context.Context, n, together int64) error {
 // Answer answers a question. stream, if not nil, gets what is released so far each time
 // that there is more of it, from this goroutine. Errors: *[plan.InputError] for a question
 // that cannot be asked, *[ledger.RefusedError] if the budget does not allow it (nothing is
-// charged and no record was read), *[ChargedError] for what failed after that.
+// charged and no record was drawn), *[ChargedError] for what failed after that.
 func (s *Session) Answer(ctx context.Context, input string, stream func(soFar string)) (*Answer, error) {
 	items, err := s.questions(ctx, []string{input})
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package answer answers questions from private records, each of them charged to the
 // data's budget before a record is drawn for it.
 //
-// The one idea is reserve, then touch, question by question. A question is public, so
+// The one idea is reserve, then draw, question by question. A question is public, so
 // everything about it is checked first; then the ledger reserves the worst case of one
 // answer; only then is somebody drawn, with randomness that the operating system gave for
 // this and that is forgotten afterwards. What was released is committed.
@@ -13,7 +13,7 @@
 //
 // # What is guaranteed
 //
-//   - No record is drawn or read for a question before its reservation is durable. A
+//   - No record is drawn or scored for a question before its reservation is durable. A
 //     question that the budget does not allow is a [*ledger.RefusedError].
 //   - An answer, and every part of it that was streamed, depends on the records through
 //     the reserved event alone (internal/private/decode and internal/private/ensemble have the proofs). It

@@ -45,7 +45,8 @@
 //   - All that a folder shows depends on the records through the reserved events alone.
 //     Sizes that were counted, labels, texts and their lengths are outcomes of those.
 //     Times and amounts of model work are not in any file: they show how many records
-//     were drawn and how long these are. Only the caller gets them.
+//     were drawn and how long these are. Only the caller gets them. Journal, certificate
+//     and the times of files tell the day of the call, and no more.
 //   - Of a table nothing is outside of memory and private/ before the journal has the
 //     outcome. A table in a database may change before a run goes on: then the second
 //     attempt is the only one that anybody sees.
@@ -60,8 +61,9 @@
 // # What it does not protect from
 //
 // Whoever reads private/key before the run ends can undo its noise, and whoever can time
-// the run, or reads the times of its files, learns something about the records that were
-// drawn. Who copies an unfinished folder and lets both go on gets the same texts twice,
+// the run, or watches its folder, learns something about the records that were drawn: files
+// are dated alike when it is complete, and when the file system last changed them is known
+// to the machine alone. Who copies an unfinished folder and lets both go on gets the same texts twice,
 // but with a model that is not exactly repeatable two different ones for one charge;
 // the second to end is refused only if the first has committed.
 //

@@ -1,9 +1,11 @@
 // Package ledger keeps privacy budgets that no user of this package can overspend: not by
 // a run, a crash, a retry or a race. Someone who writes to its database directly could.
 //
-// The one idea: before a run reads private data it reserves its worst case, as
-// an event, in a ledger that is on disk. What is reserved counts, whatever
-// becomes of the run. An accountant ([Meter]) prices and composes the charges.
+// The one idea: reserve, then draw. No private record is drawn, scored or summed
+// before the run's worst case is reserved, as an event, in a ledger that is on
+// disk. (Enrolment, which recognises a data set and checks that it can be read,
+// comes before, and publishes nothing.) What is reserved counts, whatever becomes
+// of the run. An accountant ([Meter]) prices and composes the charges.
 //
 //	reserve ──► committed   the result was released
 //	        └─► forfeited   the run was given up; it may have released something
@@ -55,8 +57,8 @@
 // What can go wrong, and what then:
 //
 //   - The process dies at any point: the database rolls back to before 4, or 4 is
-//     done and the charge counts. The caller cannot have read data before Reserve
-//     returned, which is after 4.
+//     done and the charge counts. The caller cannot have drawn anybody before
+//     Reserve returned, which is after 4.
 //   - The connection or disk fails during 4: the writer looks for its row in a
 //     transaction that comes after. If it cannot, it says [ErrUnknown]: no data may
 //     be touched, the charge may count. Asking again with the same key settles it

@@ -15,7 +15,8 @@ import (
 // charge does not fit one of them, Reserve fails with a [*RefusedError] and nothing is
 // charged.
 //
-// When it returns a charge, the charge is on disk. Only then may the run read private data.
+// When it returns a charge, the charge is on disk. Only then may the run draw, score or sum
+// private records. Recognising a data set and checking that it can be read may come before.
 // After [ErrUnknown] it may not, and the charge may count.
 func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error) {
 	r, err := req.record()
