@@ -302,7 +302,14 @@ func (b *bench) verify(dir string) {
 	b.must(err)
 	report, err := certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
 	if err != nil || !report.OK {
-		b.t.Errorf("the certificate does not hold: %+v, %v", report, err)
+		b.t.Fatalf("the certificate does not hold: %+v, %v", report, err)
+	}
+	files, err := os.ReadDir(dir)
+	b.must(err)
+	for _, f := range files { // when they were written shows how long it took
+		if info, err := f.Info(); err != nil || !info.ModTime().Equal(report.Predicate.Created) {
+			b.t.Errorf("%s was changed at %v, and the certificate is of %v: %v", f.Name(), info.ModTime(), report.Predicate.Created, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -262,6 +263,22 @@ func TestChecksOfCertificates(t *testing.T) {
 	s.released("run", "slow", "", slow)
 	if n := checks.Load(); n != 2 {
 		t.Errorf("%d checks of two folders", n)
+	}
+}
+
+// TestReleasesOfOneDay: all files of a release have the time of a day, so that another release of
+// that day in the same place may have the same names, sizes and times; it is checked anew.
+func TestReleasesOfOneDay(t *testing.T) {
+	dir, day := t.TempDir(), certificate.Day(time.Now())
+	look := func(signed string) string {
+		name := filepath.Join(dir, certificate.FileName)
+		must(t, os.WriteFile(name, []byte(signed), 0o644))
+		must(t, os.Chtimes(name, day, day))
+		must(t, os.Chtimes(dir, day, day))
+		return appearance(dir)
+	}
+	if one, other := look("one"), look("two"); one == other || one != look("one") {
+		t.Error("a release looks like another")
 	}
 }
 
