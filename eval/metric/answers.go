@@ -2,15 +2,15 @@ package metric
 
 import (
 	"context"
-	"strings"
 
 	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/internal/reply"
 )
 
 // simple are the metrics that need texts alone, by name.
 var simple = map[string]Metric{
 	"accuracy":    each(func(p Pair) float64 { return yes(p.Want == p.Got) }),
-	"exact_match": each(func(p Pair) float64 { return yes(normal(p.Want) == normal(p.Got)) }),
+	"exact_match": each(func(p Pair) float64 { return yes(reply.Normal(p.Want) == reply.Normal(p.Got)) }),
 	"macro_f1":    {value: macroF1},
 
 	"balanced_accuracy": {value: balancedAccuracy},
@@ -65,7 +65,3 @@ func yes(b bool) float64 {
 	}
 	return 0
 }
-
-// normal puts a text in lower case, with one space for each run of white space between
-// its words.
-func normal(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

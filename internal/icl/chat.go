@@ -3,6 +3,7 @@ package icl
 import (
 	"context"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -36,7 +37,7 @@ func (c *chat) asked(ctx context.Context, input string) ([]lm.Message, error) {
 	turn := c.task.Question(input)
 	// A token is a byte or more.
 	if most := c.task.Limits.InputTokens; c.scorer != nil && len(turn.Content) > most {
-		short, err := cut(ctx, c.scorer.Tokenizer(), input, most)
+		short, err := reply.Cut(ctx, c.scorer.Tokenizer(), input, most)
 		if err != nil {
 			return nil, err
 		}

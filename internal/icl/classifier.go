@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
@@ -112,20 +112,14 @@ func (c *Classifier) Classify(ctx context.Context, inputs []string) ([]Predictio
 		raw := c.choose(p)
 		predictions[i] = Prediction{raw, raw}
 		if c.weights != nil {
-			predictions[i].Classification = c.choose(quotients(p, c.weights))
+			predictions[i].Classification = c.choose(reply.Calibrated(p, c.weights))
 		}
 	}
 	return predictions, nil
 }
 
 func (c *Classifier) choose(p []float64) Classification {
-	best := 0
-	for j := range p {
-		if p[j] > p[best] {
-			best = j
-		}
-	}
-	return Classification{c.task.Labels[best], p}
+	return Classification{c.task.Labels[reply.Best(p)], p}
 }
 
 // calibrate finds the mean probability of labels on questions without content.
@@ -134,36 +128,8 @@ func (c *Classifier) calibrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.weights = mean(all)
+	c.weights = reply.Weights(all)
 	return nil
-}
-
-// mean of probabilities, label by label.
-func mean(all [][]float64) []float64 {
-	out := make([]float64, len(all[0]))
-	for _, p := range all {
-		for j := range p {
-			out[j] += p[j] / float64(len(all))
-		}
-	}
-	return out
-}
-
-// minWeight keeps quotients finite where a label is never expected.
-const minWeight = 1e-300
-
-// quotients are proportional to p/w and sum to one.
-func quotients(p, w []float64) []float64 {
-	q := make([]float64, len(p))
-	var sum float64
-	for j := range p {
-		q[j] = p[j] / max(w[j], minWeight)
-		sum += q[j]
-	}
-	for j := range q {
-		q[j] /= sum
-	}
-	return q
 }
 
 // probabilities of the labels after each question.
@@ -202,9 +168,5 @@ func (c *Classifier) softmax(logs []float64) []float64 {
 			logs[j] /= float64(c.labels.Length(j))
 		}
 	}
-	p := lm.LogSoftmax(logs)
-	for j := range p {
-		p[j] = math.Exp(p[j])
-	}
-	return p
+	return reply.Probabilities(logs)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
@@ -141,7 +142,7 @@ func TestRealModelWrites(t *testing.T) {
 			if k.Kind != prompt.Generate {
 				input = strings.Join(strings.Fields(input), " ")
 			}
-			if input, err = cut(t.Context(), m.Tokenizer(), input, 60); err != nil {
+			if input, err = reply.Cut(t.Context(), m.Tokenizer(), input, 60); err != nil {
 				t.Fatal(err)
 			}
 			texts, err := m.Generate(t.Context(), []lm.Prompt{{Text: head + k.AnswerItem(input)}}, lm.GenerateOptions{MaxTokens: k.Limits.AnswerTokens, Stop: k.Stop})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
@@ -74,7 +75,7 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 	}
 	var out [][]lm.Token
 	for _, input := range prompt.ContentFree() {
-		tokens, err := itemTokens(ctx, c.model.Tokenizer(), c.task, input)
+		tokens, err := reply.Item(ctx, c.model.Tokenizer(), c.task, input)
 		if err != nil {
 			return nil, err
 		}
@@ -86,14 +87,11 @@ func (c *Classifier) contentFree(ctx context.Context) ([][]lm.Token, error) {
 // own turns a question into tokens.
 func (c *Classifier) own(ctx context.Context, q Query, free [][]lm.Token) (ownQuery, error) {
 	var own ownQuery
-	for _, s := range demoSegments(c.task, q.Demos) {
-		tokens, err := c.model.Tokenizer().Encode(ctx, s)
-		if err != nil {
-			return own, err
-		}
-		own.demos = append(own.demos, tokens...)
+	var err error
+	if own.demos, err = reply.Examples(ctx, c.model.Tokenizer(), c.task, q.Demos); err != nil {
+		return own, err
 	}
-	asked, err := itemTokens(ctx, c.model.Tokenizer(), c.task, q.Input)
+	asked, err := reply.Item(ctx, c.model.Tokenizer(), c.task, q.Input)
 	if err != nil {
 		return own, err
 	}
@@ -161,7 +159,7 @@ func (c *Classifier) predict(p [][]float64) Prediction {
 	raw := c.choose(p[0])
 	out := Prediction{raw, raw}
 	if free := p[1:]; len(free) > 0 {
-		out.Classification = c.choose(quotients(p[0], mean(free)))
+		out.Classification = c.choose(reply.Calibrated(p[0], reply.Weights(free)))
 	}
 	return out
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -66,7 +66,7 @@ func (s *stem) layOut(ctx context.Context, demos []Demo) (tokens []lm.Token, lay
 		}
 		return s.chat.common(ctx)
 	}
-	if tokens, err = prefixTokens(ctx, s.model.Tokenizer(), s.task, demos); err != nil {
+	if tokens, err = reply.Prefix(ctx, s.model.Tokenizer(), s.task, prompt.Prompt{Examples: demos}); err != nil {
 		return nil, 0, err
 	}
 	s.lead, layout, err = leadTokens(ctx, s.model.Tokenizer(), s.task)
@@ -121,50 +121,6 @@ func common(a, b []lm.Token) int {
 // alone.
 const seamTokens = 8
 
-// prefixTokens returns the instruction and the demonstrations. Segments are encoded one by
-// one, see package prompt.
-func prefixTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, demos []Demo) ([]lm.Token, error) {
-	var tokens []lm.Token
-	if first, ok := tok.Beginning(); ok {
-		tokens = append(tokens, first)
-	}
-	for _, s := range prefixSegments(t, demos) {
-		part, err := tok.Encode(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		tokens = append(tokens, part...)
-	}
-	return tokens, nil
-}
-
-func prefixSegments(t prompt.Task, demos []Demo) []string {
-	return append([]string{t.AnswerPrefix()}, demoSegments(t, demos)...)
-}
-
-func demoSegments(t prompt.Task, demos []Demo) []string {
-	var segments []string
-	for _, d := range demos {
-		output := d.Output
-		if t.OneLine() {
-			output = oneLine(output)
-		}
-		segments = append(segments, t.AnswerDemo(inputText(t, d.Input), output))
-	}
-	return segments
-}
-
-// inputText makes white space in the text of a classification task single spaces, as
-// it is in the demonstrations. The input of a generation task may have lines.
-func inputText(t prompt.Task, s string) string {
-	if t.Kind == prompt.Generate {
-		return s
-	}
-	return oneLine(s)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // Tokens returns the length of the instruction and the demonstrations.
 func (s *stem) Tokens() int { return s.length }
 
@@ -182,40 +138,12 @@ func (s *stem) question(ctx context.Context, input string) (_ question, err erro
 		from = s.bare
 		tokens, err = s.chat.tokens(ctx, input)
 	} else {
-		tokens, err = itemTokens(ctx, s.model.Tokenizer(), s.task, input)
+		tokens, err = reply.Item(ctx, s.model.Tokenizer(), s.task, input)
 	}
 	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
 		return question{s.named, tokens[n:]}, err
 	}
 	return question{from, tokens}, err
-}
-
-// itemTokens returns the tokens of a question, cut to the task's limit. A question that
-// is short enough with the names around it is not counted a second time.
-func itemTokens(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string) ([]lm.Token, error) {
-	input, most := inputText(t, input), t.Limits.InputTokens
-	// What is sure to be cut is not laid out whole.
-	if len(input) <= 16*most {
-		tokens, err := tok.Encode(ctx, t.AnswerItem(input))
-		if err != nil || len(tokens) <= most {
-			return tokens, err
-		}
-	}
-	input, err := cut(ctx, tok, input, most)
-	if err != nil {
-		return nil, err
-	}
-	return tok.Encode(ctx, t.AnswerItem(input))
-}
-
-// cut leaves the first tokens of a text.
-func cut(ctx context.Context, tok lm.Tokenizer, s string, most int) (string, error) {
-	tokens, err := tok.Encode(ctx, s)
-	if err != nil || len(tokens) <= most {
-		return s, err
-	}
-	s, err = tok.Decode(ctx, tokens[:most])
-	return strings.ToValidUTF8(s, ""), err // the last token may end within a character
 }
 
 // passes hands out questions in their order, as many at once as a pass takes.

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -35,14 +36,14 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 	if can := m.Info().Can; !can.Generate && !can.Chat {
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer questions", Missing: "it does not write text; use a language model"}
 	}
-	w := &writing{model: m, task: t, options: o, text: strings.Join(prefixSegments(t, demos), "")}
+	w := &writing{model: m, task: t, options: o, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
 	if o.Chat {
 		w.chat, err = newChat(m, t, demos)
 		return w, err
 	}
 	if s, ok := m.(lm.Scorer); ok && m.Info().Can.Generate {
 		w.tokenizer = s.Tokenizer()
-		w.prefix, err = prefixTokens(ctx, w.tokenizer, t, demos)
+		w.prefix, err = reply.Prefix(ctx, w.tokenizer, t, prompt.Prompt{Examples: demos})
 	}
 	return w, err
 }
@@ -104,10 +105,10 @@ func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 		return lm.Prompt{Messages: turns}, err
 	}
 	if w.tokenizer != nil {
-		item, err := itemTokens(ctx, w.tokenizer, w.task, input)
+		item, err := reply.Item(ctx, w.tokenizer, w.task, input)
 		return lm.Prompt{Tokens: append(w.prefix[:len(w.prefix):len(w.prefix)], item...)}, err
 	}
-	text := w.text + w.task.AnswerItem(inputText(w.task, input))
+	text := w.text + w.task.AnswerItem(reply.Input(w.task, input))
 	if w.model.Info().Can.Generate {
 		return lm.Prompt{Text: text}, nil
 	}

@@ -70,6 +70,7 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 var decoders = map[string]string{
 	"internal/convert": "rows of workbooks, Arrow files, JSON and folders",
 	"internal/pages":   "pages of Parquet files",
+	"internal/reply":   "what models answer to records, and whether it is right",
 }
 
 func decodes(path string) bool {

@@ -78,7 +78,7 @@ func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
 				rapid.Check(t, func(rt *rapid.T) {
 					c := cast(task).Draw(rt, "cast")
 					offers := []lm.Capabilities{{Top: true}, {Given: true, Top: true}, {Given: true, All: true}, {All: true}}
-					if u == Rouge {
+					if u == Rouge || u == Hard && task.Open() { // what is written needs the best token
 						offers = offers[:2]
 					}
 					can := rapid.SampledFrom(offers).Draw(rt, "can")

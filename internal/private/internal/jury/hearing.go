@@ -3,8 +3,8 @@ package jury
 import (
 	"context"
 	"errors"
-	"math"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
 )
@@ -58,7 +58,7 @@ func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err erro
 	switch {
 	case h.labels != nil:
 		return out, h.chosen(ctx, stems, open, out)
-	case h.Utility == Rouge:
+	case h.writes():
 		return out, h.wrote(ctx, stems, open, out)
 	}
 	return out, h.written(ctx, stems, open, out)
@@ -158,12 +158,10 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 			return err
 		}
 		for i, q := range list {
-			out[q.stem].raw[q.record] = h.verdict(scores[i], q.label)
+			p := reply.Probabilities(scores[i])
+			out[q.stem].raw[q.record] = h.verdict(p, q.label)
 			if w := weights[q.stem]; w != nil {
-				for l := range scores[i] {
-					scores[i][l] -= w[l]
-				}
-				out[q.stem].calibrated[q.record] = h.verdict(scores[i], q.label)
+				out[q.stem].calibrated[q.record] = h.verdict(reply.Calibrated(p, w), q.label)
 			}
 		}
 		return nil
@@ -174,11 +172,7 @@ func (h *hearing) scores(ctx context.Context, asked []labels.Prompt) ([][]float6
 	return h.labels.Scores(ctx, h.session, asked, labels.Options{Can: h.info.Can, Sequences: h.sequences()})
 }
 
-// leastWeight keeps quotients finite where a label is never expected.
-const leastWeight = 1e-300
-
-// weights are logarithms of the mean probabilities that labels have after questions
-// without content. No record is involved.
+// weights are what labels are calibrated by. No record is involved.
 func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]float64, error) {
 	var asked []labels.Prompt
 	for _, tokens := range h.free {
@@ -187,36 +181,24 @@ func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]
 		}
 	}
 	if len(asked) == 0 {
-		return make([]float64, len(h.Task.Labels)), nil
+		return nil, nil
 	}
 	scores, err := h.scores(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]float64, len(h.Task.Labels))
-	for _, s := range scores {
-		for l, log := range lm.LogSoftmax(s) {
-			out[l] += math.Exp(log) / float64(len(scores))
-		}
+	for i := range scores {
+		scores[i] = reply.Probabilities(scores[i])
 	}
-	for l := range out {
-		out[l] = math.Log(max(out[l], leastWeight))
-	}
-	return out, nil
+	return reply.Weights(scores), nil
 }
 
-// verdict on a prompt with which labels have these log-probabilities, up to a constant.
-func (h *hearing) verdict(scores []float64, label int) int64 {
+// verdict on a prompt with which labels have these probabilities.
+func (h *hearing) verdict(p []float64, label int) int64 {
 	if h.Utility == Soft {
-		return fixed(math.Exp(lm.LogSoftmax(scores)[label]))
+		return fixed(p[label])
 	}
-	best := 0
-	for l := range scores {
-		if scores[l] > scores[best] {
-			best = l
-		}
-	}
-	if best == label {
+	if reply.Best(p) == label {
 		return One
 	}
 	return 0

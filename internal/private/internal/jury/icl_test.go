@@ -10,14 +10,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// What a record says about a prompt is only of use if it is what package icl answers with
-// the prompt later. That package may not be part of the program below private/, so that
-// the two are written apart; this test holds them together, on made-up texts.
+// What a record says about a prompt is what package icl answers with the prompt later: both go by
+// package reply. These tests hold the two together, with a real model.
 
 // item is a question with its answer.
 type item struct{ question, answer string }
@@ -151,17 +151,15 @@ func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
 	}
 }
 
-// TestPlainVerdictsAreWrittenAnswers: of answers that are written, a verdict of 1 is an answer
-// that package icl gives word for word. The other way round, a model may write an answer in
-// other tokens than the tokeniser has for it, which a verdict does not count; nor one that
-// the end of the text ends in place of the line's.
+// TestPlainVerdictsAreWrittenAnswers: of answers that are written, a verdict is 1 if and only if
+// package icl gives the record's answer.
 func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
 	m, task := open(t), builtin(t, "mit-g")
 	examples := []prompt.Example{{Input: "a silly musical with a dog", Output: "musical"}, {Input: "films noir of the forties", Output: "noir"}}
-	agree, all, right := 0, 0, 0
+	all, right := 0, 0
 	for name, p := range map[string]prompt.Prompt{
 		"no examples":    {},
 		"examples":       {Examples: examples},
@@ -197,18 +195,17 @@ func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 		}
 		answers = append(answers, answers...)
 		for i, g := range judged(t, m, task, jury.Hard, []prompt.Prompt{p}, items)[0] {
-			if all++; (g == jury.One) == (answers[i] == items[i].answer && answers[i] != "") {
-				agree++
+			all++
+			if (g == jury.One) != reply.Same(items[i].answer, answers[i]) {
+				t.Errorf("%s: %q is answered with %q, should be %q, and the verdict is %d", name, items[i].question, answers[i], items[i].answer, g)
 			}
 			if g == jury.One {
-				if right++; answers[i] != items[i].answer {
-					t.Errorf("%s: %q is answered with %q, and yet %q is right", name, items[i].question, answers[i], items[i].answer)
-				}
+				right++
 			}
 		}
 	}
-	t.Logf("%d of %d verdicts agree, %d are 1", agree, all, right)
-	if agree < all*9/10 || right < all/4 {
-		t.Errorf("%d of %d verdicts agree with what is written, %d are 1", agree, all, right)
+	t.Logf("%d of %d verdicts are 1, all as icl answers", right, all)
+	if right < all/4 || all-right < 5 {
+		t.Errorf("%d of %d verdicts are 1: too few or too many to compare", right, all)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
@@ -75,7 +75,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
 	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
-	if o.Utility == Rouge && !j.info.Can.Top {
+	if !listed(o.Task) && j.writes() && !j.info.Can.Top {
 		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
 	}
 	if !listed(o.Task) {
@@ -89,7 +89,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		return nil, err
 	}
 	for _, input := range prompt.ContentFree() {
-		tokens, err := j.layout.Head(ctx, input)
+		tokens, err := reply.Item(ctx, o.Model.Tokenizer(), o.Task, input)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +197,7 @@ func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem
 		}
 		at, ok := known[string(key)]
 		if !ok {
-			tokens, err := j.prefix(ctx, p)
+			tokens, err := reply.Prefix(ctx, j.Model.Tokenizer(), j.Task, p)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -209,22 +209,6 @@ func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem
 		of = append(of, at)
 	}
 	return stems, of, nil
-}
-
-// prefix is what questions come after, in tokens.
-func (j *Jury) prefix(ctx context.Context, p prompt.Prompt) ([]lm.Token, error) {
-	var tokens []lm.Token
-	if first, ok := j.Model.Tokenizer().Beginning(); ok {
-		tokens = append(tokens, first)
-	}
-	for _, s := range p.Segments(j.Task) {
-		more, err := j.Model.Tokenizer().Encode(ctx, s)
-		if err != nil {
-			return nil, fmt.Errorf("lay out a prompt: %w", err)
-		}
-		tokens = append(tokens, more...)
-	}
-	return tokens, nil
 }
 
 // stem is what questions come after.
@@ -250,12 +234,10 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 		input, answer := seal.Text(r), seal.Condition(r)
 		if j.Task.Kind == prompt.Generate {
 			input, answer = answer, input
-		} else { // as in examples, also where texts may have lines
-			input = strings.Join(strings.Fields(input), " ")
 		}
 		c := situation{record: i}
 		var err error
-		if c.tokens, err = j.layout.Head(ctx, input); err != nil {
+		if c.tokens, err = reply.Item(ctx, j.Model.Tokenizer(), j.Task, input); err != nil {
 			return nil, fmt.Errorf("lay out a record: %w", err)
 		}
 		c.length = len(c.tokens)
@@ -272,7 +254,7 @@ func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, e
 			if len(c.output) == 0 {
 				continue
 			}
-			if c.answer = answer; j.Utility == Rouge {
+			if c.answer = answer; j.writes() {
 				c.length += j.Task.Limits.AnswerTokens
 			} else {
 				c.length += len(c.output)

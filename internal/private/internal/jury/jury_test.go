@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/rouge"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/prompt"
@@ -129,17 +130,13 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 	for _, e := range p.Examples {
 		before += task.AnswerDemo(e.Input, e.Output)
 	}
-	// logs of the letters of an output after a text, and how many are the best ones.
-	logs := func(text, output string) (out []float64, best int) {
+	// logs of the letters of an output after a text.
+	logs := func(text, output string) (out []float64) {
 		for _, b := range []byte(output) {
-			all := lm.LogSoftmax(jurytest.Hash(text))
-			out = append(out, all[b])
-			if lm.Best(all, 1)[0] == lm.Token(b) {
-				best++
-			}
+			out = append(out, lm.LogSoftmax(jurytest.Hash(text))[b])
 			text += string(b)
 		}
-		return out, best
+		return out
 	}
 	sum := func(list []float64) (out float64) {
 		for _, x := range list {
@@ -148,7 +145,7 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 		return out
 	}
 	head := before + task.AnswerItem(question)
-	if u == Rouge {
+	if u == Rouge || u == Hard && task.Kind == prompt.Extract {
 		text := ""
 		for range task.Limits.AnswerTokens {
 			next := lm.Best(jurytest.Hash(head+text), 1)[0]
@@ -157,31 +154,30 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 			}
 			text += string(rune(next))
 		}
-		return fixed(rouge.Options{}.L(answer, strings.TrimSpace(text)).F1)
+		text = strings.TrimSpace(text)
+		switch {
+		case u == Rouge:
+			return fixed(rouge.Options{}.L(answer, text).F1)
+		case strings.EqualFold(text, answer):
+			return One
+		}
+		return 0
 	}
 	if task.Kind != prompt.Classify {
-		output := " " + answer
-		if task.Kind == prompt.Extract {
-			output += "\n"
-		}
-		list, best := logs(head, output)
-		switch u {
-		case Soft:
+		list := logs(head, " "+answer)
+		if u == Soft {
 			return fixed(math.Exp(sum(list)))
-		case Written:
-			mean := 0.0
-			for _, x := range list {
-				mean += math.Exp(x) / float64(len(list))
-			}
-			return fixed(mean)
 		}
-		return One * int64(best/len(output))
+		mean := 0.0
+		for _, x := range list {
+			mean += math.Exp(x) / float64(len(list))
+		}
+		return fixed(mean)
 	}
 	chances := func(head string) []float64 {
 		var all []float64
 		for _, l := range task.Labels {
-			list, _ := logs(head, " "+l)
-			all = append(all, sum(list))
+			all = append(all, sum(logs(head, " "+l)))
 		}
 		all = lm.LogSoftmax(all)
 		for i := range all {
@@ -227,14 +223,11 @@ func TestVerdictsAreBounded(t *testing.T) {
 		u := rapid.SampledFrom([]Utility{Hard, Soft, Written}).Draw(t, "utility")
 		h := &hearing{Jury: &Jury{Options: Options{Utility: u}}}
 		scores := rapid.SliceOfN(numbers(), 1, 5).Draw(t, "scores")
-		line, output := likelihood.Scores{LogProbs: scores}, make([]lm.Token, len(scores))
-		for range output {
-			line.Best = append(line.Best, lm.Token(rapid.IntRange(0, 1).Draw(t, "best")))
-		}
+		line := likelihood.Scores{LogProbs: scores}
 		for what, g := range map[string]int64{
 			"fixed":   fixed(scores[0]),
-			"verdict": h.verdict(slices.Clone(scores), rapid.IntRange(0, len(scores)-1).Draw(t, "label")),
-			"read":    h.read(line, output),
+			"verdict": h.verdict(reply.Probabilities(slices.Clone(scores)), rapid.IntRange(0, len(scores)-1).Draw(t, "label")),
+			"read":    h.read(line),
 		} {
 			if g < 0 || g > One {
 				t.Fatalf("%s of %v is %d steps, one is %d", what, scores, g, One)

@@ -1,5 +1,5 @@
-// Package jurytest has a model for tests on verdicts: its tokens are bytes, and what comes
-// next is whatever the test says.
+// Package jurytest has a model for tests on verdicts: its tokens are bytes or those of a
+// vocabulary, and what comes next is whatever the test says.
 package jurytest
 
 import (
@@ -18,6 +18,10 @@ const End lm.Token = 256
 type Toy struct {
 	// Logits of what follows a text: [Hash] unless set.
 	Logits func(text string) []float64
+	// Vocabulary, if set, is in place of bytes. Then only the best token can be asked for,
+	// which is what Writes says of the tokens before it.
+	Vocabulary lm.Tokenizer
+	Writes     func(tokens []lm.Token) lm.Token
 	// Distort, if set, changes log-probabilities before they are handed out.
 	Distort func(logs []float64)
 	// Fail, if set, is asked before each call of the model, by its name.
@@ -51,13 +55,16 @@ func Hash(text string) []float64 {
 func (m *Toy) Info() lm.Info {
 	can := m.Can
 	if can == (lm.Capabilities{}) {
-		can.Given, can.All, can.Top = true, true, true
+		can.Given, can.All, can.Top = m.Vocabulary == nil, m.Vocabulary == nil, true
 	}
 	can.Candidates = true
 	info := lm.Info{Name: "toy", Backend: "test", Deterministic: true, BatchInvariant: true, Can: can}
 	info.Context, info.Vocabulary, info.Sequences = m.Context, int(End)+1, m.Sequences
 	if info.Context == 0 {
 		info.Context = 4096
+	}
+	if m.Vocabulary != nil {
+		info.Vocabulary = m.Vocabulary.Size()
 	}
 	return info
 }
@@ -85,8 +92,13 @@ func (m *Toy) Usage() lm.Usage { return lm.Usage{} }
 // Close does nothing.
 func (m *Toy) Close() error { return nil }
 
-// Tokenizer is the toy itself.
-func (m *Toy) Tokenizer() lm.Tokenizer { return m }
+// Tokenizer is the toy itself, unless it has a vocabulary.
+func (m *Toy) Tokenizer() lm.Tokenizer {
+	if m.Vocabulary != nil {
+		return m.Vocabulary
+	}
+	return m
+}
 
 // Encode makes a token of each byte.
 func (m *Toy) Encode(_ context.Context, text string) ([]lm.Token, error) {
@@ -218,6 +230,10 @@ func (s *session) logs(tokens []lm.Token) []float64 {
 
 func (s *session) answer(ask lm.Ask, tokens []lm.Token) (out lm.Scores) {
 	switch {
+	case s.Vocabulary != nil:
+		if ask.Top > 0 {
+			out = lm.Scores{Tokens: []lm.Token{s.Writes(tokens)}, LogProbs: []float64{0}}
+		}
 	case ask.All:
 		out.LogProbs = s.logs(tokens)
 	case ask.Given > 0:

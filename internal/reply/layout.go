@@ -1,0 +1,75 @@
+package reply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Prefix returns the tokens that all questions come after: the instruction and the examples of a
+// prompt.
+func Prefix(ctx context.Context, tok lm.Tokenizer, t prompt.Task, p prompt.Prompt) ([]lm.Token, error) {
+	var tokens []lm.Token
+	if first, ok := tok.Beginning(); ok {
+		tokens = append(tokens, first)
+	}
+	return encode(ctx, tok, tokens, p.Segments(t))
+}
+
+// Examples returns the tokens of examples that follow others.
+func Examples(ctx context.Context, tok lm.Tokenizer, t prompt.Task, examples []prompt.Example) ([]lm.Token, error) {
+	segments := prompt.Prompt{Examples: examples}.Segments(t)
+	return encode(ctx, tok, nil, segments[len(segments)-len(examples):])
+}
+
+// encode appends the tokens of segments, which are encoded one by one: see package prompt.
+func encode(ctx context.Context, tok lm.Tokenizer, tokens []lm.Token, segments []string) ([]lm.Token, error) {
+	for _, s := range segments {
+		more, err := tok.Encode(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("lay out a prompt: %w", err)
+		}
+		tokens = append(tokens, more...)
+	}
+	return tokens, nil
+}
+
+// Item returns the tokens of a question, cut to the task's limit. One that is short enough with
+// the names around it is not encoded a second time.
+func Item(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string) ([]lm.Token, error) {
+	input, most := Input(t, input), t.Limits.InputTokens
+	// What is sure to be cut is not laid out whole.
+	if len(input) <= 16*most {
+		tokens, err := tok.Encode(ctx, t.AnswerItem(input))
+		if err != nil || len(tokens) <= most {
+			return tokens, err
+		}
+	}
+	input, err := Cut(ctx, tok, input, most)
+	if err != nil {
+		return nil, err
+	}
+	return tok.Encode(ctx, t.AnswerItem(input))
+}
+
+// Input makes white space in the text of a classification or extraction task single spaces, as it
+// is in examples. The input of a generation task may have lines.
+func Input(t prompt.Task, s string) string {
+	if t.Kind == prompt.Generate {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// Cut returns the beginning of a text, of so many tokens.
+func Cut(ctx context.Context, tok lm.Tokenizer, s string, most int) (string, error) {
+	tokens, err := tok.Encode(ctx, s)
+	if err != nil || len(tokens) <= most {
+		return s, err
+	}
+	s, err = tok.Decode(ctx, tokens[:most])
+	return strings.ToValidUTF8(s, ""), err // the last token may end within a character
+}

@@ -1,0 +1,106 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Writer has a model write answers: at each step its best token, to an end of the task's texts
+// (the end of a line, for most), to the model's own end, or to the task's limit of tokens. Which
+// token ends a line depends on the vocabulary: many have one for two line ends. So ends are found
+// in the text, and not among tokens.
+type Writer struct {
+	// Session, Tokenizer and Task are required. Task has its defaults.
+	Session   lm.Session
+	Tokenizer lm.Tokenizer
+	Task      prompt.Task
+}
+
+// Line is an answer in the making.
+type Line struct {
+	// ID is the caller's.
+	ID int
+	// Want, if set, is the only answer that is of interest: the line ends as soon as it cannot
+	// become that.
+	Want string
+
+	sequence lm.Sequence
+	next     []lm.Token // to extend the sequence with
+	written  []lm.Token
+	text     string
+}
+
+// Text returns the answer.
+func (l *Line) Text(t prompt.Task) string {
+	text, _ := t.Cut(l.text)
+	return text
+}
+
+// Begin forks a sequence for the answer to a question, whose tokens go on from it.
+func (w *Writer) Begin(l *Line, from lm.Sequence, question []lm.Token) (err error) {
+	l.next = question
+	l.sequence, err = w.Session.Fork(from)
+	return err
+}
+
+// Step writes a token of each line. Lines that have come to their end are dropped from the
+// session and handed to done; the others are returned, also beside an error.
+func (w *Writer) Step(ctx context.Context, active []*Line, done func(*Line)) ([]*Line, error) {
+	steps := make([]lm.Step, len(active))
+	for i, l := range active {
+		steps[i] = lm.Step{Sequence: l.sequence, Tokens: l.next, Ask: lm.Ask{Top: 1}}
+	}
+	scores, err := w.Session.Step(ctx, steps)
+	if err != nil {
+		return active, err
+	}
+	left := make([]*Line, 0, len(active))
+	for i, l := range active {
+		ended, err := w.take(ctx, l, scores[i].Tokens[0])
+		if err != nil {
+			return append(left, active[i:]...), err
+		}
+		if !ended {
+			left = append(left, l)
+			continue
+		}
+		if err := w.Session.Drop(l.sequence); err != nil {
+			return append(left, active[i+1:]...), err
+		}
+		done(l)
+	}
+	return left, nil
+}
+
+// take appends a token, and reports whether the line has come to its end.
+func (w *Writer) take(ctx context.Context, l *Line, token lm.Token) (bool, error) {
+	if slices.Contains(w.Tokenizer.Ends(), token) {
+		return true, nil
+	}
+	l.written = append(l.written, token)
+	l.next = []lm.Token{token}
+	var err error
+	if l.text, err = w.Tokenizer.Decode(ctx, l.written); err != nil {
+		return false, err
+	}
+	_, stopped := w.Task.Cut(l.text)
+	switch {
+	case stopped || len(l.written) >= w.Task.Limits.AnswerTokens:
+		return true, nil
+	case l.Want != "" && !canBecome(l.Want, l.text):
+		return true, nil
+	}
+	return false, nil
+}
+
+// Drop gives lines up.
+func (w *Writer) Drop(active []*Line) (err error) {
+	for _, l := range active {
+		err = errors.Join(err, w.Session.Drop(l.sequence))
+	}
+	return err
+}
