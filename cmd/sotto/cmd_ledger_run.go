@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -108,7 +109,7 @@ func runReserve(cmd *cobra.Command, p *program, dataset, expr string, opt reserv
 		return ui.AsUsage(err)
 	}
 	req := ledger.ReserveRequest{
-		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: opt.unit.unit,
+		Dataset: dataset, Event: e, Adjacency: adjacency, Unit: cmp.Or(opt.unit.unit, privacy.Record),
 		Proof: ledger.Proof(opt.proof), Run: opt.run, Key: opt.key,
 	}
 	if req.Labels, err = ui.Pairs("label", opt.labels); err != nil {

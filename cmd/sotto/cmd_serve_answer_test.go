@@ -264,7 +264,7 @@ func TestServePrivatePace(t *testing.T) {
 	if pace <= 0 || pace > 10*time.Minute || strings.Contains(errs, "warning") {
 		t.Errorf("%v: %s", pace, errs)
 	}
-	service := serving(t, "--model", "tiny.gguf", "--store", "service.db", "--open")
+	service := serving(t, "--model", "tiny.gguf", "--store", "service.db", "--open", "--open-private")
 	if status, _, got := exchange(t, http.MethodPost, service.clients+"/v1/chat/completions", "", `{"model":"ask","messages":[{"role":"user","content":"I forgot quux."}]}`); status != 200 {
 		t.Fatalf("%d %s", status, got)
 	}

@@ -60,7 +60,7 @@ func (t *Terminal) Guard() {
 type guarded struct{ w io.Writer }
 
 func (g guarded) Write(data []byte) (int, error) {
-	if _, err := io.WriteString(g.w, Visible(string(data))); err != nil {
+	if _, err := g.w.Write([]byte(Visible(string(data)))); err != nil {
 		return 0, err
 	}
 	return len(data), nil
