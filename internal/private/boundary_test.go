@@ -337,6 +337,7 @@ var callers = map[string]map[string]string{
 		module + "/internal/private/worst": "a model of its own, for made-up records",
 		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
 		module + "/bench/gpu":              "measures on data that may be shown",
+		module + "/bench/pace":             "measures on made-up records",
 	},
 	"lm.TrustEmbedder": {
 		module + "/lm/backend": "opens the encoder of this process",
