@@ -14,7 +14,7 @@ func TestPace(t *testing.T) {
 	o := &oracle{left: 9}
 	url := privateGateway(t, o, pace, nil)
 	for _, work := range []time.Duration{0, pace / 3, pace + pace/3} {
-		o.before = func() { time.Sleep(work) }
+		o.next(func() { time.Sleep(work) }, nil)
 		began := time.Now()
 		send(t, t.Context(), url+"/v1/chat/completions", question)
 		// Later than that is the machine's doing; never earlier.
@@ -22,21 +22,20 @@ func TestPace(t *testing.T) {
 			t.Errorf("work of %v was seen after %v, before %v", work, took, least)
 		}
 	}
-	o.before, o.fails = nil, Charged("c9")
+	o.next(nil, Charged("c9"))
 	began := time.Now()
 	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
 		t.Error("an error came at once")
 	}
-	o.before = func() { panic("a secret") }
+	o.next(func() { panic("a secret") }, nil)
 	began = time.Now()
 	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
 		t.Error("a fault of the program was seen at once")
 	}
 	// Whoever asks meanwhile sees that pace too, and not when the answer was there.
-	o.fails = nil
 	var all sync.WaitGroup
 	begun := make(chan struct{}, 2)
-	o.before = func() { begun <- struct{}{} }
+	o.next(func() { begun <- struct{}{} }, nil)
 	began = time.Now()
 	all.Go(func() { send(t, t.Context(), url+"/v1/chat/completions", question) })
 	<-begun

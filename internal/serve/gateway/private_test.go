@@ -24,14 +24,24 @@ type oracle struct {
 	before func()
 }
 
+// next sets what the next answer does. A request that ended by a fault may still be under way.
+func (o *oracle) next(before func(), fails error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.before, o.fails = before, fails
+}
+
 func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error) {
 	show := func() {}
 	if o.paid() {
 		show = Hold(ctx)
 	}
 	defer show()
-	if o.before != nil {
-		o.before()
+	o.mu.Lock()
+	before := o.before
+	o.mu.Unlock()
+	if before != nil {
+		before()
 	}
 	if o.hold != nil {
 		select {
