@@ -15,7 +15,7 @@ import (
 )
 
 // Answerer answers questions from private records. Every answer is paid for before a record is
-// read for it, and what cannot be paid for is an [*Error] that says so.
+// drawn for it, and what cannot be paid for is an [*Error] that says so.
 type Answerer interface {
 	// Answer answers a question of the client whom who names. It calls [Hold].
 	Answer(ctx context.Context, who, question string) (*Said, error)

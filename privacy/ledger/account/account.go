@@ -105,7 +105,7 @@ func recognised(as ledger.Resolution) string {
 	}
 }
 
-// Reserve charges a use before it touches the data. Its errors say what to do.
+// Reserve charges a use before a record is drawn for it. Its errors say what to do.
 func (p *Account) Reserve(ctx context.Context, u Use) (ledger.Charge, error) {
 	if err := p.Settle(ctx, u.Key); err != nil {
 		return ledger.Charge{}, err

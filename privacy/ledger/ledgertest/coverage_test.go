@@ -108,13 +108,22 @@ func drawnAs(t *testing.T, b backend, opened variant) {
 		left, countErr := f.InSeries(f.ctx, v.request(""))
 		_, err := f.Draw(f.ctx, v.request(v.String()))
 		if v == opened {
-			if err != nil || countErr != nil || left != 40 {
-				t.Errorf("as reserved: %d left (%v), drawn: %v", left, countErr, err)
+			if err != nil {
+				t.Errorf("drawn as reserved: %v", err)
+			}
+			if left != 40 || countErr != nil {
+				t.Errorf("as reserved: %d left, want 40 (%v)", left, countErr)
 			}
 			continue
 		}
-		if err == nil || left != 0 || f.head() != before {
-			t.Errorf("drawn for %s: %v; %d left", v, err, left)
+		if err == nil {
+			t.Errorf("drawn for %s", v)
+		}
+		if left != 0 {
+			t.Errorf("for %s %d are left, want 0", v, left)
+		}
+		if f.head() != before {
+			t.Errorf("for %s a row was written", v)
 		}
 		switch {
 		case v.adjacency != opened.adjacency || v.unit != opened.unit:
@@ -132,8 +141,11 @@ func drawnAs(t *testing.T, b backend, opened variant) {
 		as.month = opened.month
 		d, err := f.Draw(f.ctx, v.request(opened.String()))
 		if as == opened {
-			if err != nil || !d.Existed || d.Charge.ID != c.ID {
-				t.Errorf("repeated: %+v, %v", d, err)
+			if err != nil {
+				t.Errorf("repeated: %v", err)
+			}
+			if !d.Existed || d.Charge.ID != c.ID {
+				t.Errorf("repeated: %+v, want the use that was drawn", d)
 			}
 		} else {
 			wants[*ledger.KeyError](t, err)
@@ -141,8 +153,11 @@ func drawnAs(t *testing.T, b backend, opened variant) {
 		r := v.request("series")
 		r.Event, r.Series = units(40), true
 		if again, err := f.Reserve(f.ctx, r); as == opened {
-			if err != nil || !again.Existed || again.ID != c.ID {
-				t.Errorf("reserved again: %+v, %v", again, err)
+			if err != nil {
+				t.Errorf("reserved again: %v", err)
+			}
+			if !again.Existed || again.ID != c.ID {
+				t.Errorf("reserved again: %+v, want the first charge", again)
 			}
 		} else {
 			wants[*ledger.KeyError](t, err)
