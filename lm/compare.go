@@ -106,11 +106,7 @@ func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
 		best, err := c.score(ctx, prompt, Ask{Top: n})
 		return Ask{Candidates: best.Tokens}, err
 	}
-	var list []Token
-	for i := range n {
-		list = append(list, Token(i*(info.Vocabulary/n)))
-	}
-	return Ask{Candidates: list}, nil
+	return Ask{Candidates: spread(n, info.Vocabulary)}, nil
 }
 
 // score scores a prompt in a session of its own.

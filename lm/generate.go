@@ -46,6 +46,10 @@ const (
 	FinishEnd    Finish = "end"    // the model ended its text or turn
 	FinishStop   Finish = "stop"   // a stop string came
 	FinishLength Finish = "length" // MaxTokens are written
+	// FinishRefused: the server does not answer this prompt, because it is too long or by a
+	// filter of its own. The text is empty. Only a model that keeps records apart
+	// ([IsolateRecords]) says so; elsewhere it is an error.
+	FinishRefused Finish = "refused"
 )
 
 // Text is a generated text.

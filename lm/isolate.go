@@ -24,7 +24,20 @@ const (
 	// Exclusive: each prompt is scored alone, and the operator declares that nobody else
 	// uses the server.
 	Exclusive Isolation = "alone, by the operator's word"
+	// The same for all prompts of one record at a time: see [IsolateRecords].
+	RecordsOneSequence Isolation = "one record at a time, on a server of one sequence"
+	RecordsWatched     Isolation = "one record at a time, by the server's counters"
+	RecordsExclusive   Isolation = "one record at a time, by the operator's word"
 )
+
+// ByRecord reports that prompts are kept apart by record: what one call asks may be about one
+// record only.
+func (i Isolation) ByRecord() bool {
+	return i == RecordsOneSequence || i == RecordsWatched || i == RecordsExclusive
+}
+
+// Declared reports that the operator's word is part of it.
+func (i Isolation) Declared() bool { return i == Exclusive || i == RecordsExclusive }
 
 // SoloScorer is a scorer whose back-end does not promise independent scores, but can score
 // each prompt alone: one sequence per request, one request after the other, and no state
@@ -38,14 +51,15 @@ type SoloScorer interface {
 }
 
 // Isolated is a trusted model whose scores of a prompt are known to depend on that prompt
-// alone. Only [Isolate] makes one, and only with one is anything charged as proven or
-// certified.
+// alone, or, where its isolation is by record, on that record and what is public. Only
+// [Isolate] and [IsolateRecords] make one, and only with one is anything charged as proven
+// or certified.
 type Isolated struct {
 	model Trusted
 	how   Isolation
 }
 
-// Valid reports whether the value came from [Isolate].
+// Valid reports whether the value came from [Isolate] or [IsolateRecords].
 func (i Isolated) Valid() bool { return i.model.Valid() && i.how != "" }
 
 // Model returns the model, in the mode in which it was checked.
@@ -65,8 +79,11 @@ func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	if !t.Valid() {
 		return Isolated{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
 	}
+	if err := t.NeedScores(); err != nil {
+		return Isolated{}, err
+	}
 	info := t.Info()
-	if t.basis == InProcess && info.BatchInvariant {
+	if t.constructed() {
 		return Isolated{t, ByConstruction}, nil
 	}
 	s, can := t.scorer.(SoloScorer)
@@ -90,6 +107,10 @@ func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
 	}
 	return Isolated{Trusted{alone, t.basis}, how}, nil
 }
+
+// constructed reports whether each result depends on its sequence alone by construction: a model
+// in this process that promises it is believed.
+func (t Trusted) constructed() bool { return t.basis == InProcess && t.Info().BatchInvariant }
 
 // NotIsolatedError reports that a prompt's scores may depend on other prompts, so that no
 // guarantee can be proven.

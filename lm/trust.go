@@ -28,13 +28,15 @@ const (
 // Trust declares that a scorer may see private records. Call it only where that is decided:
 // where the engine is opened or a configuration is read.
 //
-// A scorer that cannot score chosen candidates is refused: no private method can use it.
+// A scorer that gives no scores of chosen candidates but writes can judge prompts by what it
+// writes, and nothing else: see [Trusted.NeedScores] and [IsolateRecords]. One that does
+// neither is refused.
 func Trust(s Scorer, basis Basis) (Trusted, error) {
 	if s == nil {
 		return Trusted{}, fmt.Errorf("no model to trust")
 	}
-	if info := s.Info(); !info.Can.Candidates {
-		return Trusted{}, &UnsupportedError{Backend: info.Backend, What: "be used on private records", Missing: "it does not give scores of chosen tokens"}
+	if info := s.Info(); !info.Can.Candidates && !info.Can.Chat && !info.Can.Generate {
+		return Trusted{}, &UnsupportedError{Backend: info.Backend, What: "be used on private records", Missing: "it neither gives scores of chosen tokens nor writes"}
 	}
 	switch basis {
 	case InProcess, Declared:
@@ -51,6 +53,19 @@ func (t Trusted) Basis() Basis { return t.basis }
 
 // Info describes the model.
 func (t Trusted) Info() Info { return t.scorer.Info() }
+
+// NeedScores is an *[UnsupportedError] for a model that only writes. Whatever needs a record's
+// scores calls it before anything is charged.
+func (t Trusted) NeedScores() error {
+	info := t.Info()
+	if info.Can.Candidates {
+		return nil
+	}
+	return &UnsupportedError{
+		Backend: info.Backend, What: "give the scores of tokens that this needs",
+		Missing: "it only writes, which is enough to choose and to measure prompts by what is answered with them (--form chat); for texts that are written from records, and for answers from them, use vLLM, SGLang, llama.cpp's server or the embedded engine",
+	}
+}
 
 // Tokenizer returns the model's tokeniser.
 func (t Trusted) Tokenizer() Tokenizer { return t.scorer.Tokenizer() }

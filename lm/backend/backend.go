@@ -118,7 +118,29 @@ func engine(s Spec) (lm.Scorer, error) {
 	return m, nil
 }
 
-// Trusted opens the model for prompts with private records.
+// reader opens the model for prompts with records: one that only writes, too.
+func reader(ctx context.Context, s Spec) (lm.Scorer, error) {
+	if !s.Remote() {
+		return engine(s)
+	}
+	client, err := Dial(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	open := client.Scorer
+	if !client.Info().Can.Candidates {
+		open = client.Writer
+	}
+	scorer, err := open(ctx)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return scorer, nil
+}
+
+// Trusted opens the model for prompts with private records. A server that gives no scores can
+// judge what is written, and nothing else: [lm.Trusted.NeedScores].
 func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 	basis := lm.InProcess
 	if s.Remote() {
@@ -127,7 +149,7 @@ func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 		}
 		basis = lm.Declared
 	}
-	scorer, err := Scorer(ctx, s)
+	scorer, err := reader(ctx, s)
 	if err != nil {
 		return lm.Trusted{}, err
 	}

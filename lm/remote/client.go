@@ -32,7 +32,7 @@ type dialect interface {
 	learn(ctx context.Context, c *Client) error
 	// write completes one prompt. If onText is not nil, it receives the pieces of the text as
 	// they come.
-	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error)
+	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
 }
@@ -44,6 +44,8 @@ type scoring interface {
 	score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error)
 	// vocabulary learns about the server's tokeniser.
 	vocabulary(ctx context.Context, c *Client) (vocabulary, error)
+	// sequences counts the prompts that the server computes for queries that are alone.
+	sequences(questions []scoreQuery) int64
 	encoder
 }
 
@@ -175,13 +177,13 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 	}
 	texts := make([]lm.Text, len(prompts))
-	var sending sync.Mutex
+	var passing sync.Mutex
 	err := each(ctx, c.wire.options.Concurrency, len(prompts), func(ctx context.Context, i int) error {
 		var onText func(string) error
 		if o.OnText != nil {
 			onText = func(piece string) error {
-				sending.Lock()
-				defer sending.Unlock()
+				passing.Lock()
+				defer passing.Unlock()
 				if err := ctx.Err(); err != nil {
 					return err // another prompt failed: pass on no more text
 				}
@@ -190,7 +192,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 		own := o
 		own.Seed = mix(o.Seed, i)
-		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, onText)
+		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, sending{}, onText)
 		c.spend(usage)
 		texts[i] = text
 		return err

@@ -13,10 +13,13 @@ type extended struct {
 	openai
 }
 
-func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
 	r := c.completion(p, o)
 	r.TopK, r.RepetitionPenalty, r.CacheSalt = o.TopK, 1, c.wire.options.CacheSalt
-	return c.complete(ctx, r, onText)
+	if as.alone {
+		r.CacheSalt = as.salt
+	}
+	return c.complete(ctx, r, as, onText)
 }
 
 func (d *extended) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {

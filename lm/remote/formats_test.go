@@ -78,7 +78,7 @@ func TestOllamaFormat(t *testing.T) {
 		{"ollama/error_within.ndjson", lm.Text{}, false},
 	} {
 		c := answered(t, Ollama, test.file, 200)
-		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, nil)
+		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, sending{}, nil)
 		if got != test.want || (err == nil) != test.ok {
 			t.Errorf("%s: %+v, error %v", test.file, got, err)
 		}

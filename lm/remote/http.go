@@ -234,14 +234,14 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 			return another{}, err
 		}
 		defer lock.Release(1)
-	}
-	select {
-	case w.slots <- struct{}{}:
-		defer func() { <-w.slots }()
-	case <-ctx.Done():
-		return another{}, ctx.Err()
-	case <-w.life.Done():
-		return another{}, lm.ErrClosed
+		select {
+		case w.slots <- struct{}{}:
+			defer func() { <-w.slots }()
+		case <-ctx.Done():
+			return another{}, ctx.Err()
+		case <-w.life.Done():
+			return another{}, lm.ErrClosed
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -74,7 +75,7 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	}
 	d.letter = letter[len(letter)-1]
 	const asked = 100
-	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked, false)
+	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked, nil)
 	switch {
 	case err != nil:
 		f.missing = "it does not give log-probabilities"
@@ -150,23 +151,19 @@ func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
 //
 // The generated token, which nobody needs, is forced to be a letter: the server returns
 // nothing about one that ends within a character. The scores are those of the model before
-// that bias, as for every sampling rule.
-func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]llamaReplied, lm.Usage, error) {
+// that bias, as for every sampling rule. With a slot, prompts are computed there, without what
+// it holds, and the request is alone.
+func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int, slot *int) ([]llamaReplied, lm.Usage, error) {
 	r := llamaRequest{
-		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: !alone,
+		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: slot == nil, Slot: slot,
 		Bias:   [][2]int{{int(d.letter), 1000}},
 		Fields: []string{"index", "completion_probabilities", "tokens_evaluated", "tokens_predicted", "timings/cache_n"},
-	}
-	if alone {
-		// Always the same slot: what the others hold is laid out beside its cache.
-		slot := llamaSlot
-		r.Slot = &slot
 	}
 	var got []llamaReplied
 	path := c.wire.root + "/completion"
 	limit := min(maxErrorReply+int64(len(prompts))*int64(most+1)*llamaEntry, llamaReply)
 	usage := lm.Usage{Requests: 1}
-	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(prompts), alone: alone}, (*oneOrMany)(&got)); err != nil {
+	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(prompts), alone: slot != nil}, (*oneOrMany)(&got)); err != nil {
 		return nil, usage, err
 	}
 	replies := make([]llamaReplied, len(prompts))
@@ -195,8 +192,8 @@ func (o *oneOrMany) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*o)[0])
 }
 
-func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
-	replies, usage, err := d.raw(ctx, c, prompts, most, alone)
+func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, slot *int) ([]answer, lm.Usage, error) {
+	replies, usage, err := d.raw(ctx, c, prompts, most, slot)
 	if err != nil {
 		return nil, usage, err
 	}
@@ -218,8 +215,36 @@ func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, mo
 }
 
 // score requests the best tokens, and then more of them for prompts whose candidates were
-// not all covered.
+// not all covered. Queries that are alone have a request and a slot each, all at once.
 func (d *llamacpp) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
+	if len(questions) == 0 || !questions[0].alone {
+		return d.scoreIn(ctx, c, questions, nil)
+	}
+	answers := make([]answer, len(questions))
+	var mu sync.Mutex // guards usage
+	var usage lm.Usage
+	err := each(ctx, recordPrompts, len(questions), func(ctx context.Context, i int) error {
+		got, spent, err := d.scoreIn(ctx, c, questions[i:i+1], d.slot(questions[i].slot))
+		mu.Lock()
+		defer mu.Unlock()
+		usage = usage.Plus(spent)
+		if err == nil {
+			answers[i] = got[0]
+		}
+		return err
+	})
+	return answers, usage, err
+}
+
+// slot is that of the i-th of the requests that are sent at once. It is always the same one, since
+// what others hold is laid out beside its cache.
+func (d *llamacpp) slot(i int) *int {
+	slot := i % max(1, d.slots)
+	return &slot
+}
+
+// scoreIn does so in a slot, or in any.
+func (d *llamacpp) scoreIn(ctx context.Context, c *Client, questions []scoreQuery, slot *int) ([]answer, lm.Usage, error) {
 	size := c.info.Vocabulary
 	answers := make([]answer, len(questions))
 	var usage lm.Usage
@@ -243,7 +268,7 @@ func (d *llamacpp) score(ctx context.Context, c *Client, questions []scoreQuery)
 			for i, at := range part {
 				prompts[i] = questions[at].tokens
 			}
-			got, u, err := d.best(ctx, c, prompts, width, questions[part[0]].alone)
+			got, u, err := d.best(ctx, c, prompts, width, slot)
 			usage = usage.Plus(u)
 			if err != nil {
 				return nil, usage, err
@@ -274,14 +299,20 @@ func (a answer) holds(candidates []lm.Token) bool {
 	})
 }
 
-func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if p.Messages != nil {
 		r := c.completion(p, o)
 		r.TopK = o.TopK
-		return c.complete(ctx, r, onText)
+		if as.alone {
+			r.CachePrompt, r.Slot = new(bool), d.slot(as.slot)
+		}
+		return c.complete(ctx, r, as, onText)
 	}
 	// The server's own defaults truncate and penalise; use only what was requested.
-	r := llamaRequest{NPredict: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, Stream: true, CachePrompt: true}
+	r := llamaRequest{NPredict: o.MaxTokens, Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop, Stream: true, CachePrompt: !as.alone}
+	if as.alone {
+		r.Slot = d.slot(as.slot)
+	}
 	for _, use := range []struct {
 		name string
 		on   bool
@@ -294,7 +325,7 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 	if p.Tokens != nil {
 		r.Prompt = p.Tokens
 	}
-	q := query{path: c.wire.root + "/completion", body: r}
+	q := query{path: c.wire.root + "/completion", body: r, alone: as.alone, work: as.work}
 	return readStream(ctx, c, q, onText, func(got *llamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Stop {
 			*usage = usage.Plus(d.usage(c, *got))

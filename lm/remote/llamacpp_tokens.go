@@ -14,7 +14,7 @@ import (
 func (d *llamacpp) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, pieces: make([][]byte, c.info.Vocabulary)}
 	path := c.wire.root + "/completion"
-	got, usage, err := d.raw(ctx, c, [][]lm.Token{{0}}, v.size, false)
+	got, usage, err := d.raw(ctx, c, [][]lm.Token{{0}}, v.size, nil)
 	c.spend(usage)
 	if err != nil {
 		return v, err

@@ -113,14 +113,14 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 	// One token each: trying is the only way to know.
 	one := lm.GenerateOptions{MaxTokens: 1}
 	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
-	_, _, chat := d.write(ctx, c, hello, one, nil)
+	_, _, chat := d.write(ctx, c, hello, one, sending{}, nil)
 	var refused *StatusError
 	if errors.As(chat, &refused) && refused.Param == "max_tokens" {
 		// OpenAI's newer models have another name for it.
 		f.renamed = true
-		_, _, chat = d.write(ctx, c, hello, one, nil)
+		_, _, chat = d.write(ctx, c, hello, one, sending{}, nil)
 	}
-	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, nil)
+	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sending{}, nil)
 	_, embed := d.embed(ctx, c, []string{"1"})
 	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
 	if chat != nil && plain != nil && embed != nil {
@@ -154,6 +154,9 @@ type completion struct {
 	// RepetitionPenalty is set to none where a server may have another default.
 	RepetitionPenalty float64 `json:"repetition_penalty,omitempty"`
 	CacheSalt         string  `json:"cache_salt,omitempty"`
+	// CachePrompt and Slot are llama.cpp's.
+	CachePrompt *bool `json:"cache_prompt,omitempty"`
+	Slot        *int  `json:"id_slot,omitempty"`
 }
 
 type streamUsage struct {
@@ -200,11 +203,11 @@ func (u *tokenUsage) usage(rows int) lm.Usage {
 	return lm.Usage{Computed: read - cached + written, Cached: cached, Rows: written * int64(rows), Requests: 1}
 }
 
-func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if o.TopK > 0 {
 		return lm.Text{}, lm.Usage{}, &lm.UnsupportedError{Backend: string(d.kind), What: "sample from the best k tokens", Missing: "its interface has no top_k; use top-p"}
 	}
-	return c.complete(ctx, c.completion(p, o), onText)
+	return c.complete(ctx, c.completion(p, o), as, onText)
 }
 
 // completion lays out a request.
@@ -226,8 +229,8 @@ func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 }
 
 // complete sends a request for text and reads it, whole or as a stream.
-func (c *Client) complete(ctx context.Context, r completion, onText func(string) error) (lm.Text, lm.Usage, error) {
-	q := query{path: c.v1("completions"), body: r}
+func (c *Client) complete(ctx context.Context, r completion, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+	q := query{path: c.v1("completions"), body: r, alone: as.alone, work: as.work}
 	if r.Messages != nil {
 		q.path = c.v1("chat/completions")
 	}
@@ -289,7 +292,11 @@ func (c *Client) finish(path string, got completed) (lm.Finish, error) {
 		}
 		return lm.FinishEnd, nil
 	}
-	return "", c.wire.reply(path, "the text ended for another reason than its end or its length, such as a filter")
+	ended := c.wire.reply(path, "the text ended for another reason than its end or its length, such as a filter")
+	if choice.Finish == "content_filter" {
+		return "", &filteredError{*ended}
+	}
+	return "", ended
 }
 
 func (d *openai) embed(ctx context.Context, c *Client, texts []string) ([][]float32, error) {

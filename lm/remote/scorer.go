@@ -15,8 +15,8 @@ type scorer struct {
 	info      lm.Info
 	tokenizer lm.Tokenizer
 	layouts   *layouts // nil where the model has no chat template
-	// solo, if set, has each query sent alone.
-	solo *solo
+	// apart, if set, has each query sent alone, or those of one call together.
+	apart *apartness
 }
 
 var _ lm.Scorer = (*scorer)(nil)
@@ -89,7 +89,21 @@ func (s *scorer) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 		lists[i] = p
 	}
-	return s.Client.Generate(ctx, lists, o)
+	switch {
+	case s.apart == nil:
+		return s.Client.Generate(ctx, lists, o)
+	case s.apart.how.ByRecord():
+		return s.together(ctx, s.apart, lists, o)
+	}
+	texts := make([]lm.Text, len(lists))
+	for i := range lists {
+		text, err := s.together(ctx, s.apart, lists[i:i+1], o)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text[0]
+	}
+	return texts, nil
 }
 
 // answer assembles the answers of a step.
@@ -101,7 +115,11 @@ func (s *scorer) answer(ctx context.Context, steps []lm.Step, questions []scoreQ
 	ask := func(ctx context.Context, q []scoreQuery) ([]answer, lm.Usage, error) {
 		return s.dialect.score(ctx, s.Client, q)
 	}
-	if s.solo != nil {
+	switch {
+	case s.apart == nil:
+	case s.apart.how.ByRecord():
+		ask = s.answerTogether
+	default:
 		ask = s.answerAlone
 	}
 	answers, usage, err := ask(ctx, questions)

@@ -22,6 +22,8 @@ type scoreQuery struct {
 	size int
 	// alone: nothing may be computed beside it or taken from a cache.
 	alone bool
+	// slot is its place among queries that are sent at once.
+	slot int
 }
 
 // answer holds log-probabilities over the vocabulary: of all requested candidates and maybe

@@ -3,13 +3,10 @@ package remote
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -34,15 +31,24 @@ type soloing interface {
 // watcher observes what a server is doing.
 type watcher interface {
 	look(ctx context.Context, c *Client) (sight, error)
-	// quiet reports whether nothing but our sent requests ran between two looks, the second
+	// quiet reports whether nothing but what was sent by us ran between two looks, the second
 	// of which saw the server idle; more requests another look.
-	quiet(before, after sight, sent int64) (quiet, more bool)
+	quiet(before, after sight, ours sent) (quiet, more bool)
+}
+
+// sent is what we had the server compute: so many prompts, and so many tokens of theirs, read
+// and written.
+type sent struct{ prompts, tokens int64 }
+
+// sentIn is the work of so many prompts that were all answered, by what the server said of it.
+func sentIn(prompts int64, u lm.Usage) sent {
+	return sent{prompts, u.Computed + prompts} // the last token of a text is written, not read
 }
 
 // sight is what a server reports about its work.
 type sight struct {
-	// busy is the number of requests that run or wait, ended the number that have ended,
-	// where the server counts.
+	// busy is the number of requests that run or wait, ended what has ended, in what the
+	// server counts: prompts, or tokens.
 	busy  int
 	ended int64
 	// rest changes only when others use the server, or another one answers.
@@ -97,12 +103,6 @@ func lengths(prompts [][]lm.Token) int {
 	return n
 }
 
-// solo holds how a scorer ensures that a prompt is alone.
-type solo struct {
-	watch watcher
-	how   lm.Isolation
-}
-
 var _ lm.SoloScorer = (*scorer)(nil)
 
 // Solo implements [lm.SoloScorer]: the scorer that it returns sends one query after the
@@ -121,75 +121,38 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 		how = lm.Exclusive
 	}
 	if how == "" {
-		return nil, "", &lm.NotIsolatedError{
-			Backend: s.info.Backend,
-			Why:     "it does not show whether others use it at the same time, whose prompts would be computed together with the records'",
-			Do:      "if nobody else uses it, declare it (exclusive = true beside trusted); else use the embedded engine",
-		}
+		return nil, "", s.unwatched("")
 	}
 	alone := *s
-	alone.solo = &solo{watch, how}
+	alone.apart = &apartness{client: s.Client, watch: watch, how: how}
 	return &alone, how, nil
 }
 
-const (
-	// soloTries is the number of times that a disturbed step is repeated.
-	soloTries = 5
-	// soloPatience times the first backoff is the maximal wait for an idle server.
-	soloPatience = 120
-)
+// unwatched: nobody says whether others use the server.
+func (c *Client) unwatched(show string) error {
+	return &lm.NotIsolatedError{
+		Backend: c.info.Backend,
+		Why:     "it does not show whether others use it at the same time, whose prompts would be computed together with the records'",
+		Do:      show + "if nobody else uses it, declare it (exclusive = true beside trusted); else use the embedded engine",
+	}
+}
 
 // answerAlone answers queries one after the other. Answers that others may have disturbed
 // are discarded and requested again: that depends on the others, and the scores do not.
 func (s *scorer) answerAlone(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	var usage lm.Usage
-	lock := crowd(s.wire.base)
-	if err := lock.Acquire(ctx, everybody); err != nil {
-		return nil, usage, fmt.Errorf("waiting for the server: %w", err)
-	}
-	defer lock.Release(everybody)
-	for try := 1; ; try++ {
-		before, err := s.settle(ctx)
-		if err != nil {
-			return nil, usage, err
-		}
-		answers, spent, err := s.oneByOne(ctx, questions)
+	var answers []answer
+	err := s.apart.hold(ctx, func() (sent, error) {
+		var spent lm.Usage
+		var err error
+		answers, spent, err = s.oneByOne(ctx, questions)
 		usage = usage.Plus(spent)
-		switch {
-		case err == nil:
-			quiet, err := s.undisturbed(ctx, before, spent.Requests)
-			if quiet || err != nil {
-				return answers, usage, err
-			}
-			if try == soloTries {
-				return nil, usage, s.crowded()
-			}
-		case try > s.wire.options.Retries || !s.solo.again(err):
-			return nil, usage, err
-		}
-		if err := s.wire.pause(ctx, try, 0); err != nil {
-			return nil, usage, err
-		}
+		return sent{prompts: spent.Requests}, err
+	})
+	if err != nil {
+		return nil, usage, err
 	}
-}
-
-// again reports whether a failed request may be sent once more. Where the server may still
-// work on the first one, both might run side by side.
-func (o *solo) again(err error) bool {
-	if o.watch == nil && o.how != lm.OneSequence {
-		return false
-	}
-	var refused *StatusError
-	var broken *ConnectionError
-	return errors.As(err, &refused) && passing(refused.Status) || errors.As(err, &broken)
-}
-
-// crowded: others would not stop.
-func (s *scorer) crowded() error {
-	return &lm.NotIsolatedError{
-		Backend: s.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
-		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and go on by the same call",
-	}
+	return answers, usage, nil
 }
 
 func (s *scorer) oneByOne(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
@@ -203,50 +166,14 @@ func (s *scorer) oneByOne(ctx context.Context, questions []scoreQuery) ([]answer
 			return nil, usage, err
 		}
 		if spent.Cached > 0 {
-			return nil, usage, &ReplyError{Backend: s.info.Backend, Path: "a request for scores", Why: "it used what it had computed before, although it was asked not to"}
+			return nil, usage, s.hit("a request for scores")
 		}
 		answers[i] = got[0]
 	}
 	return answers, usage, nil
 }
 
-// settle waits until the server is idle, and returns its state then.
-func (s *scorer) settle(ctx context.Context) (sight, error) {
-	if s.solo.watch == nil {
-		return sight{}, nil
-	}
-	for try := 0; ; try++ {
-		seen, err := s.solo.watch.look(ctx, s.Client)
-		if err != nil || seen.busy == 0 {
-			return seen, err
-		}
-		if try == soloPatience {
-			return seen, s.crowded()
-		}
-		if err := s.wire.sleep(ctx, s.wire.options.Backoff); err != nil {
-			return seen, err
-		}
-	}
-}
-
-// undisturbed reports whether the server saw nothing but our requests since a look. It
-// looks again for a while where the server has not counted the last of them yet.
-func (s *scorer) undisturbed(ctx context.Context, before sight, sent int64) (bool, error) {
-	if s.solo.watch == nil {
-		return true, nil
-	}
-	const looks = 40
-	for look := 1; ; look++ {
-		after, err := s.solo.watch.look(ctx, s.Client)
-		if err != nil {
-			return false, err
-		}
-		quiet, more := s.solo.watch.quiet(before, after, sent)
-		if !more || look == looks {
-			return quiet, nil
-		}
-		if err := s.wire.sleep(ctx, min(s.wire.options.Backoff, 10*time.Millisecond)); err != nil {
-			return false, err
-		}
-	}
+// hit: the server used what it had computed before.
+func (c *Client) hit(path string) error {
+	return &ReplyError{Backend: c.info.Backend, Path: path, Why: "it used what it had computed before, although it was asked not to"}
 }

@@ -59,7 +59,7 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 // The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
-	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, nil)
+	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sending{}, nil)
 	if err != nil {
 		f.missing = "it does not complete lists of tokens"
 		f.note("it does not complete lists of tokens: %v", err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -48,10 +49,8 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 		if began(lines.Text()) {
 			s.rest += lines.Text() + "\n"
 		}
-		name, value, ok := metric(lines.Text())
-		if !ok {
-			continue
-		}
+	}
+	for name, value := range metrics(text) {
 		switch name {
 		case "vllm:num_requests_running", "vllm:num_requests_waiting":
 			gauges++
@@ -70,6 +69,17 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 // began reports whether a line has the moment at which a process, or its counters, began.
 func began(line string) bool {
 	return strings.HasPrefix(line, "process_start_time_seconds") || strings.HasPrefix(line, "vllm:request_success_created")
+}
+
+// metrics are the counts of a page in Prometheus' format.
+func metrics(page []byte) iter.Seq2[string, float64] {
+	return func(yield func(string, float64) bool) {
+		for lines := bufio.NewScanner(bytes.NewReader(page)); lines.Scan(); {
+			if name, value, ok := metric(lines.Text()); ok && !yield(name, value) {
+				return
+			}
+		}
+	}
 }
 
 // metric reads a line of Prometheus' format: a name, maybe labels, and a count.
@@ -99,12 +109,17 @@ func metric(line string) (name string, value float64, ok bool) {
 
 // quiet: as many requests have ended as were sent, and none runs. A server counts a
 // request a little after it has answered. Both looks have to be at the same server.
-func (d *vllm) quiet(before, after sight, sent int64) (quiet, more bool) {
+func (d *vllm) quiet(before, after sight, ours sent) (quiet, more bool) {
+	return counted(before, after, ours.prompts)
+}
+
+// counted: as much has ended as was sent, and nothing else.
+func counted(before, after sight, ours int64) (quiet, more bool) {
 	if before.rest != after.rest {
 		return false, false
 	}
 	ended := after.ended - before.ended
-	return ended == sent && after.busy == 0, ended < sent || ended == sent && after.busy > 0
+	return ended == ours && after.busy == 0, ended < ours || ended == ours && after.busy > 0
 }
 
 // others of llama.cpp: with one slot nobody runs beside; with several, each reports what it
@@ -164,7 +179,7 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 }
 
 // quiet: the other slots have done nothing, and all are idle.
-func (d *llamacpp) quiet(before, after sight, _ int64) (quiet, more bool) {
+func (d *llamacpp) quiet(before, after sight, _ sent) (quiet, more bool) {
 	same := after.rest == before.rest
 	return same && after.busy == 0, same && after.busy > 0
 }
