@@ -3,6 +3,7 @@ package lm
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Isolation names how it is ensured that a prompt's scores depend on that prompt alone, bit
@@ -37,7 +38,20 @@ func (i Isolation) ByRecord() bool {
 }
 
 // Declared reports that the operator's word is part of it.
-func (i Isolation) Declared() bool { return i == Exclusive || i == RecordsExclusive }
+func (i Isolation) Declared() bool {
+	return strings.Contains(string(i), "by the operator's word")
+}
+
+// And is the isolation of a run that reads records in two ways.
+func (i Isolation) And(j Isolation) Isolation {
+	if i == "" || i == j || i == ByConstruction {
+		return j
+	}
+	if j == "" || j == ByConstruction {
+		return i
+	}
+	return i + "; " + j
+}
 
 // SoloScorer is a scorer whose back-end does not promise independent scores, but can score
 // each prompt alone: one sequence per request, one request after the other, and no state

@@ -41,6 +41,13 @@ type onlyTop struct{ lm.Scorer }
 
 func (onlyTop) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilities{Top: true}} }
 
+// onlyWrites is a scorer that gives no scores, and writes.
+type onlyWrites struct{ lm.Scorer }
+
+func (onlyWrites) Info() lm.Info {
+	return lm.Info{Backend: "server", Can: lm.Capabilities{Chat: true}}
+}
+
 type able struct{ lm.Scorer }
 
 func (able) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilities{Candidates: true}} }
@@ -80,6 +87,20 @@ func TestTrustRefuses(t *testing.T) {
 	}
 	if _, err := lm.Trust(nil, lm.InProcess); err == nil {
 		t.Error("no model was trusted")
+	}
+	m, err := lm.Trust(onlyWrites{}, lm.Declared)
+	if err != nil || !m.Valid() {
+		t.Fatalf("a model that only writes: %v", err)
+	}
+	if err := m.NeedScores(); !errors.As(err, &unsupported) {
+		t.Errorf("scores of a model that only writes: %v", err)
+	}
+	if _, err := lm.Isolate(t.Context(), m); !errors.As(err, &unsupported) {
+		t.Errorf("a model that only writes was isolated for what needs scores: %v", err)
+	}
+	var apart *lm.NotIsolatedError
+	if _, err := lm.IsolateRecords(t.Context(), m); !errors.As(err, &apart) {
+		t.Errorf("a model that cannot keep records apart was isolated: %v", err)
 	}
 	if _, err := lm.Trust(able{}, "a hunch"); err == nil {
 		t.Error("a made-up reason was accepted")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/env"
-	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -45,7 +44,7 @@ func (s *Session) caution() {
 	if large := privacy.LargeDelta(s.Plan.Delta, s.Plan.Size); large != "" {
 		s.warn(env.Cautioned, "%s", large)
 	}
-	if s.isolation == lm.Exclusive {
+	if s.isolation.Declared() {
 		s.warn(env.Cautioned, "the guarantee assumes that nobody else uses the server while questions are answered, as you say")
 	}
 }

@@ -264,7 +264,7 @@ func (r Release) readBy() string {
 	case reads:
 		said := fmt.Sprintf("%s, run by a server (%s) to which records were sent", r.Model, r.Backend)
 		if r.Isolation != "" {
-			said += "; each was scored " + r.Isolation
+			said += "; each was read " + r.Isolation
 		}
 		return said
 	}

@@ -142,7 +142,7 @@ func TestGlance(t *testing.T) {
 	r.Backend, r.Isolation = "vllm", "alone, by the operator's word"
 	r.Account.Others, r.Worth = nil, nil
 	page = html.UnescapeString(string(rendered(t, r)[ReportFile]))
-	for _, want := range []string{"a server (vllm) to which records were sent; each was scored alone, by the operator's word", "Nobody else had used", "was not measured", "ε = 0 of 3"} {
+	for _, want := range []string{"a server (vllm) to which records were sent; each was read alone, by the operator's word", "Nobody else had used", "was not measured", "ε = 0 of 3"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %q", want)
 		}

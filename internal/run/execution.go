@@ -9,7 +9,6 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -211,7 +210,7 @@ func (r *execution) warnOfClaim(delta float64, size int64) {
 		return
 	}
 	r.warnOf(privacy.LargeDelta(delta, size))
-	if r.header.Model.Isolation == lm.Exclusive {
+	if r.header.Model.Isolation.Declared() {
 		r.warnOf("the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too")
 	}
 }

@@ -174,7 +174,7 @@ func TestIsolationIsRecorded(t *testing.T) {
 	if got := report.Predicate; !report.OK || got.Model.Isolation != string(lm.Exclusive) || !strings.Contains(strings.Join(got.Assumptions, "\n"), "by the word of who ran this") {
 		t.Errorf("%+v, %+v", report.Failures(), got)
 	}
-	for _, how := range []lm.Isolation{lm.OneSequence, lm.Watched, lm.Exclusive} {
+	for _, how := range []lm.Isolation{lm.OneSequence, lm.Watched, lm.Exclusive, lm.RecordsOneSequence, lm.RecordsWatched, lm.RecordsExclusive} {
 		if certificate.Isolations[string(how)] == "" {
 			t.Errorf("certificates do not know of %q", how)
 		}

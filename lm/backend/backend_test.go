@@ -56,7 +56,8 @@ func TestTrustIsDeclared(t *testing.T) {
 	}
 }
 
-// TestChatServer: a server that only chats writes, and gives no scores.
+// TestChatServer: a server that only chats writes, and gives no scores; one that is trusted may
+// judge what it writes.
 func TestChatServer(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
@@ -83,8 +84,12 @@ func TestChatServer(t *testing.T) {
 		if _, err := Scorer(t.Context(), s); !errors.As(err, &unsupported) {
 			t.Error(err)
 		}
-		if _, err := Trusted(t.Context(), s); err == nil || trusted != errors.As(err, &unsupported) {
-			t.Error(err)
+		m, err := Trusted(t.Context(), s)
+		if (err == nil) != trusted {
+			t.Errorf("trusted %v: %v", trusted, err)
+		}
+		if trusted && !errors.As(m.NeedScores(), &unsupported) {
+			t.Error("a server that only chats gives scores")
 		}
 	}
 }

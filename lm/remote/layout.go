@@ -19,6 +19,8 @@ type layouts struct {
 
 	mu   sync.Mutex
 	made map[string]layout // by the sequence of roles
+	// known are the tokens of messages: examples come again with every question.
+	known map[string][]lm.Token
 }
 
 // layout is what stands before, between and after messages.
@@ -28,11 +30,15 @@ type layout struct {
 	trim bool
 }
 
-// maxLayouts bounds the memory that strange sequences of roles can take.
-const maxLayouts = 64
+const (
+	// maxLayouts bounds the memory that strange sequences of roles can take.
+	maxLayouts = 64
+	// maxKnown and knownBytes bound that of messages.
+	maxKnown, knownBytes = 4096, 4096
+)
 
 func newLayouts(c *Client, e encoder, text lm.Tokenizer) *layouts {
-	return &layouts{client: c, encoder: e, text: text, made: map[string]layout{}}
+	return &layouts{client: c, encoder: e, text: text, made: map[string]layout{}, known: map[string][]lm.Token{}}
 }
 
 func (l *layouts) chat(ctx context.Context, messages []lm.Message) ([]lm.Token, error) {
@@ -46,12 +52,33 @@ func (l *layouts) chat(ctx context.Context, messages []lm.Message) ([]lm.Token, 
 		if made.trim {
 			content = strings.TrimSpace(content)
 		}
-		more, err := l.text.Encode(ctx, content)
+		more, err := l.encode(ctx, content)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		tokens = append(append(tokens, more...), made.parts[i+1]...)
 	}
+	return tokens, nil
+}
+
+// encode returns the tokens of a message, which depend on nothing else.
+func (l *layouts) encode(ctx context.Context, content string) ([]lm.Token, error) {
+	l.mu.Lock()
+	tokens, ok := l.known[content]
+	l.mu.Unlock()
+	if ok {
+		return tokens, nil
+	}
+	tokens, err := l.text.Encode(ctx, content)
+	if err != nil || len(content) > knownBytes {
+		return tokens, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.known) >= maxKnown {
+		clear(l.known)
+	}
+	l.known[content] = tokens
 	return tokens, nil
 }
 

@@ -163,16 +163,19 @@ func (c *Client) writeAll(ctx context.Context, a *apartness, prompts []lm.Prompt
 			mu.Lock()
 			defer mu.Unlock()
 			usage = usage.Plus(spent)
+			computed, refused := refusedPrompt(err)
 			switch {
-			case refusedPrompt(err):
+			case refused:
 				text = lm.Text{Finish: lm.FinishRefused}
 			case err != nil:
 				errs[at] = err
 				return
 			default:
+				computed = true
+			}
+			if texts[i] = text; computed {
 				answered++
 			}
-			texts[i] = text
 		})
 	}
 	wait.Wait()
@@ -185,11 +188,16 @@ func (c *Client) writeAll(ctx context.Context, a *apartness, prompts []lm.Prompt
 }
 
 // refusedPrompt reports whether a server will not answer a prompt because of what it is: it is too
-// long, or a filter has ended the text.
-func refusedPrompt(err error) bool {
+// long, or a filter has ended the text, which was computed then.
+func refusedPrompt(err error) (computed, refused bool) {
 	var filtered *filteredError
-	return errors.As(err, &filtered) || hasStatus(err, http.StatusBadRequest) ||
-		hasStatus(err, http.StatusRequestEntityTooLarge) || hasStatus(err, http.StatusUnprocessableEntity)
+	if errors.As(err, &filtered) {
+		return true, true
+	}
+	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+		refused = refused || hasStatus(err, status)
+	}
+	return false, refused
 }
 
 // filteredError: a filter of the server has ended a text.

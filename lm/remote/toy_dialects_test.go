@@ -35,9 +35,20 @@ func (s *toy) openaiWrite(w http.ResponseWriter, body object, chat bool) any {
 			return refuse(w, 400, "invalid_request_error", "max_tokens")
 		}
 	}
+	if len(prompt) > toyLimit {
+		return refuse(w, 400, "BadRequestError", "messages")
+	}
+	defer s.work([][]lm.Token{prompt})()
 	text, n, finish := s.write(prompt, number(body[limit]), strs(body["stop"]))
+	s.tokens.Add(int64(len(prompt) + n))
 	reason := map[lm.Finish]string{lm.FinishEnd: "stop", lm.FinishStop: "stop", lm.FinishLength: "length"}[finish]
 	usage := object{"prompt_tokens": len(prompt), "completion_tokens": n, "total_tokens": n + len(prompt)}
+	if salt := body["cache_salt"]; salt != nil || s.forgets {
+		usage["prompt_tokens_details"] = object{"cached_tokens": s.cached(prompt, salt)}
+	}
+	if strings.Contains(s.decode(prompt, false), toyForbidden) {
+		reason = "content_filter"
+	}
 	choice := object{"index": 0, "finish_reason": reason, "text": text}
 	if s.dialect == VLLM && finish == lm.FinishStop {
 		choice["stop_reason"] = strs(body["stop"])[0]
@@ -138,7 +149,7 @@ func (s *toy) vllmScores(w http.ResponseWriter, body object) any {
 	}
 	var choices []any
 	var read, cached int
-	defer s.work(len(lists(body["prompt"])))()
+	defer s.work(lists(body["prompt"]))()
 	for i, prompt := range lists(body["prompt"]) {
 		cached += s.cached(prompt, body["cache_salt"])
 		logs := s.logProbs(prompt)
@@ -164,6 +175,16 @@ func (s *toy) llamacpp(w http.ResponseWriter, path string, body object) any {
 		return object{"default_generation_settings": object{"n_ctx": toyLimit + 1}, "total_slots": s.slots, "build_info": "b1", "chat_template": "…", "eos_token": "<|im_end|>"}
 	case "/v1/models":
 		return s.modelList("llamacpp")
+	case "/metrics":
+		if s.hidden {
+			return refuse(w, 501, "not_supported_error", "")
+		}
+		ended := s.tokens.Load()
+		if s.stranger != nil {
+			ended += s.stranger()
+		}
+		fmt.Fprintf(w, "llamacpp:prompt_tokens_total %d\nllamacpp:tokens_predicted_total 0\nllamacpp:prompt_tokens_cached_total 0\nllamacpp:requests_processing %d\nllamacpp:requests_deferred 0\n", ended, s.beside.Load())
+		return nil
 	case "/slots":
 		if s.hidden {
 			return refuse(w, 501, "not_supported_error", "")
@@ -202,13 +223,14 @@ func (s *toy) llamaScores(body object) any {
 	edited := s.spoil != nil
 	s.mu.Unlock()
 	var answers []any
-	defer s.work(len(lists(body["prompt"])))()
+	defer s.work(lists(body["prompt"]))()
 	for i, prompt := range lists(body["prompt"]) {
 		logs := s.logProbs(prompt)
 		cached := len(prompt) / 2
 		if body["cache_prompt"] == false && !s.forgets {
 			cached = 0
 		}
+		s.tokens.Add(int64(len(prompt) + 1))
 		var top any
 		if ids := best(logs, number(body["n_probs"])); edited {
 			top = llamaEntries(logs, ids)
@@ -261,13 +283,19 @@ func (s *toy) llamaWrite(w http.ResponseWriter, body object) any {
 	} else {
 		prompt = tokens(body["prompt"])
 	}
+	defer s.work([][]lm.Token{prompt})()
 	text, n, finish := s.write(prompt, number(body["n_predict"]), strs(body["stop"]))
+	s.tokens.Add(int64(len(prompt) + n))
+	cached := 0
+	if s.forgets {
+		cached = s.cached(prompt, "")
+	}
 	var list []any
 	for _, word := range strings.SplitAfter(text, " ") {
 		list = append(list, object{"index": 0, "content": word, "stop": false})
 	}
 	list = append(list, object{
-		"content": "", "stop": true, "tokens_predicted": n, "tokens_evaluated": len(prompt), "timings": object{"cache_n": 0},
+		"content": "", "stop": true, "tokens_predicted": n, "tokens_evaluated": len(prompt), "timings": object{"cache_n": cached},
 		"stop_type": map[lm.Finish]string{lm.FinishEnd: "eos", lm.FinishStop: "word", lm.FinishLength: "limit"}[finish],
 	})
 	return events(w, list...)
@@ -311,7 +339,7 @@ func (s *toy) sglangScores(w http.ResponseWriter, body object) any {
 	chosen := lists(body["token_ids_logprob"])
 	counts, _ := body["top_logprobs_num"].([]any)
 	var answers []any
-	defer s.work(len(lists(body["input_ids"])))()
+	defer s.work(lists(body["input_ids"]))()
 	for i, prompt := range lists(body["input_ids"]) {
 		logs := s.logProbs(prompt)
 		var salt any
@@ -355,13 +383,24 @@ func (s *toy) ollama(w http.ResponseWriter, path string, body object) any {
 			vectors = append(vectors, []float64{float64(len(text)), 1})
 		}
 		return object{"embeddings": vectors}
+	case "/api/ps":
+		models := []any{}
+		if s.company.loaded() {
+			models = append(models, object{"name": "toy:latest"})
+		}
+		return object{"models": models}
 	case "/api/generate", "/api/chat":
+		if body["keep_alive"] == 0. && body["prompt"] == nil && body["messages"] == nil {
+			s.company.unload()
+			return object{"done": true, "done_reason": "unload"}
+		}
 		text, _ := body["prompt"].(string)
 		if path == "/api/chat" {
 			text = s.render(body["messages"])
 		}
 		options := body["options"].(object)
 		prompt := s.encode(text, true)
+		defer s.work([][]lm.Token{prompt})()
 		written, n, finish := s.write(prompt, number(options["num_predict"]), strs(options["stop"]))
 		lines := json.NewEncoder(w)
 		for _, word := range strings.SplitAfter(written, " ") {

@@ -40,10 +40,12 @@ type toy struct {
 	mixes func(before, beside int64) float64
 	// stranger, if set, tells of how many requests by others have ended by now.
 	stranger      func() int64
-	pause         time.Duration // for each request for scores
+	pause         time.Duration // for each request for scores or text
 	scored, ended atomic.Int64
 	beside, crowd atomic.Int64
-	salts         map[string]bool
+	tokens        atomic.Int64            // read and written
+	kept          map[string][][]lm.Token // prompts by the salt of the cache
+	company       company
 
 	requests atomic.Int64
 	mu       sync.Mutex
@@ -71,7 +73,7 @@ func newToy(t testing.TB, d Dialect) (*toy, string) {
 }
 
 func newToyServer(d Dialect) (*toy, *httptest.Server) {
-	s := &toy{dialect: d, most: 20, info: true, slots: 4, salts: map[string]bool{}}
+	s := &toy{dialect: d, most: 20, info: true, slots: 4, kept: map[string][][]lm.Token{}}
 	return s, httptest.NewServer(s)
 }
 
@@ -122,33 +124,44 @@ func refuse(w http.ResponseWriter, status int, kind, param string) any {
 	return nil
 }
 
-// cached returns how many tokens of a prompt are in the cache: the second request with a
-// salt finds half of them.
-func (s *toy) cached(prompt []lm.Token, salt any) int {
+// cached returns how many tokens of a prompt are in the cache: what it begins with like one
+// before with the same salt.
+func (s *toy) cached(prompt []lm.Token, salt any) (n int) {
 	name, _ := salt.(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.salts[name] && !s.forgets {
-		s.salts[name] = true
-		return 0
+	if s.forgets {
+		name = ""
 	}
-	return len(prompt) / 2
+	for _, p := range s.kept[name] {
+		n = max(n, prefix(p, prompt))
+	}
+	s.kept[name] = append(s.kept[name], prompt)
+	return min(n, len(prompt)-1)
 }
 
 // work counts a request for scores of so many prompts until the result is called.
-func (s *toy) work(prompts int) (done func()) {
-	beside := s.beside.Add(int64(prompts))
+func (s *toy) work(prompts [][]lm.Token) (done func()) {
+	n := int64(len(prompts))
+	beside := s.beside.Add(n)
 	s.crowd.Store(max(s.crowd.Load(), beside))
+	s.company.enter(prompts)
 	time.Sleep(s.pause)
 	return func() {
-		s.beside.Add(-int64(prompts))
-		s.ended.Add(int64(prompts))
+		s.company.leave(prompts)
+		s.beside.Add(-n)
+		s.ended.Add(n)
 	}
 }
 
 // logProbs of the model after a sequence.
 func (s *toy) logProbs(tokens []lm.Token) []float64 {
 	logits := make([]float64, toySize)
+	if moved := s.company.moved(); moved != 0 {
+		for i := range logits {
+			logits[i] = moved * float64(i%5)
+		}
+	}
 	if n := s.scored.Add(1); s.mixes != nil {
 		for i := range logits {
 			logits[i] = s.mixes(n, s.beside.Load()) * float64(i%5)

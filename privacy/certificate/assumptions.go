@@ -18,13 +18,44 @@ const (
 	assumeModel     = "The model that read private records is run by a party that may see them."
 	assumeInvariant = "The back-end does not promise that a sequence's scores are independent of what else is in its batch; the claim assumes that they are."
 	assumeScored    = "Prompts with records were scored one at a time, without what the server had cached, and made-up prompts that were scored so at the start had the same scores to the bit whatever was scored before them; the claim assumes that this holds for the records too."
+	assumeRecords   = "Records were asked about one at a time, the prompts of one all at once, without what the server had cached for others, and made-up records that were asked about so at the start had answers that did not depend on the record before; the claim assumes that this holds for the records too."
 )
 
-// Isolations maps each way of isolating prompts on a server to the assumption it makes.
+// Isolations maps each way of isolating prompts on a server to the assumption it makes. A run
+// that reads records in two ways names both, with a semicolon between them.
 var Isolations = map[string]string{
 	"alone, on a server of one sequence": "The server computes one sequence at a time, as it says.",
 	"alone, by the server's counters":    "The server's counters, by which nobody else used it while records were scored, are right.",
 	"alone, by the operator's word":      "Nobody else used the server while records were scored, by the word of who ran this.",
+
+	oneRecord + "on a server of one sequence": "The server computes one sequence at a time, as it says.",
+	oneRecord + "by the server's counters":    "The server's counters, by which nobody else used it while records were asked about, are right.",
+	oneRecord + "by the operator's word":      "Nobody else used the server while records were asked about, and it kept nothing between them that changes an answer, by the word of who ran this.",
+}
+
+const oneRecord = "one record at a time, "
+
+// isolated reads how prompts were isolated: the assumptions that it makes, and whether all of it
+// is known.
+func isolated(how string) (assumed []string, known bool) {
+	for way := range strings.SplitSeq(how, "; ") {
+		what, ok := Isolations[way]
+		if !ok {
+			return nil, false
+		}
+		general := assumeScored
+		if strings.HasPrefix(way, oneRecord) {
+			general = assumeRecords
+		}
+		if slices.Contains(assumed, general) {
+			return nil, false // two ways of the same kind
+		}
+		assumed = append(assumed, general)
+		if !slices.Contains(assumed, what) {
+			assumed = append(assumed, what)
+		}
+	}
+	return assumed, true
 }
 
 // requiredAssumptions returns the assumptions that follow from the other fields.
@@ -50,7 +81,8 @@ func (m *Model) assumes() []string {
 	case m.BatchInvariant:
 		return nil
 	case m.Isolation != "":
-		return []string{assumeScored, Isolations[m.Isolation]}
+		assumed, _ := isolated(m.Isolation) // known, or the model is refused
+		return assumed
 	}
 	return []string{assumeInvariant}
 }

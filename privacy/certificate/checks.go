@@ -103,7 +103,7 @@ func (m *Model) check() error {
 	if m == nil {
 		return nil
 	}
-	if _, known := Isolations[m.Isolation]; m.Isolation != "" && (!known || m.BatchInvariant) {
+	if _, known := isolated(m.Isolation); m.Isolation != "" && (!known || m.BatchInvariant) {
 		return errors.New("how the model's prompts were kept apart is not one of the known ways, or is stated for a back-end that promises independent scores")
 	}
 	return errors.Join(

@@ -96,6 +96,12 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"isolation made up", func(b *body[Predicate]) {
 			b.Predicate.Model.BatchInvariant, b.Predicate.Model.Isolation = false, "a hunch"
 		}, "origin: how the model's prompts"},
+		{"isolation of two kinds, one made up", func(b *body[Predicate]) {
+			b.Predicate.Model.BatchInvariant, b.Predicate.Model.Isolation = false, "alone, by the server's counters; a hunch"
+		}, "origin: how the model's prompts"},
+		{"isolation of one kind twice", func(b *body[Predicate]) {
+			b.Predicate.Model.BatchInvariant, b.Predicate.Model.Isolation = false, "alone, by the server's counters; alone, by the operator's word"
+		}, "origin: how the model's prompts"},
 		{"isolation of what is invariant", func(b *body[Predicate]) { b.Predicate.Model.Isolation = "alone, by the operator's word" }, "origin: how the model's prompts"},
 		{"batch invariance denied", func(b *body[Predicate]) { b.Predicate.Model.BatchInvariant = false }, "assumptions: assumption 8"},
 		{"local time", func(b *body[Predicate]) {

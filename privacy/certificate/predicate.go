@@ -122,8 +122,8 @@ type Model struct {
 	// not depend on what else is in its batch.
 	BatchInvariant bool `json:"batchInvariant"`
 	// Isolation states how independent scores are ensured where the back-end does not
-	// promise them: prompts were scored alone, and a check at the start compared bits. It
-	// is one of [Isolations].
+	// promise them: prompts were scored alone, and a check at the start compared bits; or
+	// records were asked about one at a time. It is one of [Isolations], or two.
 	Isolation string `json:"isolation,omitempty"`
 	// Deterministic: the back-end promises the same scores for the same sequence at any
 	// time, so an interrupted run can be replayed exactly. Without it, a text that was

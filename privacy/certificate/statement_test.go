@@ -137,6 +137,23 @@ func TestAssumptionsFollowFromTheFields(t *testing.T) {
 	if s.Predicate().Epsilon.Upper != 4 {
 		t.Errorf("ε under replace-one is %v; by hand 2·2", s.Predicate().Epsilon)
 	}
+	for how, wants := range map[string][]string{
+		"one record at a time, by the operator's word":                                          {assumeRecords, "kept nothing between them"},
+		"alone, by the server's counters; one record at a time, by the server's counters":       {assumeScored, assumeRecords, "while records were scored, are right", "while records were asked about, are right"},
+		"alone, on a server of one sequence; one record at a time, on a server of one sequence": {assumeScored, assumeRecords, "one sequence at a time, as it says"},
+	} {
+		c.Model.Isolation = how
+		s, err := NewStatement(c, basic{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(s.Predicate().Assumptions, "\n")
+		for _, want := range wants {
+			if strings.Count(all, want) != 1 {
+				t.Errorf("%s: %q is there %d times in\n%s", how, want, strings.Count(all, want), all)
+			}
+		}
+	}
 }
 
 func TestSignNeedsAStatementAndAKey(t *testing.T) {
