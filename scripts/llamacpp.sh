@@ -52,7 +52,8 @@ p.cpuparams_batch.n_threads = 1
 # No half precision anywhere, because the tests compare closely.
 p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
 p.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-p.endpoint_props = True
+p.endpoint_props = p.endpoint_metrics = True
+p.kv_unified = False
 server = xllamacpp.Server(p)
 print(server.listening_address, flush=True)
 signal.pause()

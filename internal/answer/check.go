@@ -27,6 +27,9 @@ func (s *Session) check(ctx context.Context) (err error) {
 	if !s.Model.Valid() {
 		return errors.New("answering needs a trusted model")
 	}
+	if err := s.Model.NeedScores(); err != nil {
+		return err
+	}
 	if m := s.Plan.Ensemble.Method; m != nil {
 		if err := m.Serves(s.Plan.Task); err != nil {
 			return &plan.InputError{Reason: err.Error()}

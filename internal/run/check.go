@@ -83,21 +83,42 @@ func checkSize(data *record.Data, sampling scheme.Scheme, part int) error {
 
 // reader is the model of a run as records are shown to it.
 type reader struct {
-	// isolated is the model, where anything is claimed of what it reads.
-	isolated lm.Isolated
-	usage    lm.Usage
+	// isolated is the model where texts are written from records and something is claimed of
+	// them, judges where records judge prompts. Either may be absent.
+	isolated, judges lm.Isolated
+	usage            lm.Usage
 }
 
 // isolate makes sure that a record's scores depend on that record alone before anything
 // is charged as if they did. A run that claims nothing needs no such thing.
-func (r *reader) isolate(ctx context.Context, of *execution) (err error) {
-	if of.charged() {
-		r.isolated, err = lm.Isolate(ctx, of.env.Model)
+//
+// What is written from records is written prompt by prompt. Records that judge are asked about one
+// at a time, all prompts at once, where the model can be asked so, and else prompt by prompt.
+func (r *reader) isolate(ctx context.Context, of *execution, writes, judges bool) (err error) {
+	if !of.charged() {
+		return nil
 	}
+	if writes || !judges {
+		if r.isolated, err = lm.Isolate(ctx, of.env.Model); err != nil {
+			return err
+		}
+	}
+	if !judges {
+		return nil
+	}
+	r.judges, err = lm.IsolateRecords(ctx, of.env.Model)
+	if cannot := (*lm.NotIsolatedError)(nil); !errors.As(err, &cannot) || of.env.Model.NeedScores() != nil {
+		return err
+	}
+	if r.isolated.Valid() {
+		r.judges = r.isolated
+		return nil
+	}
+	r.judges, err = lm.Isolate(ctx, of.env.Model)
 	return err
 }
 
-// trusted is the model that records are shown to.
+// trusted is the model that texts are written from records by.
 func (r *reader) trusted(of *execution) lm.Trusted {
 	if r.isolated.Valid() {
 		return r.isolated.Model()
@@ -105,18 +126,30 @@ func (r *reader) trusted(of *execution) lm.Trusted {
 	return of.env.Model
 }
 
+// judge is the model that records judge prompts by, and whether it has to be asked about one
+// record at a time.
+func (r *reader) judge(of *execution) (model lm.Trusted, byRecord bool) {
+	if r.judges.Valid() {
+		return r.judges.Model(), r.judges.Isolation().ByRecord()
+	}
+	return of.env.Model, false
+}
+
+// isolation is how records are kept apart in all of a run.
+func (r *reader) isolation() lm.Isolation { return r.isolated.Isolation().And(r.judges.Isolation()) }
+
 // identified identifies the model, as the journal did if there is one.
 func (r *reader) identified(of *execution) model {
 	if of.progress != nil && of.header.Run != "" {
 		return of.header.Model
 	}
-	return modelOf(of.env.Model, of.env.ModelName, r.isolated)
+	return modelOf(of.env.Model, of.env.ModelName, r.isolation())
 }
 
 // preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
-	if err := r.isolate(ctx, r.execution); err != nil {
+	if err := r.isolate(ctx, r.execution, r.Plan.WritesFromRecords(), r.Plan.Choose != nil); err != nil {
 		return err
 	}
 	room := r.Model.Info().Context

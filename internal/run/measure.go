@@ -97,7 +97,7 @@ func (w *measurer) check() (err error) {
 // preflight makes sure that a record's verdicts depend on it alone, and that the longest question
 // there may be fits the model after each prompt: one that does not counts as wrong.
 func (w *measurer) preflight(ctx context.Context) error {
-	if err := w.isolate(ctx, w.execution); err != nil {
+	if err := w.isolate(ctx, w.execution, false, true); err != nil {
 		return err
 	}
 	// A model that cannot score labels is found here, and not when it is charged.
@@ -149,7 +149,7 @@ func (w *measurer) longest(ctx context.Context, n plan.NamedPrompt) (int, error)
 	return total, nil
 }
 
-func (w *measurer) model() model { return modelOf(w.Model, w.ModelName, w.isolated) }
+func (w *measurer) model() model { return modelOf(w.Model, w.ModelName, w.isolation()) }
 
 func (w *measurer) stages() []func(context.Context) error {
 	return []func(context.Context) error{w.look}

@@ -26,7 +26,7 @@ func (r *runner) spec() spec {
 	}
 }
 
-func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolated) }
+func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolation()) }
 
 func (r *runner) stages() []func(context.Context) error {
 	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.rounds, r.worth}

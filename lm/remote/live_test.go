@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func TestVLLM(t *testing.T) {
 		}
 		agree(t, dialScorer(t, url, Options{}), path, embeddedTolerance)
 	})
+	t.Run("Records", func(t *testing.T) { recordsApart(t, url, lm.RecordsWatched) })
 }
 
 // embeddedTolerance is how far the embedded engine may be from float32: it multiplies
@@ -61,6 +63,33 @@ func TestLlamaCPP(t *testing.T) {
 	t.Run("Conformance", func(t *testing.T) { lmtest.Run(t, s) })
 	t.Run("AgreesWithEmbedded", func(t *testing.T) { agree(t, s, path, embeddedTolerance) })
 	t.Run("Isolated", func(t *testing.T) { isolated(t, url, lm.Watched) })
+	t.Run("Records", func(t *testing.T) { recordsApart(t, url, lm.RecordsWatched) })
+}
+
+// recordsApart ensures that a real server passes the check which every run begins with in which
+// records judge, and that one record's prompts are answered by it, more of them than it has slots.
+func recordsApart(t *testing.T, url string, want lm.Isolation) {
+	t.Helper()
+	got, err := byRecord(t, url, Options{Backoff: 250 * time.Millisecond})
+	if err != nil || got.Isolation() != want {
+		t.Fatalf("records are kept apart %q, not %q: %v", got.Isolation(), want, err)
+	}
+	compared, err := lm.CompareRecords(t.Context(), got.Model().Public())
+	t.Logf("%+v, %v", compared, err)
+	const prompts = 10
+	var first []lm.Text
+	for _, record := range []string{"1", "2", "1", "3", "1"} {
+		texts, err := got.Model().Public().Generate(t.Context(), of(record, prompts), four)
+		if err != nil || len(texts) != prompts {
+			t.Fatalf("%d texts, %v", len(texts), err)
+		}
+		if record == "1" && first == nil {
+			first = texts
+		}
+		if record == "1" && !slices.Equal(texts, first) {
+			t.Logf("a record's answers vary: %v and %v", first, texts) // with the passes they are in
+		}
+	}
 }
 
 // isolated ensures that a real server passes the check which every private run begins with,
