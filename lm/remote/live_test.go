@@ -74,8 +74,6 @@ func recordsApart(t *testing.T, url string, want lm.Isolation) {
 	if err != nil || got.Isolation() != want {
 		t.Fatalf("records are kept apart %q, not %q: %v", got.Isolation(), want, err)
 	}
-	compared, err := lm.CompareRecords(t.Context(), got.Model().Public())
-	t.Logf("%+v, %v", compared, err)
 	const prompts = 10
 	var first []lm.Text
 	for _, record := range []string{"1", "2", "1", "3", "1"} {
