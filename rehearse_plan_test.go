@@ -26,7 +26,7 @@ func TestRehearseServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		real := &synthesis{SynthesizeOptions: o, call: client.call(Use{})}
-		if err := errors.Join(real.budgetTime(t.Context()), real.settle(t.Context())); err != nil {
+		if err := errors.Join(real.suit(t.Context()), real.settle(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.real.Choose.Work; got != want || real.plan.Choose.Work != want {
