@@ -19,7 +19,7 @@ func TestRehearseServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := SynthesizeOptions{Out: t.TempDir(), Request: plan.Request{Task: task, Size: 500, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Records: 8, Measuring: -1}}}
+		o := SynthesizeOptions{Out: t.TempDir(), Request: plan.Request{Task: task, Size: 500, Epsilon: 1, Choosing: &plan.Choosing{Form: prompt.TextForm, Writing: -1, Rounds: 1, Records: 8, Measuring: -1}}}
 		o.Source.Location = "records.jsonl"
 		r := &rehearsing{RehearseOptions: RehearseOptions{Request: o.Request}, call: client.call(Use{}), key: noise.KeyFromSeed(1), dir: t.TempDir()}
 		if err := r.settle(t.Context()); err != nil {
