@@ -115,7 +115,7 @@ func compare[P interface {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r := row(o.Request.By(method))
+		r := row(o.Request.By(method).For(model.Info()))
 		r.Method = method
 		found.Rows = append(found.Rows, r)
 	}

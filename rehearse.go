@@ -185,7 +185,7 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	// Whether its own model is on a server decides how much work there is.
 	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
 	s.Time = r.Time
-	if err := s.budgetTime(ctx); err != nil {
+	if err := s.suit(ctx); err != nil {
 		return err
 	}
 	if r.real, err = plan.New(s.Request); err != nil {

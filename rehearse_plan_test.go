@@ -19,14 +19,14 @@ func TestRehearseServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := SynthesizeOptions{Out: t.TempDir(), Request: plan.Request{Task: task, Size: 500, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Records: 8, Measuring: -1}}}
+		o := SynthesizeOptions{Out: t.TempDir(), Request: plan.Request{Task: task, Size: 500, Epsilon: 1, Choosing: &plan.Choosing{Form: prompt.TextForm, Writing: -1, Rounds: 1, Records: 8, Measuring: -1}}}
 		o.Source.Location = "records.jsonl"
 		r := &rehearsing{RehearseOptions: RehearseOptions{Request: o.Request}, call: client.call(Use{}), key: noise.KeyFromSeed(1), dir: t.TempDir()}
 		if err := r.settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		real := &synthesis{SynthesizeOptions: o, call: client.call(Use{})}
-		if err := errors.Join(real.budgetTime(t.Context()), real.settle(t.Context())); err != nil {
+		if err := errors.Join(real.suit(t.Context()), real.settle(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.real.Choose.Work; got != want || real.plan.Choose.Work != want {

@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ type Run struct {
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
 	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, step := range []func(context.Context) error{s.invent, s.budgetTime, s.settle, s.open} {
+	for _, step := range []func(context.Context) error{s.invent, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -83,17 +84,32 @@ type synthesis struct {
 	plan Plan
 }
 
-// budgetTime turns the time that records may take to choose into work. A run that goes on
-// has the work that it began with: the speed of a machine is never the same twice.
-func (s *synthesis) budgetTime(ctx context.Context) error {
+// suit makes the request fit the model: prompts are judged in the form that it is asked in, and the time
+// that records may take to choose is turned into work. A run that goes on has both as it began: the speed
+// of a machine is never the same twice.
+func (s *synthesis) suit(ctx context.Context) error {
 	c := s.Request.Choosing
-	if s.Plan != nil || c == nil || c.Work != 0 || s.Time <= 0 && !s.client.remote() {
+	if s.Plan != nil || c == nil {
 		return nil
 	}
 	own := *c
 	s.Request.Choosing = &own
 	if begun, ok := planOf(s.Out); ok && begun.Choose != nil {
-		own.Work = begun.Choose.Work
+		own.Work = cmp.Or(own.Work, begun.Choose.Work)
+		own.Form = cmp.Or(own.Form, begun.Choose.Form.Name())
+		return nil
+	}
+	if own.Form == "" {
+		if err := s.openModel(ctx, true); err != nil {
+			return err
+		}
+		s.Request = s.Request.For(s.model.Info())
+	}
+	return s.budgetTime(ctx, s.Request.Choosing)
+}
+
+func (s *synthesis) budgetTime(ctx context.Context, own *plan.Choosing) error {
+	if own.Work != 0 || s.Time <= 0 && !s.client.remote() {
 		return nil
 	}
 	if s.Time <= 0 {

@@ -47,6 +47,8 @@ type Info struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Version of the back-end.
 	Version string `json:"version,omitempty"`
+	// Parameters is the number of weights, 0 when unknown.
+	Parameters int64 `json:"parameters,omitempty"`
 
 	Capacity
 

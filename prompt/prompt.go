@@ -20,8 +20,10 @@ type Prompt struct {
 	Instruction string `json:"instruction,omitempty"`
 	// Examples in their order; none is zero-shot.
 	Examples []Example `json:"examples,omitempty"`
+	// Form is how it is laid out, [TextForm] by default.
+	Form Form `json:"form,omitempty"`
 	// Calibrated divides the probabilities of labels by what questions without content get
-	// (Zhao et al. 2021). It is for tasks with a closed list of labels.
+	// (Zhao et al. 2021). It is for tasks with a closed list of labels, in [TextForm].
 	Calibrated bool `json:"calibrated,omitempty"`
 }
 
@@ -63,6 +65,12 @@ func (p Prompt) Segments(t Task) []string {
 func (p Prompt) Check(t Task) error {
 	if p.Calibrated && (t.Open() || t.Kind == Generate) {
 		return fmt.Errorf("task %q has no closed list of labels, so that there is nothing to calibrate", t.Name)
+	}
+	if err := p.Form.check(); err != nil {
+		return err
+	}
+	if p.Calibrated && p.Form.Turns() {
+		return fmt.Errorf("a prompt of the form %s is read off what the model writes, so that there is nothing to calibrate", p.Form)
 	}
 	if !utf8.ValidString(p.Instruction) {
 		return fmt.Errorf("the instruction is not UTF-8")

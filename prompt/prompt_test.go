@@ -124,7 +124,7 @@ func TestWordings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := task.Wordings()
+		list := task.Wordings(prompt.TextForm)
 		if (task.Kind == prompt.Generate) != (len(list) > 0) {
 			t.Errorf("%s has %d wordings", name, len(list))
 		}

@@ -84,6 +84,7 @@ type chooseFlags struct {
 	rounds       int64
 	records      int64
 	utility      string
+	form         string
 	reading      string
 	writing      number
 	measuring    number
@@ -100,7 +101,8 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
 	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
-	addChoice(cmd, &c.reading, "reading", "", "choose: how labels are read off answers: raw, as every client can, or calibrated, as \"sotto eval\" and servers that return probabilities can (default: what is better)", string(search.Raw), string(search.Calibrated))
+	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
+	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
 	c.poolFlags.add(cmd)
 }
 
@@ -138,7 +140,7 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	q.Choosing = &plan.Choosing{
 		Measuring: measuring,
 		Pool:      c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
-		Utility: choose.Utility(c.utility), Reading: search.Reading(c.reading), Instructions: c.instructions,
+		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	q.Choosing.Bare = c.bare
 	for _, path := range c.sets {
@@ -229,11 +231,12 @@ func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 
 // synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
 type synthChosen struct {
-	Rounds      int64  `json:"rounds"`
-	Records     int64  `json:"records"`
-	Instruction string `json:"instruction,omitempty"`
-	Calibrated  bool   `json:"calibrated"`
-	PoolModel   string `json:"pool_model,omitempty"`
+	Rounds      int64       `json:"rounds"`
+	Records     int64       `json:"records"`
+	Instruction string      `json:"instruction,omitempty"`
+	Form        prompt.Form `json:"form"`
+	Calibrated  bool        `json:"calibrated"`
+	PoolModel   string      `json:"pool_model,omitempty"`
 }
 
 func newSynthChosen(d *sotto.Run) *synthChosen {
@@ -245,7 +248,7 @@ func newSynthChosen(d *sotto.Run) *synthChosen {
 	for _, part := range d.Plan.Parts {
 		n += part.Size
 	}
-	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Calibrated: d.Prompt.Calibrated}
+	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Form: d.Prompt.Form.Name(), Calibrated: d.Prompt.Calibrated}
 	if c.Made != nil {
 		out.PoolModel = c.Made.Model
 	}
@@ -259,7 +262,14 @@ func (c *synthChosen) words(examples int) string {
 	}
 	said := fmt.Sprintf("%s, in %s of about %s records", ui.Examples(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
 	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
-	said += ui.If(c.Calibrated, "; labels are read off calibrated, as \"sotto eval\" does; for clients that see no probabilities use --reading raw")
+	switch {
+	case c.Form.Turns():
+		said += "; judged as clients ask, in turns and by what the model writes"
+	case c.Calibrated:
+		said += "; judged as one text, with labels read off calibrated, as \"sotto eval\" does; for clients that chat use --form chat"
+	default:
+		said += "; judged as one text; for clients that chat use --form chat"
+	}
 	return said
 }
 

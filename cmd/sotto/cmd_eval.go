@@ -115,7 +115,7 @@ func (o *evalOptions) add(cmd *cobra.Command) {
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all; for real the task's)")
 	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
 	f.BoolVar(&o.normalise, "normalise", false, "divide a label's log-probability by its number of tokens")
-	addChoice(cmd, &o.form, "form", "", "lay prompts out as turns of a chat, or as one text (default: both, where the model takes both)", string(worth.Chat), string(worth.Text))
+	addChoice(cmd, &o.form, "form", "", "lay prompts out as turns of a chat, whose answers are what the model writes, or as one text (default: as they were chosen, and the other beside it)", string(prompt.ChatForm), string(prompt.TextForm))
 	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels, exact_match for phrases, rouge_l for texts)", metric.Names()...)
 	f.StringVar(&o.encoder, "encoder", "", "for embedding metrics: ask the server at `URL` for vectors of words (default: the encoder minilm, here)")
 	f.Int64Var(&o.seed, "seed", 0, "choose real records and resample questions by `N`")
@@ -154,8 +154,8 @@ func (o *evalOptions) check() (prompt.Task, error) {
 		return task, usage("--limit is %d, it should be positive; leave it out for all questions", o.limit)
 	case o.asked("shots") && o.shots < 1:
 		return task, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
-	case o.form != "" && o.form != string(worth.Chat) && o.form != string(worth.Text):
-		return task, usage("--form is %q, it should be %s or %s", o.form, worth.Chat, worth.Text)
+	case o.form != "" && o.form != string(prompt.ChatForm) && o.form != string(prompt.TextForm):
+		return task, usage("--form is %q, it should be %s or %s", o.form, prompt.ChatForm, prompt.TextForm)
 	case task.Kind != prompt.Classify && (o.asked("calibrate") || o.asked("normalise")):
 		return task, usage("--calibrate and --normalise are about lists of labels, and %s has none: leave them out", task.Name)
 	}
@@ -198,7 +198,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 	}
 	bars := map[string]*ui.Bar{}
 	e := &worth.Evaluation{
-		Task: s.target, Items: s.items, Model: s.model, Form: worth.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed),
+		Task: s.target, Items: s.items, Model: s.model, Form: prompt.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed),
 		Keep: func(lines []worth.Prediction) (err error) {
 			for i := 0; i < len(lines) && err == nil; i++ {
 				err = kept.add(lines[i])

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // evalResult is what sets are worth. The figures of the first are at the top too, so that
@@ -70,10 +71,11 @@ func (r *evalResult) Print(p *ui.Page) {
 
 // formColumns and formWords name the forms of prompts.
 var (
-	formColumns = map[worth.Form]string{worth.Chat: "as a chat", worth.Text: "as text"}
-	formWords   = map[worth.Form]string{
-		worth.Chat: "turns of a chat, as chat.json has them",
-		worth.Text: "one text, as prompt.txt has it",
+	formColumns = map[prompt.Form]string{prompt.ChatForm: "as a chat", prompt.MessageForm: "as one message", prompt.TextForm: "as text"}
+	formWords   = map[prompt.Form]string{
+		prompt.ChatForm:    "turns of a chat, as chat.json has them; answers are what the model writes",
+		prompt.MessageForm: "one message of a chat, as chat.json has it; answers are what the model writes",
+		prompt.TextForm:    "one text, as prompt.txt has it",
 	}
 )
 

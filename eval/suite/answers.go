@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // answers to all test items, as they are kept. Metrics are not: they are worked out anew.
@@ -44,6 +45,9 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 	if e.set.Prompt != nil {
 		parts = append(parts, e.set.Prompt)
 	}
+	if f := e.form(); f.Turns() {
+		parts = append(parts, f)
+	}
 	key, err := keyOf("answers", parts...)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answers, err error) {
 	began := time.Now()
 	m, inputs := e.answerer, e.data.inputs
-	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, icl.Options{Calibrate: calibrate, PassTokens: r.PassTokens})
+	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, icl.Options{Form: e.form(), Calibrate: calibrate, PassTokens: r.PassTokens})
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +112,14 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	}
 	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()
 	return out, nil
+}
+
+// form in which questions are asked: that in which the prompt was chosen, or the suite's.
+func (e *entry) form() prompt.Form {
+	if p := e.set.Prompt; p != nil {
+		return p.Form
+	}
+	return e.cell.Form
 }
 
 // classify asks all questions at once, each with its own demonstrations if it has some.

@@ -37,6 +37,8 @@ type Cell struct {
 	Model, Answerer string
 	// Calibrate: whether labels are calibrated; one row for each.
 	Calibrate []bool
+	// Form in which prompts are judged and answered.
+	Form prompt.Form
 	// Items of the test file; 0: all.
 	Items int
 }
@@ -100,7 +102,7 @@ func Cells(s Suite) ([]Cell, error) {
 						continue
 					}
 					view := m.view(d)
-					c := Cell{Dataset: d, View: view, Task: tasks[d.Name+"\n"+view], Method: m.Method, Name: m.Name, Online: m.Online, Model: model, Seed: s.First + uint64(i)}
+					c := Cell{Dataset: d, View: view, Task: tasks[d.Name+"\n"+view], Method: m.Method, Name: m.Name, Online: m.Online, Model: model, Seed: s.First + uint64(i), Form: s.Form}
 					some := s.expand(c, m)
 					if i > 0 {
 						some = slices.DeleteFunc(some, Cell.certain)
@@ -259,6 +261,9 @@ func (c Cell) Request() plan.Request {
 	if c.Method == plan.Chooses {
 		r.Method, r.Choosing, r.Settings = "", plan.ChoosingOf(s.Values), r.Settings.For(writing())
 		r.Choosing.Instructions = s.Instructions
+		if r.Choosing.Form == "" {
+			r.Choosing.Form = c.Form
+		}
 	}
 	if s.Discover {
 		r.Conditions = nil

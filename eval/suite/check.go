@@ -29,7 +29,7 @@ func (s Suite) WithDefaults() Suite {
 	fill(&s.Shots, 0)
 	fill(&s.Models, "")
 	fill(&s.Answerers, "same")
-	fill(&s.Calibrate, true)
+	fill(&s.Calibrate, !s.Form.Turns())
 	fill(&s.Queries, 0)
 	s.Datasets = slices.Clone(s.Datasets)
 	for i := range s.Datasets {
@@ -83,6 +83,12 @@ func (s Suite) check(found *document.Problems) {
 	checkTwice(found, "models", s.Models)
 	checkTwice(found, "answerers", s.Answerers)
 	checkTwice(found, "calibrate", s.Calibrate)
+	if s.Form != "" && s.Form != prompt.TextForm && s.Form != prompt.ChatForm {
+		found.Wrong("form", fmt.Sprintf("%q is none", s.Form), "give %s or %s", prompt.ChatForm, prompt.TextForm)
+	}
+	if s.Form.Turns() && slices.Contains(s.Calibrate, true) {
+		found.Wrong("calibrate", "answers in turns are what the model writes", "leave it out")
+	}
 	checkQueries(found, "queries", s.Queries)
 	s.checkDatasets(found)
 	s.checkMethods(found)

@@ -1,6 +1,9 @@
 package suite
 
-import "github.com/sotto-dp/sotto/internal/method"
+import (
+	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/prompt"
+)
 
 // Suite says what to compare: every data set with every method at every ε, with every
 // number of shots, from every seed, written and answered by every model.
@@ -22,6 +25,9 @@ type Suite struct {
 	Answerers []string  `toml:"answerers"`
 	// Calibrate says whether labels are calibrated; an axis too. Default: yes.
 	Calibrate []bool `toml:"calibrate"`
+	// Form in which prompts are judged and answered: text, or chat, in which answers are what the
+	// model writes, and nothing is calibrated. Default: text.
+	Form prompt.Form `toml:"form"`
 	// Queries is how many answers an ε is for, together, of methods that answer online; an
 	// axis. Default, and 0: as many as there are items.
 	Queries []int64 `toml:"queries"`

@@ -23,9 +23,10 @@ type Evaluation struct {
 	// nil does so where labels are listed, the set does not say otherwise, and the model
 	// gives scores.
 	Calibrate *bool
-	// Form is how prompts are laid out. By default it is [Chat] for models with a chat
-	// template, and [Text] is measured beside it where they take that too.
-	Form Form
+	// Form is how prompts are laid out: that in which they were chosen by default, and turns for
+	// others where the model has a chat template. The other form is measured beside it where the
+	// model takes both.
+	Form prompt.Form
 	// Normalise divides a label's log-probability by its number of tokens.
 	Normalise bool
 	// Metric, if not the task's own.
@@ -89,7 +90,7 @@ func (e *Evaluation) Run(ctx context.Context, sets []Set, prepare func(*Set) err
 }
 
 // row answers the questions with one set in one form.
-func (e *Evaluation) row(ctx context.Context, set Set, form Form) (Row, error) {
+func (e *Evaluation) row(ctx context.Context, set Set, form prompt.Form) (Row, error) {
 	row := Row{Demos: set.Name, Form: form, Shots: len(set.Examples), Private: !set.NotPrivate, N: len(e.Items)}
 	began := time.Now()
 	answers, err := e.answer(ctx, &row, set)
@@ -181,7 +182,9 @@ func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer,
 			row.calibrated = c.Calibrated && Listed(target)
 		}
 	}
-	o := icl.Options{Calibrate: row.calibrated, Normalise: e.Normalise, Chat: row.Form == Chat}
+	o := icl.Options{Form: row.Form, Normalise: e.Normalise && !row.Form.Turns()}
+	row.calibrated = row.calibrated && !row.Form.Turns()
+	o.Calibrate = row.calibrated
 	a, err := icl.Open(ctx, e.Model, target, set.Examples, o)
 	var unsupported *lm.UnsupportedError
 	if errors.As(err, &unsupported) && o.Calibrate && !o.Normalise && e.Calibrate == nil {

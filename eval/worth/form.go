@@ -5,45 +5,46 @@ import (
 	"errors"
 
 	"github.com/sotto-dp/sotto/lm"
-)
-
-// Form is how a prompt is laid out for a model.
-type Form string
-
-// The forms, as releases ship them.
-const (
-	// Chat: turns of a conversation, as in chat.json.
-	Chat Form = "chat"
-	// Text: one text that the model goes on with, as in prompt.txt.
-	Text Form = "prompt"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Beside is the value of the same set in the other form.
 type Beside struct {
-	Form  Form    `json:"form"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Form  prompt.Form `json:"form"`
+	Value float64     `json:"value"`
+	Low   float64     `json:"low"`
+	High  float64     `json:"high"`
 }
 
-// forms returns how to lay prompts out, the first for the figures of a row.
-func (e *Evaluation) forms() []Form {
+// forms returns how to lay a set's prompts out, the first for the figures of a row: as they were
+// chosen, or as turns for a model that chats.
+func (e *Evaluation) forms(set Set) []prompt.Form {
 	can := e.Model.Info().Can
+	own := prompt.ChatForm
+	if set.Chosen != nil && (e.Form == "" || e.Form.Turns() == set.Chosen.Form.Turns()) {
+		own = set.Chosen.Form.Name()
+	} else if e.Form != "" {
+		own = e.Form
+	}
 	switch {
 	case e.Form != "":
-		return []Form{e.Form}
-	case can.Chat && can.Generate:
-		return []Form{Chat, Text}
-	case can.Chat:
-		return []Form{Chat}
+		return []prompt.Form{own}
+	case !can.Chat:
+		return []prompt.Form{prompt.TextForm}
+	case !can.Generate && own.Turns():
+		return []prompt.Form{own}
+	case !can.Generate:
+		return []prompt.Form{prompt.ChatForm}
+	case own.Turns():
+		return []prompt.Form{own, prompt.TextForm}
 	}
-	return []Form{Text}
+	return []prompt.Form{own, prompt.ChatForm}
 }
 
 // Row answers the questions with one set, in every form that is measured. A chat template
 // that has no place for an instruction leaves the other form.
 func (e *Evaluation) Row(ctx context.Context, set Set) (Row, error) {
-	forms := e.forms()
+	forms := e.forms(set)
 	row, err := e.row(ctx, set, forms[0])
 	var unsupported *lm.UnsupportedError
 	if errors.As(err, &unsupported) && len(forms) > 1 {

@@ -1,5 +1,7 @@
 package worth
 
+import "github.com/sotto-dp/sotto/prompt"
+
 // Result holds the first set's figures, so that programs that evaluate one set need
 // not look into rows.
 type Result struct {
@@ -24,15 +26,15 @@ type Row struct {
 	Demos string `json:"demos"`
 	// Form is how the prompt was laid out, and Other the same set in the other form, if it
 	// was measured too. Tokens and seconds are for both.
-	Form    Form    `json:"form"`
-	Other   *Beside `json:"other,omitempty"`
-	Shots   int     `json:"shots"`
-	Private bool    `json:"private"`
-	Metric  string  `json:"metric"`
-	Value   float64 `json:"value"`
-	Low     float64 `json:"low"`
-	High    float64 `json:"high"`
-	N       int     `json:"n"`
+	Form    prompt.Form `json:"form"`
+	Other   *Beside     `json:"other,omitempty"`
+	Shots   int         `json:"shots"`
+	Private bool        `json:"private"`
+	Metric  string      `json:"metric"`
+	Value   float64     `json:"value"`
+	Low     float64     `json:"low"`
+	High    float64     `json:"high"`
+	N       int         `json:"n"`
 	// Metrics are others of the same answers.
 	Metrics map[string]float64 `json:"metrics"`
 	// Uncalibrated is what the same probabilities give without calibration.
@@ -81,8 +83,8 @@ type Prediction struct {
 	// as [Marked] finds it.
 	NotPrivate bool `json:"not_private,omitempty"`
 
-	Demos string `json:"demos"`
-	Form  Form   `json:"form"`
+	Demos string      `json:"demos"`
+	Form  prompt.Form `json:"form"`
 	// Item is the place of the question among those that were asked, from 1.
 	Item   int       `json:"item"`
 	Input  string    `json:"input"`

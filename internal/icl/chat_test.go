@@ -2,15 +2,14 @@ package icl
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -22,60 +21,51 @@ func chatty(words ...string) *toy {
 }
 
 // conversation is what a chat model should get: the turns of a release, then the question.
-func conversation(k prompt.Task, demos []Demo, input string) []lm.Message {
+func conversation(k prompt.Task, p prompt.Prompt, input string) []lm.Message {
 	var out []lm.Message
-	for _, t := range append(prompt.Prompt{Examples: demos}.Turns(k), k.Question(input)) {
+	for _, t := range append(p.Turns(k), p.Question(k, input)) {
 		out = append(out, lm.Message{Role: lm.Role(t.Role), Content: t.Content})
 	}
 	return out
 }
 
-// TestTurns: labels have the scores that they have after the whole conversation, computed
-// from nothing, also where a question joins tokens with what is before it.
+// TestTurns: answers are what the model writes after the whole conversation, computed from nothing, also
+// where a question joins tokens with what is before it; labels are what that begins with.
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := chatty("yes", "no", "Q: zebra")
 		m.begins = rapid.Bool().Draw(t, "begins")
 		k := task("yes", "no", "nobody")
+		form := rapid.SampledFrom([]prompt.Form{prompt.ChatForm, prompt.MessageForm}).Draw(t, "form")
 		demos := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Demo {
 			return Demo{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
 		}), 0, 3).Draw(t, "demos")
 		inputs := rapid.SliceOfN(rapid.OneOf(rapid.StringMatching("[a-z\n ]{0,9}"), rapid.Just("zebra crossing")), 1, 5).Draw(t, "inputs")
-		c, err := NewClassifier(t.Context(), m, k, demos, Options{Chat: true, PassTokens: rapid.SampledFrom([]int{0, 40}).Draw(t, "pass")})
+		a, err := Open(t.Context(), m, k, demos, Options{Form: form, PassTokens: rapid.SampledFrom([]int{0, 40}).Draw(t, "pass")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
-		got, err := c.Classify(t.Context(), inputs)
+		defer a.Close()
+		got, err := a.Answer(t.Context(), inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := labels.NewTurn(t.Context(), m, k.Labels)
+		k = k.WithDefaults()
+		limit, err := reply.Limit(t.Context(), m, k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		session, err := m.Open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer session.Close()
 		for i, input := range inputs {
-			whole, err := m.Chat(t.Context(), conversation(k.WithDefaults(), demos, input))
+			whole, err := m.Chat(t.Context(), conversation(k, prompt.Prompt{Examples: demos, Form: form}, input))
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, err := session.New()
+			texts, err := lm.GenerateBySteps(t.Context(), m, []lm.Prompt{{Tokens: whole}}, lm.GenerateOptions{MaxTokens: limit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := list.Scores(t.Context(), session, []labels.Prompt{{From: from, Tokens: whole}}, labels.Options{Can: m.info.Can})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for j, log := range lm.LogSoftmax(want[0]) {
-				if have := math.Log(got[i].Scores[j]); math.Abs(have-log) > 1e-9 {
-					t.Fatalf("%q, %s: log-probability %v, want %v", input, k.Labels[j], have, log)
-				}
+			if want := reply.Read(k, texts[0].Text); got[i] != want {
+				t.Fatalf("%q after %q: %q, want %q of %q", input, form, got[i], want, texts[0].Text)
 			}
 		}
 	})
@@ -86,7 +76,7 @@ func TestTurnsAreShared(t *testing.T) {
 	m := chatty()
 	k := task("yes", "no")
 	demos := []Demo{{Input: strings.Repeat("a long text ", 20), Output: "yes"}}
-	c, err := NewClassifier(t.Context(), m, k, demos, Options{Chat: true, Calibrate: true})
+	c, err := NewWriter(t.Context(), m, k, demos, Options{Form: prompt.ChatForm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +85,7 @@ func TestTurnsAreShared(t *testing.T) {
 	if prefix < 240 {
 		t.Fatalf("%d tokens are shared", prefix)
 	}
-	if _, err := c.Classify(t.Context(), []string{"one", "two", "three"}); err != nil {
+	if _, err := c.Answer(t.Context(), []string{"one", "two", "three"}); err != nil {
 		t.Fatal(err)
 	}
 	if asked := m.tokens - before; asked > 3*40 {
@@ -112,7 +102,7 @@ func TestTurnsAreWritten(t *testing.T) {
 	alone.info.Can.SharedPrefix = false
 	var answers []string
 	for _, m := range []lm.Model{shared, alone, plain{bare}} {
-		a, err := Open(t.Context(), m, k, demos, Options{Chat: true})
+		a, err := Open(t.Context(), m, k, demos, Options{Form: prompt.ChatForm})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +117,7 @@ func TestTurnsAreWritten(t *testing.T) {
 		t.Errorf("%q", answers)
 	}
 	for _, m := range []*toy{alone, bare} {
-		if len(m.prompts) != 2 || !slices.Equal(m.prompts[1].Messages, conversation(k.WithDefaults(), demos, "two")) {
+		if len(m.prompts) != 2 || !slices.Equal(m.prompts[1].Messages, conversation(k.WithDefaults(), prompt.Prompt{Examples: demos}, "two")) {
 			t.Errorf("%+v", m.prompts)
 		}
 	}
@@ -138,14 +128,16 @@ func TestTurnsAreCut(t *testing.T) {
 	m := chatty()
 	k := task("yes", "no")
 	k.Limits.InputTokens = 10
-	c, err := NewClassifier(t.Context(), m, k, nil, Options{Chat: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	got, err := c.Classify(t.Context(), []string{"0123456789 and more", "0123456789"})
-	if err != nil || !slices.Equal(got[0].Scores, got[1].Scores) {
-		t.Errorf("%v, %v", got, err)
+	for _, form := range []prompt.Form{prompt.ChatForm, prompt.MessageForm} {
+		c := reply.NewConversation(k, prompt.Prompt{Form: form}, m)
+		long, err := c.Asked(t.Context(), "0123456789 and more")
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := c.Asked(t.Context(), "0123456789")
+		if err != nil || !slices.Equal(long, short) {
+			t.Errorf("%s: %q and %q, %v", form, long, short, err)
+		}
 	}
 }
 
@@ -153,18 +145,18 @@ func TestTurnsAreCut(t *testing.T) {
 // refused.
 func TestNoTurns(t *testing.T) {
 	for name, m := range map[string]lm.Model{"scores": newToy(), "text": plain{newToy()}} {
-		_, err := Open(t.Context(), m, task("yes", "no"), nil, Options{Chat: true})
+		_, err := Open(t.Context(), m, task("yes", "no"), nil, Options{Form: prompt.ChatForm})
 		var unsupported *lm.UnsupportedError
 		if !errors.As(err, &unsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c, err := NewClassifier(t.Context(), chatty(), task("yes", "no"), nil, Options{Chat: true})
-	if err != nil {
-		t.Fatal(err)
+	for name, o := range map[string]Options{"calibrated": {Form: prompt.ChatForm, Calibrate: true}, "normalised": {Form: prompt.MessageForm, Normalise: true}} {
+		if _, err := Open(t.Context(), chatty(), task("yes", "no"), nil, o); err == nil {
+			t.Errorf("what is written is %s", name)
+		}
 	}
-	defer c.Close()
-	if _, err := c.ClassifyEach(t.Context(), []Query{{Input: "a"}}); err == nil {
-		t.Error("questions with their own demonstrations are answered")
+	if _, err := NewClassifier(t.Context(), chatty(), task("yes", "no"), nil, Options{Form: prompt.ChatForm}); err == nil {
+		t.Error("turns are scored")
 	}
 }

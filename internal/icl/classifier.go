@@ -42,7 +42,10 @@ var _ Answerer = (*Classifier)(nil)
 // *lm.UnsupportedError.
 func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Classifier, error) {
 	t = t.WithDefaults()
-	if !listed(t) {
+	if o.Form.Turns() {
+		return nil, errors.New("labels are chosen by their scores where the prompt is one text: in turns the model writes them")
+	}
+	if !reply.Listed(t) {
 		return nil, fmt.Errorf("task %s has no list of labels to choose from: list them in the task, or let the model write the answer", t.Name)
 	}
 	o, err := o.filled()
@@ -50,11 +53,7 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 		return nil, err
 	}
 	c := &Classifier{}
-	encode := labels.New
-	if o.Chat {
-		encode = labels.NewTurn
-	}
-	if c.labels, err = encode(ctx, m.Tokenizer(), t.Labels); err != nil {
+	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
 		return nil, err
 	}
 	if err := c.labels.Check(m.Info(), o.Normalise && c.labels.UnevenLengths()); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -16,11 +17,12 @@ type Demo = prompt.Example
 
 // Options configure answering. The zero value is useful.
 type Options struct {
-	// Chat lays instruction, demonstrations and question out as turns of a conversation, in
-	// the model's chat template; without it they are one text.
-	Chat bool
+	// Form is how instruction, demonstrations and question are laid out: one text by default. As
+	// turns of a conversation they are in the model's chat template, and the answer is what the
+	// model writes, whether it is of a list or not.
+	Form prompt.Form
 	// Calibrate divides the probability of labels by their probability after content-free
-	// questions. Tasks without a list of labels have nothing to calibrate.
+	// questions. Tasks without a list of labels have nothing to calibrate, nor have turns.
 	Calibrate bool
 	// Normalise divides a label's log-probability by its number of tokens, so that
 	// long labels are not at a disadvantage.
@@ -80,19 +82,24 @@ type scoring interface {
 }
 
 // Open answers with any model, in the best way it offers. Labels of a list are chosen by
-// their scores; without scores, the model generates a text that has to begin with a label.
-// Free-form answers are generated. The model need not be trusted.
+// their scores where the prompt is one text; without scores, and in turns, the model generates
+// a text that has to begin with a label. Free-form answers are generated. The model need not be
+// trusted.
 //
 // A server is queried each time for its vocabulary. To open often, pass an [lm.Scorer], if
 // there is one.
 func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (Answerer, error) {
 	t = t.WithDefaults()
-	scorer, err := scorerOf(ctx, m, listed(t))
+	scored := reply.Listed(t) && !o.Form.Turns()
+	if o.Form.Turns() && (o.Calibrate || o.Normalise) {
+		return nil, errors.New("answers in turns are what the model writes, which has nothing to calibrate or normalise: turn both off, or lay the prompt out as one text")
+	}
+	scorer, err := scorerOf(ctx, m, scored)
 	lacking := &lm.UnsupportedError{}
 	if err != nil && !errors.As(err, &lacking) {
 		return nil, err
 	}
-	if listed(t) {
+	if scored {
 		if err == nil {
 			var c *Classifier
 			if c, err = NewClassifier(ctx, scorer, t, demos, o); err == nil {
@@ -124,6 +131,3 @@ func scorerOf(ctx context.Context, m lm.Model, matter bool) (lm.Scorer, error) {
 	}
 	return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "score labels", Missing: "it only writes text"}
 }
-
-// listed reports whether answers are of a closed list.
-func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -137,7 +138,7 @@ func TestChat(t *testing.T) {
 		"yesterday":            "",
 		"The answer is no":     "",
 		"no\nyes":              "no",
-		"A:\n\nyes (probably)": "",
+		"A:\n\nyes (probably)": "yes",
 	} {
 		m := newToy()
 		m.info.Can.Generate, m.info.Can.Chat = false, true
@@ -174,7 +175,7 @@ func TestMatch(t *testing.T) {
 		"world war": "World", "painter of": "Artist", "Painter": "Artist", "Nothing": "", "nothing": "", "sci-fi film": "Sci-fi",
 		"SF": "Sci-fi", "": "", " Art": "", "été": "Été", "É": "", "Art1": "", "of the list": "",
 	} {
-		if got := match(k, text); got != want {
+		if got := reply.Match(k, text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -186,14 +187,14 @@ func TestMatchIsOfTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z][a-z ]{0,5}[a-z]`), 1, 5, rapid.ID).Draw(t, "labels")
 		k := task(labels...)
-		if got := match(k, rapid.String().Draw(t, "text")); got != "" && !slices.Contains(labels, got) {
+		if got := reply.Match(k, rapid.String().Draw(t, "text")); got != "" && !slices.Contains(labels, got) {
 			t.Fatalf("%q is not on the list", got)
 		}
 		label := rapid.SampledFrom(labels).Draw(t, "label")
-		if got := match(k, label); got != label {
+		if got := reply.Match(k, label); got != label {
 			t.Fatalf("%q, want %q", got, label)
 		}
-		got := match(k, strings.ToUpper(label)+". "+rapid.String().Draw(t, "rest"))
+		got := reply.Match(k, strings.ToUpper(label)+". "+rapid.String().Draw(t, "rest"))
 		if !strings.EqualFold(got, label) {
 			t.Fatalf("%q, want %q", got, label)
 		}
@@ -209,7 +210,7 @@ func FuzzMatch(f *testing.F) {
 	k := task("World", "Sports", "Science", "Sci", "Ärzte", "İ")
 	k.Aliases = map[string]string{"Sci/Tech": "Science"}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := match(k, text)
+		got := reply.Match(k, text)
 		if got == "" {
 			return
 		}
@@ -220,7 +221,7 @@ func FuzzMatch(f *testing.F) {
 		if !strings.HasPrefix(lower, strings.ToLower(got)) && !strings.HasPrefix(lower, "sci/tech") {
 			t.Fatalf("%q does not begin with %q", text, got)
 		}
-		if again := match(k, got); again != got {
+		if again := reply.Match(k, got); again != got {
 			t.Fatalf("%q is found as %q", got, again)
 		}
 	})
@@ -240,5 +241,5 @@ func written(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, input
 	if err != nil {
 		return nil, err
 	}
-	return w.write(ctx, inputs)
+	return w.Answer(ctx, inputs)
 }

@@ -29,9 +29,6 @@ type ownQuery struct {
 // had its own classifier. Calibration uses content-free questions after each question's own
 // demonstrations. It is for prompts that are one text.
 func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Prediction, error) {
-	if c.chat != nil {
-		return nil, errors.New("questions with demonstrations of their own are laid out as one text: turn Options.Chat off")
-	}
 	free, err := c.contentFree(ctx)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type stem struct {
 	lead  []lm.Token
 	// chat, if there is one, lays questions out as turns. Then root is what conversations
 	// begin with, and bare is empty, for one that begins otherwise.
-	chat *chat
+	chat *reply.Conversation
 	bare lm.Sequence
 }
 
@@ -60,11 +60,11 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 // layOut returns what all questions come after, and the number of tokens of the layout
 // around a question.
 func (s *stem) layOut(ctx context.Context, demos []Demo) (tokens []lm.Token, layout int, err error) {
-	if s.options.Chat {
-		if s.chat, err = newChat(s.model, s.task, demos); err != nil {
+	if s.options.Form.Turns() {
+		if s.chat, err = conversationOf(s.model, s.task, demos, s.options.Form); err != nil {
 			return nil, 0, err
 		}
-		return s.chat.common(ctx)
+		return s.chat.Common(ctx, s.model)
 	}
 	if tokens, err = reply.Prefix(ctx, s.model.Tokenizer(), s.task, prompt.Prompt{Examples: demos}); err != nil {
 		return nil, 0, err
@@ -136,7 +136,7 @@ func (s *stem) question(ctx context.Context, input string) (_ question, err erro
 	from := s.root
 	if s.chat != nil {
 		from = s.bare
-		tokens, err = s.chat.tokens(ctx, input)
+		tokens, err = s.chat.Tokens(ctx, s.model, input)
 	} else {
 		tokens, err = reply.Item(ctx, s.model.Tokenizer(), s.task, input)
 	}

@@ -10,9 +10,12 @@ import (
 )
 
 // Writer generates answers greedily, to the end of the line or another end of the task's
-// texts. The common prefix is computed once, and answers are generated in one batch. It is
+// texts; labels too, in turns of a conversation. The common prefix is computed once, and answers are generated in one batch. It is
 // for one goroutine at a time.
-type Writer struct{ *stem }
+type Writer struct {
+	*stem
+	limit int // of tokens
+}
 
 var _ Answerer = (*Writer)(nil)
 
@@ -28,19 +31,22 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "write over a shared beginning", Missing: "it does not return its best token; let it write by itself, with icl.Open"}
 	}
 	w := &Writer{}
-	if w.stem, err = newStem(ctx, m, t, demos, o, t.Limits.AnswerTokens); err != nil {
+	if w.limit, err = reply.Limit(ctx, m.Tokenizer(), t); err != nil {
+		return nil, err
+	}
+	if w.stem, err = newStem(ctx, m, t, demos, o, w.limit); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
 // Describe implements [Answerer].
-func (w *Writer) Describe() string { return howWriting }
+func (w *Writer) Describe() string { return howWritten(w.task) }
 
 // Answer generates an answer to each question. A new question replaces one that is
 // answered, so that batches stay full.
 func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string, err error) {
-	writer := &reply.Writer{Session: w.session, Tokenizer: w.model.Tokenizer(), Task: w.task}
+	writer := &reply.Writer{Session: w.session, Tokenizer: w.model.Tokenizer(), Task: w.task, Turn: w.chat != nil, Limit: w.limit}
 	var active []*reply.Line
 	defer func() {
 		if err = errors.Join(err, writer.Drop(active)); err != nil {
@@ -48,7 +54,7 @@ func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string,
 		}
 	}()
 	answers = make([]string, len(inputs))
-	done := func(l *reply.Line) { answers[l.ID] = l.Text(w.task) }
+	done := func(l *reply.Line) { answers[l.ID] = writer.Answer(l) }
 	sequences := w.options.sequences(w.model.Info())
 	var waiting question // the first that is not among the active ones
 	for next := 0; next < len(inputs) || len(active) > 0; {

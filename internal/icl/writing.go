@@ -3,8 +3,6 @@ package icl
 import (
 	"context"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -21,7 +19,8 @@ type writing struct {
 	tokenizer lm.Tokenizer
 	prefix    []lm.Token
 	text      string
-	chat      *chat // in place of both
+	chat      *reply.Conversation // in place of both
+	limit     int                 // of tokens
 	usage     lm.Usage
 }
 
@@ -37,22 +36,46 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer questions", Missing: "it does not write text; use a language model"}
 	}
 	w := &writing{model: m, task: t, options: o, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
-	if o.Chat {
-		w.chat, err = newChat(m, t, demos)
+	if w.limit, err = reply.Limit(ctx, tokenizerOf(m), t); err != nil {
+		return nil, err
+	}
+	if o.Form.Turns() {
+		w.chat, err = conversationOf(m, t, demos, o.Form)
 		return w, err
 	}
-	if s, ok := m.(lm.Scorer); ok && m.Info().Can.Generate {
-		w.tokenizer = s.Tokenizer()
+	if tok := tokenizerOf(m); tok != nil && m.Info().Can.Generate {
+		w.tokenizer = tok
 		w.prefix, err = reply.Prefix(ctx, w.tokenizer, t, prompt.Prompt{Examples: demos})
 	}
 	return w, err
 }
 
 func (w *writing) Describe() string {
-	if listed(w.task) {
+	return howWritten(w.task)
+}
+
+// howWritten is how answers are found that a model writes.
+func howWritten(t prompt.Task) string {
+	if reply.Listed(t) {
 		return howMatch
 	}
 	return howWriting
+}
+
+// conversationOf lays questions out as turns.
+func conversationOf(m lm.Model, t prompt.Task, demos []Demo, f prompt.Form) (*reply.Conversation, error) {
+	if !m.Info().Can.Chat {
+		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer turns of a chat", Missing: "the model has no chat template; ask it in one text"}
+	}
+	return reply.NewConversation(t, prompt.Prompt{Examples: demos, Form: f}, tokenizerOf(m)), nil
+}
+
+// tokenizerOf returns the tokeniser of a model, nil if it has none.
+func tokenizerOf(m lm.Model) lm.Tokenizer {
+	if s, ok := m.(lm.Scorer); ok {
+		return s.Tokenizer()
+	}
+	return nil
 }
 
 // Usage returns the model's usage while it generated; concurrent calls of others are
@@ -62,20 +85,13 @@ func (w *writing) Usage() lm.Usage { return w.usage }
 func (w *writing) Close() error { return nil }
 
 func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error) {
-	answers, err := w.write(ctx, inputs)
-	if err == nil && listed(w.task) {
-		for i := range answers {
-			answers[i] = match(w.task, answers[i])
-		}
-	}
-	return answers, err
-}
-
-func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) {
 	before := w.model.Usage()
 	defer func() { w.usage = w.usage.Plus(less(w.model.Usage(), before)) }()
 	answers := make([]string, 0, len(inputs))
-	options := lm.GenerateOptions{MaxTokens: w.task.Limits.AnswerTokens, Stop: w.task.Stop}
+	options := lm.GenerateOptions{MaxTokens: w.limit}
+	if !w.turns() { // a turn may begin with a line end
+		options.Stop = w.task.Stop
+	}
 	for len(inputs) > 0 {
 		n := min(len(inputs), w.options.sequences(w.model.Info()))
 		prompts := make([]lm.Prompt, n)
@@ -100,8 +116,8 @@ func (w *writing) write(ctx context.Context, inputs []string) ([]string, error) 
 // prompt returns a whole prompt: turns if they were asked for, tokens if the model has a
 // tokeniser, otherwise a text; a message for a model that only chats.
 func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
-	if w.options.Chat {
-		turns, err := w.chat.asked(ctx, input)
+	if w.chat != nil {
+		turns, err := w.chat.Asked(ctx, input)
 		return lm.Prompt{Messages: turns}, err
 	}
 	if w.tokenizer != nil {
@@ -115,63 +131,19 @@ func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
 	return lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: strings.TrimSpace(text)}}}, nil
 }
 
-// answer extracts the answer from a generated text. A model that only chats may begin with
-// a line end, or with the name that the prompt ended with.
+// turns reports whether answers are turns: those of a model that only chats always are.
+func (w *writing) turns() bool { return w.chat != nil || !w.model.Info().Can.Generate }
+
+// answer extracts the answer from a generated text.
 func (w *writing) answer(text string) string {
-	if w.options.Chat || !w.model.Info().Can.Generate {
-		text = strings.TrimLeftFunc(text, unicode.IsSpace)
-		if rest, ok := cutFold(text, w.task.Answer.Output+":"); ok {
-			text = rest
-		}
+	if w.turns() {
+		return reply.Read(w.task, text)
 	}
 	text, _ = w.task.Cut(text)
+	if reply.Listed(w.task) {
+		return reply.Match(w.task, text)
+	}
 	return text
-}
-
-// match returns the label that a text is, or begins with as a word, in any case: the
-// longest, or "" if there is none. Aliases count.
-func match(t prompt.Task, text string) string {
-	if label, ok := t.ResolveLabel(text); ok {
-		return label
-	}
-	spellings := map[string]string{}
-	for from := range t.Aliases {
-		if label, ok := t.ResolveLabel(from); ok {
-			spellings[from] = label
-		}
-	}
-	for _, l := range t.Labels {
-		spellings[l] = l
-	}
-	best, found := "", ""
-	for spelling, label := range spellings {
-		rest, ok := cutFold(text, spelling)
-		if next, _ := utf8.DecodeRuneInString(rest); !ok || unicode.IsLetter(next) || unicode.IsDigit(next) {
-			continue
-		}
-		// Of spellings that differ in case alone, the order of the list decides.
-		if len(spelling) > len(best) || len(spelling) == len(best) && before(t.Labels, label, found) {
-			best, found = spelling, label
-		}
-	}
-	return found
-}
-
-func before(list []string, a, b string) bool {
-	for _, l := range list {
-		if l == a || l == b {
-			return l == a
-		}
-	}
-	return false
-}
-
-// cutFold cuts a beginning off, whatever its case.
-func cutFold(s, beginning string) (string, bool) {
-	if len(s) < len(beginning) || !strings.EqualFold(s[:len(beginning)], beginning) {
-		return s, false
-	}
-	return s[len(beginning):], true
 }
 
 func less(a, b lm.Usage) lm.Usage {

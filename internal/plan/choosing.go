@@ -39,7 +39,11 @@ type Choose struct {
 	Vary int `json:"vary,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
 	Measure *measure.Measure `json:"measure,omitempty"`
+	// Form of the prompts: a text ([prompt.TextForm], also if it is empty), or turns
+	// ([prompt.ChatForm]), among which some are one message.
+	Form prompt.Form `json:"form,omitempty"`
 	// Reading restricts how labels are read off answers: raw or calibrated; "" tries both.
+	// In turns they are read off what the model writes.
 	Reading search.Reading `json:"reading,omitempty"`
 	// Work is what was allowed, in tokens.
 	Work float64 `json:"work"`
@@ -87,7 +91,8 @@ type Choosing struct {
 	Made *Made
 	// Vary is as in [Choose].
 	Vary int
-	// Reading is as in [Choose].
+	// Form and Reading are as in [Choose].
+	Form    prompt.Form
 	Reading search.Reading
 	// Sets are ready-made sets of examples to choose from, in place of random ones: public.
 	// There is one round by default, and no text is written.
@@ -143,7 +148,7 @@ func (r Request) choosing() (Plan, error) {
 		c.Bare, c.First = true, len(given)
 		setDefault(&c.Rounds, 1)
 	} else if !c.OwnWords {
-		c.Instructions = slices.Concat(c.Instructions, r.Task.Wordings())
+		c.Instructions = slices.Concat(c.Instructions, r.Task.Wordings(c.Form))
 	}
 	if err := r.fillChoosing(&c); err != nil {
 		return Plan{}, err
@@ -158,7 +163,7 @@ func (r Request) choosing() (Plan, error) {
 	n := max(p.Units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
 		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
-		Examples: c.Examples, Given: given, Instructions: c.Instructions, Reading: c.Reading, Work: c.Work,
+		Examples: c.Examples, Given: given, Instructions: c.Instructions, Form: formOf(c.Form), Reading: c.Reading, Work: c.Work,
 		Made: c.Made.clone(), Vary: c.Vary,
 	}
 	if p.WritesFromRecords() && c.Own >= 0 {
@@ -176,6 +181,22 @@ func (r Request) choosing() (Plan, error) {
 		return Plan{}, wrong("%v", err)
 	}
 	return p, nil
+}
+
+// formOf keeps plans of texts as they were before there were forms.
+func formOf(f prompt.Form) prompt.Form {
+	if f.Turns() {
+		return f
+	}
+	return ""
+}
+
+// Forms are those that prompts may have: none for texts.
+func (c *Choose) Forms() []prompt.Form {
+	if !c.Form.Turns() {
+		return nil
+	}
+	return []prompt.Form{prompt.ChatForm, prompt.MessageForm}
 }
 
 // Schedule is what each round proposes.

@@ -36,6 +36,9 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if err := choose.Suits(c.Utility, t); err != nil {
 		return wrong("%v", err)
 	}
+	if err := checkForm(c.Form, c.Utility, c.Reading); err != nil {
+		return wrong("%v", err)
+	}
 	shots := cmp.Or(r.Shots, t.Limits.Shots)
 	if t.Kind == prompt.Generate { // inputs are long, and one example can be enough
 		setDefault(&c.Most, max(2*shots, c.Shots))
@@ -67,6 +70,17 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	return nil
 }
 
+// checkForm finds what cannot be read off answers in a form.
+func checkForm(f prompt.Form, u choose.Utility, r search.Reading) error {
+	switch {
+	case f != "" && f != prompt.TextForm && f != prompt.ChatForm:
+		return fmt.Errorf("prompts are chosen in the form %s or %s, not %q", prompt.ChatForm, prompt.TextForm, f)
+	case f.Turns() && r == search.Calibrated:
+		return fmt.Errorf("in the form %s labels are read off what the model writes, which cannot be calibrated: use the form %s for that", f, prompt.TextForm)
+	}
+	return choose.Reads(u, f)
+}
+
 // checkExamples finds examples of the user's own that a task has no use for.
 func checkExamples(list []prompt.Example, t prompt.Task) error {
 	for i, e := range list {
@@ -95,6 +109,9 @@ func (p Plan) checkChoose() error {
 		return err
 	}
 	if err := choose.Suits(c.Utility, p.Task); err != nil {
+		return err
+	}
+	if err := checkForm(c.Form, c.Utility, c.Reading); err != nil {
 		return err
 	}
 	if m := c.Measure; m != nil {

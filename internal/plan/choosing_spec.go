@@ -6,6 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func init() {
@@ -48,6 +49,7 @@ func init() {
 			number("most_shots", "examples of a prompt, at most", fmt.Sprint(mostShots)),
 			{Name: "utility", Type: method.Choice, Help: "what a record says about a prompt", Choices: utilities, Default: "hard; rouge for written outputs", Suites: true},
 			{Name: "reading", Type: method.Choice, Help: "how labels are read off answers", Choices: []string{string(search.Raw), string(search.Calibrated)}, Default: "either way", Suites: true},
+			{Name: "form", Type: method.Choice, Help: "form of the prompts that are judged: turns of a chat, whose answers are what the model writes, or one text", Choices: []string{string(prompt.ChatForm), string(prompt.TextForm)}, Default: "chat, where the model follows turns", Suites: true},
 			{Name: "work", Type: method.Float, Help: "tokens that may go through the model", Default: fmt.Sprint(DefaultWork), Suites: true},
 			{Name: "writing", Type: method.Float, Help: "share of ε for writing the pool from the records; below 0 the model writes it by itself", Default: fmt.Sprint(DefaultWriting), Negative: true, Most: 1, Suites: true},
 			{Name: "own_words", Type: method.Bool, Help: "leave out instructions beside the task's own and those that are given", Suites: true},
@@ -63,5 +65,6 @@ func ChoosingOf(v method.Values) *Choosing {
 		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), Most: v.Int("most_shots", 0),
 		Work: v.Float("work", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
 		Utility: choose.Utility(v.Word("utility", "")), Reading: search.Reading(v.Word("reading", "")),
+		Form: prompt.Form(v.Word("form", "")),
 	}
 }

@@ -226,7 +226,7 @@ func TestPlainChoosingHasAll(t *testing.T) {
 		t.Errorf("%+v of a pool that is the model's own", p.Choose)
 	}
 	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
-	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings()) || written.Choose.Shots != 1 || written.Choose.Most < 4 {
+	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings("")) || written.Choose.Shots != 1 || written.Choose.Most < 4 {
 		t.Errorf("%+v", written.Choose)
 	}
 	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})

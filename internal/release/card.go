@@ -228,6 +228,9 @@ type named struct{ Name, Value string }
 // facts lists the model, the method and the cost.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
+	if r.Prompt != nil {
+		list = append(list, named{"form", string(r.Prompt.Form.Name())})
+	}
 	if r.Prompt != nil && r.Prompt.Calibrated {
 		list = append(list, named{"labels", "calibrated: of those that the model may answer, take the one whose probability is the largest multiple of what it is after a question without content"})
 	}

@@ -103,24 +103,33 @@ func finetune(r Release) ([]byte, error) {
 // chat returns the first turns of a conversation, and how a question is laid out as the
 // next one.
 func chat(r Release) ([]byte, error) {
-	turns := prompt.Prompt{Examples: r.Examples}.Turns(r.Task)
-	place, question := openQuestion(r.Task)
-	o := object{{"messages", append([]prompt.Turn{}, turns...)}, {"question", question}, {"placeholder", place}}
+	p := r.shown()
+	place, question := openQuestion(r.Task, p)
+	o := object{{"messages", append([]prompt.Turn{}, p.Turns(r.Task)...)}, {"question", question}, {"placeholder", place}}
 	if !r.Task.Open() {
 		o = append(o, member{"labels", r.Task.Labels})
 	}
 	return encodeFile(r.mark(o))
 }
 
+// shown is the prompt of the release as turns: those in which it was chosen, if it was.
+func (r Release) shown() prompt.Prompt {
+	p := prompt.Prompt{Examples: r.Examples, Form: prompt.ChatForm}
+	if r.Prompt != nil && r.Prompt.Form.Turns() {
+		p.Form = r.Prompt.Form
+	}
+	return p
+}
+
 // openQuestion returns a question's layout, and what stands in the place of its text, which
 // does not occur in it otherwise.
-func openQuestion(t prompt.Task) (place, layout string) {
+func openQuestion(t prompt.Task, p prompt.Prompt) (place, layout string) {
 	input, _ := fields(t)
-	empty := t.Question(slot(0)).Content
+	empty := p.Question(t, slot(0)).Content
 	for place = "{" + input + "}"; strings.Contains(empty, place); place = "{" + input + "}" {
 		input += "_"
 	}
-	return place, t.Question(place).Content
+	return place, p.Question(t, place).Content
 }
 
 func prefix(r Release) ([]byte, error) {

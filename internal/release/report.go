@@ -218,6 +218,8 @@ func (r Release) glance() []named {
 		as := ""
 		if r.Prompt != nil && r.Prompt.Calibrated {
 			as = ", with labels read off calibrated"
+		} else if r.Prompt != nil && r.Prompt.Form.Turns() {
+			as = ", in turns, as clients ask"
 		}
 		add("Measured worth", fmt.Sprintf("%.0f %% (%.0f to %.0f)%s", 100*w.Value, 100*w.Low, 100*w.High, as))
 	}

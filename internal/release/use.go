@@ -14,7 +14,7 @@ var useTemplate = template.Must(template.New("use").Parse(useText))
 
 // use returns code to paste for the libraries that programs ask models with.
 func use(r Release) ([]byte, error) {
-	place, question := openQuestion(r.Task)
+	place, question := openQuestion(r.Task, r.shown())
 	input, output := fields(r.Task)
 	page := struct {
 		Mark, Why, Reading, Worth string

@@ -45,7 +45,7 @@ const promptFile = "prompt.json"
 
 // chosen returns the prompt that the records chose, for programs that can use all of it.
 func chosen(r Release) ([]byte, error) {
-	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"calibrated", r.Prompt.Calibrated}}
+	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"form", r.Prompt.Form.Name()}, {"calibrated", r.Prompt.Calibrated}}
 	if r.Worth != nil {
 		fields = append(fields, object{{"worth", r.Worth}}...)
 	}
@@ -55,21 +55,29 @@ func chosen(r Release) ([]byte, error) {
 // measuredAs says how labels were read off for the measured worth.
 func (r Release) measuredAs() string {
 	switch {
-	case r.Worth == nil || r.Prompt == nil || r.Task.Open():
+	case r.Worth == nil || r.Prompt == nil:
+		return ""
+	case r.Prompt.Form.Turns():
+		return "It was measured as clients ask: in turns of a chat, laid out as chat.json has them, and by what the model writes, of its most likely words."
+	case r.Task.Open():
 		return ""
 	case r.Prompt.Calibrated:
 		return "Labels were read off calibrated for that: a client that takes the model's answer as it is gets another number, and usually a lower one."
 	}
-	return "Labels were read off as the model answers, as every client does."
+	return "Labels were read off the probabilities that they have after prompt.txt and a question: a client that chats gets another number, and usually a lower one."
 }
 
-// reading describes how labels are read off the answers.
+// reading describes how answers are read off.
 func (r Release) reading() string {
 	switch {
+	case r.Prompt.Form.Turns() && !r.Task.Open():
+		return "The records judged it as chat.json has it, in turns of a chat, by what the model writes at temperature 0. The answer is the label that the model's text begins with, in any case and without white space before it."
+	case r.Prompt.Form.Turns():
+		return "The records judged it as chat.json has it, in turns of a chat, by what the model writes at temperature 0. The answer is the first line of the model's text, without white space around it."
 	case r.Prompt.Calibrated:
-		return "Labels are read off calibrated: probabilities are divided by what questions without content get, as `sotto eval` does. A client that sees no probabilities, such as one that uses chat.json alone, cannot do that and is right less often; whoever makes the release can use --reading raw for such clients."
+		return "The records judged it as one text, prompt.txt, with labels read off calibrated: probabilities are divided by what questions without content get, as `sotto eval` does, and a route of `sotto serve` with a model of its own. A client that sees no probabilities, such as one that uses chat.json alone, cannot do that and is right less often; for such clients a release is made with --form chat."
 	case !r.Task.Open():
-		return "Labels are read off as the model answers."
+		return "The records judged it as one text, prompt.txt, by the label that is most probable after a question, as `sotto eval` reads it, and a route of `sotto serve` with a model of its own. For clients that use chat.json a release is made with --form chat."
 	}
-	return ""
+	return "The records judged it as one text, prompt.txt. For clients that use chat.json a release is made with --form chat."
 }

@@ -1,6 +1,9 @@
 package reply
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Same reports whether an answer is the expected one: in any case, with any white space between
 // its words. It is the metric exact_match. Nothing is never an answer.
@@ -14,7 +17,17 @@ func Normal(text string) string { return strings.ToLower(strings.Join(strings.Fi
 
 // canBecome reports whether a text whose end is still to be written may become the same as another.
 func canBecome(want, begun string) bool {
-	want, begun = Normal(want), Normal(begun)
-	// The last rune may be part of one that is not written whole.
-	return strings.HasPrefix(want, strings.TrimRight(begun, "\uFFFD"))
+	return strings.HasPrefix(Normal(want), Normal(complete(begun)))
+}
+
+// complete is a text without what may be a part of the rune at its end.
+func complete(text string) string {
+	for text != "" {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if r != utf8.RuneError {
+			break
+		}
+		text = text[:len(text)-size]
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 // Writer has a model write answers: at each step its best token, to an end of the task's texts
-// (the end of a line, for most), to the model's own end, or to the task's limit of tokens. Which
+// (the end of a line, for most), to the model's own end, or to a limit of tokens. Which
 // token ends a line depends on the vocabulary: many have one for two line ends. So ends are found
 // in the text, and not among tokens.
 type Writer struct {
@@ -18,6 +19,10 @@ type Writer struct {
 	Session   lm.Session
 	Tokenizer lm.Tokenizer
 	Task      prompt.Task
+	// Turn says that an answer is a turn of a conversation, which [Read] reads.
+	Turn bool
+	// Limit of tokens, if not that of the task.
+	Limit int
 }
 
 // Line is an answer in the making.
@@ -34,9 +39,12 @@ type Line struct {
 	text     string
 }
 
-// Text returns the answer.
-func (l *Line) Text(t prompt.Task) string {
-	text, _ := t.Cut(l.text)
+// Answer returns what is read off a line that has come to its end.
+func (w *Writer) Answer(l *Line) string {
+	if w.Turn {
+		return Read(w.Task, l.text)
+	}
+	text, _ := w.Task.Cut(l.text)
 	return text
 }
 
@@ -87,14 +95,24 @@ func (w *Writer) take(ctx context.Context, l *Line, token lm.Token) (bool, error
 	if l.text, err = w.Tokenizer.Decode(ctx, l.written); err != nil {
 		return false, err
 	}
-	_, stopped := w.Task.Cut(l.text)
-	switch {
-	case stopped || len(l.written) >= w.Task.Limits.AnswerTokens:
-		return true, nil
-	case l.Want != "" && !canBecome(l.Want, l.text):
-		return true, nil
+	return len(l.written) >= cmp.Or(w.Limit, w.Task.Limits.AnswerTokens) || w.settled(l), nil
+}
+
+// settled reports whether what is of interest about a line no longer changes.
+func (w *Writer) settled(l *Line) bool {
+	text := l.text
+	if !w.Turn {
+		if _, stopped := w.Task.Cut(text); stopped {
+			return true
+		}
+		return l.Want != "" && !canBecome(l.Want, text)
 	}
-	return false, nil
+	if settled(w.Task, text) {
+		return true
+	}
+	text = bare(w.Task, text)
+	// What may become the answer's name is not yet part of the answer.
+	return l.Want != "" && !Listed(w.Task) && !open(answerName(w.Task), text) && !canBecome(l.Want, text)
 }
 
 // Drop gives lines up.

@@ -26,7 +26,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	settings := c.Choice
 	settings.Draw = r.rate(settings.Draw)
 	chooser, err := choose.New(ctx, choose.Options{
-		Model: r.trusted(r.execution), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Usage: r.judging(),
+		Model: r.trusted(r.execution), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
 		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
 	})
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *runner) units() int64 {
 // adds. All of it is public by now.
 func (r *runner) space() search.Space {
 	c := r.Plan.Choose
-	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.Most, Reading: c.Reading}
+	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.Most, Forms: c.Forms(), Reading: c.Reading}
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
 	}

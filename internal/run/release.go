@@ -149,6 +149,7 @@ func (r *runner) settings() map[string]any {
 	if c := r.Plan.Choose; c != nil {
 		out["shots"] = len(r.prompt().Examples)
 		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
+		out["form"] = r.prompt().Form.Name()
 		if c.Made != nil {
 			out["pool_model"] = c.Made.Model
 		}
@@ -171,6 +172,9 @@ func (r *runner) claim(c *certificate.Claim) {
 	}
 	if r.progress != nil && len(r.recharges) > 0 {
 		c.Assumptions = append(c.Assumptions, "Texts that were begun and lost were written again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
+	}
+	if of := r.Plan.Choose; of != nil && of.Form.Turns() {
+		c.Assumptions = append(c.Assumptions, "Records judged prompts as turns of a chat, by what the model wrote.")
 	}
 	if said := r.authors(); said != "" {
 		c.Assumptions = append(c.Assumptions, said)

@@ -33,6 +33,9 @@ type Space struct {
 	Labels []string
 	// Shots is the number of examples of the first sets, MaxShots the maximum.
 	Shots, MaxShots int
+	// Forms of prompts, the usual one first; none is a text. Labels in turns are read off what the
+	// model writes, and no other way.
+	Forms []prompt.Form
 	// Reading restricts how labels are read off; "" tries both ways.
 	Reading Reading
 	// Fresh is the number of texts at the end of the pool that resemble the last winner's.
@@ -61,17 +64,21 @@ type Point struct {
 	// Set are examples of the pool, in their order.
 	Set []int `json:"set"`
 	// Instruction is the number of one of the space's, from 1; 0 is the task's own.
-	Instruction int  `json:"instruction,omitempty"`
-	Calibrated  bool `json:"calibrated,omitempty"`
+	Instruction int         `json:"instruction,omitempty"`
+	Form        prompt.Form `json:"form,omitempty"`
+	Calibrated  bool        `json:"calibrated,omitempty"`
 }
 
 func (p Point) equal(o Point) bool {
-	return p.Instruction == o.Instruction && p.Calibrated == o.Calibrated && slices.Equal(p.Set, o.Set)
+	return p.Instruction == o.Instruction && p.Form == o.Form && p.Calibrated == o.Calibrated && slices.Equal(p.Set, o.Set)
 }
 
 // Valid reports whether a point is in the space.
 func (s Space) Valid(p Point) bool {
-	if p.Instruction < 0 || p.Instruction > len(s.Instructions) || p.Calibrated && len(s.Labels) == 0 {
+	if p.Instruction < 0 || p.Instruction > len(s.Instructions) || p.Calibrated && (len(s.Labels) == 0 || len(s.Forms) > 0) {
+		return false
+	}
+	if p.Form != "" && !slices.Contains(s.Forms, p.Form) || p.Form == "" && len(s.Forms) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
@@ -79,7 +86,7 @@ func (s Space) Valid(p Point) bool {
 
 // Prompt returns the prompt of a point.
 func (s Space) Prompt(p Point) prompt.Prompt {
-	out := prompt.Prompt{Calibrated: p.Calibrated}
+	out := prompt.Prompt{Form: p.Form, Calibrated: p.Calibrated}
 	if p.Instruction > 0 {
 		out.Instruction = s.Instructions[p.Instruction-1]
 	}
@@ -107,13 +114,13 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 			sets = append(sets, p)
 		}
 	}
-	add(Point{})
+	add(s.none())
 	for i := range s.Instructions {
-		add(Point{Instruction: i + 1})
+		add(Point{Instruction: i + 1, Form: s.usual()})
 	}
 	if len(s.Given) > 0 {
 		for _, set := range s.Given {
-			add(Point{Set: set})
+			add(Point{Set: set, Form: s.usual()})
 		}
 		return s.bothWays(sets), nil
 	}
@@ -122,9 +129,28 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 		if err != nil {
 			return nil, err
 		}
-		add(Point{Set: set, Instruction: below(r, len(s.Instructions)+1)})
+		add(Point{Set: set, Instruction: below(r, len(s.Instructions)+1), Form: s.form(r)})
 	}
 	return s.bothWays(sets), nil
+}
+
+// none is the task without examples.
+func (s Space) none() Point { return Point{Form: s.usual()} }
+
+// usual is the form that most prompts have.
+func (s Space) usual() prompt.Form {
+	if len(s.Forms) == 0 {
+		return ""
+	}
+	return s.Forms[0]
+}
+
+// form returns the usual form, or in one of four cases another.
+func (s Space) form(r *noise.Stream) prompt.Form {
+	if len(s.Forms) < 2 || below(r, 4) > 0 {
+		return s.usual()
+	}
+	return s.Forms[1+below(r, len(s.Forms)-1)]
 }
 
 // size returns the size of a set: Shots, or up to MaxShots.
@@ -195,7 +221,7 @@ func shuffled(set []int, r *noise.Stream) ([]int, error) {
 
 // bothWays has labels read off raw and calibrated, where that makes a difference.
 func (s Space) bothWays(sets []Point) []Point {
-	if len(s.Labels) == 0 || s.Reading == Raw {
+	if len(s.Labels) == 0 || s.Reading == Raw || len(s.Forms) > 0 {
 		return sets
 	}
 	if s.Reading == Calibrated {
@@ -236,8 +262,8 @@ func (s Space) final(winners []Point, n int) []Point {
 			sets = append(sets, w)
 		}
 	}
-	if !slices.ContainsFunc(sets, Point{}.equal) {
-		sets = append(sets, Point{})
+	if !slices.ContainsFunc(sets, s.none().equal) {
+		sets = append(sets, s.none())
 	}
 	return s.bothWays(sets)
 }
@@ -245,6 +271,7 @@ func (s Space) final(winners []Point, n int) []Point {
 // The shares of variations, in hundredths; what is left drops an example.
 const (
 	instructing = 10 // if there are several instructions
+	forming     = 5  // if there are several forms
 	exchanging  = 55
 	swapping    = 15
 	adding      = 20
@@ -255,6 +282,10 @@ func (s Space) vary(p Point, r *noise.Stream) Point {
 	p.Set = slices.Clone(p.Set)
 	if len(s.Instructions) > 0 && below(r, 100) < instructing {
 		p.Instruction = below(r, len(s.Instructions)+1)
+		return p
+	}
+	if len(s.Forms) > 1 && below(r, 100) < forming {
+		p.Form = s.Forms[below(r, len(s.Forms))]
 		return p
 	}
 	switch at := below(r, 100); {

@@ -128,13 +128,21 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	m.pool = newPool(threads)
 	m.pass = m.newPass()
 	m.info = lm.Info{
-		Name: c.name, Backend: "embedded", Version: arithmetic,
+		Name: c.name, Backend: "embedded", Version: arithmetic, Parameters: parameters(file),
 		Capacity:      lm.Capacity{Context: c.context, Vocabulary: tokens.Size(), Top: tokens.Size()},
 		Deterministic: true, BatchInvariant: true,
 		Can: lm.Capabilities{Generate: true, Chat: tokens.Template() != "", Candidates: true, Top: true, All: true, Given: true, SharedPrefix: true},
 	}
 	// The packed copy is what steps read from now on.
 	return m, file.Release()
+}
+
+// parameters counts the weights of a file.
+func parameters(f *gguf.File) (n int64) {
+	for _, t := range f.Tensors() {
+		n += int64(t.Rows()) * int64(t.Cols())
+	}
+	return n
 }
 
 // Info describes the model. The first call reads the whole file for its hash.

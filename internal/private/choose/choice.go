@@ -27,6 +27,9 @@ func Utilities() []Utility { return []Utility{Hard, Soft, Written, Rouge} }
 // Suits checks that a utility is one for a task.
 func Suits(u Utility, t prompt.Task) error { return jury.Suits(u, t) }
 
+// Reads checks that a utility is one for prompts of a form.
+func Reads(u Utility, f prompt.Form) error { return jury.Reads(u, f) }
+
 // Choice are the settings of choosing: public values that the cost follows from.
 type Choice struct {
 	// Draw of a round. Every round has a draw of its own: per token, in the words of package

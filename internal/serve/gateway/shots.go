@@ -16,6 +16,7 @@ import (
 type Shots struct {
 	task     prompt.Task
 	examples []prompt.Example
+	form     prompt.Form
 	// nearest is how many examples go along, those most similar to the question; 0 for all.
 	nearest int
 	encoder lm.Embedder
@@ -25,7 +26,10 @@ type Shots struct {
 // NewShots prepares a prompt for a task. With nearest, an encoder compares inputs of examples
 // with questions.
 func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, nearest int, encoder lm.Embedder) (*Shots, error) {
-	s := &Shots{task: p.For(t), examples: p.Examples}
+	s := &Shots{task: p.For(t), examples: p.Examples, form: prompt.ChatForm}
+	if p.Form.Turns() {
+		s.form = p.Form
+	}
 	if nearest < 0 {
 		return nil, fmt.Errorf("the number of examples is %d, it should be 0 for all, or more", nearest)
 	}
@@ -131,7 +135,8 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 		out = append(out, data)
 	}
 	leading := list[:first]
-	shown := prompt.Prompt{Examples: examples}.Turns(s.task)
+	shots := prompt.Prompt{Examples: examples, Form: s.form}
+	shown := shots.Turns(s.task)
 	if len(shown) > 0 && shown[0].Role == prompt.SystemRole {
 		// Many models' templates take one instruction: the client's is joined with it.
 		if own, text := turns[0].text(); first > 0 && text {
@@ -148,7 +153,7 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 	}
 	for i, m := range list[first:] {
 		if first+i == last && text {
-			if m, err = reworded(m, s.task.Question(question).Content); err != nil {
+			if m, err = reworded(m, shots.Question(s.task, question).Content); err != nil {
 				return nil, err
 			}
 		}

@@ -3,6 +3,8 @@ package jury
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -13,6 +15,8 @@ import (
 type hearing struct {
 	*Jury
 	session lm.Session
+	// turns: prompts are turns of a conversation.
+	turns   bool
 	cases   []situation
 	records int
 }
@@ -56,10 +60,10 @@ func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err erro
 		return nil, err
 	}
 	switch {
+	case h.writes(h.turns):
+		return out, h.wrote(ctx, stems, open, out)
 	case h.labels != nil:
 		return out, h.chosen(ctx, stems, open, out)
-	case h.writes():
-		return out, h.wrote(ctx, stems, open, out)
 	}
 	return out, h.written(ctx, stems, open, out)
 }
@@ -87,12 +91,32 @@ func (h *hearing) fits(stem, more int) bool {
 // question is a case after a stem.
 type question struct {
 	stem int
+	// whole: its tokens do not go on from the stem, and are all that is asked.
+	whole bool
 	situation
+}
+
+// ask lays out a case after a stem.
+func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q question, err error) {
+	s, q := stems[at], question{stem: at, situation: c}
+	if s.chat == nil {
+		return q, nil
+	}
+	if q.tokens, err = s.chat.Tokens(ctx, h.Model, c.input); err != nil {
+		return q, fmt.Errorf("lay out a record: %w", err)
+	}
+	if n := len(s.tokens); len(q.tokens) > n && slices.Equal(q.tokens[:n], s.tokens) {
+		q.tokens = q.tokens[n:]
+	} else {
+		q.whole = true
+	}
+	q.length += len(q.tokens)
+	return q, nil
 }
 
 // passes hands out all questions after all stems, as many at once as a pass takes. Those
 // that do not fit are left out.
-func (h *hearing) passes(stems []stem, sequences int, do func([]question) error) error {
+func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do func([]question) error) error {
 	var list []question
 	total := 0
 	flush := func() error {
@@ -108,16 +132,20 @@ func (h *hearing) passes(stems []stem, sequences int, do func([]question) error)
 	}
 	for s := range stems {
 		for _, c := range h.cases {
-			if !h.fits(len(stems[s].tokens), c.length) {
+			q, err := h.ask(ctx, stems, s, c)
+			if err != nil {
+				return err
+			}
+			if !h.fits(len(stems[s].tokens), q.length) {
 				continue
 			}
-			if len(list) >= sequences || len(list) > 0 && total+c.length > h.PassTokens {
+			if len(list) >= sequences || len(list) > 0 && total+q.length > h.PassTokens {
 				if err := flush(); err != nil {
 					return err
 				}
 			}
-			list = append(list, question{s, c})
-			total += c.length
+			list = append(list, q)
+			total += q.length
 		}
 	}
 	return flush()
@@ -148,7 +176,7 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 			return err
 		}
 	}
-	return h.passes(stems, h.sequences(), func(list []question) error {
+	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		asked := make([]labels.Prompt, len(list))
 		for i, q := range list {
 			asked[i] = labels.Prompt{From: open[q.stem], Tokens: q.tokens}

@@ -44,6 +44,8 @@ type Options struct {
 	Model   lm.Trusted
 	Task    prompt.Task
 	Utility Utility
+	// Forms of the prompts, a text if none is named.
+	Forms []prompt.Form
 	// PassTokens is about how many tokens of questions go through the model at once, and
 	// bounds memory. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
@@ -60,6 +62,7 @@ type Jury struct {
 	layout decode.Layout
 	info   lm.Info
 	labels *labels.List // of a closed list
+	limit  int          // of tokens that are written
 	// free are the questions without content, in tokens.
 	free [][]lm.Token
 }
@@ -75,27 +78,37 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
 	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
-	if !listed(o.Task) && j.writes() && !j.info.Can.Top {
-		return nil, &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
-	}
-	if !listed(o.Task) {
-		return j, nil
-	}
-	var err error
-	if j.labels, err = labels.New(ctx, o.Model.Tokenizer(), o.Task.Labels); err != nil {
+	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := j.labels.Check(j.info, false); err != nil {
-		return nil, err
+	forms := o.Forms
+	if len(forms) == 0 {
+		forms = []prompt.Form{prompt.TextForm}
+	}
+	for _, f := range forms {
+		if err := j.can(f); err != nil {
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+// prepare lays out what all prompts have in common.
+func (j *Jury) prepare(ctx context.Context) (err error) {
+	if j.limit, err = reply.Limit(ctx, j.Model.Tokenizer(), j.Task); err != nil || !reply.Listed(j.Task) {
+		return err
+	}
+	if j.labels, err = labels.New(ctx, j.Model.Tokenizer(), j.Task.Labels); err != nil {
+		return err
 	}
 	for _, input := range prompt.ContentFree() {
-		tokens, err := reply.Item(ctx, o.Model.Tokenizer(), o.Task, input)
+		tokens, err := reply.Item(ctx, j.Model.Tokenizer(), j.Task, input)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		j.free = append(j.free, tokens)
 	}
-	return j, nil
+	return nil
 }
 
 func atOnce(passTokens, prompts int) (int, int) {
@@ -115,6 +128,14 @@ func Loads(passTokens, prompts, stem, question int) []lm.Load {
 	}
 }
 
+// Reads checks that a utility is one for prompts of a form.
+func Reads(u Utility, f prompt.Form) error {
+	if f.Turns() && (u == Soft || u == Written) {
+		return fmt.Errorf("prompts of the form %s are judged by what the model writes, and the utility %s is of probabilities: use %s, %s, or the form %s", f, u, Hard, Rouge, prompt.TextForm)
+	}
+	return nil
+}
+
 // Suits checks that a utility is one for a task.
 func Suits(u Utility, t prompt.Task) error {
 	switch u {
@@ -123,7 +144,7 @@ func Suits(u Utility, t prompt.Task) error {
 			return fmt.Errorf("the outputs of task %q are texts, of which few come out word for word: use the utility %s or %s", t.Name, Rouge, Written)
 		}
 	case Written, Rouge:
-		if listed(t) {
+		if reply.Listed(t) {
 			return fmt.Errorf("the answers of task %q are labels of a list: use the utility %s or %s", t.Name, Hard, Soft)
 		}
 	default:
@@ -132,8 +153,10 @@ func Suits(u Utility, t prompt.Task) error {
 	return nil
 }
 
-// listed reports whether answers are of a closed list.
-func listed(t prompt.Task) bool { return t.Kind != prompt.Generate && !t.Open() }
+// writes reports whether verdicts on prompts, in turns or not, are about what the model writes.
+func (j *Jury) writes(turns bool) bool {
+	return turns || !reply.Listed(j.Task) && (j.Utility == Hard || j.Utility == Rouge)
+}
 
 // Judge gives the verdict of each record on each prompt, in steps of 2^-[Fine]:
 // verdicts[p][r], from 0 to [One].
@@ -141,7 +164,32 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 	if err := j.check(prompts); err != nil {
 		return nil, err
 	}
-	cases, err := j.cases(ctx, records)
+	verdicts = make([][]int64, len(prompts))
+	for _, turns := range []bool{false, true} {
+		var some []prompt.Prompt
+		var of []int
+		for i, p := range prompts {
+			if p.Form.Turns() == turns {
+				some, of = append(some, p), append(of, i)
+			}
+		}
+		if len(some) == 0 {
+			continue
+		}
+		list, err := j.judge(ctx, some, turns, records)
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range of {
+			verdicts[at] = list[i]
+		}
+	}
+	return verdicts, nil
+}
+
+// judge does that for prompts that all are turns, or none.
+func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, records []seal.Record) (verdicts [][]int64, err error) {
+	cases, err := j.cases(ctx, records, turns)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +206,7 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 			verdicts, err = nil, closing
 		}
 	}()
-	h := &hearing{Jury: j, session: session, cases: cases, records: len(records)}
+	h := &hearing{Jury: j, session: session, turns: turns, cases: cases, records: len(records)}
 	verdicts = make([][]int64, len(prompts))
 	for from := 0; from < len(stems); from += j.Prompts {
 		some := stems[from:min(from+j.Prompts, len(stems))]
@@ -180,6 +228,25 @@ func (j *Jury) check(prompts []prompt.Prompt) error {
 		if err := p.Check(j.Task); err != nil {
 			return fmt.Errorf("prompt %d: %w", i+1, err)
 		}
+		if err := j.can(p.Form); err != nil {
+			return fmt.Errorf("prompt %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// can checks that prompts of a form can be judged.
+func (j *Jury) can(f prompt.Form) error {
+	if err := Reads(j.Utility, f); err != nil {
+		return err
+	}
+	switch {
+	case f.Turns() && !j.info.Can.Chat:
+		return &lm.UnsupportedError{Backend: j.info.Backend, What: "answer turns of a chat", Missing: "the model has no chat template; use the form text"}
+	case j.writes(f.Turns()) && !j.info.Can.Top:
+		return &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
+	case !f.Turns() && j.labels != nil:
+		return j.labels.Check(j.info, false)
 	}
 	return nil
 }
@@ -197,13 +264,13 @@ func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem
 		}
 		at, ok := known[string(key)]
 		if !ok {
-			tokens, err := reply.Prefix(ctx, j.Model.Tokenizer(), j.Task, p)
+			s, err := j.stem(ctx, p)
 			if err != nil {
 				return nil, nil, err
 			}
 			at = len(stems)
 			known[string(key)] = at
-			stems = append(stems, stem{tokens: tokens})
+			stems = append(stems, s)
 		}
 		stems[at].calibrate = stems[at].calibrate || p.Calibrated
 		of = append(of, at)
@@ -215,12 +282,25 @@ func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem
 type stem struct {
 	tokens    []lm.Token
 	calibrate bool
+	// chat lays questions out, where they are turns.
+	chat *reply.Conversation
+}
+
+func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
+	if !p.Form.Turns() {
+		s.tokens, err = reply.Prefix(ctx, j.Model.Tokenizer(), j.Task, p)
+		return s, err
+	}
+	s.chat = reply.NewConversation(j.Task, p, j.Model.Tokenizer())
+	s.tokens, _, err = s.chat.Common(ctx, j.Model)
+	return s, err
 }
 
 // situation is a record as a question with its answer.
 type situation struct {
 	record int
-	tokens []lm.Token
+	input  string     // of a question in turns
+	tokens []lm.Token // of one in a text
 	label  int        // of a closed list
 	output []lm.Token // else: the answer, and what ends it
 	answer string     // as a text
@@ -228,41 +308,48 @@ type situation struct {
 }
 
 // cases lays out records. Those that cannot be asked are left out: their verdicts are 0.
-func (j *Jury) cases(ctx context.Context, records []seal.Record) ([]situation, error) {
+func (j *Jury) cases(ctx context.Context, records []seal.Record, turns bool) ([]situation, error) {
 	var out []situation
 	for i, r := range records {
 		input, answer := seal.Text(r), seal.Condition(r)
 		if j.Task.Kind == prompt.Generate {
 			input, answer = answer, input
 		}
-		c := situation{record: i}
-		var err error
-		if c.tokens, err = reply.Item(ctx, j.Model.Tokenizer(), j.Task, input); err != nil {
+		c := situation{record: i, input: input, answer: answer}
+		if known, err := j.lay(ctx, &c, turns); err != nil {
 			return nil, fmt.Errorf("lay out a record: %w", err)
+		} else if known {
+			out = append(out, c)
 		}
-		c.length = len(c.tokens)
-		if j.labels != nil {
-			label, _ := j.Task.ResolveLabel(answer)
-			if c.label = slices.Index(j.Task.Labels, label); c.label < 0 {
-				continue
-			}
-			c.length += j.labels.Depth()
-		} else {
-			if c.output, err = j.output(ctx, answer); err != nil {
-				return nil, fmt.Errorf("lay out a record: %w", err)
-			}
-			if len(c.output) == 0 {
-				continue
-			}
-			if c.answer = answer; j.writes() {
-				c.length += j.Task.Limits.AnswerTokens
-			} else {
-				c.length += len(c.output)
-			}
-		}
-		out = append(out, c)
 	}
 	return out, nil
+}
+
+// lay lays out a record, and reports whether its answer is one that a model could give.
+func (j *Jury) lay(ctx context.Context, c *situation, turns bool) (known bool, err error) {
+	if !turns {
+		if c.tokens, err = reply.Item(ctx, j.Model.Tokenizer(), j.Task, c.input); err != nil {
+			return false, err
+		}
+		c.length = len(c.tokens)
+	}
+	if reply.Listed(j.Task) {
+		c.answer, _ = j.Task.ResolveLabel(c.answer)
+		if c.label = slices.Index(j.Task.Labels, c.answer); c.label < 0 {
+			return false, nil
+		}
+	} else if c.output, err = j.output(ctx, c.answer); err != nil || len(c.output) == 0 {
+		return false, err
+	}
+	switch {
+	case j.writes(turns):
+		c.length += j.limit
+	case j.labels != nil:
+		c.length += j.labels.Depth()
+	default:
+		c.length += len(c.output)
+	}
+	return true, nil
 }
 
 // fixed puts a verdict on the grid.

@@ -25,7 +25,7 @@ func (j *Jury) output(ctx context.Context, answer string) ([]lm.Token, error) {
 
 // written hears records about the probability of answers that are not of a list.
 func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
-	return h.passes(stems, h.sequences(), func(list []question) error {
+	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		asked := make([]likelihood.Continuation, len(list))
 		for i, q := range list {
 			asked[i] = likelihood.Continuation{From: open[q.stem], Tokens: q.tokens, Output: q.output}

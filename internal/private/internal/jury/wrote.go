@@ -9,14 +9,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// writes reports whether verdicts are about what the model writes.
-func (j *Jury) writes() bool {
-	return j.labels == nil && (j.Utility == Hard || j.Utility == Rouge)
-}
-
 // wrote hears records about what the model writes, as it will answer.
 func (h *hearing) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
-	return h.passes(stems, h.sequences(), func(list []question) error {
+	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		return h.write(ctx, list, open, func(q question, text string) {
 			out[q.stem].raw[q.record] = h.compare(q.answer, text)
 		})
@@ -28,6 +23,10 @@ func (h *hearing) compare(answer, text string) int64 {
 	switch {
 	case h.Utility == Rouge:
 		return fixed(rouge.Options{}.L(answer, text).F1)
+	case reply.Listed(h.Task):
+		if answer == text {
+			return One
+		}
 	case reply.Same(answer, text):
 		return One
 	}
@@ -36,7 +35,7 @@ func (h *hearing) compare(answer, text string) int64 {
 
 // write has the model answer questions side by side.
 func (h *hearing) write(ctx context.Context, list []question, open []lm.Sequence, done func(question, string)) (err error) {
-	w := &reply.Writer{Session: h.session, Tokenizer: h.Model.Tokenizer(), Task: h.Task}
+	w := &reply.Writer{Session: h.session, Tokenizer: h.Model.Tokenizer(), Task: h.Task, Turn: h.turns, Limit: h.limit}
 	var active []*reply.Line
 	defer func() { err = errors.Join(err, w.Drop(active)) }()
 	for i, q := range list {
@@ -44,13 +43,20 @@ func (h *hearing) write(ctx context.Context, list []question, open []lm.Sequence
 		if h.Utility == Hard {
 			l.Want = q.answer
 		}
-		if err := w.Begin(l, open[q.stem], q.tokens); err != nil {
+		from := open[q.stem]
+		if q.whole {
+			if from, err = h.session.New(); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, h.session.Drop(from)) }()
+		}
+		if err := w.Begin(l, from, q.tokens); err != nil {
 			return err
 		}
 		active = append(active, l)
 	}
 	for len(active) > 0 {
-		active, err = w.Step(ctx, active, func(l *reply.Line) { done(list[l.ID], l.Text(h.Task)) })
+		active, err = w.Step(ctx, active, func(l *reply.Line) { done(list[l.ID], w.Answer(l)) })
 		if err != nil {
 			return err
 		}
