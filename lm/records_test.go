@@ -43,9 +43,11 @@ func TestCompareRecords(t *testing.T) {
 		answer          func(call int, before, now string) string
 		different, vary bool
 	}{
-		"right":                   {func(_ int, _, now string) string { return size(now) }, false, false},
-		"the record before":       {func(_ int, before, now string) string { return size(before) }, true, false},
-		"one record, of one":      {func(_ int, before, now string) string { return size(now) + fmt.Sprint(strings.Contains(before, "40417") && strings.Contains(now, "hums")) }, true, false},
+		"right":             {func(_ int, _, now string) string { return size(now) }, false, false},
+		"the record before": {func(_ int, before, now string) string { return size(before) }, true, false},
+		"one record, of one": {func(_ int, before, now string) string {
+			return size(now) + fmt.Sprint(strings.Contains(before, "40417") && strings.Contains(now, "hums"))
+		}, true, false},
 		"the number of the call":  {func(call int, _, now string) string { return fmt.Sprint(call) }, false, true},
 		"now and then otherwise":  {func(call int, _, now string) string { return fmt.Sprint(call == 7) }, false, true},
 		"the same after the same": {func(_ int, before, now string) string { return fmt.Sprint(before == now) }, true, false},

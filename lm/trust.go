@@ -75,6 +75,11 @@ func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) 
 	return t.scorer.Chat(ctx, messages)
 }
 
+// Generate completes prompts, as [Model.Generate].
+func (t Trusted) Generate(ctx context.Context, prompts []Prompt, o GenerateOptions) ([]Text, error) {
+	return t.scorer.Generate(ctx, prompts, o)
+}
+
 // Open starts a session, as [Scorer.Open]. Scores that cannot come from a distribution are
 // an *[UnsoundError].
 func (t Trusted) Open(ctx context.Context) (Session, error) {

@@ -72,7 +72,7 @@ func conversationOf(m lm.Model, t prompt.Task, demos []Demo, f prompt.Form) (*re
 
 // tokenizerOf returns the tokeniser of a model, nil if it has none.
 func tokenizerOf(m lm.Model) lm.Tokenizer {
-	if s, ok := m.(lm.Scorer); ok {
+	if s, ok := m.(lm.Scorer); ok && s.Info().Can.Candidates { // that of one which only writes is rough
 		return s.Tokenizer()
 	}
 	return nil
@@ -88,10 +88,7 @@ func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error)
 	before := w.model.Usage()
 	defer func() { w.usage = w.usage.Plus(less(w.model.Usage(), before)) }()
 	answers := make([]string, 0, len(inputs))
-	options := lm.GenerateOptions{MaxTokens: w.limit}
-	if !w.turns() { // a turn may begin with a line end
-		options.Stop = w.task.Stop
-	}
+	options := reply.Writing(w.task, w.turns(), w.limit)
 	for len(inputs) > 0 {
 		n := min(len(inputs), w.options.sequences(w.model.Info()))
 		prompts := make([]lm.Prompt, n)
@@ -136,11 +133,8 @@ func (w *writing) turns() bool { return w.chat != nil || !w.model.Info().Can.Gen
 
 // answer extracts the answer from a generated text.
 func (w *writing) answer(text string) string {
-	if w.turns() {
-		return reply.Read(w.task, text)
-	}
-	text, _ = w.task.Cut(text)
-	if reply.Listed(w.task) {
+	text = reply.Written(w.task, w.turns(), text)
+	if reply.Listed(w.task) && !w.turns() {
 		return reply.Match(w.task, text)
 	}
 	return text

@@ -40,12 +40,24 @@ type Line struct {
 }
 
 // Answer returns what is read off a line that has come to its end.
-func (w *Writer) Answer(l *Line) string {
-	if w.Turn {
-		return Read(w.Task, l.text)
+func (w *Writer) Answer(l *Line) string { return Written(w.Task, w.Turn, l.text) }
+
+// Written returns the answer in what a model wrote, as its turn or after a text.
+func Written(t prompt.Task, turn bool, written string) string {
+	if turn {
+		return Read(t, written)
 	}
-	text, _ := w.Task.Cut(l.text)
+	text, _ := t.Cut(written)
 	return text
+}
+
+// Writing are the options with which a model writes answers by itself, of at most so many tokens.
+func Writing(t prompt.Task, turn bool, limit int) lm.GenerateOptions {
+	o := lm.GenerateOptions{MaxTokens: limit}
+	if !turn { // a turn may begin with a line end
+		o.Stop = t.Stop
+	}
+	return o
 }
 
 // Begin forks a sequence for the answer to a question, whose tokens go on from it.

@@ -126,13 +126,12 @@ func (r *reader) trusted(of *execution) lm.Trusted {
 	return of.env.Model
 }
 
-// judge is the model that records judge prompts by, and whether it has to be asked about one
-// record at a time.
-func (r *reader) judge(of *execution) (model lm.Trusted, byRecord bool) {
+// judge is the model that records judge prompts by. How it keeps them apart is that of judges.
+func (r *reader) judge(of *execution) lm.Trusted {
 	if r.judges.Valid() {
-		return r.judges.Model(), r.judges.Isolation().ByRecord()
+		return r.judges.Model()
 	}
-	return of.env.Model, false
+	return of.env.Model
 }
 
 // isolation is how records are kept apart in all of a run.
@@ -146,9 +145,28 @@ func (r *reader) identified(of *execution) model {
 	return modelOf(of.env.Model, of.env.ModelName, r.isolation())
 }
 
+// checkWriter refuses a model without scores for a run that needs them.
+func (r *runner) checkWriter() error {
+	err := r.Model.NeedScores()
+	if err == nil {
+		return nil
+	}
+	c := r.Plan.Choose
+	if c == nil || !c.Form.Turns() || r.Plan.WritesFromRecords() {
+		return err
+	}
+	if r.Plan.Texts() > 0 {
+		return fmt.Errorf("%w; have records judge only (--writing 0), and let the pool come from elsewhere: from --pool-model, which may be the same server, or from --examples", err)
+	}
+	return nil
+}
+
 // preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
+	if err := r.checkWriter(); err != nil {
+		return err
+	}
 	if err := r.isolate(ctx, r.execution, r.Plan.WritesFromRecords(), r.Plan.Choose != nil); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	settings := c.Choice
 	settings.Draw = r.rate(settings.Draw)
 	chooser, err := choose.New(ctx, choose.Options{
-		Model: r.trusted(r.execution), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
+		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
 		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
 	})
 	if err != nil {

@@ -194,7 +194,7 @@ func (w *measurer) look(ctx context.Context) error {
 // measurement is one that would be made with a key. No record is read.
 func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Measurer, error) {
 	return measure.New(ctx, measure.Options{
-		Model: w.trusted(w.execution), Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
+		Model: w.judge(w.execution), Isolation: w.judges.Isolation(), Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
 		Usage: func(u lm.Usage) {
 			w.usage = u
 			w.report(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})

@@ -31,7 +31,7 @@ func (r *runner) worth(ctx context.Context) error {
 	settings := *c.Measure
 	settings.Draw = r.rate(settings.Draw)
 	m, err := measure.New(ctx, measure.Options{
-		Model: r.trusted(r.execution), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: c.Forms(),
+		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: c.Forms(),
 		PassTokens: r.PassTokens, Usage: r.judging(),
 	})
 	if err != nil {

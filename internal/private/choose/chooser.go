@@ -27,6 +27,8 @@ type Options struct {
 	// Forms that candidates may have, a text if none is named: a model that cannot judge one is refused
 	// before anything is asked.
 	Forms []prompt.Form
+	// Isolation is how the model keeps records apart, if it does not by construction.
+	Isolation lm.Isolation
 	// PassTokens and Prompts are as in package jury; 0 takes the default.
 	PassTokens, Prompts int
 	// Usage, if set, receives what the model has done so far in a round. It depends on the
@@ -60,7 +62,7 @@ func New(ctx context.Context, o Options) (*Chooser, error) {
 	}
 	panel, err := jury.NewPanel(ctx,
 		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: o.Key.Derive("choose"), Scheme: o.Choice.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, PassTokens: o.PassTokens, Prompts: o.Prompts, Usage: o.Usage})
+		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Prompts, Usage: o.Usage})
 	return &Chooser{o, panel}, err
 }
 

@@ -25,6 +25,8 @@ type Options struct {
 	// Forms of the prompts, a text if none is named: a model that cannot judge one is refused before
 	// anything is asked.
 	Forms []prompt.Form
+	// Isolation is how the model keeps records apart, if it does not by construction.
+	Isolation lm.Isolation
 	// PassTokens and Held are as PassTokens and Prompts in package jury; 0 takes the default.
 	PassTokens, Held int
 	// Usage, if set, receives what the model has done so far. It depends on the records that
@@ -62,7 +64,7 @@ func New(ctx context.Context, o Options) (*Measurer, error) {
 	key := o.Key.Derive("measure")
 	panel, err := jury.NewPanel(ctx,
 		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: key, Scheme: o.Measure.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Verdict, Forms: o.Forms, PassTokens: o.PassTokens, Prompts: o.Held, Usage: o.Usage})
+		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Verdict, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Held, Usage: o.Usage})
 	return &Measurer{o, panel, key}, err
 }
 

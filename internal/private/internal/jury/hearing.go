@@ -14,7 +14,8 @@ import (
 // hearing is one call of [Jury.Judge].
 type hearing struct {
 	*Jury
-	session lm.Session
+	session lm.Session // nil where the model writes by itself
+	before  lm.Usage   // of the model
 	// turns: prompts are turns of a conversation.
 	turns   bool
 	cases   []situation
@@ -33,8 +34,20 @@ func (h heard) verdicts(calibrated bool) []int64 {
 	return h.raw
 }
 
+// alone reports whether the model writes answers by itself, without a session.
+func (h *hearing) alone() bool { return h.generates() && h.writes(h.turns) }
+
 // hear computes stems and asks all questions after each.
 func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err error) {
+	if h.alone() {
+		for range stems {
+			out = append(out, heard{raw: make([]int64, h.records), calibrated: make([]int64, h.records)})
+		}
+		if err := h.generated(ctx, stems, out); err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
 	var open []lm.Sequence
 	defer func() {
 		for _, s := range open {
@@ -83,6 +96,18 @@ func (h *hearing) extend(ctx context.Context, steps []lm.Step) error {
 	return nil
 }
 
+// spent is what the model has done in this hearing.
+func (h *hearing) spent() lm.Usage {
+	if h.session != nil {
+		return h.session.Usage()
+	}
+	u := h.Model.Usage()
+	return lm.Usage{
+		Computed: u.Computed - h.before.Computed, Cached: u.Cached - h.before.Cached,
+		Rows: u.Rows - h.before.Rows, Requests: u.Requests - h.before.Requests,
+	}
+}
+
 // fits reports whether so many tokens fit the model after a stem.
 func (h *hearing) fits(stem, more int) bool {
 	return h.info.Context <= 0 || stem+more <= h.info.Context
@@ -93,6 +118,8 @@ type question struct {
 	stem int
 	// whole: its tokens do not go on from the stem, and are all that is asked.
 	whole bool
+	// turns are all that is asked, of a model that lays them out itself.
+	turns []lm.Message
 	situation
 }
 
@@ -100,6 +127,12 @@ type question struct {
 func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q question, err error) {
 	s, q := stems[at], question{stem: at, situation: c}
 	if s.chat == nil {
+		return q, nil
+	}
+	if h.generates() {
+		if q.turns, err = s.chat.Asked(ctx, c.input); err != nil {
+			return q, fmt.Errorf("lay out a record: %w", err)
+		}
 		return q, nil
 	}
 	if q.tokens, err = s.chat.Tokens(ctx, h.Model, c.input); err != nil {
@@ -114,8 +147,9 @@ func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q
 	return q, nil
 }
 
-// passes hands out all questions after all stems, as many at once as a pass takes. Those
-// that do not fit are left out.
+// passes hands out all questions after all stems, as many at once as a pass takes; where records
+// are kept apart by record, those of one record, all at once. Those that do not fit are left
+// out.
 func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do func([]question) error) error {
 	var list []question
 	total := 0
@@ -126,26 +160,43 @@ func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do fu
 		err := do(list)
 		list, total = list[:0], 0
 		if h.Usage != nil {
-			h.Usage(h.session.Usage())
+			h.Usage(h.spent())
 		}
 		return err
 	}
-	for s := range stems {
-		for _, c := range h.cases {
-			q, err := h.ask(ctx, stems, s, c)
-			if err != nil {
+	byRecord := h.Isolation.ByRecord()
+	add := func(s int, c situation) error {
+		q, err := h.ask(ctx, stems, s, c)
+		if err != nil || !h.fits(len(stems[s].tokens), q.length) {
+			return err
+		}
+		if full := len(list) >= sequences || total+q.length > h.PassTokens && !byRecord; full && len(list) > 0 {
+			if err := flush(); err != nil {
 				return err
 			}
-			if !h.fits(len(stems[s].tokens), q.length) {
-				continue
-			}
-			if len(list) >= sequences || len(list) > 0 && total+q.length > h.PassTokens {
-				if err := flush(); err != nil {
+		}
+		list = append(list, q)
+		total += q.length
+		return nil
+	}
+	if byRecord {
+		for _, c := range h.cases {
+			for s := range stems {
+				if err := add(s, c); err != nil {
 					return err
 				}
 			}
-			list = append(list, q)
-			total += q.length
+			if err := flush(); err != nil { // the next record's questions are asked by themselves
+				return err
+			}
+		}
+		return nil
+	}
+	for s := range stems {
+		for _, c := range h.cases {
+			if err := add(s, c); err != nil {
+				return err
+			}
 		}
 	}
 	return flush()

@@ -46,6 +46,9 @@ type Options struct {
 	Utility Utility
 	// Forms of the prompts, a text if none is named.
 	Forms []prompt.Form
+	// Isolation is how the model keeps records apart, if it does not by construction. Where it is
+	// by record, one record is asked about at a time, with all prompts at once.
+	Isolation lm.Isolation
 	// PassTokens is about how many tokens of questions go through the model at once, and
 	// bounds memory. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
@@ -158,6 +161,12 @@ func (j *Jury) writes(turns bool) bool {
 	return turns || !reply.Listed(j.Task) && (j.Utility == Hard || j.Utility == Rouge)
 }
 
+// generates reports whether the model writes answers by itself, as it will where it answers: a server
+// that is asked token by token reads each prompt as often.
+func (j *Jury) generates() bool {
+	return j.Isolation != "" && j.Isolation != lm.ByConstruction || !j.info.Can.Candidates
+}
+
 // Judge gives the verdict of each record on each prompt, in steps of 2^-[Fine]:
 // verdicts[p][r], from 0 to [One].
 func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []seal.Record) (verdicts [][]int64, err error) {
@@ -197,19 +206,24 @@ func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, r
 	if err != nil {
 		return nil, err
 	}
-	session, err := j.Model.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if closing := session.Close(); err == nil && closing != nil {
-			verdicts, err = nil, closing
+	h := &hearing{Jury: j, before: j.Model.Usage(), turns: turns, cases: cases, records: len(records)}
+	if !h.alone() {
+		if h.session, err = j.Model.Open(ctx); err != nil {
+			return nil, err
 		}
-	}()
-	h := &hearing{Jury: j, session: session, turns: turns, cases: cases, records: len(records)}
+		defer func() {
+			if closing := h.session.Close(); err == nil && closing != nil {
+				verdicts, err = nil, closing
+			}
+		}()
+	}
+	held := j.Prompts
+	if j.Isolation.ByRecord() {
+		held = max(1, len(stems)) // all at once; a server holds none of them
+	}
 	verdicts = make([][]int64, len(prompts))
-	for from := 0; from < len(stems); from += j.Prompts {
-		some := stems[from:min(from+j.Prompts, len(stems))]
+	for from := 0; from < len(stems); from += held {
+		some := stems[from:min(from+held, len(stems))]
 		heard, err := h.hear(ctx, some)
 		if err != nil {
 			return nil, err
@@ -241,9 +255,11 @@ func (j *Jury) can(f prompt.Form) error {
 		return err
 	}
 	switch {
+	case !f.Turns() && j.Model.NeedScores() != nil:
+		return j.Model.NeedScores()
 	case f.Turns() && !j.info.Can.Chat:
 		return &lm.UnsupportedError{Backend: j.info.Backend, What: "answer turns of a chat", Missing: "the model has no chat template; use the form text"}
-	case j.writes(f.Turns()) && !j.info.Can.Top:
+	case j.writes(f.Turns()) && !j.info.Can.Top && !j.generates():
 		return &lm.UnsupportedError{Backend: j.info.Backend, What: "write answers to records", Missing: "it does not report its best token; use another model, or the utility written"}
 	case !f.Turns() && j.labels != nil:
 		return j.labels.Check(j.info, false)
@@ -292,6 +308,9 @@ func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
 		return s, err
 	}
 	s.chat = reply.NewConversation(j.Task, p, j.Model.Tokenizer())
+	if j.generates() {
+		return s, nil // the model lays turns out itself
+	}
 	s.tokens, _, err = s.chat.Common(ctx, j.Model)
 	return s, err
 }

@@ -18,6 +18,30 @@ func (h *hearing) wrote(ctx context.Context, stems []stem, open []lm.Sequence, o
 	})
 }
 
+// generated hears records about what the model writes by itself.
+func (h *hearing) generated(ctx context.Context, stems []stem, out []heard) error {
+	options := reply.Writing(h.Task, h.turns, h.limit)
+	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
+		prompts := make([]lm.Prompt, len(list))
+		for i, q := range list {
+			if prompts[i].Messages = q.turns; q.turns == nil {
+				stem := stems[q.stem].tokens
+				prompts[i].Tokens = append(stem[:len(stem):len(stem)], q.tokens...)
+			}
+		}
+		texts, err := h.Model.Generate(ctx, prompts, options)
+		if err != nil {
+			return err
+		}
+		for i, q := range list {
+			if texts[i].Finish != lm.FinishRefused {
+				out[q.stem].raw[q.record] = h.compare(q.answer, reply.Written(h.Task, h.turns, texts[i].Text))
+			}
+		}
+		return nil
+	})
+}
+
 // compare is the verdict on a prompt with which the model writes this.
 func (h *hearing) compare(answer, text string) int64 {
 	switch {
