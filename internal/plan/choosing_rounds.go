@@ -116,11 +116,21 @@ func (p Plan) choosingWork(s Shape, v Speed) Work {
 	if c == nil {
 		return Work{}
 	}
-	records := c.Draw.Expected(p.Units())
-	tokens := float64(c.Sets()) * (p.promptTokens(s) + records*questionTokens(p.Task))
+	records, measured := c.Draw.Expected(p.Units()), 0.
 	if c.Measure != nil {
-		tokens += p.promptTokens(s) + c.Measure.Draw.Expected(p.Units())*questionTokens(p.Task)
+		measured = c.Measure.Draw.Expected(p.Units())
 	}
+	answers := float64(c.Sets())*records + measured
+	prompts := float64(c.Sets())
+	if c.Measure != nil {
+		prompts++
+	}
+	if v.Served { // each answer reads its prompt
+		tokens := answers * (p.promptTokens(s) + questionTokens(p.Task))
+		calls := float64(c.Rounds)*records + measured
+		return Work{Tokens: tokens, Seconds: v.read(tokens) + calls*v.Step}
+	}
+	tokens := prompts*p.promptTokens(s) + answers*questionTokens(p.Task)
 	return Work{Tokens: tokens, Seconds: v.read(tokens)}
 }
 

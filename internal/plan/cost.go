@@ -107,6 +107,10 @@ type Speed struct {
 	// further sequence adds; in seconds.
 	Step float64 `json:"step_seconds"`
 	Each float64 `json:"sequence_seconds"`
+	// Served: it is on a server, which reads prompts with records anew each time: one by one
+	// where texts are written from records, and all prompts of a record at once where records
+	// judge.
+	Served bool `json:"served,omitempty"`
 }
 
 // read is the time that tokens take when many come at once.
@@ -167,6 +171,11 @@ func textWork(per scheme.Per, steps, prompts, filled, records float64, s Shape, 
 	c := Cost{Sequences: 1 + filled}
 	c.Uncached.Tokens = (1+prompts)*(steps*instruction+tails) + steps*records*s.Record
 	c.Uncached.Seconds = v.read(c.Uncached.Tokens)
+	if v.Served && records > 0 {
+		c.Cached.Tokens = (1+filled)*(steps*instruction+tails) + steps*records*s.Record
+		c.Cached.Seconds = v.read(c.Cached.Tokens) + steps*(1+filled)*v.Step
+		return c
+	}
 	if per == scheme.PerToken {
 		fresh := steps*records*s.Record + filled*tails
 		c.Cached.Tokens = s.Head + (steps - 1) + fresh

@@ -3,6 +3,8 @@ package plan
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -44,6 +46,9 @@ func MeasureSlowest(ctx context.Context, model lm.Scorer, prompt int) (Speed, er
 // timed reads a prompt, and extends sequences that have a length.
 func timed(ctx context.Context, model lm.Scorer, prompt, extended int, whole bool) (Speed, error) {
 	info := model.Info()
+	if !info.Can.Candidates {
+		return timedWriting(ctx, model, prompt)
+	}
 	session, err := model.Open(ctx)
 	if err != nil {
 		return Speed{}, err
@@ -70,7 +75,25 @@ func timed(ctx context.Context, model lm.Scorer, prompt, extended int, whole boo
 	if err != nil {
 		return Speed{}, err
 	}
-	return Speed{Prefill: float64(length) / seconds, Step: one, Each: max(0, many-one) / (measuredBatch - 1)}, nil
+	return Speed{Prefill: float64(length) / seconds, Step: one, Each: max(0, many-one) / (measuredBatch - 1), Served: !info.BatchInvariant}, nil
+}
+
+// timedWriting is that for a model that only writes: how long it takes to answer a short message and
+// a long one. What it says of tokens is as rough as its tokeniser.
+func timedWriting(ctx context.Context, model lm.Scorer, prompt int) (Speed, error) {
+	if most := model.Info().Context; most > 0 {
+		prompt = min(prompt, most/2)
+	}
+	var seconds [2]float64
+	for i, words := range []int{1, prompt} {
+		text := strconv.FormatInt(time.Now().UnixNano(), 36) + strings.Repeat(" word", max(1, words)) // in no cache
+		began := time.Now()
+		if _, err := model.Generate(ctx, []lm.Prompt{{Messages: []lm.Message{{Role: lm.User, Content: text}}}}, lm.GenerateOptions{MaxTokens: 1}); err != nil {
+			return Speed{}, err
+		}
+		seconds[i] = time.Since(began).Seconds()
+	}
+	return Speed{Prefill: float64(prompt) / max(seconds[1], 1e-9), Step: seconds[0], Served: true}, nil
 }
 
 type stopwatch struct {

@@ -61,7 +61,7 @@ func (r *runner) planned(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return int64(r.Plan.Cost(shape, plan.Speed{}).Cached.Tokens), nil
+	return int64(r.Plan.Cost(shape, plan.Speed{Served: !r.Model.Info().BatchInvariant}).Cached.Tokens), nil
 }
 
 // examples returns the examples of the prompt that the records chose, or else the released texts, in
