@@ -30,7 +30,8 @@
 // Each proof of "one record affects one prompt" needs a sequence's scores to be a function
 // of that sequence alone. [Info] states whether a back-end promises it (BatchInvariant) and
 // whether its results repeat (Deterministic). Where it does not promise it, [Isolate] has
-// prompts scored alone and compares bits before a run begins; without an [Isolated] model
+// prompts scored alone and compares bits before a run begins; where records judge prompts, it is
+// enough that one record is asked about at a time ([IsolateRecords]). Without an [Isolated] model
 // nothing is charged as proven or certified. Errors of this package and of back-ends never
 // hold text or tokens of a prompt.
 //

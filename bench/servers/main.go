@@ -24,6 +24,7 @@ import (
 type bench struct {
 	url, name           string
 	candidates, records int
+	tokens              int
 	exclusive           bool
 }
 
@@ -33,6 +34,7 @@ func main() {
 	flag.StringVar(&b.name, "model", "", "the model, where it serves several")
 	flag.IntVar(&b.candidates, "candidates", 24, "prompts that each record is asked about")
 	flag.IntVar(&b.records, "records", 8, "records")
+	flag.IntVar(&b.tokens, "tokens", 8, "tokens of an answer at most; one of more than 8 goes on over line ends")
 	flag.BoolVar(&b.exclusive, "exclusive", false, "nobody else uses the server")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error {
@@ -88,8 +90,13 @@ func (b *bench) report(ctx context.Context) (string, error) {
 	ways = append(ways, way{"full batches", "", full, b.records, 0})
 	info := trusted.Info()
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s, %s, %s, %d records, %d prompts each\n\n", info.Backend, info.Version, info.Name, harness.Here(), b.records, b.candidates)
+	here := harness.Here()
+	fmt.Fprintf(&text, "%s %s, %s, %s, %d records, %d prompts each, answers of at most %d tokens, load average %s\n\n", info.Backend, info.Version, info.Name, here.Name, b.records, b.candidates, b.tokens, here.Load)
 	fmt.Fprint(&text, "| Prompts are sent | Isolation | Check at the start | Answers | Seconds | Answers a second | Times one by one | Steps of the server | Tokens computed |\n|---|---|---|---|---|---|---|---|---|\n")
+	options := lm.GenerateOptions{MaxTokens: b.tokens}
+	if b.tokens <= 8 {
+		options.Stop = []string{"\n"}
+	}
 	first := 0.
 	for _, w := range ways {
 		before, steps := w.model.Usage(), b.steps(ctx)
@@ -99,7 +106,7 @@ func (b *bench) report(ctx context.Context) (string, error) {
 			for i := range w.records {
 				prompts = append(prompts, b.prompts(r+i)...)
 			}
-			if _, err := w.model.Generate(ctx, prompts, lm.GenerateOptions{MaxTokens: 8, Stop: []string{"\n"}}); err != nil {
+			if _, err := w.model.Generate(ctx, prompts, options); err != nil {
 				return "", fmt.Errorf("%s: %w", w.name, err)
 			}
 		}

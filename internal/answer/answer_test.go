@@ -358,6 +358,25 @@ func TestNotIsolated(t *testing.T) {
 	}
 }
 
+// TestOnlyWrites: a model without scores is refused before anything is charged, seeded or not.
+func TestOnlyWrites(t *testing.T) {
+	p := newPlace(t)
+	p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
+	m := newToy()
+	m.info.Can = lm.Capabilities{Chat: true}
+	o := p.options(t, planFor(clipped()), m)
+	seed := uint64(1)
+	for _, o.Seed = range []*uint64{nil, &seed} {
+		var unsupported *lm.UnsupportedError
+		if _, err := Open(t.Context(), o); !errors.As(err, &unsupported) {
+			t.Errorf("a model that only writes: %v", err)
+		}
+	}
+	if seen := p.charges(t); len(seen) != 0 {
+		t.Errorf("%d charges", len(seen))
+	}
+}
+
 // TestCautions: cautions come once, with the first answer.
 func TestCautions(t *testing.T) {
 	p := newPlace(t)

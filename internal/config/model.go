@@ -26,7 +26,7 @@ type Model struct {
 	Proxy string `toml:"proxy"`
 	// AllowPlaintext lets records go to the server unencrypted.
 	AllowPlaintext bool `toml:"allow_plaintext"`
-	// Exclusive says that nobody else uses the server while records are scored.
+	// Exclusive says that nobody else uses the server while it reads records, and that it keeps nothing between them that changes an answer.
 	Exclusive bool `toml:"exclusive"`
 	// Threads of the embedded engine. Default: all processors.
 	Threads int `toml:"threads"`

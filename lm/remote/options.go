@@ -48,8 +48,9 @@ type Options struct {
 	// Proxy is the URL of a proxy to go through. Default: for private records none, else
 	// the environment's (HTTPS_PROXY and so on).
 	Proxy string
-	// Exclusive is the operator's word that nobody else uses the server while records are
-	// scored, for servers that do not show it; see [lm.Isolate].
+	// Exclusive is the operator's word, for servers that do not show it, that nobody else uses
+	// the server while it reads records, and that it keeps nothing between them that changes an
+	// answer; see [lm.Isolate] and [lm.IsolateRecords].
 	Exclusive bool
 	// Timeout of one attempt at a request, and 10 ms more (at the default) for each token
 	// that the model has to work through. All attempts at a request may take three times
