@@ -75,8 +75,9 @@ func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) 
 	return t.scorer.Chat(ctx, messages)
 }
 
-// Generate completes prompts, as [Model.Generate].
-func (t Trusted) Generate(ctx context.Context, prompts []Prompt, o GenerateOptions) ([]Text, error) {
+// Write completes prompts, as [Model.Generate]. It has another name, so that a trusted model is not
+// one of any kind.
+func (t Trusted) Write(ctx context.Context, prompts []Prompt, o GenerateOptions) ([]Text, error) {
 	return t.scorer.Generate(ctx, prompts, o)
 }
 

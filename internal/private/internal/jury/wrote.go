@@ -29,7 +29,7 @@ func (h *hearing) generated(ctx context.Context, stems []stem, out []heard) erro
 				prompts[i].Tokens = append(stem[:len(stem):len(stem)], q.tokens...)
 			}
 		}
-		texts, err := h.Model.Generate(ctx, prompts, options)
+		texts, err := h.Model.Write(ctx, prompts, options)
 		if err != nil {
 			return err
 		}
