@@ -307,8 +307,15 @@ func TestRecordsRetries(t *testing.T) {
 		status  int // 0 breaks the connection
 		again   bool
 	}{
-		{VLLM, false, 0, true}, {VLLM, false, 500, true}, {LlamaCPP, false, 0, true},
-		{VLLM, true, 0, false}, {VLLM, true, 500, false}, {OpenAI, true, 429, true}, {OpenAI, true, 503, true}, {OpenAI, true, 401, false}, {VLLM, false, 401, false},
+		{VLLM, false, 0, true},
+		{VLLM, false, 500, true},
+		{LlamaCPP, false, 0, true},
+		{VLLM, true, 0, false},
+		{VLLM, true, 500, false},
+		{OpenAI, true, 429, true},
+		{OpenAI, true, 503, true},
+		{OpenAI, true, 401, false},
+		{VLLM, false, 401, false},
 	} {
 		s, url := newToy(t, test.dialect)
 		s.hidden = test.hidden
