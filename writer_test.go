@@ -41,7 +41,7 @@ func (c *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	question := body.Messages[len(body.Messages)-1].Content
-	record := regexp.MustCompile(marker+` \w+ \d+`).FindString(question)
+	record := regexp.MustCompile(marker + ` \w+ \d+`).FindString(question)
 	c.mu.Lock()
 	if c.inside[record]++; len(c.inside) > 1 {
 		c.met = true
