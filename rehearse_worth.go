@@ -137,7 +137,7 @@ func (r *rehearsing) sets(from []prompt.Example, shots int) (sets [][]prompt.Exa
 
 // row asks with each of some prompts.
 func (r *rehearsing) row(ctx context.Context, name string, with []prompt.Prompt) (RehearsedRow, error) {
-	row := RehearsedRow{Examples: name, Sets: len(with), Shots: len(with[0].Examples), Metric: metric.For(r.Request.Task.Kind)[0]}
+	row := RehearsedRow{Examples: name, Sets: len(with), Shots: len(with[0].Examples), Metric: metric.Of(r.Request.Task)[0]}
 	for _, p := range with {
 		scores, err := r.scores(ctx, p, row.Metric)
 		if err != nil {
