@@ -136,7 +136,11 @@ func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do fu
 			if err != nil {
 				return err
 			}
-			if !h.fits(len(stems[s].tokens), q.length) {
+			before := len(stems[s].tokens)
+			if q.whole {
+				before = 0
+			}
+			if !h.fits(before, q.length) {
 				continue
 			}
 			if len(list) >= sequences || len(list) > 0 && total+q.length > h.PassTokens {
