@@ -77,15 +77,16 @@ type reader struct {
 }
 
 func newReader(t prompt.Task) *reader {
-	r := &reader{task: t.WithDefaults(), name: answerName(t)}
+	r := &reader{task: t.WithDefaults(), name: Name(t)}
 	if Listed(t) {
 		r.spellings = spellings(t)
 	}
 	return r
 }
 
-// answerName is the name that a question ends with, "Answer:"; "" if its layout has none.
-func answerName(t prompt.Task) string {
+// Name is the name that a question ends with, "Answer:", which models write once more before the
+// answer; "" if the layout has none.
+func Name(t prompt.Task) string {
 	const input = "\U000F0000" // no layout has it
 	item := t.AnswerItem(input)
 	item = item[strings.LastIndex(item, input)+len(input):]
