@@ -273,6 +273,30 @@ func TestCannotBecome(t *testing.T) {
 	}
 }
 
+// TestEndsInParts: an end of several characters that is written in parts is still an end.
+func TestEndsInParts(t *testing.T) {
+	k := written(prompt.Extract)
+	k.Stop = []string{"###", ". "}
+	r := newReader(k)
+	for _, c := range []struct {
+		want, begun string
+		can         bool
+	}{
+		{"war", "war#", true},
+		{"war", "war ##", true},
+		{"war", " war.", true},
+		{"war", "war###", true},
+		{"war film", "war#", false},
+		{"war", "wart#", false},
+		{"war", "war# ", false},
+		{"war#", "war#", true},
+	} {
+		if got := r.canBecome(c.want, c.begun); got != c.can {
+			t.Errorf("%q can become %q: %v", c.begun, c.want, got)
+		}
+	}
+}
+
 func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		want, got string
