@@ -43,6 +43,11 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
 		return nil, err
 	}
+	if o.Plan == nil { // the model decides what was left open
+		if p, err = plan.NewMeasurement(o.Request.For(m.model.Info())); err != nil {
+			return nil, err
+		}
+	}
 	return run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
 }
 

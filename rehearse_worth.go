@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -28,6 +29,8 @@ type RehearsedRow struct {
 	// Sets of them, of Shots examples each.
 	Sets  int `json:"sets"`
 	Shots int `json:"shots"`
+	// Form in which they were asked: that of the run.
+	Form prompt.Form `json:"form"`
 	// Metric from 0 to 1, with a 95 % interval over held-out records and sets.
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
@@ -48,10 +51,14 @@ type RehearsedGain struct {
 // compare asks the held-out questions with each kind of examples.
 func (r *rehearsing) compare(ctx context.Context) error {
 	r.note("%d records that were held out are asked, with each kind of examples", len(r.held))
-	listed := r.Request.Task.Kind == prompt.Classify && !r.Request.Task.Open()
+	form := prompt.Form("")
+	if c := r.real.Choose; c != nil {
+		form = c.Form
+	}
+	listed := reply.Listed(r.Request.Task) && !form.Turns()
 	plain := func(sets ...[]prompt.Example) (out []prompt.Prompt) {
 		for _, s := range sets {
-			out = append(out, prompt.Prompt{Examples: s, Calibrated: listed})
+			out = append(out, prompt.Prompt{Examples: s, Form: form, Calibrated: listed})
 		}
 		return out
 	}
@@ -59,7 +66,7 @@ func (r *rehearsing) compare(ctx context.Context) error {
 	if c := r.real.Choose; c != nil {
 		shots = c.Shots
 	}
-	came := prompt.Prompt{Calibrated: listed}
+	came := prompt.Prompt{Form: form, Calibrated: listed}
 	if r.result.Prompt != nil {
 		came = *r.result.Prompt
 	} else {
@@ -137,7 +144,7 @@ func (r *rehearsing) sets(from []prompt.Example, shots int) (sets [][]prompt.Exa
 
 // row asks with each of some prompts.
 func (r *rehearsing) row(ctx context.Context, name string, with []prompt.Prompt) (RehearsedRow, error) {
-	row := RehearsedRow{Examples: name, Sets: len(with), Shots: len(with[0].Examples), Metric: metric.For(r.Request.Task.Kind)[0]}
+	row := RehearsedRow{Examples: name, Sets: len(with), Shots: len(with[0].Examples), Form: with[0].Form.Name(), Metric: metric.Of(r.Request.Task)[0]}
 	for _, p := range with {
 		scores, err := r.scores(ctx, p, row.Metric)
 		if err != nil {
@@ -161,7 +168,7 @@ func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (
 	for _, e := range p.Examples {
 		demos = append(demos, icl.Demo(e))
 	}
-	o := icl.Options{Calibrate: p.Calibrated, PassTokens: r.PassTokens}
+	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, PassTokens: r.PassTokens}
 	a, err := icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
 	if _, ok := errors.AsType[*lm.UnsupportedError](err); ok && o.Calibrate {
 		o.Calibrate = false

@@ -100,13 +100,20 @@ func (t Task) Open() bool { return len(t.Labels) == 0 }
 
 // OneLine reports whether a text ends with its line, so that white space in records becomes
 // single spaces.
-func (t Task) OneLine() bool { return slices.Contains(t.WithDefaults().Stop, "\n") }
+func (t Task) OneLine() bool { return slices.Contains(t.stops(), "\n") }
+
+func (t Task) stops() []string {
+	if len(t.Stop) == 0 {
+		return []string{"\n"}
+	}
+	return t.Stop
+}
 
 // Cut ends a released text before the first stop string, without white space around
 // it, and reports whether there was one.
 func (t Task) Cut(text string) (string, bool) {
 	end := len(text)
-	for _, s := range t.WithDefaults().Stop {
+	for _, s := range t.stops() {
 		if i := strings.Index(text, s); i >= 0 {
 			end = min(end, i)
 		}
@@ -141,13 +148,10 @@ func (t Task) Canonical() []byte {
 func (t Task) WithDefaults() Task {
 	t.Labels = append([]string{}, t.Labels...)
 	t.Conditions = append([]string{}, t.Conditions...)
-	t.Stop = append([]string{}, t.Stop...)
 	aliases := make(map[string]string, len(t.Aliases))
 	maps.Copy(aliases, t.Aliases)
 	t.Aliases = aliases
-	if len(t.Stop) == 0 {
-		t.Stop = []string{"\n"}
-	}
+	t.Stop = append([]string{}, t.stops()...)
 	t.fillLayout()
 	t.Limits.fill(t.Kind, len(t.Labels))
 	return t

@@ -212,7 +212,7 @@ func (b *bench) score(ctx context.Context, t prompt.Task, items []eval.Item, p p
 	for i, item := range items {
 		pairs[i] = metric.Pair{Want: item.Output, Got: answers[i]}
 	}
-	by, err := metric.New(metric.For(t.Kind)[0], metric.Options{})
+	by, err := metric.New(metric.Of(t)[0], metric.Options{})
 	if err != nil {
 		return 0, err
 	}

@@ -117,7 +117,7 @@ func (o *evalOptions) checkMetric(t prompt.Task) error {
 		return err
 	}
 	if !m.PerItem() {
-		return usage("--metric %s is about all answers together and has no interval: measure %s, and find it beside that if it is for the task", o.metric, metric.For(t.Kind)[0])
+		return usage("--metric %s is about all answers together and has no interval: measure %s, and find it beside that if it is for the task", o.metric, metric.Of(t)[0])
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type evalPrivateOptions struct {
 	demos     []string
 	shots     int
 	calibrate bool
+	form      string
 	metric    string
 	records   int64
 	dry       bool
@@ -47,6 +48,10 @@ file of public examples, or zero, which is the default. They end up in public
 files, and those that are NOT PRIVATE are refused. Two sets are compared on the
 same records for the price of one: the difference has an interval of its own.
 Three or more share ε.
+
+A set that records chose is measured in the form in which it was chosen: turns of
+a chat and what the model writes in its turn, or one text. Others have the form
+that --form names. The output says which.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what
@@ -106,6 +111,7 @@ func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
 	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	addChoice(cmd, &o.form, "form", "", "the form of prompts that no records chose: chat (turns, and what the model writes), message (one turn), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", formNames()...)
 	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", privateMetrics()...)
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
 	f.BoolVar(&o.dry, "dry-run", false, "say what interval to expect, and spend nothing")
@@ -165,6 +171,13 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 		return q, usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
 	case o.given("calibrate") && !worth.Listed(q.Task):
 		return q, usage("--calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
+	case o.form != "" && !slices.Contains(formNames(), o.form):
+		return q, usage("--form is %q, it should be one of %s", o.form, strings.Join(formNames(), ", "))
+	case o.given("calibrate") && o.calibrate && prompt.Form(o.form).Turns():
+		return q, usage("--calibrate is about probabilities of labels, and with --form %s answers are what the model writes: leave one of them out", o.form)
+	}
+	if q.Form = prompt.Form(o.form); o.given("calibrate") && o.calibrate {
+		q.Form = prompt.TextForm
 	}
 	q.Epsilon, q.Delta, q.Records = o.epsilon.value, o.delta.value, o.records
 	if q.Verdict, err = o.verdict(q.Task); err != nil {
@@ -195,7 +208,8 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 		}
 		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: set.Examples, Calibrated: o.calibrate && worth.Listed(t)}}
 		if c := set.Chosen; c != nil {
-			n.Prompt.Instruction = c.Instruction
+			n.Prompt.Instruction, n.Prompt.Form = c.Instruction, c.Form.Name()
+			n.Prompt.Calibrated = n.Prompt.Calibrated && !c.Form.Turns()
 			if !o.given("calibrate") {
 				n.Prompt.Calibrated = c.Calibrated && worth.Listed(t)
 			}
@@ -206,6 +220,14 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 		out = append(out, n)
 	}
 	return out, nil
+}
+
+// formNames are the forms that a prompt may have.
+func formNames() (names []string) {
+	for _, f := range prompt.Forms() {
+		names = append(names, string(f))
+	}
+	return names
 }
 
 // shortNames returns the last parts of paths where these differ: readers of the results need
@@ -244,7 +266,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 		if err != nil {
 			return err
 		}
-		r, err := newEvalPrivatePlan(planned)
+		r, err := newEvalPrivatePlan(request, planned)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // evalPrivateResult holds the first set's figures too, as that of "sotto eval" does.
@@ -25,8 +26,7 @@ type evalPrivateResult struct {
 
 // evalPrivateRow is one set. Right and Wrong have noise, and may be below 0.
 type evalPrivateRow struct {
-	Demos string  `json:"demos"`
-	Shots int     `json:"shots"`
+	evalPrivateRows
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -50,7 +50,7 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 	}
 	for i, n := range d.Plan.Prompts {
 		s, c := d.Shares[i], d.Outcome.Counts[i]
-		r.Rows = append(r.Rows, evalPrivateRow{n.Name, len(n.Prompt.Examples), s.Value, s.Low, s.High, c.Right, c.Wrong})
+		r.Rows = append(r.Rows, evalPrivateRow{setOf(n), s.Value, s.Low, s.High, c.Right, c.Wrong})
 	}
 	r.Value, r.Low, r.High = r.Rows[0].Value, r.Rows[0].Low, r.Rows[0].High
 	if by := d.Difference; by != nil {
@@ -65,9 +65,9 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	} else {
 		p.Alarm("%s of %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, r.Model, r.Task)
 	}
-	t := ui.NewTable("examples", "#shots", "#"+r.Metric, "#95 % interval")
+	t := ui.NewTable("examples", "#shots", "form", "#"+r.Metric, "#95 % interval")
 	for _, row := range r.Rows {
-		t.Add(ui.Ending(row.Demos, 30), fmt.Sprint(row.Shots), ui.Percent(row.Value), ui.Between(row.Low, row.High))
+		t.Add(ui.Ending(row.Demos, 30), fmt.Sprint(row.Shots), row.way(), ui.Percent(row.Value), ui.Between(row.Low, row.High))
 	}
 	p.Table(t)
 	if len(r.Comparisons) > 0 {
@@ -116,16 +116,36 @@ type evalPrivatePlan struct {
 	Rows     []evalPrivateRows `json:"rows"`
 }
 
+// evalPrivateRows is a set, and how it is asked.
 type evalPrivateRows struct {
 	Demos string `json:"demos"`
 	Shots int    `json:"shots"`
+	// Form is "" before a run if the model decides.
+	Form       prompt.Form `json:"form"`
+	Calibrated bool        `json:"calibrated"`
 }
 
-func newEvalPrivatePlan(m plan.Measurement) (*evalPrivatePlan, error) {
+func setOf(n plan.NamedPrompt) evalPrivateRows {
+	return evalPrivateRows{n.Name, len(n.Prompt.Examples), n.Prompt.Form.Name(), n.Prompt.Calibrated}
+}
+
+// way is the form, and how labels are read off.
+func (r evalPrivateRows) way() string {
+	if r.Form == "" {
+		return "chat or text, by the model"
+	}
+	return string(r.Form) + ui.If(r.Calibrated, ", calibrated")
+}
+
+func newEvalPrivatePlan(q plan.MeasurementRequest, m plan.Measurement) (*evalPrivatePlan, error) {
 	half, err := m.Expected(0.8)
 	r := &evalPrivatePlan{measuredBy: newMeasuredBy(m), Expected: half, Event: m.Event().String(), Epsilon: m.Epsilon, Delta: m.Delta}
-	for _, n := range m.Prompts {
-		r.Rows = append(r.Rows, evalPrivateRows{n.Name, len(n.Prompt.Examples)})
+	for i, n := range m.Prompts {
+		set := setOf(n)
+		if q.Form == "" && q.Prompts[i].Prompt.Form == "" {
+			set.Form = ""
+		}
+		r.Rows = append(r.Rows, set)
 	}
 	return r, err
 }
@@ -136,7 +156,7 @@ func (r *evalPrivatePlan) Print(p *ui.Page) {
 	p.Line("")
 	var names []string
 	for _, row := range r.Rows {
-		names = append(names, row.Demos)
+		names = append(names, fmt.Sprintf("%s (%s)", row.Demos, row.way()))
 	}
 	p.Facts(
 		"records", fmt.Sprintf("about %s of %s are asked", ui.Thousands(int64(math.Round(r.Asked))), ui.Thousands(r.Size)),

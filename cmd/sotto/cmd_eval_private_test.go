@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -99,6 +100,55 @@ func TestEvalPrivateTexts(t *testing.T) {
 	}
 	if code, _, errs := run(t, "eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--metric", "accuracy", "--out", "x"); code != ui.Wrong || !strings.Contains(errs, "does not suit") {
 		t.Errorf("accuracy of texts: %d %s", code, errs)
+	}
+}
+
+// TestEvalPrivateForms: what records chose is measured in the form in which they chose it, and the
+// output says in which form each set was.
+func TestEvalPrivateForms(t *testing.T) {
+	measureHere(t)
+	demos := strings.Join(strings.SplitAfter(tickets(2), "\n")[:2], "")
+	for name, form := range map[string]string{"talk": `"form": "message"`, "text": `"form": "text", "calibrated": true`, "old": `"calibrated": false`} {
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name+"/demos.jsonl", []byte(demos))
+		write(t, name+"/prompt.json", []byte("{"+form+"}"))
+	}
+	dry := func(more ...string) map[string]any {
+		t.Helper()
+		code, out, errs := run(t, measuring(append([]string{"--dry-run", "--json", "--demos", "talk", "--demos", "text", "--demos", "old", "--demos", "zero"}, more...)...)...)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		forms := map[string]any{}
+		for _, row := range object(t, out)["rows"].([]any) {
+			o := row.(map[string]any)
+			forms[o["demos"].(string)] = o["form"].(string) + ui.If(o["calibrated"].(bool), ", calibrated")
+		}
+		return forms
+	}
+	if got, want := dry("--form", "chat"), map[string]any{"talk": "message", "text": "text, calibrated", "old": "text", "zero": "chat"}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := dry()["zero"]; got != ", calibrated" { // the model decides
+		t.Errorf("%v", got)
+	}
+	if got := dry("--form", "text")["zero"]; got != "text, calibrated" {
+		t.Errorf("%v", got)
+	}
+	code, page, errs := run(t, measuring("--seed", "1", "--demos", "text", "--demos", "zero", "--form", "text")...)
+	if code != 0 || strings.Count(page, "text, calibrated") != 2 {
+		t.Errorf("%d %s %s", code, page, errs)
+	}
+	for want, args := range map[string][]string{
+		"--form is \"x\"":          measuring("--form", "x"),
+		"what the model writes":    measuring("--form", "chat", "--calibrate"),
+		"utility soft is of proba": measuring("--form", "chat", "--metric", "probability"),
+	} {
+		if code, _, errs := run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d, %s", want, code, errs)
+		}
 	}
 }
 

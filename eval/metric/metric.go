@@ -68,6 +68,15 @@ func For(kind prompt.Kind) []string {
 	return nil
 }
 
+// Of lists the metrics for answers of a task, as [For] does. Labels that no list has are written
+// by the model, so that they are compared as extracted phrases are.
+func Of(t prompt.Task) []string {
+	if t.Kind == prompt.Classify && t.Open() {
+		return For(prompt.Extract)
+	}
+	return For(t.Kind)
+}
+
 // Names lists all metrics that New knows.
 func Names() []string {
 	return slices.Sorted(slices.Values(slices.AppendSeq(slices.Collect(maps.Keys(simple)), maps.Keys(embedding))))

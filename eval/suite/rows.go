@@ -94,7 +94,7 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 		pairs[i] = metric.Pair{Want: item.Output, Got: got[i]}
 	}
 	row.N, row.Metrics = len(pairs), map[string]float64{}
-	names := metric.For(e.cell.Task.Kind)
+	names := metric.Of(e.cell.Task)
 	if e.data.table == nil {
 		maps.Copy(row.Metrics, metric.TextMetrics(e.texts()))
 	} else {

@@ -10,7 +10,7 @@ import (
 
 // measure scores the answers of a set.
 func (e *Evaluation) measure(ctx context.Context, row *Row, answers []answered) error {
-	names := metric.For(e.Task.Kind)
+	names := metric.Of(e.Task)
 	main := names[0]
 	if e.Metric != "" {
 		main = e.Metric

@@ -123,24 +123,6 @@ func TestTurnsAreWritten(t *testing.T) {
 	}
 }
 
-// TestTurnsAreCut: a question is cut to the task's limit, in turns as in a text.
-func TestTurnsAreCut(t *testing.T) {
-	m := chatty()
-	k := task("yes", "no")
-	k.Limits.InputTokens = 10
-	for _, form := range []prompt.Form{prompt.ChatForm, prompt.MessageForm} {
-		c := reply.NewConversation(k, prompt.Prompt{Form: form}, m)
-		long, err := c.Asked(t.Context(), "0123456789 and more")
-		if err != nil {
-			t.Fatal(err)
-		}
-		short, err := c.Asked(t.Context(), "0123456789")
-		if err != nil || !slices.Equal(long, short) {
-			t.Errorf("%s: %q and %q, %v", form, long, short, err)
-		}
-	}
-}
-
 // TestNoTurns: a model that does not chat, and questions that cannot be laid out so, are
 // refused.
 func TestNoTurns(t *testing.T) {

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -164,67 +160,6 @@ func TestChat(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-}
-
-func TestMatch(t *testing.T) {
-	k := task("Art", "Artist", "World", "art deco", "Sci-fi", "WORLD", "Été")
-	k.Aliases = map[string]string{"Painter": "Artist", "Nothing": "of the list", "sf": "Sci-fi"}
-	for text, want := range map[string]string{
-		"Art": "Art", "art": "Art", "ART.": "Art", "Artist": "Artist", "artist!": "Artist", "artists": "",
-		"Art deco house": "art deco", "art decoration": "Art", "WORLD": "WORLD", "World": "World", "world": "World",
-		"world war": "World", "painter of": "Artist", "Painter": "Artist", "Nothing": "", "nothing": "", "sci-fi film": "Sci-fi",
-		"SF": "Sci-fi", "": "", " Art": "", "été": "Été", "É": "", "Art1": "", "of the list": "",
-	} {
-		if got := reply.Match(k, text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestMatchIsOfTheList: whatever is written, the answer is a label or none; a label
-// that is written is found, with anything but a letter or digit after it.
-func TestMatchIsOfTheList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		labels := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z][a-z ]{0,5}[a-z]`), 1, 5, rapid.ID).Draw(t, "labels")
-		k := task(labels...)
-		if got := reply.Match(k, rapid.String().Draw(t, "text")); got != "" && !slices.Contains(labels, got) {
-			t.Fatalf("%q is not on the list", got)
-		}
-		label := rapid.SampledFrom(labels).Draw(t, "label")
-		if got := reply.Match(k, label); got != label {
-			t.Fatalf("%q, want %q", got, label)
-		}
-		got := reply.Match(k, strings.ToUpper(label)+". "+rapid.String().Draw(t, "rest"))
-		if !strings.EqualFold(got, label) {
-			t.Fatalf("%q, want %q", got, label)
-		}
-	})
-}
-
-// FuzzMatch: an answer is a label or none, it is what the text begins with, and what was
-// found stays found when it is all that is written.
-func FuzzMatch(f *testing.F) {
-	for _, s := range []string{"Sports", "sports.", "WORLD war", "sci/tech", "Été", "worldly", "\xff", "Ä", ""} {
-		f.Add(s)
-	}
-	k := task("World", "Sports", "Science", "Sci", "Ärzte", "İ")
-	k.Aliases = map[string]string{"Sci/Tech": "Science"}
-	f.Fuzz(func(t *testing.T, text string) {
-		got := reply.Match(k, text)
-		if got == "" {
-			return
-		}
-		if !slices.Contains(k.Labels, got) {
-			t.Fatalf("%q is not on the list", got)
-		}
-		lower := strings.ToLower(text)
-		if !strings.HasPrefix(lower, strings.ToLower(got)) && !strings.HasPrefix(lower, "sci/tech") {
-			t.Fatalf("%q does not begin with %q", text, got)
-		}
-		if again := reply.Match(k, got); again != got {
-			t.Fatalf("%q is found as %q", got, again)
-		}
-	})
 }
 
 func TestErrorsAreClear(t *testing.T) {

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -18,6 +21,32 @@ func FormFor(info lm.Info) prompt.Form {
 		return prompt.ChatForm
 	}
 	return prompt.TextForm
+}
+
+// For is the request with what depends on the model and was left open: the form of prompts that were not
+// chosen in one.
+func (r MeasurementRequest) For(info lm.Info) MeasurementRequest {
+	if r.Form == "" {
+		r.Form = FormFor(info)
+		if measure.Reads(r.Verdict, r.Form) != nil {
+			r.Form = prompt.TextForm
+		}
+	}
+	return r
+}
+
+// laidOut are the prompts, each with its form. What has none by itself is calibrated as a text alone.
+func (r MeasurementRequest) laidOut() []NamedPrompt {
+	out := slices.Clone(r.Prompts)
+	for i := range out {
+		p := &out[i].Prompt
+		if p.Form == "" {
+			p.Form = r.Form
+			p.Calibrated = p.Calibrated && !p.Form.Turns()
+		}
+		p.Form = formOf(p.Form)
+	}
+	return out
 }
 
 // For is the request with what depends on the model that judges and was left open: the form of prompts.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval/stat"
@@ -40,6 +41,8 @@ type MeasurementRequest struct {
 	// Task and Prompts are required.
 	Task    prompt.Task
 	Prompts []NamedPrompt
+	// Form of prompts that have none. By default [MeasurementRequest.For] decides by the model.
+	Form prompt.Form
 	// Epsilon is required. Delta is min(1e-6, n^-1.1).
 	Epsilon, Delta float64
 	// Unit is a record by default.
@@ -67,7 +70,7 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 		return Measurement{}, err
 	}
 	p := Measurement{
-		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.Prompts,
+		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.laidOut(),
 		Measure: measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
 	}
 	if err := p.calibrate(); err != nil {
@@ -148,6 +151,17 @@ func (p Measurement) List() []prompt.Prompt {
 	return out
 }
 
+// Forms are those of the prompts.
+func (p Measurement) Forms() []prompt.Form {
+	var out []prompt.Form
+	for _, n := range p.Prompts {
+		if f := n.Prompt.Form.Name(); !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // Asked is how many records are asked, on average over who is drawn.
 func (p Measurement) Asked() float64 { return p.Measure.Draw.Expected(p.Size) }
 
@@ -166,6 +180,9 @@ func (p Measurement) Check() error {
 		}
 		seen[n.Name] = true
 		if err := n.Prompt.Check(p.Task); err != nil {
+			return fmt.Errorf("prompt %q: %w", n.Name, err)
+		}
+		if err := measure.Reads(p.Measure.Verdict, n.Prompt.Form); err != nil {
 			return fmt.Errorf("prompt %q: %w", n.Name, err)
 		}
 	}

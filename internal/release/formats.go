@@ -2,11 +2,13 @@ package release
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -108,7 +110,17 @@ func chat(r Release) ([]byte, error) {
 	o := object{{"messages", append([]prompt.Turn{}, p.Turns(r.Task)...)}, {"question", question}, {"placeholder", place}}
 	if !r.Task.Open() {
 		o = append(o, member{"labels", r.Task.Labels})
+		if len(r.Task.Aliases) > 0 {
+			o = append(o, member{"aliases", r.Task.Aliases})
+		}
 	}
+	// How an answer is asked for and read: as package reply does it.
+	t := r.Task.WithDefaults()
+	limit, err := reply.Limit(context.Background(), nil, t)
+	if err != nil {
+		return nil, err
+	}
+	o = append(o, object{{"name", reply.Name(t)}, {"stop", t.Stop}, {"max_tokens", limit}}...)
 	return encodeFile(r.mark(o))
 }
 

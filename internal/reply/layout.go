@@ -25,6 +25,22 @@ func Examples(ctx context.Context, tok lm.Tokenizer, t prompt.Task, examples []p
 	return encode(ctx, tok, nil, segments[len(segments)-len(examples):])
 }
 
+// Output returns the tokens of an answer as it follows a question in a text, cut to the task's limit; none
+// if it is empty. What ends it is not part of it: that depends on the model's vocabulary.
+func Output(ctx context.Context, tok lm.Tokenizer, t prompt.Task, answer string) ([]lm.Token, error) {
+	if t.OneLine() {
+		answer = strings.Join(strings.Fields(answer), " ")
+	}
+	if answer = strings.TrimSpace(answer); answer == "" {
+		return nil, nil
+	}
+	tokens, err := tok.Encode(ctx, " "+answer)
+	if err != nil {
+		return nil, err
+	}
+	return tokens[:min(len(tokens), t.Limits.AnswerTokens)], nil
+}
+
 // encode appends the tokens of segments, which are encoded one by one: see package prompt.
 func encode(ctx context.Context, tok lm.Tokenizer, tokens []lm.Token, segments []string) ([]lm.Token, error) {
 	for _, s := range segments {
@@ -53,6 +69,34 @@ func Item(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string) ([
 		return nil, err
 	}
 	return tok.Encode(ctx, t.AnswerItem(input))
+}
+
+// seam is room for tokens that a question has more of within its layout than alone.
+const seam = 8
+
+// Asks is a model that is asked.
+type Asks interface {
+	Chatter
+	Tokenizer() lm.Tokenizer
+}
+
+// Longest is how many tokens a prompt with the longest question and answer takes at most, in its form.
+func Longest(ctx context.Context, m Asks, t prompt.Task, p prompt.Prompt) (int, error) {
+	t = p.For(t)
+	answer, err := Limit(ctx, m.Tokenizer(), t)
+	if err != nil {
+		return 0, err
+	}
+	var before []lm.Token
+	var layout int
+	if p.Form.Turns() {
+		before, layout, err = NewConversation(t, p, m.Tokenizer()).Common(ctx, m)
+	} else if before, err = Prefix(ctx, m.Tokenizer(), t, p); err == nil {
+		var item []lm.Token
+		item, err = m.Tokenizer().Encode(ctx, t.AnswerItem(""))
+		layout = len(item)
+	}
+	return len(before) + layout + t.Limits.InputTokens + seam + answer, err
 }
 
 // Input makes white space in the text of a classification or extraction task single spaces, as it

@@ -23,6 +23,8 @@ type Writer struct {
 	Turn bool
 	// Limit of tokens, if not that of the task.
 	Limit int
+
+	reads *reader
 }
 
 // Line is an answer in the making.
@@ -40,7 +42,12 @@ type Line struct {
 }
 
 // Answer returns what is read off a line that has come to its end.
-func (w *Writer) Answer(l *Line) string { return Written(w.Task, w.Turn, l.text) }
+func (w *Writer) Answer(l *Line) string {
+	if w.Turn {
+		return w.reader().read(l.text)
+	}
+	return Written(w.Task, false, l.text)
+}
 
 // Written returns the answer in what a model wrote, as its turn or after a text.
 func Written(t prompt.Task, turn bool, written string) string {
@@ -112,19 +119,24 @@ func (w *Writer) take(ctx context.Context, l *Line, token lm.Token) (bool, error
 
 // settled reports whether what is of interest about a line no longer changes.
 func (w *Writer) settled(l *Line) bool {
-	text := l.text
+	r := w.reader()
 	if !w.Turn {
-		if _, stopped := w.Task.Cut(text); stopped {
+		if _, stopped := w.Task.Cut(l.text); stopped {
 			return true
 		}
-		return l.Want != "" && !canBecome(l.Want, text)
+		return l.Want != "" && !r.canBecome(l.Want, l.text)
 	}
-	if settled(w.Task, text) {
+	if r.settled(l.text) {
 		return true
 	}
-	text = bare(w.Task, text)
-	// What may become the answer's name is not yet part of the answer.
-	return l.Want != "" && !Listed(w.Task) && !open(answerName(w.Task), text) && !canBecome(l.Want, text)
+	return l.Want != "" && !Listed(w.Task) && !r.naming(l.text) && !r.canBecome(l.Want, r.bare(l.text))
+}
+
+func (w *Writer) reader() *reader {
+	if w.reads == nil {
+		w.reads = newReader(w.Task)
+	}
+	return w.reads
 }
 
 // Drop gives lines up.

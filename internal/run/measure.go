@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -121,32 +122,7 @@ func (w *measurer) preflight(ctx context.Context) error {
 
 // longest is how many tokens a prompt with the longest question and answer takes at most.
 func (w *measurer) longest(ctx context.Context, n plan.NamedPrompt) (int, error) {
-	tokenizer, t := w.Model.Tokenizer(), w.Plan.Task
-	count := func(text string) (int, error) {
-		tokens, err := tokenizer.Encode(ctx, text)
-		return len(tokens), err
-	}
-	head, err := count(t.AnswerItem(""))
-	if err != nil {
-		return 0, err
-	}
-	answer := t.Limits.AnswerTokens
-	for _, label := range t.Labels {
-		length, err := count(" " + label)
-		if err != nil {
-			return 0, err
-		}
-		answer = max(answer, length)
-	}
-	total := 1 + head + t.Limits.InputTokens + answer
-	for _, s := range n.Prompt.Segments(t) {
-		length, err := count(s)
-		if err != nil {
-			return 0, err
-		}
-		total += length
-	}
-	return total, nil
+	return reply.Longest(ctx, w.Model, w.Plan.Task, n.Prompt)
 }
 
 func (w *measurer) model() model { return modelOf(w.Model, w.ModelName, w.isolation()) }
@@ -194,7 +170,7 @@ func (w *measurer) look(ctx context.Context) error {
 // measurement is one that would be made with a key. No record is read.
 func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Measurer, error) {
 	return measure.New(ctx, measure.Options{
-		Model: w.judge(w.execution), Isolation: w.judges.Isolation(), Task: w.Plan.Task, Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
+		Model: w.judge(w.execution), Isolation: w.judges.Isolation(), Task: w.Plan.Task, Forms: w.Plan.Forms(), Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
 		Usage: func(u lm.Usage) {
 			w.usage = u
 			w.report(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})

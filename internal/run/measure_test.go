@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -196,6 +197,20 @@ func TestMeasureRefusals(t *testing.T) {
 		"long prompt": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			o.Plan.Prompts[1].Prompt.Examples = []prompt.Example{{Input: strings.Repeat("word ", 2000), Output: "red"}}
 		},
+		"long prompt in turns": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			m := chatting()
+			m.around = 4000
+			o.Model = m.trusted()
+			// As a text it fits.
+			o.Plan.Prompts[1].Prompt.Form, o.Plan.Prompts[1].Prompt.Examples = prompt.ChatForm, []prompt.Example{{Input: "a wheel", Output: "red"}}
+		},
+		"turns of a model that does not chat": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			o.Plan.Prompts[1].Prompt.Form = prompt.ChatForm
+		},
+		"turns judged by probabilities": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			o.Model = chatting().trusted()
+			o.Plan.Prompts[1].Prompt.Form, o.Plan.Measure.Verdict = prompt.ChatForm, measure.Probability
+		},
 		"model without scores": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			m := newHashModel()
 			m.info.Can.Top, m.info.Can.All = false, false
@@ -212,6 +227,27 @@ func TestMeasureRefusals(t *testing.T) {
 		if got := chargesOf(t, p.ledger, data.Fingerprint()); len(got) != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestMeasureForms: a prompt is measured in its form, and another form gives other counts of the
+// same records.
+func TestMeasureForms(t *testing.T) {
+	counts := map[prompt.Form]measure.Outcome{}
+	for _, f := range []prompt.Form{"", prompt.ChatForm, prompt.MessageForm} {
+		p := newPlace(t)
+		o := p.measureOptions(t, chatting())
+		seed := uint64(7)
+		o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+		for i := range o.Plan.Prompts {
+			o.Plan.Prompts[i].Prompt.Form = f
+		}
+		done, err := Measure(t.Context(), o)
+		must(t, err)
+		counts[f] = done.Outcome
+	}
+	if reflect.DeepEqual(counts[""].Counts, counts[prompt.ChatForm].Counts) {
+		t.Errorf("a text and turns have the same counts: %v", counts)
 	}
 }
 

@@ -28,6 +28,8 @@ type hashModel struct {
 	leaks *atomic.Int64
 	// perToken is the memory in bytes that it says a token of a sequence takes.
 	perToken int64
+	// around is how many tokens its chat template has of its own.
+	around int
 	// ends makes every text likely to end at any time.
 	ends bool
 
@@ -108,8 +110,22 @@ func (m *hashModel) Generate(context.Context, []lm.Prompt, lm.GenerateOptions) (
 	return nil, errors.New("not for tests")
 }
 
-func (m *hashModel) Chat(context.Context, []lm.Message) ([]lm.Token, error) {
-	return nil, errors.New("not for tests")
+func (m *hashModel) Chat(ctx context.Context, messages []lm.Message) ([]lm.Token, error) {
+	if !m.info.Can.Chat {
+		return nil, errors.New("not for tests")
+	}
+	text := strings.Repeat("x", m.around)
+	for _, turn := range messages {
+		text += "(" + string(turn.Role) + ")" + turn.Content
+	}
+	return byteTokens{}.Encode(ctx, text+"(assistant)")
+}
+
+// chatting returns a model with a chat template.
+func chatting() *hashModel {
+	m := newHashModel()
+	m.info.Can.Chat = true
+	return m
 }
 
 func (m *hashModel) Open(context.Context) (lm.Session, error) {

@@ -54,3 +54,18 @@ def test_chat_file_comes_first(place: pathlib.Path) -> None:
         assert sotto.release(folder).messages == turns
     with pytest.raises(sotto.SottoError, match="demos.jsonl"):
         sotto.release(folder).examples
+
+
+def test_turns_and_answers(place: pathlib.Path) -> None:
+    """A question is laid out as the records judged it, and an answer read as they read it."""
+    folder = place / "judged"
+    folder.mkdir()
+    chat = {"messages": [], "question": "Sort.\n\nText: {text}\nDesk:", "placeholder": "{text}", "labels": ["Red", "Red tape"], "aliases": {"rouge": "Red"}, "name": "Desk:"}
+    (folder / "chat.json").write_text(json.dumps(chat))
+    release = sotto.release(folder)
+    assert release.turns(" a {b} \n") == [{"role": "user", "content": "Sort.\n\nText: a {b}\nDesk:"}]
+    for written, want in {" red.": "Red", "RED TAPE": "Red tape", "Red tapes": "Red", "Reddish": "", "desk:\nrouge!": "Red", "": "", "It is Red": ""}.items():
+        assert release.read(written) == want
+    del chat["labels"], chat["aliases"]
+    (folder / "chat.json").write_text(json.dumps(chat | {"stop": ["\n", "##"]}))
+    assert release.read("Desk: one ## two\nthree") == "one"

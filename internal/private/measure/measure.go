@@ -29,6 +29,9 @@ const (
 // Suits checks that a verdict is one for a task.
 func Suits(v Verdict, t prompt.Task) error { return jury.Suits(v, t) }
 
+// Reads checks that a verdict is one for prompts of a form.
+func Reads(v Verdict, f prompt.Form) error { return jury.Reads(v, f) }
+
 // Default is the verdict that people mean by how good a prompt is: right or wrong, and for
 // written outputs, of which few come out word for word, their overlap.
 func Default(t prompt.Task) Verdict {

@@ -13,13 +13,14 @@ import (
 // TestLayoutIsTheReleases: what goes to a model is, byte for byte, what a release ships: its
 // chat.json with a question as that says, and its prompt.txt with a question after it.
 func TestLayoutIsTheReleases(t *testing.T) {
-	for _, name := range prompt.Builtins() {
+	for i, name := range slices.Concat(prompt.Builtins(), prompt.Builtins(), prompt.Builtins()) {
 		task, err := prompt.Builtin(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := prompt.Prompt{Examples: []prompt.Example{{Input: "a {text}\nof two lines ", Output: "World"}, {Input: "b <&>", Output: " Sports"}}}
-		files, err := release.Render(release.Release{Task: task, Examples: p.Examples, Method: "public"})
+		form := []prompt.Form{"", prompt.ChatForm, prompt.MessageForm}[i/len(prompt.Builtins())]
+		p := prompt.Prompt{Form: form, Examples: []prompt.Example{{Input: "a {text}\nof two lines ", Output: "World"}, {Input: "b <&>", Output: " Sports"}}}
+		files, err := release.Render(release.Release{Task: task, Examples: p.Examples, Method: "public", Prompt: &p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +58,11 @@ func TestLayoutIsTheReleases(t *testing.T) {
 		_, prefix, _ := strings.Cut(string(data["prompt.txt"]), "\n") // the first line says NOT PRIVATE
 		if err != nil || text != prefix+task.AnswerItem(question) {
 			t.Errorf("%s: %q, want %q; %v", name, text, prefix, err)
+		}
+		// A question of several lines is one line where examples are, as records judged it.
+		lines, err := shots.prompt(t.Context(), json.RawMessage(`"what {is}\n  this?"`))
+		if want := task.Kind != prompt.Generate; err != nil || (lines == text) != want {
+			t.Errorf("%s: %q, %v", name, lines, err)
 		}
 	}
 }

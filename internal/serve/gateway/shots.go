@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -185,6 +186,6 @@ func (s *Shots) prompt(ctx context.Context, raw json.RawMessage) (string, error)
 	if err != nil {
 		return "", err
 	}
-	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(question))
+	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(reply.Input(s.task, question)))
 	return strings.Join(segments, ""), nil
 }

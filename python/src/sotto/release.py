@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 from typing import TYPE_CHECKING, Any, Mapping
 
 from .errors import SottoError
@@ -41,7 +42,10 @@ class Release:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """Instruction and examples as the beginning of a chat: put the question after it."""
+        """Instruction and examples as the beginning of a chat: put the question after it.
+
+        A prompt that was chosen as one message has them in the question: see :meth:`turns`.
+        """
         chat = self._maybe("chat.json")
         if chat is not None:
             found = json.loads(chat)
@@ -54,6 +58,23 @@ class Release:
         if not turns and self.instruction:
             turns.append({"role": "system", "content": self.instruction})
         return turns
+
+    def turns(self, text: str) -> list[dict[str, str]]:
+        """A whole chat that asks about a text, as the records judged it."""
+        chat = json.loads(self._text("chat.json"))
+        asked = str(chat["question"]).replace(chat["placeholder"], text.strip())
+        return [*chat["messages"], {"role": "user", "content": asked}]
+
+    def read(self, written: str) -> str:
+        """The answer in what a model wrote: one of the labels, or the first line; empty if there is none."""
+        chat = json.loads(self._text("chat.json"))
+        name = re.escape(chat.get("name", ""))
+        text = re.sub(rf"\s*(?:{name})?\s*", "", written, count=1, flags=re.IGNORECASE)
+        if "labels" not in chat:
+            return re.split("|".join(map(re.escape, chat.get("stop", ["\n"]))), text)[0].strip()
+        labels = {label: label for label in chat["labels"]} | chat.get("aliases", {})
+        found = [each for each in labels if re.match(re.escape(each) + r"(?![^\W_])", text, flags=re.IGNORECASE)]
+        return str(labels[max(found, key=len)]) if found else ""
 
     @property
     def prompt(self) -> str:

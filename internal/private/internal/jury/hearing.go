@@ -167,8 +167,15 @@ func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do fu
 	byRecord := h.Isolation.ByRecord()
 	add := func(s int, c situation) error {
 		q, err := h.ask(ctx, stems, s, c)
-		if err != nil || !h.fits(len(stems[s].tokens), q.length) {
+		if err != nil {
 			return err
+		}
+		before := len(stems[s].tokens)
+		if q.whole {
+			before = 0
+		}
+		if !h.fits(before, q.length) {
+			return nil
 		}
 		if full := len(list) >= sequences || total+q.length > h.PassTokens && !byRecord; full && len(list) > 0 {
 			if err := flush(); err != nil {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -62,7 +61,6 @@ type Options struct {
 // Jury judges prompts. It is for one goroutine at a time.
 type Jury struct {
 	Options
-	layout decode.Layout
 	info   lm.Info
 	labels *labels.List // of a closed list
 	limit  int          // of tokens that are written
@@ -80,7 +78,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		return nil, err
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
-	j := &Jury{Options: o, layout: decode.Layout{Task: o.Task, Tokenizer: o.Model.Tokenizer(), Answering: true}, info: o.Model.Info()}
+	j := &Jury{Options: o, info: o.Model.Info()}
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -357,7 +355,7 @@ func (j *Jury) lay(ctx context.Context, c *situation, turns bool) (known bool, e
 		if c.label = slices.Index(j.Task.Labels, c.answer); c.label < 0 {
 			return false, nil
 		}
-	} else if c.output, err = j.output(ctx, c.answer); err != nil || len(c.output) == 0 {
+	} else if c.output, err = reply.Output(ctx, j.Model.Tokenizer(), j.Task, c.answer); err != nil || len(c.output) == 0 {
 		return false, err
 	}
 	switch {

@@ -3,25 +3,10 @@ package jury
 import (
 	"context"
 	"math"
-	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/likelihood"
 )
-
-// output is an answer as it follows a question, cut to the task's limit. What ends it is not part
-// of it: that depends on the model's vocabulary.
-func (j *Jury) output(ctx context.Context, answer string) ([]lm.Token, error) {
-	answer = strings.TrimSpace(j.layout.Line(answer))
-	if answer == "" {
-		return nil, nil
-	}
-	tokens, err := j.Model.Tokenizer().Encode(ctx, " "+answer)
-	if err != nil {
-		return nil, err
-	}
-	return tokens[:min(len(tokens), j.Task.Limits.AnswerTokens)], nil
-}
 
 // written hears records about the probability of answers that are not of a list.
 func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {

@@ -19,9 +19,13 @@ type Toy struct {
 	// Logits of what follows a text: [Hash] unless set.
 	Logits func(text string) []float64
 	// Vocabulary, if set, is in place of bytes. Then only the best token can be asked for,
-	// which is what Writes says of the tokens before it.
+	// which is what Writes says of the tokens before it, and chosen ones, which have the scores that
+	// Score says, if it is set.
 	Vocabulary lm.Tokenizer
 	Writes     func(tokens []lm.Token) lm.Token
+	Score      func(tokens []lm.Token, next lm.Token) float64
+	// Template, if set, lays turns out.
+	Template func(context.Context, []lm.Message) ([]lm.Token, error)
 	// Distort, if set, changes log-probabilities before they are handed out.
 	Distort func(logs []float64)
 	// Fail, if set, is asked before each call of the model, by its name.
@@ -57,7 +61,7 @@ func (m *Toy) Info() lm.Info {
 	if can == (lm.Capabilities{}) {
 		can.Given, can.All, can.Top = m.Vocabulary == nil, m.Vocabulary == nil, true
 	}
-	can.Candidates = true
+	can.Candidates, can.Chat = true, m.Template != nil
 	info := lm.Info{Name: "toy", Backend: "test", Deterministic: true, BatchInvariant: true, Can: can}
 	info.Context, info.Vocabulary, info.Sequences = m.Context, int(End)+1, m.Sequences
 	if info.Context == 0 {
@@ -76,14 +80,20 @@ func (m *Toy) try(call string) error {
 	return m.Fail(call)
 }
 
-// Generate fails: the toy only scores.
-func (m *Toy) Generate(context.Context, []lm.Prompt, lm.GenerateOptions) ([]lm.Text, error) {
-	return nil, errors.New("the toy does not write by itself")
+// Generate writes by itself, if it is said to.
+func (m *Toy) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+	if !m.Can.Generate {
+		return nil, errors.New("the toy does not write by itself")
+	}
+	return lm.GenerateBySteps(ctx, m, prompts, o)
 }
 
-// Chat fails: the toy only scores.
-func (m *Toy) Chat(context.Context, []lm.Message) ([]lm.Token, error) {
-	return nil, errors.New("the toy does not chat")
+// Chat lays turns out in the template, if there is one.
+func (m *Toy) Chat(ctx context.Context, messages []lm.Message) ([]lm.Token, error) {
+	if m.Template == nil {
+		return nil, errors.New("the toy does not chat")
+	}
+	return m.Template(ctx, messages)
 }
 
 // Usage counts nothing.
@@ -233,6 +243,12 @@ func (s *session) answer(ask lm.Ask, tokens []lm.Token) (out lm.Scores) {
 	case s.Vocabulary != nil:
 		if ask.Top > 0 {
 			out = lm.Scores{Tokens: []lm.Token{s.Writes(tokens)}, LogProbs: []float64{0}}
+		} else if len(ask.Candidates) > 0 {
+			out.Tokens = ask.Candidates
+			for _, t := range ask.Candidates {
+				out.LogProbs = append(out.LogProbs, s.Score(tokens, t))
+			}
+			out.LogProbs = lm.LogSoftmax(out.LogProbs)
 		}
 	case ask.All:
 		out.LogProbs = s.logs(tokens)
