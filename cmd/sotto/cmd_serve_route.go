@@ -14,6 +14,7 @@ import (
 	service "github.com/sotto-dp/sotto/internal/serve"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 func newServeRouteCommand(p *program) *cobra.Command {
@@ -135,7 +136,7 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
 				return ui.AsUsage(err)
 			}
-			if err := warnCalibrated(p, builder, spec); err != nil {
+			if err := warnForm(p, builder, spec); err != nil {
 				return err
 			}
 			return p.withStore(cmd.Context(), true, func(s *store.Store) (ui.Result, error) {
@@ -160,8 +161,8 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 	return cmd
 }
 
-// warnCalibrated warns of a release whose labels are read off as clients of a route cannot.
-func warnCalibrated(p *program, b *service.Builder, spec store.RouteSpec) error {
+// warnForm warns of a release that its records judged otherwise than clients of a route ask.
+func warnForm(p *program, b *service.Builder, spec store.RouteSpec) error {
 	for _, dir := range []string{spec.Release, spec.Shadow} {
 		if dir == "" {
 			continue
@@ -174,9 +175,13 @@ func warnCalibrated(p *program, b *service.Builder, spec store.RouteSpec) error 
 		if err != nil {
 			return err
 		}
-		if set.Chosen != nil && set.Chosen.Calibrated {
-			p.Warn(fmt.Sprintf("the prompt of %s was chosen with labels read off calibrated, and clients of a route read them as the model answers: they are right less often than the release says. sotto eval measures both readings; sotto synth --reading raw makes a release for such clients, which costs ε again", dir))
+		if set.Chosen == nil || set.Chosen.Form.Turns() {
+			continue
 		}
+		if own := *set.Chosen; spec.Upstream == embeddedUpstream && service.AsJudged(spec, prompt.Prompt{Form: own.Form.Name()}) {
+			continue
+		}
+		p.Warn(fmt.Sprintf("the records of %s judged its prompt as one text, and this route asks in turns: clients are right less often than the release says. sotto eval measures both; a route with --upstream embedded, all examples and no shadow answers as the records judged; sotto synth --form chat makes a release for clients that chat, which costs ε again", dir))
 	}
 	return nil
 }

@@ -183,11 +183,14 @@ const grace = 30 * time.Second
 
 // retire closes what a route has open, once no request can have it any more.
 func (b *Builder) retire(r *gateway.Route) {
-	if r.Private == nil {
-		return
+	var closing io.Closer
+	switch {
+	case r.Judged != nil:
+		closing = r.Judged
+	case r.Private != nil:
+		closing, _ = r.Private.Answerer.(io.Closer)
 	}
-	closing, is := r.Private.Answerer.(io.Closer)
-	if !is {
+	if closing == nil {
 		return
 	}
 	b.retiring.Go(func() {
@@ -197,7 +200,7 @@ func (b *Builder) retire(r *gateway.Route) {
 		case <-b.ending():
 		}
 		if err := closing.Close(); err != nil && b.Log != nil {
-			b.Log.Error("the records of a route cannot be closed", "route", r.Name, "error", err.Error())
+			b.Log.Error("what a route has open cannot be closed", "route", r.Name, "error", err.Error())
 		}
 	})
 }

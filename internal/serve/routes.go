@@ -141,8 +141,12 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 		return nil, err
 	}
 	var report *certificate.Report
-	if out.Shots, report, err = b.shots(ctx, r.Spec.Release, t, r.Spec.Nearest); err != nil {
+	var chosen prompt.Prompt
+	if out.Shots, chosen, report, err = b.shots(ctx, r.Spec.Release, t, r.Spec.Nearest); err != nil {
 		return nil, err
+	}
+	if local, is := out.Upstream.(*gateway.Local); is && AsJudged(r.Spec, chosen) {
+		out.Judged = &gateway.Judged{Local: local, Task: t, Prompt: chosen}
 	}
 	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
 	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
@@ -153,43 +157,52 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 		return nil, fmt.Errorf("the share of requests to compare is %v, it should be above 0 and at most 1", r.Spec.ShadowShare)
 	}
 	out.Shadow = &gateway.Shadow{Share: r.Spec.ShadowShare, Labels: t.Labels}
-	out.Shadow.Shots, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
+	out.Shadow.Shots, _, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
 	if err != nil {
 		err = fmt.Errorf("the shadow: %w", err)
 	}
 	return out, err
 }
 
-// shots reads a release whose certificate holds.
-func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest int) (*gateway.Shots, *certificate.Report, error) {
+// AsJudged reports whether a route with a model of this program answers with a prompt as its records judged
+// it: one text, all of it, and nothing to compare it with.
+func AsJudged(s store.RouteSpec, chosen prompt.Prompt) bool {
+	return chosen.Form == prompt.TextForm && s.Nearest == 0 && s.Shadow == ""
+}
+
+// shots reads a release whose certificate holds, with the prompt that its records chose, if they did.
+func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest int) (*gateway.Shots, prompt.Prompt, *certificate.Report, error) {
+	var none prompt.Prompt
 	if bare, err := worth.ReadSet(dir, t); err != nil {
-		return nil, nil, err
+		return nil, none, nil, err
 	} else if bare.NotPrivate {
-		return nil, nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
+		return nil, none, nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
 	}
 	report, err := b.Verify(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("its certificate: %w", err)
+		return nil, none, nil, fmt.Errorf("its certificate: %w", err)
 	}
 	if !report.OK {
-		return nil, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
+		return nil, none, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
 	}
 	set, err := signed(dir, t, report)
 	if err != nil {
-		return nil, nil, err
+		return nil, none, nil, err
 	}
-	p := prompt.Prompt{Examples: set.Examples}
+	var p prompt.Prompt
 	if set.Chosen != nil {
-		p.Instruction = set.Chosen.Instruction
+		p = *set.Chosen
+		p.Form = p.Form.Name()
 	}
+	p.Examples = set.Examples
 	var encoder lm.Embedder
 	if nearest > 0 && nearest < len(p.Examples) {
 		if encoder, err = b.Encoder(); err != nil {
-			return nil, nil, err
+			return nil, none, nil, err
 		}
 	}
 	shots, err := gateway.NewShots(ctx, t, p, nearest, encoder)
-	return shots, report, err
+	return shots, p, report, err
 }
 
 // signed reads the examples of a release from the very bytes that its certificate lists: a

@@ -20,6 +20,10 @@ func (h *Handler) Ask(ctx context.Context, name, question string, examples bool)
 	if route.Private != nil {
 		return "", errors.New("the route answers from private records, and each answer is charged: ask it with a key")
 	}
+	if examples && route.Judged != nil {
+		text, _, err := route.Judged.answer(ctx, "", question)
+		return text, err
+	}
 	messages, err := json.Marshal([]prompt.Turn{{Role: prompt.UserRole, Content: question}})
 	if err != nil {
 		return "", err

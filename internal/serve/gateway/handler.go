@@ -207,6 +207,10 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		h.private(w, r, record.Client, route, b)
 		return
 	}
+	if route.Judged != nil {
+		h.judged(w, r, record.Client, route, b)
+		return
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	answer, err := h.traced(ctx, route, r.URL.Path, b)

@@ -133,7 +133,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 	h.hand(w, answer, about, "", &overheard{}, who)
 }
 
-// asked is a request for a private answer.
+// asked is a request for an answer by a task alone.
 type asked struct {
 	text                string
 	chat, stream, usage bool
@@ -146,7 +146,7 @@ type asked struct {
 func readQuestion(path string, b body) (q asked, err error) {
 	q.chat = path == "/v1/chat/completions"
 	if !q.chat && path != "/v1/completions" {
-		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions from private records, and nothing else")
+		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions, and nothing else")
 	}
 	var shape struct {
 		N          *int            `json:"n"`
@@ -172,13 +172,13 @@ func readQuestion(path string, b body) (q asked, err error) {
 	}
 	switch {
 	case shape.N != nil && *shape.N != 1:
-		return q, invalid("n", "each private answer is paid for: leave out \"n\", and ask once")
+		return q, invalid("n", "this model gives one answer, and each private one is paid for: leave out \"n\", and ask once")
 	case len(shape.Tools) > 0 || len(shape.Functions) > 0:
-		return q, invalid("tools", "private answers are texts, and call no tools: leave out \"tools\"")
+		return q, invalid("tools", "answers of this model are texts, and call no tools: leave out \"tools\"")
 	case shape.Format != nil && shape.Format.Type != "text":
-		return q, invalid("response_format", "private answers are texts: leave out \"response_format\"")
+		return q, invalid("response_format", "answers of this model are texts: leave out \"response_format\"")
 	case len(shape.Modalities) > 0 && !slices.Equal(shape.Modalities, []string{"text"}):
-		return q, invalid("modalities", "private answers are texts: leave out \"modalities\"")
+		return q, invalid("modalities", "answers of this model are texts: leave out \"modalities\"")
 	}
 	q.stream, q.usage = shape.Stream, shape.StreamOptions != nil && shape.StreamOptions.Usage
 	for name := range b {
@@ -206,7 +206,7 @@ func lone(list []turn) (string, error) {
 			return text, nil
 		}
 	}
-	return "", invalid("messages", "this model answers one question from private records, by the task that it was made for: send one message, of the user, with the question as text and nothing else")
+	return "", invalid("messages", "this model answers one question, by the task that it was made for: send one message, of the user, with the question as text and nothing else")
 }
 
 // Budget says that a privacy budget does not allow an answer. Nothing was read for it.

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Judged answers with the prompt of a release as its records judged it, where that is one text: labels
+// are chosen by their probabilities, calibrated if the records chose so. Clients see no probabilities;
+// a model in this process gives them. What comes before questions is computed once.
+type Judged struct {
+	Local  *Local
+	Task   prompt.Task
+	Prompt prompt.Prompt
+
+	answerer icl.Answerer // of whoever has the turn
+}
+
+// answer answers a question, and counts its tokens.
+func (j *Judged) answer(ctx context.Context, who, question string) (string, counts, error) {
+	if len(question) > longestQuestion {
+		return "", counts{}, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	}
+	if err := j.Local.Turns.Take(ctx, who); err != nil {
+		return "", counts{}, err
+	}
+	defer j.Local.Turns.Give()
+	if err := j.open(ctx); err != nil {
+		return "", counts{}, err
+	}
+	before := j.answerer.Usage()
+	answers, err := j.answerer.Answer(ctx, []string{question})
+	if err != nil {
+		return "", counts{}, err
+	}
+	used := counts{Prompt: int(j.answerer.Usage().Computed - before.Computed), Completion: 1}
+	if shared, ok := j.answerer.(interface{ Tokens() int }); ok {
+		used.Prompt += shared.Tokens()
+	}
+	used.Total = used.Prompt + used.Completion
+	return answers[0], used, nil
+}
+
+func (j *Judged) open(ctx context.Context) error {
+	if j.answerer != nil {
+		return nil
+	}
+	model, err := j.Local.open(ctx)
+	if err != nil {
+		return err
+	}
+	j.answerer, err = icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated})
+	var lacking *lm.UnsupportedError
+	if errors.As(err, &lacking) {
+		return problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot answer as the records of the release judged: use the model that they judged with")
+	}
+	return err
+}
+
+// Close frees what comes before questions.
+func (j *Judged) Close() error {
+	if err := j.Local.Turns.Take(context.Background(), ""); err != nil {
+		return err
+	}
+	defer j.Local.Turns.Give()
+	if j.answerer == nil {
+		return nil
+	}
+	defer func() { j.answerer = nil }()
+	return j.answerer.Close()
+}
+
+// judged answers a request as records judged.
+func (h *Handler) judged(w http.ResponseWriter, r *http.Request, who string, route *Route, b body) {
+	q, err := readQuestion(r.URL.Path, b)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	text, used, err := route.Judged.answer(r.Context(), who, q.text)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	about := route.About
+	about.Ignored = q.ignored
+	g := &generation{
+		chat: q.chat, usage: q.usage, id: newID(), model: route.Name, created: time.Now().Unix(), options: lm.GenerateOptions{MaxTokens: 1},
+		write: func(_ context.Context, onText func(int, string) error) (lm.Text, counts, error) {
+			var err error
+			if onText != nil {
+				err = onText(0, text)
+			}
+			return lm.Text{Text: text, Tokens: used.Completion, Finish: lm.FinishEnd}, used, err
+		},
+	}
+	answer, err := g.answer(r.Context(), q.stream)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer answer.Body.Close()
+	h.hand(w, answer, about, "", &overheard{}, who)
+}

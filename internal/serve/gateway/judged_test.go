@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestJudged: a route answers with a prompt that was judged as one text as records judged it, calibrated or
+// not: clients get the label that package icl chooses, at once and in pieces, and a playground too. A
+// client's settings change nothing, and are named.
+func TestJudged(t *testing.T) {
+	path, _, err := models.Find(models.Default)
+	if err != nil {
+		t.Fatalf("the default model is needed: run make models: %v", err)
+	}
+	model, err := llama.Open(path, llama.Options{})
+	must(t, err)
+	task, err := prompt.Builtin("agnews")
+	must(t, err)
+	examples := []prompt.Example{
+		{Input: "The striker scored twice in the second half.", Output: "Sports"}, {Input: "Shares fell as oil prices rose.", Output: "Business"},
+		{Input: "Ministers met to sign the treaty.", Output: "World"}, {Input: "A new telescope sends its first pictures.", Output: "Technology"},
+	}
+	questions := []string{"The goalkeeper was hurt in training.", "The bank raised its rates again.", "Voters went to the polls in three countries.", "The phone has a faster chip."}
+	// One that never answers otherwise shows nothing.
+	told := map[string]bool{}
+	for _, calibrated := range []bool{false, true} {
+		chosen := prompt.Prompt{Instruction: "Which part of a newspaper is it for?", Examples: examples, Form: prompt.TextForm, Calibrated: calibrated}
+		a, err := icl.Open(t.Context(), model, chosen.For(task), examples, icl.Options{Calibrate: calibrated})
+		must(t, err)
+		want, err := a.Answer(t.Context(), questions)
+		must(t, err)
+		must(t, a.Close())
+		opened, err := llama.Open(path, llama.Options{})
+		must(t, err)
+		local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return opened, nil }}
+		judged := &Judged{Local: local, Task: task, Prompt: chosen}
+		table, err := NewTable([]*Route{{Name: "news", Upstream: local, Model: "smollm2", Judged: judged, About: About{Route: "news"}}})
+		must(t, err)
+		handler := New(table, Options{})
+		front := httptest.NewServer(handler)
+		for i, question := range questions {
+			body := fmt.Sprintf(`{"model":"news","temperature":1.5,"messages":[{"role":"user","content":%q}]`, question)
+			r, got := post(t, front.URL+"/v1/chat/completions", body+"}")
+			var said struct {
+				answered
+				Sotto About `json:"sotto"`
+			}
+			must(t, json.Unmarshal([]byte(got), &said))
+			if r.StatusCode != 200 || len(said.Choices) != 1 || said.Choices[0].Message.Content != want[i] || fmt.Sprint(said.Sotto.Ignored) != "[temperature]" || said.Usage.Prompt < 50 {
+				t.Errorf("%q, calibrated %t: %s, want %s", question, calibrated, got, want[i])
+			}
+			if _, got := post(t, front.URL+"/v1/chat/completions", body+`,"stream":true}`); !strings.Contains(got, fmt.Sprintf(`"content":%q`, want[i])) {
+				t.Errorf("in pieces: %s, want %s", got, want[i])
+			}
+			if got, err := handler.Ask(t.Context(), "news", question, true); err != nil || got != want[i] {
+				t.Errorf("the playground: %q, %v, want %s", got, err, want[i])
+			}
+			told[fmt.Sprint(i, want[i])] = true
+		}
+		for _, wrong := range []string{
+			`{"model":"news","messages":[]}`, `{"model":"news","n":2,"messages":[{"role":"user","content":"x"}]}`,
+			`{"model":"news","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"},{"role":"user","content":"z"}]}`,
+		} {
+			if r, got := post(t, front.URL+"/v1/chat/completions", wrong); r.StatusCode != 400 {
+				t.Errorf("%s: %d %s", wrong, r.StatusCode, got)
+			}
+		}
+		front.Close()
+		must(t, judged.Close())
+		must(t, local.Close())
+	}
+	if len(told) == len(questions) {
+		t.Error("calibrated and raw answers are the same: the test shows little")
+	}
+	must(t, model.Close())
+}
