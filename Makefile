@@ -29,7 +29,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -77,6 +77,14 @@ test: postgres chromium qemu models llamacpp lint ## all checks and tests; sets 
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
 	@GOWORK=off go -C tools run -buildvcs=false ./test -arm64 "$(CURDIR)"
+
+# What they are called in the catalogue; 1.4 GB.
+VERDICT_MODELS := gemma3 qwen2.5-coder
+VERDICTS ?= ^TestPlainVerdicts
+
+test-models: models ## that what records judge is what models answer, with the vocabularies, templates and answers of larger models (1.4 GB of disk, long)
+	@for name in $(VERDICT_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done
+	SOTTO_TEST_VERDICTS="$(VERDICT_MODELS)" go test ./internal/private/internal/jury -run '$(VERDICTS)' -count 1 -timeout 60m -v
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
 	./scripts/vllm.sh test

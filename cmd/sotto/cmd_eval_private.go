@@ -49,9 +49,9 @@ files, and those that are NOT PRIVATE are refused. Two sets are compared on the
 same records for the price of one: the difference has an interval of its own.
 Three or more share ε.
 
-A set that records chose is measured in the form in which it was chosen: turns of
-a chat and what the model writes in its turn, or one text. Others have the form
-that --form names. The output says which.
+A set that records chose is measured in the form in which it was chosen: turns
+of a chat and what the model writes in its turn, or one text. Others have the
+form that --form names. The output says which.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what

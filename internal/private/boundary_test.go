@@ -143,9 +143,8 @@ var importers = map[string]map[string]string{
 		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
-		module + "/internal/private/internal/jury": "lays out records as questions",
-		module + "/bench/choose":                   "writes pools that no record is in",
-		module + "/internal/answer":                "a session writes answers",
+		module + "/bench/choose":    "writes pools that no record is in",
+		module + "/internal/answer": "a session writes answers",
 	},
 	"ensemble": {
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",

@@ -207,6 +207,12 @@ func TestMeasureRefusals(t *testing.T) {
 		"turns of a model that does not chat": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			o.Plan.Prompts[1].Prompt.Form = prompt.ChatForm
 		},
+		"turns of a model that does not say its best token": func(_ *testing.T, _ *place, o *MeasureOptions) {
+			m := chatting()
+			m.info.Can.Top = false
+			o.Model = m.trusted()
+			o.Plan.Prompts[1].Prompt.Form = prompt.ChatForm
+		},
 		"turns judged by probabilities": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			o.Model = chatting().trusted()
 			o.Plan.Prompts[1].Prompt.Form, o.Plan.Measure.Verdict = prompt.ChatForm, measure.Probability

@@ -51,12 +51,13 @@ var films = []item{
 	{"a documentary about bees", "documentary"},
 }
 
-func open(t *testing.T) lm.Trusted {
+func open(t *testing.T, name string) lm.Trusted {
 	t.Helper()
-	model, err := backend.Trusted(context.Background(), backend.Spec{})
+	model, err := backend.Trusted(context.Background(), backend.Spec{Model: name})
 	if err != nil {
-		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
+		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull %s", err, name)
 	}
+	t.Cleanup(func() { _ = model.Close() })
 	return model
 }
 
@@ -99,7 +100,7 @@ func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
-	m, task := open(t), builtin(t, "agnews")
+	m, task := open(t, ""), builtin(t, "agnews")
 	examples := []prompt.Example{
 		{Input: "The goalkeeper saved\n two penalties", Output: "Sports"},
 		{Input: "The mine closes, as copper is cheap", Output: "Business"},
@@ -151,13 +152,72 @@ func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
 	}
 }
 
+// TestPlainVerdictsAreTurns: where prompts are turns, a verdict is 1 if and only if what package icl reads off
+// the model's turn is the record's, for labels and for phrases.
+func TestPlainVerdictsAreTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
+	for _, name := range append([]string{""}, moreModels()...) {
+		m := open(t, name)
+		if !m.Info().Can.Chat {
+			t.Logf("%s does not chat", name)
+			continue
+		}
+		right, wrong := 0, 0
+		for _, c := range []struct {
+			task  prompt.Task
+			items []item
+			shown []prompt.Example
+		}{
+			{builtin(t, "agnews"), news, []prompt.Example{{Input: "The goalkeeper saved\n two penalties", Output: "Sports"}, {Input: "A telescope for everybody", Output: "Technology"}}},
+			{builtin(t, "mit-g"), films, []prompt.Example{{Input: "a silly musical with a dog", Output: "musical"}, {Input: "films noir of the forties", Output: "noir"}}},
+		} {
+			var prompts []prompt.Prompt
+			for _, f := range []prompt.Form{prompt.ChatForm, prompt.MessageForm} {
+				prompts = append(prompts, prompt.Prompt{Form: f}, prompt.Prompt{Form: f, Examples: c.shown}, prompt.Prompt{Form: f, Instruction: c.task.Wordings(f)[0], Examples: c.shown})
+			}
+			if len(moreModels()) == 0 { // one of each form
+				prompts = []prompt.Prompt{prompts[1], prompts[5]}
+			}
+			// Each question once with its answer and once with what the model writes.
+			var inputs []string
+			for _, x := range c.items {
+				inputs = append(inputs, x.question)
+			}
+			for _, p := range prompts {
+				answers := answered(t, m.Public(), c.task, p, inputs)
+				items := slices.Clone(c.items)
+				for i, x := range c.items {
+					items = append(items, item{x.question, answers[i]})
+				}
+				for i, g := range judged(t, m, c.task, jury.Hard, []prompt.Prompt{p}, items)[0] {
+					want, known := c.task.ResolveLabel(items[i].answer)
+					if same := known && reply.Same(want, answers[i%len(inputs)]); (g == jury.One) != same || g != 0 && g != jury.One {
+						t.Errorf("%s %s: %q is answered with %q, should be %q, and the verdict is %d", name, p.Form, items[i].question, answers[i%len(inputs)], want, g)
+					}
+					if g == jury.One {
+						right++
+					} else {
+						wrong++
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d verdicts of 1 and %d of 0, all as icl answers", m.Info().Name, right, wrong)
+		if right < 20 || wrong < 20 {
+			t.Errorf("%d right and %d wrong answers are too few to compare", right, wrong)
+		}
+	}
+}
+
 // TestPlainVerdictsAreWrittenAnswers: of answers that are written, a verdict is 1 if and only if
 // package icl gives the record's answer.
 func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
-	m, task := open(t), builtin(t, "mit-g")
+	m, task := open(t, ""), builtin(t, "mit-g")
 	examples := []prompt.Example{{Input: "a silly musical with a dog", Output: "musical"}, {Input: "films noir of the forties", Output: "noir"}}
 	all, right := 0, 0
 	for name, p := range map[string]prompt.Prompt{
