@@ -191,20 +191,26 @@ func TestJudgingIsForTerminals(t *testing.T) {
 	}
 }
 
-// TestRouteOfCalibrated: a release whose labels are calibrated, which the clients of a route cannot do,
-// gets a warning, and the files name the reading; one that was chosen raw gets none.
-func TestRouteOfCalibrated(t *testing.T) {
+// TestRouteOfText: a release that was judged as one text gets a warning where a route asks in turns, and none
+// where it answers as the records judged; the files name the reading.
+func TestRouteOfText(t *testing.T) {
 	choosingHome(t)
 	printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
 	for _, reading := range []string{"calibrated", "raw"} {
 		if code, _, errs := run(t, choosing("--reading", reading, "--out", reading)...); code != 0 {
 			t.Fatal(errs)
 		}
-		code, _, errs := run(t, "serve", "route", "set", "mine", "--upstream", "embedded", "--release", reading, "--task", "task.toml", "--model", "tiny.gguf")
-		if code != 0 || strings.Contains(errs, "sotto synth --reading raw makes a release for such clients") != (reading == "calibrated") {
-			t.Errorf("%s: exit code %d, %s", reading, code, errs)
+		for _, shadowed := range []bool{false, true} {
+			args := []string{"serve", "route", "set", "mine", "--upstream", "embedded", "--release", reading, "--task", "task.toml", "--model", "tiny.gguf"}
+			if shadowed {
+				args = append(args, "--shadow", reading)
+			}
+			code, _, errs := run(t, args...)
+			if code != 0 || strings.Contains(errs, "sotto synth --form chat makes a release for clients that chat") != shadowed {
+				t.Errorf("%s, with a shadow: %t: exit code %d, %s", reading, shadowed, code, errs)
+			}
 		}
-		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off as the model answers, as every client does"}[reading]
+		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off the probabilities that they have after prompt.txt and a question"}[reading]
 		for _, name := range []string{"README.md", "report.html"} {
 			if data, err := os.ReadFile(filepath.Join(reading, name)); err != nil || !strings.Contains(string(data), "journal.jsonl") || !strings.Contains(string(data), "plan.json") {
 				t.Errorf("%s does not list all files of the release: %v", name, err)

@@ -127,7 +127,7 @@ func demoSets(texts []prompt.Example, task prompt.Task) [][]prompt.Example {
 }
 
 // accuracy is the share of messages that the model puts on the right desk, measured as
-// "sotto eval --form prompt" does: that is how the messages chose.
+// "sotto eval --form text" does: that is how the messages chose.
 func (d *demoRun) accuracy(ctx context.Context, with prompt.Prompt, messages []demo.Ticket) (float64, error) {
 	e := &worth.Evaluation{Task: d.request.Task, Model: d.model.Public(), Form: prompt.TextForm}
 	for _, m := range messages {

@@ -194,18 +194,13 @@ func (o *initOptions) result() *initResult {
 		inputs := o.beside(o.inputs)
 		add("show the two prompts", "sotto", "task", "check", "task.toml")
 		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs)
-		// Clients of the route below take the model's answer as it is.
-		reading := ""
-		if o.kind == string(prompt.Classify) {
-			reading = "raw"
-		}
-		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--reading", reading}
+		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon}
 		if o.kind == string(prompt.Classify) && !o.discover && o.size != sizeAuto {
 			add("try the whole run on made-up records, with nothing charged", rehearse...)
 		} else {
 			later("try the whole run on public records like yours, with nothing charged", append(rehearse, discover, "--inputs", inputs, "--stand-in", "public.jsonl")...)
 		}
-		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--reading", reading, "--out", "demos")
+		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--out", "demos")
 		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
 	}
 	add("check the certificate", "sotto", "verify", "demos")

@@ -233,7 +233,7 @@ func TestInitSays(t *testing.T) {
 	printed(t, "init", "--data", "t.csv", "--yes", "--labels", "a,b", "--size", "300")
 	for name, wants := range map[string][]string{
 		"task.toml": {`title = "Team of each message"`, `kind = "classify"`, `text = "message"`, `label = "team"`},
-		"NEXT.md":   {"sotto rehearse --task task.toml --size 300 --epsilon 1 --reading raw\n", "--epsilon 1 --reading raw --out demos\n"},
+		"NEXT.md":   {"sotto rehearse --task task.toml --size 300 --epsilon 1\n", "--epsilon 1 --out demos\n"},
 	} {
 		data, err := os.ReadFile(name)
 		if err != nil {

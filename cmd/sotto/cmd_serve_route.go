@@ -90,9 +90,11 @@ func newServeRouteSetCommand(p *program) *cobra.Command {
 		Short: "Make a route, or a new version of one",
 		Long: `Makes a route, or a new version of one. The release is read and its certificate
 is checked, as when it is served: one that is not private, or whose certificate
-does not hold, is refused. Clients take the model's answer as it is: a release
-that was chosen with calibrated labels gets a warning ("sotto synth --reading
-raw" makes one for such clients).
+does not hold, is refused. One that its records judged in turns is asked in
+turns. One that they judged as one text is answered as they judged by the model
+in this program (--upstream embedded, without --nearest and --shadow); on other
+upstreams it is asked in turns, with a warning ("sotto synth --form chat" makes
+one for those).
 
 --shadow compares with another release on live traffic: some requests go to the
 upstream a second time, with that one's examples. Clients get the first answer
