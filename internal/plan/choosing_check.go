@@ -137,9 +137,6 @@ func (p Plan) checkChoose() error {
 			return err
 		}
 	}
-	if err := c.Last.check(*c); err != nil {
-		return err
-	}
 	if c.Own != nil {
 		if c.Own.Texts < 1 || p.Shots < 1 {
 			return fmt.Errorf("texts of the model's own are at least one, beside others")
@@ -150,6 +147,9 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if err := c.Last.check(*c); err != nil {
+		return err
 	}
 	if err := checkExamples(c.Examples, p.Task); err != nil {
 		return err

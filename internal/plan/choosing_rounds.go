@@ -17,9 +17,10 @@ import (
 //
 //   - more rounds are better as long as each has enough weight, and each doubling of the work is for
 //     about a third more rounds, and for more records and variations in each;
-//   - a last round between winners, with more records and weight than others, brings half a point where
-//     there are many rounds, nothing where there are six, and costs where there are fewer;
-//   - below that, all that ε allows is best spent on few rounds, or on one.
+//   - a last round between winners, with more records and weight than others, brings half a point and more
+//     where there are many rounds, nothing where there are four, and costs half a point where there are
+//     fewer;
+//   - where ε leaves rounds less than enoughWeight each, fewer are better, down to a single one.
 const (
 	// roundsAt1000 is the number of rounds for 1,000 answers of the model, and roundsPower how it grows.
 	roundsAt1000, roundsPower = 4, 0.4
@@ -30,46 +31,46 @@ const (
 	leastSets                       = 5
 	// nextSets are proposed by a later round, up to manyNext with four times nextAnswers.
 	nextSets, manyNext, nextAnswers = 8, 16, 4000
-	leastRecords                    = 8
-	fewRecords                      = 32
-	manyRecords                     = 400
+	// leastRecords judge in a round, at least fewRecords where there are several, and up to manyRecords.
+	leastRecords = 8
+	fewRecords   = 24
+	manyRecords  = 400
 	// enoughWeight is how many records' worth of opinion a round should bring against noise: the
 	// weights are exp(Range·u), and u grows with the number of records.
 	enoughWeight = 60
 
 	// A last round comes after lastAfter others, has lastShare of the work and lastWeight times the
 	// weight of another one, which is about a sixth of ε. At most lastSets winners compete in it.
-	lastAfter      = 6
+	lastAfter      = 4
 	lastShare      = 0.2
 	lastWeight     = 1.5
 	lastSets       = 6
 	manyLastRecord = 2000
 )
 
-// rounds decides how many there are, of how many records, and calibrates their range.
+// rounds decides how many there are, of how many records, and calibrates their range: as many as the work
+// is enough for, unless each would have too little weight, or too few records.
 func (p *Plan) rounds(c Choosing, n int64) error {
 	s := p.spending(c, n)
-	wanted := cmp.Or(c.Rounds, roundsFor(s.answers()))
-	for {
+	if c.Rounds > 0 {
+		s.plan(p.Choose, c.Rounds)
+		return p.calibrateChoice(c.Last, nil)
+	}
+	// The weight of a round, and its records, fall with their number.
+	few, many := int64(1), roundsFor(s.answers())
+	for wanted := many; few < many; wanted = (few + many + 1) / 2 {
 		s.plan(p.Choose, wanted)
-		roughly := accountant.Accountant(accountant.Auto{Tolerance: 0.05})
-		if c.Rounds > 0 || wanted == 1 {
-			roughly = nil
-		}
-		if err := p.calibrateChoice(c.Last, roughly); err != nil {
+		if err := p.calibrateChoice(c.Last, accountant.Auto{Tolerance: 0.05}); err != nil {
 			return err
 		}
-		if roughly == nil {
-			return nil
+		if records := p.Choose.Draw.Expected(n); p.Choose.Range*records >= enoughWeight && (records >= fewRecords || records >= float64(n)) {
+			few = wanted
+		} else {
+			many = wanted - 1
 		}
-		weight := p.Choose.Range * p.Choose.Draw.Expected(n)
-		if weight >= enoughWeight {
-			return p.calibrateChoice(c.Last, nil)
-		}
-		// What ε allows is about rounds times the square of their weight.
-		fit := float64(wanted) * (weight / enoughWeight) * (weight / enoughWeight)
-		wanted = max(1, min(wanted-1, int64(fit)))
 	}
+	s.plan(p.Choose, few)
+	return p.calibrateChoice(c.Last, nil)
 }
 
 // measuring plans the number in the end, for a share of ε and a part of the work.

@@ -252,8 +252,8 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 	return s.bothWays(sets)
 }
 
-// final proposes at most n winners of rounds, each once, the latest first and that of the first
-// round in any case, and no examples, with the task's instruction and the latest winner's: a
+// final proposes at most n winners of rounds, each once, the latest first, and at any rate that of the
+// first round, and no examples, with the task's instruction and the latest winner's: a
 // winner should be better than all that.
 func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
@@ -268,7 +268,7 @@ func (s Space) final(winners []Point, n int) []Point {
 	for _, w := range slices.Backward(winners) {
 		room := n
 		if !slices.ContainsFunc(sets, first.equal) {
-			room-- // for that of the first round
+			room = max(1, n-1) // one is for that of the first round
 		}
 		if len(sets) < room {
 			add(w)
@@ -376,10 +376,10 @@ func (at Schedule) playsOff(round int64) bool {
 func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
 	round, heats := int64(len(winners)), max(1, at.Heats)
 	switch {
-	case round < heats:
-		return s.First(at.First, r)
 	case round == at.Rounds && at.Finalists > 0:
 		return s.final(winners, at.Finalists), nil
+	case round < heats:
+		return s.First(at.First, r)
 	case at.playsOff(round):
 		return s.final(winners, max(at.Next, playing)), nil
 	}
