@@ -81,6 +81,29 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 	}
 }
 
+// TestPlainLastRoundIsPaidFor: the event of a plan has the last round, beside the others.
+func TestPlainLastRoundIsPaidFor(t *testing.T) {
+	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 5, Records: 50, Measuring: -1}})
+	c := p.Choose
+	if c.Last == nil || c.AllRounds() != 6 || c.Round(4) != c.Choice || c.Round(5) != c.Last.Choice {
+		t.Fatalf("%+v has no last round", c)
+	}
+	want := privacy.Canonical(privacy.Compose{Events: []privacy.Event{
+		privacy.Repeat{N: 5, Event: privacy.Poisson{Q: c.Draw.Rate, Event: privacy.BoundedRange{C: c.Range}}},
+		privacy.Poisson{Q: c.Last.Draw.Rate, Event: privacy.BoundedRange{C: c.Last.Range}},
+	}})
+	if p.Event().String() != want.String() {
+		t.Errorf("%s is paid for, and %s runs", p.Event(), want)
+	}
+	if said := p.Steps(); !strings.Contains(said, "choose among the winners and no examples, which tells differences of about") {
+		t.Errorf("the plan in words: %s", said)
+	}
+	p.Choose.Last = nil
+	if without, err := (accountant.Auto{}).Epsilon(p.Event(), p.Adjacency, p.Delta); err != nil || without.Upper > 0.97 {
+		t.Errorf("without its last round the plan costs %v: %v", without, err)
+	}
+}
+
 // paidFor are the events of the rounds, and of the last one.
 func paidFor(c *plan.Choose) []string {
 	all := []string{c.Choice.Event().String()}
