@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/prompt"
@@ -77,6 +78,7 @@ func ExampleClient_Choose() {
 		Request: sotto.Request{Task: tickets, Size: 1000, Epsilon: 1, Tokens: 8},
 		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl")},
 		Out:     filepath.Join(dir, "prompt"),
+		Time:    2 * time.Second, // five minutes by default
 	})
 	if err != nil {
 		log.Fatal(err)
