@@ -118,7 +118,7 @@ type Choosing struct {
 }
 
 // What choosing does by default. Settled in trials on five data sets (docs/results), and by a model of
-// the search that was fitted to them ([choosing_rounds.go]).
+// the search that was fitted to them (choosing_rounds.go).
 const (
 	// DefaultWork is in tokens: about what the default model does in [DefaultTime] on two processors.
 	// It is for plans that are made without a model.
