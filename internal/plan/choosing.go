@@ -86,7 +86,7 @@ type Choosing struct {
 	First, Next     int
 	Heats           int64
 	// Last is how much weight the last round has against noise, as a multiple of that of another
-	// one: 1.5 by default, where there are at least four others. Below 0 there is none.
+	// one: 1.5 by default, where there are at least three others. Below 0 there is none.
 	Last float64
 	// Measuring is the share of ε for saying in the end for how many records the chosen
 	// prompt is right: [DefaultMeasuring] by default; below 0 nothing is measured.

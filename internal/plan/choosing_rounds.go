@@ -18,8 +18,8 @@ import (
 //   - more rounds are better as long as each has enough weight, and each doubling of the work is for
 //     about a third more rounds, and for more records and variations in each;
 //   - a last round between winners, with more records and weight than others, brings half a point and more
-//     where there are many rounds, nothing where there are four, and costs half a point where there are
-//     fewer;
+//     where there are many rounds, about nothing where there are three or four, and costs a third of a point
+//     and more where there are fewer;
 //   - where ε leaves rounds less than enoughWeight each, fewer are better, down to a single one.
 const (
 	// roundsAt1000 is the number of rounds for 1,000 answers of the model, and roundsPower how it grows.
@@ -41,7 +41,7 @@ const (
 
 	// A last round comes after lastAfter others, has lastShare of the work and lastWeight times the
 	// weight of another one, which is about a sixth of ε. At most lastSets winners compete in it.
-	lastAfter      = 4
+	lastAfter      = 3
 	lastShare      = 0.2
 	lastWeight     = 1.5
 	lastSets       = 6

@@ -35,7 +35,7 @@ func init() {
 			"Draw records, each by itself with probability q. The trusted model answers each one's question with each candidate; a record gives a candidate a number from 0 to 1, by default 1 if the answer is right.",
 			"Choose a candidate s with probability proportional to exp(ε_r · the sum of its numbers), and release which one it is.",
 			"Make the next candidates from the winner, by exchanging, moving, adding and dropping texts, and go on with a fresh draw until the rounds are over.",
-			"Where there are four rounds or more: draw more records, and choose with more weight among the latest winners, that of the first round and no examples.",
+			"Where there are three rounds or more: draw more records, and choose with more weight among the latest winners, that of the first round and no examples.",
 		},
 		Not:   "Where the model cannot be trusted with the records, or nobody can say which answer is right. Below a hundred records it was not measured.",
 		Event: "repeat(R, poisson(q, boundedrange(ε_r))) and poisson(q', boundedrange(ε_l)) for the last round, after what the texts of the pool cost", Theorem: "P33",
