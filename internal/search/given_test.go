@@ -32,8 +32,14 @@ func TestVaries(t *testing.T) {
 		finalists     int
 		want          []int64
 	}{
-		{1, 1, 0, nil}, {2, 1, 0, []int64{1}}, {3, 1, 0, []int64{1}}, {5, 1, 0, []int64{1, 2, 3}}, {6, 3, 0, []int64{4}},
-		{2, 1, 6, []int64{1}}, {5, 1, 6, []int64{1, 2, 3, 4}}, {6, 3, 2, []int64{4, 5}},
+		{1, 1, 0, nil},
+		{2, 1, 0, []int64{1}},
+		{3, 1, 0, []int64{1}},
+		{5, 1, 0, []int64{1, 2, 3}},
+		{6, 3, 0, []int64{4}},
+		{2, 1, 6, []int64{1}},
+		{5, 1, 6, []int64{1, 2, 3, 4}},
+		{6, 3, 2, []int64{4, 5}},
 	} {
 		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2, Finalists: c.finalists}
 		var got []int64
