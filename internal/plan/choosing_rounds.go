@@ -17,9 +17,10 @@ import (
 //
 //   - more rounds are better as long as each has enough weight, and each doubling of the work is for
 //     about a third more rounds, and for more records and variations in each;
-//   - a last round between winners, with more records and weight than others, brings half a point and more
-//     where there are many rounds, about nothing where there are three or four, and costs a third of a point
-//     and more where there are fewer;
+//   - a last round between winners, with more records and weight than others, brings about half a point where
+//     there are a dozen rounds, nothing where there are six, and costs up to half a point where there are
+//     three. It is there from three on all the same: it is what keeps a release from being worse than what
+//     is free;
 //   - where ε leaves rounds less than enoughWeight each, fewer are better, down to a single one.
 const (
 	// roundsAt1000 is the number of rounds for 1,000 answers of the model, and roundsPower how it grows.
