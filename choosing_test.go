@@ -21,7 +21,7 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	o := options(t)
 	o.Request = plan.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 3,
-		Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+		Choosing: &plan.Choosing{First: 3, Next: 2, Rounds: 2, Records: 8},
 	}
 	o.Time = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())

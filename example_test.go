@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/prompt"
@@ -77,6 +78,7 @@ func ExampleClient_Choose() {
 		Request: sotto.Request{Task: tickets, Size: 1000, Epsilon: 1, Tokens: 8},
 		Source:  sotto.Source{Location: filepath.Join(dir, "tickets.jsonl")},
 		Out:     filepath.Join(dir, "prompt"),
+		Time:    2 * time.Second, // five minutes by default
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -104,7 +106,7 @@ func ExampleClient_Plan() {
 		fmt.Printf("%-8s draws %-14s caches save %.0f ×\n", row.Method, row.Plan.Draws(), row.Cost.Uncached.Tokens/row.Cost.Cached.Tokens)
 	}
 	// Output:
-	// choose   draws 9 × 34         caches save 15 ×
+	// choose   draws 5 × 32 + 85    caches save 2 ×
 	// clipped  draws 16 a text      caches save 73 ×
 	// mixing   draws 64 a text      caches save 73 ×
 	// gaussian draws 10 × 2 a token caches save 1 ×

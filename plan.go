@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -19,8 +20,14 @@ type PlanOptions struct {
 	Request Request
 	// Methods to compare. Default: all with a guarantee.
 	Methods []string
-	// Measure the model for a second or two, so that costs have times.
+	// Measure the model for a second or two, so that costs have times, and records that choose have
+	// as much work as Time allows.
 	Measure bool
+	// Speed of the model, if it is known already.
+	Speed plan.Speed
+	// Time is as in [SynthesizeOptions]. It needs a speed; without one there is as much work as the
+	// default model does in the default time.
+	Time time.Duration
 	// Model counts tokens; it need not be trusted. Default: the client's.
 	Model lm.Scorer
 }
@@ -59,13 +66,7 @@ func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], er
 	if o.Methods == nil {
 		o.Methods = Methods()
 	}
-	shape := func(t lm.Tokenizer) (plan.Shape, error) {
-		conditions := o.Request.Conditions
-		if len(conditions) == 0 {
-			conditions = o.Request.Task.Conditions
-		}
-		return plan.ShapeOf(ctx, t, o.Request.Task, conditions)
-	}
+	shape := func(t lm.Tokenizer) (plan.Shape, error) { return shapeOf(ctx, t, o.Request) }
 	return compare(ctx, c, o, shape, func(r Request) (row Row[Plan]) {
 		if row.Plan, row.Err = plan.New(r); row.Err == nil {
 			p := row.Plan
@@ -73,6 +74,15 @@ func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], er
 		}
 		return row
 	})
+}
+
+// shapeOf measures the prompts that texts of a request are written with.
+func shapeOf(ctx context.Context, t lm.Tokenizer, r Request) (plan.Shape, error) {
+	conditions := r.Conditions
+	if len(conditions) == 0 {
+		conditions = r.Task.Conditions
+	}
+	return plan.ShapeOf(ctx, t, r.Task, conditions)
 }
 
 // AnswerMethods are the methods with a guarantee that answer questions of a task, the
@@ -107,22 +117,28 @@ func compare[P interface {
 	if err != nil {
 		return nil, err
 	}
-	found := &Comparison[P]{}
+	found := &Comparison[P]{Speed: o.Speed}
 	if found.Shape, err = shape(model.Tokenizer()); err != nil {
 		return nil, err
+	}
+	if o.Measure && found.Speed == (plan.Speed{}) {
+		if found.Speed, err = plan.Measure(ctx, model); err != nil {
+			return nil, fmt.Errorf("measure the model: %w", err)
+		}
 	}
 	for _, method := range o.Methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		r := row(o.Request.By(method).For(model.Info()))
+		var r Row[P]
+		request, err := o.Request.By(method).For(model.Info()).Within(o.Time, found.Shape, found.Speed)
+		if err == nil {
+			r = row(request)
+		} else {
+			r.Err = err
+		}
 		r.Method = method
 		found.Rows = append(found.Rows, r)
-	}
-	if o.Measure && slices.ContainsFunc(found.Rows, func(r Row[P]) bool { return r.Err == nil }) {
-		if found.Speed, err = plan.Measure(ctx, model); err != nil {
-			return nil, fmt.Errorf("measure the model: %w", err)
-		}
 	}
 	for i, r := range found.Rows {
 		if r.Err == nil {

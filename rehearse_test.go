@@ -107,7 +107,10 @@ func TestRehearse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real, err := plan.New(o.Request)
+	asked, own := o.Request, *o.Request.Choosing
+	own.Work = done.Plan.Choose.Work // by the speed of now
+	asked.Choosing = &own
+	real, err := plan.New(asked)
 	if err != nil {
 		t.Fatal(err)
 	}

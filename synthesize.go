@@ -33,9 +33,10 @@ type SynthesizeOptions struct {
 	// PassTokens is about how many tokens of records' questions go through the model at once
 	// where they choose. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
-	// Time is about how long records may take to choose, where the request has them choose
-	// and does not say how much Work that may be. The model's speed is measured. Default:
-	// [plan.DefaultWork], with a model on a server [plan.ServedWork].
+	// Time is about how long the run may take in which records choose: writing what they choose
+	// from, all rounds, and measuring. The model's speed is measured, and how much is done follows
+	// from it, unless the request says how much Work that may be. Default: [plan.DefaultTime], five
+	// minutes.
 	Time time.Duration
 	// Pool says who else makes up what prompts are built from, where records choose.
 	Pool Pool
@@ -85,8 +86,8 @@ type synthesis struct {
 }
 
 // suit makes the request fit the model: prompts are judged in the form that it is asked in, and the time
-// that records may take to choose is turned into work. A run that goes on has both as it began: the speed
-// of a machine is never the same twice.
+// of the run is turned into work. A run that goes on has all that as it began: the speed of a machine is
+// never the same twice.
 func (s *synthesis) suit(ctx context.Context) error {
 	c := s.Request.Choosing
 	if s.Plan != nil || c == nil {
@@ -97,34 +98,29 @@ func (s *synthesis) suit(ctx context.Context) error {
 	if begun, ok := planOf(s.Out); ok && begun.Choose != nil {
 		own.Work = cmp.Or(own.Work, begun.Choose.Work)
 		own.Form = cmp.Or(own.Form, begun.Choose.Form.Name())
+		own.Pool = cmp.Or(own.Pool, begun.Shots)
 		return nil
 	}
-	if own.Form == "" {
-		if err := s.openModel(ctx, true); err != nil {
-			return err
-		}
-		s.Request = s.Request.For(s.model.Info())
-	}
-	return s.budgetTime(ctx, s.Request.Choosing)
-}
-
-func (s *synthesis) budgetTime(ctx context.Context, own *plan.Choosing) error {
-	if own.Work != 0 || s.Time <= 0 && !s.client.remote() {
-		return nil
-	}
-	if s.Time <= 0 {
-		s.Request = s.Request.Served()
+	if own.Form != "" && own.Work != 0 {
 		return nil
 	}
 	if err := s.openModel(ctx, true); err != nil {
 		return err
 	}
+	s.Request = s.Request.For(s.model.Info())
+	if own.Work != 0 {
+		return nil
+	}
 	speed, err := plan.Measure(ctx, s.model.Public())
 	if err != nil {
 		return fmt.Errorf("measure the model: %w", err)
 	}
-	own.Work = max(1, speed.Prefill*s.Time.Seconds())
-	return nil
+	shape, err := shapeOf(ctx, s.model.Tokenizer(), s.Request)
+	if err != nil {
+		return err
+	}
+	s.Request, err = s.Request.Within(s.Time, shape, speed)
+	return err
 }
 
 // planOf reads the plan of a run's folder, if there is one.
@@ -198,7 +194,7 @@ func (s *synthesis) parallel() int {
 	case !s.model.Info().Deterministic:
 		return 1
 	case !s.plan.WritesFromRecords():
-		return 16 // one short sequence each
+		return plan.OwnAtOnce
 	}
 	for _, part := range s.plan.Parts {
 		if part.Method.Scheme().Per == scheme.PerToken {

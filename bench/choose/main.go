@@ -130,21 +130,31 @@ func (b *bench) rounds(ctx context.Context, out io.Writer, name string) error {
 		return err
 	}
 	var last, sum lm.Usage
-	judges, err := choose.New(ctx, choose.Options{Model: b.model, Task: t, Pool: data, Key: key, Choice: c.Choice, Usage: func(u lm.Usage) { last = u }})
-	if err != nil {
-		return err
+	judges := map[bool]*choose.Chooser{}
+	for _, final := range []bool{false, true} {
+		of, with := key, c.Choice
+		if final {
+			of, with = key.Derive("last round"), c.Round(c.AllRounds()-1)
+		}
+		if judges[final], err = choose.New(ctx, choose.Options{Model: b.model, Task: t, Pool: data, Key: of, Choice: with, Usage: func(u lm.Usage) { last = u }}); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(out, "\n## %s\n\nAbout %.0f records judge in a round.\n\n", name, c.Draw.Expected(sizes[name]))
+	fmt.Fprintf(out, "\n## %s\n\nAbout %.0f records judge in a round", name, c.Draw.Expected(sizes[name]))
+	if c.Last != nil {
+		fmt.Fprintf(out, ", and %.0f in the last", c.Last.Draw.Expected(sizes[name]))
+	}
+	fmt.Fprint(out, ".\n\n")
 	fmt.Fprint(out, "| round | score | examples | tokens | saved | ratio | seconds |\n|---|---|---|---|---|---|---|\n")
 	var winners []search.Point
 	var took time.Duration
-	for round := range c.Rounds {
+	for round := range c.AllRounds() {
 		points, err := space.Propose(c.Schedule(), winners, key.Stream("search", uint64(round)))
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		won, err := judges.Round(ctx, round, space.Prompts(points))
+		won, err := judges[round >= c.Rounds].Round(ctx, round%c.Rounds, space.Prompts(points))
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}

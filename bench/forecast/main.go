@@ -158,7 +158,8 @@ func (f *found) add(r eval.Row, n int64) error {
 	return nil
 }
 
-// weightOf finds the rounds in the event of a run: those of the writing repeat within a draw.
+// weightOf finds the rounds in the event of a run: those of the writing repeat within a draw, and the last one
+// is by itself.
 func weightOf(event string, n int64) (weight float64, rounds int64, err error) {
 	e, err := privacy.Parse(event)
 	if err != nil {
@@ -176,11 +177,14 @@ func weightOf(event string, n int64) (weight float64, rounds int64, err error) {
 		if p, ok := part.(privacy.Poisson); ok {
 			rate, part = p.Q, p.Event
 		}
-		if b, ok := part.(privacy.BoundedRange); ok {
-			return b.C * rate * float64(n), times, nil
+		if b, ok := part.(privacy.BoundedRange); ok && times > rounds {
+			weight, rounds = b.C*rate*float64(n), times
 		}
 	}
-	return 0, 0, fmt.Errorf("no rounds in %s", event)
+	if rounds == 0 {
+		return 0, 0, fmt.Errorf("no rounds in %s", event)
+	}
+	return weight, rounds, nil
 }
 
 // fill makes curves of what was found.

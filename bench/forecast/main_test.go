@@ -59,7 +59,8 @@ func TestWeight(t *testing.T) {
 	for event, want := range map[string]float64{
 		"repeat(9, poisson(0.034, boundedrange(2)))": 68,
 		"compose(repeat(6, poisson(0.5, repeat(60, boundedrange(0.25)))), repeat(2, poisson(0.125, boundedrange(3))))": 375,
-		"compose(boundedrange(0.125), laplace(200))": 125,
+		"compose(boundedrange(0.125), laplace(200))":                                                       125,
+		"compose(poisson(0.5, boundedrange(1)), repeat(5, poisson(0.125, boundedrange(3))), laplace(200))": 375,
 	} {
 		got, _, err := weightOf(event, 1000)
 		if err != nil || got != want {

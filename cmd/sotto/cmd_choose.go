@@ -95,15 +95,20 @@ type chooseFlags struct {
 
 func (c *chooseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.DurationVar(&c.time, "time", 0, "choose: about how long the records may take to choose, such as 5m; the model's speed is measured (default: what suits the default model for 5 to 8 minutes)")
+	addTime(cmd, &c.time)
 	f.StringArrayVar(&c.examples, "examples", nil, "choose: public examples of your own in `FILE`, which prompts may be made from too; may be repeated")
 	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
-	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds (default: what time and ε allow, up to 25)")
+	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds, before a last one between their winners (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
 	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
 	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
 	c.poolFlags.add(cmd)
+}
+
+// addTime adds the flag of how long a run may take in which records choose.
+func addTime(cmd *cobra.Command, to *time.Duration) {
+	cmd.Flags().DurationVar(to, "time", 0, "choose: about how long the whole run may take: writing the texts to choose from, all rounds, and measuring; the model's speed is measured, and how much is done follows from it (default 5m)")
 }
 
 // addMeasure adds flags of the number in the end.
@@ -116,8 +121,8 @@ func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
 // addPool adds flags of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default 24, more for many labels)")
-	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped; 0 has the model write them by itself (default 0.5, where that leaves records something to say)")
+	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
+	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default 0)")
 }
 
 // choosing fills in the request.
@@ -126,10 +131,6 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 		return err
 	}
 	q.Method = ""
-	writing := c.writing.value
-	if c.writing.set && writing == 0 {
-		writing = -1
-	}
 	measuring := c.measuring.value
 	switch {
 	case c.noMeasure && c.measuring.set:
@@ -139,7 +140,7 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	}
 	q.Choosing = &plan.Choosing{
 		Measuring: measuring,
-		Pool:      c.pool, Writing: writing, Rounds: c.rounds, Records: c.records,
+		Pool:      c.pool, Writing: c.writing.value, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	q.Choosing.Bare = c.bare
@@ -233,6 +234,7 @@ func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 type synthChosen struct {
 	Rounds      int64       `json:"rounds"`
 	Records     int64       `json:"records"`
+	LastRecords int64       `json:"last_records,omitempty"`
 	Instruction string      `json:"instruction,omitempty"`
 	Form        prompt.Form `json:"form"`
 	Calibrated  bool        `json:"calibrated"`
@@ -249,6 +251,9 @@ func newSynthChosen(d *sotto.Run) *synthChosen {
 		n += part.Size
 	}
 	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Form: d.Prompt.Form.Name(), Calibrated: d.Prompt.Calibrated}
+	if c.Last != nil {
+		out.LastRecords = int64(math.Round(c.Last.Draw.Expected(n)))
+	}
 	if c.Made != nil {
 		out.PoolModel = c.Made.Model
 	}
@@ -261,6 +266,7 @@ func (c *synthChosen) words(examples int) string {
 		return ""
 	}
 	said := fmt.Sprintf("%s, in %s of about %s records", ui.Examples(examples), ui.Counted(int(c.Rounds), "round"), ui.Thousands(c.Records))
+	said += ui.If(c.LastRecords > 0, fmt.Sprintf(" and a last one of about %s between the winners", ui.Thousands(c.LastRecords)))
 	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
 	switch {
 	case c.Form.Turns():

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ type planOptions struct {
 	methods []string
 	answers int64
 	plot    string
+	time    time.Duration
 }
 
 func newPlanCommand(p *program) *cobra.Command {
@@ -41,9 +43,11 @@ score), how many records it draws, how many tokens go through the model with
 and without caches, how long that takes on this machine, and what it guarantees.
 
 Costs are for texts of full length and records at the task's limit. Times come
-from measuring the model for a second or two. For records that choose there is
-a forecast of what the prompt will be worth, from suites on public data sets:
-how many points above no examples and above the model's own, and how often such
+from measuring the model for a second or two. Where records choose, a run takes
+about the time that you allow (--time, five minutes by default), and how many
+texts, rounds, prompts and records there are follows from that. There is also a
+forecast of what the prompt will be worth, from suites on public data sets: how
+many points above no examples and above the model's own, and how often such
 forecasts held. "sotto rehearse" tries a plan out.
 
 With --answers N it plans answers of "sotto answer" instead, with each method
@@ -68,6 +72,7 @@ budget buys.
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
+	addTime(cmd, &opt.time)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
 }
@@ -92,8 +97,10 @@ type planResult struct {
 	// Forecast is what prompts that records choose are likely to be worth, where something
 	// like it was measured.
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
+	// Time is how many seconds a run was planned for in which records choose.
+	Time float64 `json:"time_seconds,omitempty"`
 
-	expected string // in words
+	steps, expected string // in words
 }
 
 type planRow struct {
@@ -166,15 +173,12 @@ func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (plan
 	if answers {
 		return planAnswers(ctx, p, opt, request, model, name)
 	}
-	if spec.Remote() {
-		request = request.Served()
-	}
 	client, err := p.client(spec)
 	if err != nil {
 		return nil, err
 	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.Plan], error) {
-		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true})
+		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true, Time: opt.time})
 	})
 	if err != nil {
 		return nil, err
@@ -184,7 +188,7 @@ func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (plan
 		return nil, err
 	}
 	r.Model = name
-	r.foresee(found)
+	r.foresee(found, cmp.Or(opt.time, plan.DefaultTime))
 	if opt.plot != "" {
 		methods := opt.methods
 		if methods == nil {
@@ -221,6 +225,9 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 	methods := o.methods
 	if methods == nil {
 		methods = known
+	}
+	if o.time < 0 || answers && o.time != 0 {
+		return request, usage("--time is how long a run may take in which records choose: it should be positive, and is not for answers")
 	}
 	for _, m := range methods {
 		if !slices.Contains(known, m) {
@@ -272,12 +279,13 @@ func newPlanResult(c *sotto.Comparison[sotto.Plan]) (*planResult, error) {
 // sentence makes one of a clause.
 func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
 
-// foresee forecasts what is chosen.
-func (r *planResult) foresee(c *sotto.Comparison[sotto.Plan]) {
+// foresee says what is going to happen in the time, and forecasts what is chosen.
+func (r *planResult) foresee(c *sotto.Comparison[sotto.Plan], time time.Duration) {
 	for _, row := range c.Rows {
 		if row.Err != nil || row.Plan.Choose == nil {
 			continue
 		}
+		r.Time, r.steps = time.Seconds(), fmt.Sprintf("Choosing is planned for %s (--time). %s", ui.Span(time.Seconds()), sentence(row.Plan.Steps()))
 		f, err := forecast.Of(row.Plan, r.Model)
 		if err != nil {
 			r.expected = sentence(err.Error())
@@ -313,6 +321,10 @@ func (r *planResult) Print(p *ui.Page) {
 	}
 	p.Line("")
 	p.Text(2, fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model))
+	if r.steps != "" {
+		p.Line("")
+		p.Text(2, r.steps)
+	}
 	if r.expected != "" {
 		p.Line("")
 		p.Text(2, r.expected)

@@ -46,8 +46,9 @@ whether the noise leaves it something to choose by. They do not show what
 examples are worth on yours: as a rule it is less.
 
 A file that is not public does not belong here: nothing protects its records.
-With --time the real run measures the model again, and may plan a little more or
-less.
+The rehearsed run takes the --time of the real one (five minutes by default);
+inventing and measuring come on top. The real run measures the model again, and
+may plan a little more or less.
 
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.

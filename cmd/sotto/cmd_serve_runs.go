@@ -205,7 +205,7 @@ func (a asked) find() (prompt.Task, error) {
 }
 
 // request is what the library plans.
-func (a asked) request(work float64) (plan.Request, error) {
+func (a asked) request() (plan.Request, error) {
 	task, err := a.find()
 	if err != nil {
 		return plan.Request{}, err
@@ -219,12 +219,6 @@ func (a asked) request(work float64) (plan.Request, error) {
 		if err := fromSchema(a.task, &r, 0, nil); err != nil {
 			return r, err
 		}
-	}
-	if work > 0 {
-		if r.Choosing == nil {
-			r.Choosing = &plan.Choosing{}
-		}
-		r.Choosing.Work = work
 	}
 	return r, nil
 }
@@ -270,22 +264,15 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 	if err != nil {
 		return nil, err
 	}
-	work := 0.
-	if a.Minutes > 0 && (a.Method == "" || a.Method == methodChoose) {
-		work = max(1, speed.Prefill*60*float64(a.Minutes))
-	}
-	request, err := a.request(work)
+	request, err := a.request()
 	if err != nil {
 		return nil, err
-	}
-	if r.model.spec.Remote() {
-		request = request.Served()
 	}
 	client, err := r.p.client(r.model.spec)
 	if err != nil {
 		return nil, err
 	}
-	found, err := client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model})
+	found, err := client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Speed: speed, Time: time.Duration(a.Minutes) * time.Minute})
 	if err != nil {
 		return nil, err
 	}

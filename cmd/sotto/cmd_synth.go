@@ -35,15 +35,17 @@ func newSynthCommand(p *program) *cobra.Command {
 synthetic examples, (ε, δ)-differentially private all together, with a
 certificate that says so. It may then be shown to any model and anyone.
 
-By default the records choose it (--method choose). The model writes texts
-first, in part from the records where ε is enough for that. Then come rounds:
-some records are drawn, the model answers each one's question with each of
-several sets of those texts, and with no examples at all, and the prompt that
-answers most of them correctly is chosen, with noise. Later rounds vary the
-winner. Of all rounds only the winners are released: no answer, no score.
-That takes minutes, --time says how many. --pool-model has another model write
-the texts, such as a large one that somebody hosts: it is shown the task and its
-labels, and never a record, so it need not be trusted, and all of ε chooses.
+By default the records choose it (--method choose). The model writes texts by
+itself first, which costs no ε. Then come rounds: some records are drawn, the
+model answers each one's question with each of several sets of those texts, and
+with no examples at all, and the prompt that answers most of them correctly is
+chosen, with noise. Later rounds vary the winner, and in a last one winners and
+no examples meet. Of all rounds only the winners are released: no answer, no
+score. All of it takes about five minutes, or what --time says: how much is done
+follows from the model's speed. --pool-model has another model write the texts,
+such as a large one that somebody hosts: it is shown the task and its labels,
+and never a record, so it need not be trusted. --writing spends a share of ε on
+writing texts from the records.
 With --no-choose texts are written from the records, and nothing is chosen: that
 is quicker, and usually worse.
 
@@ -128,7 +130,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		}
 		return o.explicit(o.method)
 	}
-	if o.writing.set && o.writing.value == 0 {
+	if o.writing.value == 0 {
 		return o.explicit("public")
 	}
 	return o.explicit(plan.DefaultWriter, "public")

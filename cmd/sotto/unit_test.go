@@ -65,7 +65,7 @@ func TestUnitMeansTheSame(t *testing.T) {
 				t.Errorf("%s has no --unit", verb)
 			}
 		}
-		r, err := asked{RunRequest: web.RunRequest{Size: 100, Epsilon: 1, Unit: text}, task: "agnews"}.request(0)
+		r, err := asked{RunRequest: web.RunRequest{Size: 100, Epsilon: 1, Unit: text}, task: "agnews"}.request()
 		if err != nil || r.Unit != want {
 			t.Errorf("a source of the unit %q: %q, %v", text, r.Unit, err)
 		}

@@ -3,12 +3,14 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/search"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -21,6 +23,8 @@ type Choose struct {
 	Next  int `json:"next"`
 	// Heats are rounds with sets at random, before those that vary the winner.
 	Heats int64 `json:"heats"`
+	// Last is one more round after those, between winners, if set.
+	Last *Last `json:"last,omitempty"`
 	// Shots is how many examples a set has to begin with, and Most at most.
 	Shots int `json:"shots"`
 	Most  int `json:"most"`
@@ -49,6 +53,14 @@ type Choose struct {
 	Work float64 `json:"work"`
 }
 
+// Last is a round with more weight than the others, in which the winners of rounds and no examples
+// meet: what is released is at least the best of them, up to its noise.
+type Last struct {
+	choose.Choice
+	// Finalists is how many winners compete at most.
+	Finalists int `json:"finalists"`
+}
+
 // OwnTexts are those that the model writes by itself, without any record: so that what they are
 // worth is a candidate too, where texts from records turn out worse.
 type OwnTexts struct {
@@ -62,23 +74,29 @@ type Choosing struct {
 	Pool int
 	Bare bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
-	// request: [DefaultWriting] by default, where that leaves a record something to say.
-	// Below 0 the model writes it by itself, which costs nothing.
+	// request. With 0, the default, or less the model writes it by itself, which costs nothing:
+	// all of ε chooses.
 	Writing float64
 	// Own is how many texts the model writes by itself beside those from records; below 0
 	// none.
 	Own int
-	// Rounds, Records of a round, and sets that the First and a later round (Next) propose.
+	// Rounds before the last one, Records of a round, and sets that the First and a later round
+	// (Next) propose.
 	Rounds, Records int64
 	First, Next     int
 	Heats           int64
+	// Last is how much weight the last round has against noise, as a multiple of that of another
+	// one: 1.5 by default, where there are at least three others. Below 0 there is none.
+	Last float64
 	// Measuring is the share of ε for saying in the end for how many records the chosen
 	// prompt is right: [DefaultMeasuring] by default; below 0 nothing is measured.
 	Measuring float64
 	// Shots is how many examples a set has to begin with (the task's), and Most at most.
 	Shots, Most int
 	Utility     choose.Utility
-	// Work is about how many tokens may go through the model: DefaultWork by default.
+	// Work is about how many tokens may go through the model once there is a pool, to choose and to
+	// measure. Default: what [Request.Within] makes of a time and of the model's speed; where no
+	// model is at hand, DefaultWork.
 	Work float64
 	// Examples and Instructions are as in [Choose].
 	Examples     []prompt.Example
@@ -99,40 +117,27 @@ type Choosing struct {
 	Sets [][]prompt.Example
 }
 
-// What choosing does by default. Settled in trials on five data sets (docs/results): the
-// first round brings most of what there is to gain; a few rounds of variations and a last
-// round among all winners add some points; ten times the work adds next to nothing.
+// What choosing does by default. Settled in trials on five data sets (docs/results), and by a model of
+// the search that was fitted to them (choosing_rounds.go).
 const (
-	// DefaultWork is in tokens: about five minutes of the default model on two processors.
+	// DefaultWork is in tokens: about what the default model does in [DefaultTime] on two processors.
+	// It is for plans that are made without a model.
 	DefaultWork = 220_000
-	// ServedWork is for models on servers, which are faster and mostly larger: four times the
-	// work was worth 1.5 points there with labels, and 1.8 with written outputs.
-	ServedWork = 4 * DefaultWork
-	// DefaultPool is the number of texts that sets are made from.
+	// DefaultPool is the number of texts that sets are made from, where records write them: that
+	// costs ε and time.
 	DefaultPool = 24
+	// OwnPool is that where the model writes by itself.
+	OwnPool = 40
 	// DefaultMeasuring is the share of ε for the number in the end.
 	DefaultMeasuring = 0.05
-	// DefaultWriting is the share of ε for writing them from the records.
-	DefaultWriting = 0.5
 
-	// OwnPool is that where no record writes: costs no ε, and little time.
-	OwnPool = 40
-
-	ownBeside           = 16
-	firstSets, nextSets = 24, 8
-	leastSets           = 5
-	usualRounds         = 12
-	mostRounds          = 25
-	fewRecords          = 32
-	manyRecords         = 400
-	mostShots           = 16
-	// leastRoom in nats is how much a record should have to say in a text.
-	leastRoom = 1
-	// measuredRecords are asked in the end: an interval of about ± 5 points.
+	ownBeside = 16
+	mostShots = 16
+	// measuredRecords are asked in the end: an interval of about ± 5 points. They have a tenth of the
+	// work at most, and leastMeasured are asked in any case.
 	measuredRecords = 500
-	// enoughWeight is how many records' worth of opinion a round should bring against noise: the
-	// weights are exp(Range·u), and u grows with the number of records.
-	enoughWeight = 30
+	leastMeasured   = 60
+	measuredShare   = 0.1
 )
 
 // Chooses is how people call the method in which records choose.
@@ -162,7 +167,7 @@ func (r Request) choosing() (Plan, error) {
 	}
 	n := max(p.Units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
-		Choice: choose.Choice{Utility: c.Utility}, First: c.First, Next: c.Next, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
+		Choice: choose.Choice{Utility: c.Utility}, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Given: given, Instructions: c.Instructions, Form: formOf(c.Form), Reading: c.Reading, Work: c.Work,
 		Made: c.Made.clone(), Vary: c.Vary,
 	}
@@ -170,11 +175,11 @@ func (r Request) choosing() (Plan, error) {
 		p.Choose.Own = &OwnTexts{cmp.Or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
 	}
 	if c.Measuring >= 0 {
-		if err := p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n); err != nil {
+		if err := p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, c.Work); err != nil {
 			return Plan{}, err
 		}
 	}
-	if err := r.rounds(&p, c, n); err != nil {
+	if err := p.rounds(c, n); err != nil {
 		return Plan{}, err
 	}
 	if err := p.Check(); err != nil {
@@ -201,7 +206,35 @@ func (c *Choose) Forms() []prompt.Form {
 
 // Schedule is what each round proposes.
 func (c *Choose) Schedule() search.Schedule {
-	return search.Schedule{Rounds: c.Rounds, Heats: c.Heats, First: c.First, Next: c.Next}
+	out := search.Schedule{Rounds: c.Rounds, Heats: c.Heats, First: c.First, Next: c.Next}
+	if c.Last != nil {
+		out.Finalists = c.Last.Finalists
+	}
+	return out
+}
+
+// Round returns the settings of a round, from 0: those of the last one are its own.
+func (c *Choose) Round(at int64) choose.Choice {
+	if c.Last != nil && at >= c.Rounds {
+		return c.Last.Choice
+	}
+	return c.Choice
+}
+
+// AllRounds is how many there are, the last one among them.
+func (c *Choose) AllRounds() int64 {
+	if c.Last != nil {
+		return c.Rounds + c.Last.Rounds
+	}
+	return c.Rounds
+}
+
+// Event is what all rounds cost.
+func (c *Choose) Event() privacy.Event {
+	if c.Last == nil {
+		return c.Choice.Event()
+	}
+	return privacy.Canonical(privacy.Compose{Events: []privacy.Event{c.Choice.Event(), c.Last.Event()}})
 }
 
 // Steps says what a plan in which records choose is going to do, before anything is spent;
@@ -229,8 +262,23 @@ func (p Plan) Steps() string {
 	if c.Rounds == 1 {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))
 	}
+	if l := c.Last; l != nil {
+		out += fmt.Sprintf("; then about %.0f choose among the winners and no examples, which tells differences of about %s apart", l.Draw.Expected(p.Units()), points(p.Tells()))
+	}
 	if m := c.Measure; m != nil {
 		out += fmt.Sprintf("; then about %.0f say whether it is right for them", m.Draw.Expected(p.Units()))
 	}
 	return out
+}
+
+// points are hundredths, in words.
+func points(share float64) string {
+	return counted(max(1, int(math.Ceil(100*share))), "point")
+}
+
+// Tells is about which difference of accuracies, from 0 to 1, the last round of choosing can tell apart:
+// the standard deviation of what it sees of one, by its noise and by who is drawn.
+func (p Plan) Tells() float64 {
+	c := p.Choose.Round(p.Choose.AllRounds() - 1)
+	return tells(c.Draw.Expected(p.Units()), c.Range)
 }

@@ -47,12 +47,10 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	setDefault(&c.Shots, shots)
 	setDefault(&c.Most, max(mostShots, 2*c.Shots, len(t.Labels)+2))
 	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
-	setDefault(&c.First, firstSets)
 	setDefault(&c.Heats, 1)
-	setDefault(&c.Next, nextSets)
 	setDefault(&c.Work, DefaultWork)
 	switch {
-	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 1 || c.Next < 2 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
+	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 0 || c.Next < 0 || c.Next == 1 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
 		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
 	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
@@ -66,6 +64,20 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	}
 	if err := c.Made.check(t, c.Vary); err != nil {
 		return wrong("%v", err)
+	}
+	return nil
+}
+
+// check finds what is wrong with a last round.
+func (l *Last) check(c Choose) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.Choice.Check(); err != nil {
+		return fmt.Errorf("the last round: %w", err)
+	}
+	if l.Rounds != 1 || l.Finalists < 1 || c.Rounds < 2 || l.Utility != c.Utility || l.Draw.Adjacency() != c.Draw.Adjacency() {
+		return fmt.Errorf("the last round is one, between winners of others, with the utility and the adjacency of those")
 	}
 	return nil
 }
@@ -135,6 +147,9 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if err := c.Last.check(*c); err != nil {
+		return err
 	}
 	if err := checkExamples(c.Examples, p.Task); err != nil {
 		return err

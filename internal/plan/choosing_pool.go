@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 
-	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -60,13 +59,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if r.Ending {
 		setDefault(&writing.EndingEpsilon, r.Epsilon/20)
 	}
-	byItself := c.Writing < 0 || c.Bare
-	if c.Writing == 0 && !byItself {
-		if p, ok := r.defaultPool(c); ok {
-			return p, nil
-		}
-		byItself = true
-	}
+	byItself := c.Writing <= 0 || c.Bare
 	if byItself {
 		writing.Method, writing.Sampler = "public", ""
 		writing.Settings = writing.Settings.For(spec("public"))
@@ -99,20 +92,4 @@ func (r Request) pool(c Choosing) (Plan, error) {
 		p.Adjacency = privacy.ReplaceOne
 	}
 	return p, nil
-}
-
-// defaultPool writes the pool from the records if they have something to say with a share
-// of ε. Where they have not, all of ε is better spent on choosing.
-func (r Request) defaultPool(c Choosing) (Plan, bool) {
-	c.Writing = DefaultWriting
-	p, err := r.pool(c)
-	if err != nil {
-		return p, false
-	}
-	for _, part := range p.Parts {
-		if m, ok := part.Method.Method.(decode.Roomy); ok && m.Room() < leastRoom {
-			return p, false
-		}
-	}
-	return p, true
 }

@@ -8,76 +8,166 @@ import (
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
-	"github.com/sotto-dp/sotto/prompt"
 )
 
-// rounds decides how many there are, of how many records, and calibrates their range.
-func (r Request) rounds(p *Plan, c Choosing, n int64) error {
-	answers := c.Work / questionTokens(p.Task)
-	wanted := cmp.Or(c.Rounds, roundsFor(answers, c))
-	if c.Rounds == 0 && c.Records == 0 && wanted == 1 {
-		// Few sets that enough records judge are better than many that few do.
-		p.Choose.First = int(math.Max(leastSets, math.Min(float64(c.First), answers/fewRecords-1)))
+// How work and ε are spent on rounds. The constants come from a model of the search (simulation_test.go):
+// accuracies of random prompts spread by 3.5 points, a variation keeps 0.8 of what is good about the
+// winner, and records agree but for a variance of 0.06 each. It was fitted to the trials of
+// docs/results/choose-ablation. By it
+//
+//   - more rounds are better as long as each has enough weight, and each doubling of the work is for
+//     about a third more rounds, and for more records and variations in each;
+//   - a last round between winners, with more records and weight than others, brings about half a point where
+//     there are a dozen rounds, nothing where there are six, and costs up to half a point where there are
+//     three. It is there from three on all the same: it is what keeps a release from being worse than what
+//     is free;
+//   - where ε leaves rounds less than enoughWeight each, fewer are better, down to a single one.
+const (
+	// roundsAt1000 is the number of rounds for 1,000 answers of the model, and roundsPower how it grows.
+	roundsAt1000, roundsPower = 4, 0.4
+	mostRounds                = 25
+	// firstSets of examples at random are proposed first, or fewFirst where there is less work than for
+	// fewAnswers.
+	firstSets, fewFirst, fewAnswers = 24, 16, 2000
+	leastSets                       = 5
+	// nextSets are proposed by a later round, up to manyNext with four times nextAnswers.
+	nextSets, manyNext, nextAnswers = 8, 16, 4000
+	// leastRecords judge in a round, at least fewRecords where there are several, and up to manyRecords.
+	leastRecords = 8
+	fewRecords   = 24
+	manyRecords  = 400
+	// enoughWeight is how many records' worth of opinion a round should bring against noise: the
+	// weights are exp(Range·u), and u grows with the number of records.
+	enoughWeight = 60
+
+	// A last round comes after lastAfter others, has lastShare of the work and lastWeight times the
+	// weight of another one, which is about a sixth of ε. At most lastSets winners compete in it.
+	lastAfter      = 3
+	lastShare      = 0.2
+	lastWeight     = 1.5
+	lastSets       = 6
+	manyLastRecord = 2000
+)
+
+// rounds decides how many there are, of how many records, and calibrates their range: as many as the work
+// is enough for, unless each would have too little weight, or too few records.
+func (p *Plan) rounds(c Choosing, n int64) error {
+	s := p.spending(c, n)
+	if c.Rounds > 0 {
+		s.plan(p.Choose, c.Rounds)
+		return p.calibrateChoice(c.Last, nil)
 	}
-	for {
-		ch := p.Choose
-		ch.Rounds = wanted
-		records := min(n, cmp.Or(c.Records, int64(math.Max(8, math.Min(manyRecords, answers/float64(ch.Sets()))))))
-		ch.Draw = scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: float64(records) / float64(n)}
-		if p.Adjacency == privacy.ReplaceOne {
-			ch.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: records, Of: n}
-		}
-		roughly := accountant.Accountant(accountant.Auto{Tolerance: 0.05})
-		if c.Rounds > 0 || wanted == 1 {
-			roughly = nil
-		}
-		if err := p.calibrateChoice(roughly); err != nil {
+	// The weight of a round, and its records, fall with their number.
+	few, many := int64(1), roundsFor(s.answers())
+	for wanted := many; few < many; wanted = (few + many + 1) / 2 {
+		s.plan(p.Choose, wanted)
+		if err := p.calibrateChoice(c.Last, accountant.Auto{Tolerance: 0.05}); err != nil {
 			return err
 		}
-		if roughly == nil {
-			return nil
+		if records := p.Choose.Draw.Expected(n); p.Choose.Range*records >= enoughWeight && (records >= fewRecords || records >= float64(n)) {
+			few = wanted
+		} else {
+			many = wanted - 1
 		}
-		if ch.Range*float64(records) >= enoughWeight {
-			return p.calibrateChoice(nil)
-		}
-		wanted = max(1, wanted/2)
 	}
+	s.plan(p.Choose, few)
+	return p.calibrateChoice(c.Last, nil)
 }
 
-// measuring plans the number in the end, for a share of ε.
-func (p *Plan) measuring(share float64, n int64) error {
+// measuring plans the number in the end, for a share of ε and a part of the work.
+func (p *Plan) measuring(share float64, n int64, work float64) error {
 	sampler := scheme.Poisson
 	if p.Adjacency == privacy.ReplaceOne {
 		sampler = scheme.FixedSize
 	}
+	records := math.Max(leastMeasured, math.Min(measuredRecords, measuredShare*work/p.asked().tokens()))
 	m, err := NewMeasurement(MeasurementRequest{
 		Task: p.Task, Prompts: []NamedPrompt{{Name: "chosen"}}, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,
-		Size: n, Records: min(n, measuredRecords), Sampler: sampler,
+		Size: n, Records: min(n, int64(records)), Sampler: sampler,
 	})
 	p.Choose.Measure = &m.Measure
 	return err
 }
 
-// roundsFor is how many rounds a number of answers is enough for.
-func roundsFor(answers float64, c Choosing) int64 {
-	few, many := float64(fewRecords), float64(manyRecords)
-	if c.Records > 0 {
-		few, many = float64(c.Records), float64(c.Records)
-	}
-	usual := &Choose{First: c.First, Next: c.Next, Heats: c.Heats, Choice: choose.Choice{Rounds: usualRounds}}
-	switch sets := float64(usual.Sets()); {
-	case answers < few*sets:
-		more := (answers/few - float64(c.First)) / float64(c.Next)
-		return int64(math.Max(1, math.Min(usualRounds, 1+math.Floor(more))))
-	case answers > many*sets:
-		more := (answers/many - float64(c.First)) / float64(c.Next)
-		return int64(math.Min(mostRounds, 1+math.Floor(more)))
-	}
-	return usualRounds
+// spending is what there is to spend on rounds, in tokens.
+type spending struct {
+	Choosing
+	units     int64
+	adjacency privacy.Adjacency
+	// work in all, what a prompt takes by itself, and each question after it.
+	work, prompt, question float64
 }
 
-// Sets is how many sets of examples all rounds together propose, at most.
-func (c *Choose) Sets() int64 {
+func (p *Plan) spending(c Choosing, n int64) spending {
+	s := spending{Choosing: c, units: n, adjacency: p.Adjacency, work: c.Work, question: p.asked().tokens()}
+	// Texts are about half as long as they may be. The layout is not known without a model.
+	const instruction, layout = 30, 12
+	s.prompt = instruction + (float64(p.Tokens)/2+layout)*float64(c.Shots+c.Most)/2
+	if m := p.Choose.Measure; m != nil {
+		s.work -= s.prompt + m.Draw.Expected(n)*s.question
+	}
+	s.work = math.Max(s.work, c.Work/2)
+	return s
+}
+
+// answers is how many the work is about enough for.
+func (s spending) answers() float64 { return s.work / s.question }
+
+// roundsFor is how many rounds a number of answers is enough for.
+func roundsFor(answers float64) int64 {
+	return int64(math.Max(1, math.Min(mostRounds, roundsAt1000*math.Pow(answers/1000, roundsPower))))
+}
+
+// plan fills in a choice of so many rounds.
+func (s spending) plan(c *Choose, rounds int64) {
+	c.Rounds, c.Last = rounds, nil
+	c.First, c.Next = s.sets(rounds)
+	if s.Last > 0 && rounds > 1 || s.Last == 0 && rounds >= lastAfter && len(c.Given) == 0 {
+		c.Last = &Last{Finalists: int(min(lastSets, rounds))}
+	}
+	share := 0.
+	if c.Last != nil {
+		share = lastShare
+	}
+	records := s.records(s.work*(1-share)/float64(c.roundSets()), leastRecords, manyRecords)
+	if s.Records > 0 {
+		records = min(s.units, s.Records)
+	}
+	c.Draw = s.draw(records)
+	if c.Last != nil {
+		c.Last.Choice = choose.Choice{Utility: c.Utility, Rounds: 1}
+		c.Last.Draw = s.draw(s.records(s.work*share/float64(c.lastSets()), float64(records), manyLastRecord))
+	}
+}
+
+// sets is how many the first and a later round propose.
+func (s spending) sets(rounds int64) (first, next int) {
+	answers := s.answers()
+	first, next = firstSets, int(math.Max(nextSets, math.Min(manyNext, nextSets*math.Sqrt(answers/nextAnswers))))
+	if answers < fewAnswers && rounds > 1 {
+		first = fewFirst
+	}
+	if rounds == 1 && s.Rounds == 0 && s.Records == 0 {
+		// Few sets that enough records judge are better than many that few do.
+		first = int(math.Max(leastSets, math.Min(firstSets, answers/fewRecords-1)))
+	}
+	return cmp.Or(s.First, first), cmp.Or(s.Next, next)
+}
+
+// records is how many can judge a prompt with so many tokens.
+func (s spending) records(tokens, least, most float64) int64 {
+	return min(s.units, int64(math.Max(least, math.Min(most, (tokens-s.prompt)/s.question))))
+}
+
+func (s spending) draw(records int64) scheme.Scheme {
+	if s.adjacency == privacy.ReplaceOne {
+		return scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: records, Of: s.units}
+	}
+	return scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: float64(records) / float64(s.units)}
+}
+
+// roundSets is how many sets of examples all rounds but the last propose together, at most.
+func (c *Choose) roundSets() int64 {
 	heats := min(c.Heats, c.Rounds)
 	first := max(c.First, len(c.Wordings())) // each instruction also comes without examples
 	if len(c.Given) > 0 {
@@ -86,56 +176,58 @@ func (c *Choose) Sets() int64 {
 	return heats*int64(first+1) + (c.Rounds-heats)*int64(c.Next)
 }
 
-// calibrateChoice finds the largest range at which the plan costs its ε.
-func (p *Plan) calibrateChoice(by accountant.Accountant) error {
+// lastSets is that of the last round: with no examples, also with the winner's instruction.
+func (c *Choose) lastSets() int64 {
+	if c.Last == nil {
+		return 0
+	}
+	return int64(c.Last.Finalists + 1 + min(1, len(c.Wordings())))
+}
+
+// Sets is how many sets of examples all rounds together propose, at most.
+func (c *Choose) Sets() int64 { return c.roundSets() + c.lastSets() }
+
+// Answers is how many the records of n units take to choose, on average.
+func (c *Choose) Answers(n int64) float64 {
+	all := float64(c.roundSets()) * c.Draw.Expected(n)
+	if c.Last != nil {
+		all += float64(c.lastSets()) * c.Last.Draw.Expected(n)
+	}
+	return all
+}
+
+// calibrateChoice finds the largest range at which the plan costs its ε, where the last round has so many
+// times the weight of another.
+func (p *Plan) calibrateChoice(last float64, by accountant.Accountant) error {
+	n := p.Units()
+	if last <= 0 {
+		last = lastWeight
+	}
 	at := func(x float64) privacy.Event {
 		q, c := *p, *p.Choose
-		c.Range = x
+		c.ranged(x, last, n)
 		q.Choose = &c
 		return q.Event()
 	}
 	x, err := solve("choosing", accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency, Accountant: by}, at)
-	p.Choose.Range = x
+	p.Choose.ranged(x, last, n)
 	return err
 }
 
-// questionTokens is about how long a record's question is with its answer: about as long
-// as the texts of the task. How long records are is private.
-func questionTokens(t prompt.Task) float64 {
-	const layout = 12
-	l := t.WithDefaults().Limits
-	if t.Kind == prompt.Generate {
-		return float64(l.InputTokens)/2 + float64(l.AnswerTokens) + layout
+// ranged sets the range of rounds, and with it that of the last one.
+func (c *Choose) ranged(x, weight float64, n int64) {
+	c.Range = x
+	if c.Last == nil {
+		return
 	}
-	return float64(min(l.InputTokens, l.MaxTokens)) + layout
+	last := *c.Last
+	last.Range = x * weight * c.Draw.Expected(n) / last.Draw.Expected(n)
+	c.Last = &last
 }
 
-// choosingWork is what the rounds ask of the model, on average over who is drawn.
-func (p Plan) choosingWork(s Shape, v Speed) Work {
-	c := p.Choose
-	if c == nil {
-		return Work{}
-	}
-	records, measured := c.Draw.Expected(p.Units()), 0.
-	if c.Measure != nil {
-		measured = c.Measure.Draw.Expected(p.Units())
-	}
-	answers := float64(c.Sets())*records + measured
-	prompts := float64(c.Sets())
-	if c.Measure != nil {
-		prompts++
-	}
-	if v.Served { // each answer reads its prompt
-		tokens := answers * (p.promptTokens(s) + questionTokens(p.Task))
-		calls := float64(c.Rounds)*records + measured
-		return Work{Tokens: tokens, Seconds: v.read(tokens) + calls*v.Step}
-	}
-	tokens := prompts*p.promptTokens(s) + answers*questionTokens(p.Task)
-	return Work{Tokens: tokens, Seconds: v.read(tokens)}
-}
-
-// promptTokens is about how long the examples of a prompt are, at most.
-func (p Plan) promptTokens(s Shape) float64 {
-	example := float64(p.Tokens) + s.Head
-	return float64(s.Instruction) + example*float64(p.Choose.Shots+p.Choose.Most)/2
+// tells is the standard deviation of the difference of two prompts' accuracies, as so many records see it.
+func tells(records, scale float64) float64 {
+	const apart = 0.06 // what records say of a prompt and not of others, as above
+	weight := scale * records
+	return math.Sqrt(2*apart/records + math.Pi*math.Pi/3/(weight*weight))
 }

@@ -2,7 +2,6 @@ package plan_test
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -55,8 +54,19 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 			if got.Upper > p.Epsilon || got.Upper < 0.97*p.Epsilon {
 				t.Errorf("%s costs ε in [%v, %v], asked was %v", p.Event(), got.Lower, got.Upper, p.Epsilon)
 			}
-			if rounds := p.Choose.Event().String(); !strings.Contains(p.Event().String(), rounds) || !strings.Contains(rounds, fmt.Sprintf("repeat(%d, ", p.Choose.Rounds)) && p.Choose.Rounds > 1 {
-				t.Errorf("the event %s does not have %s", p.Event(), rounds)
+			for _, part := range paidFor(p.Choose) {
+				if !strings.Contains(p.Event().String(), part) {
+					t.Errorf("the event %s does not have %s", p.Event(), part)
+				}
+			}
+			if l := p.Choose.Last; l != nil {
+				n := max(p.Units(), r.Size)
+				if weight, other := l.Range*l.Draw.Expected(n), p.Choose.Range*p.Choose.Draw.Expected(n); weight < 1.49*other || l.Draw.Expected(n) < p.Choose.Draw.Expected(n) {
+					t.Errorf("the last round has a weight of %v by %v records, the others %v by %v", weight, l.Draw.Expected(n), other, p.Choose.Draw.Expected(n))
+				}
+				if said := p.Steps(); !strings.Contains(said, "which tells differences of about") {
+					t.Errorf("%s does not say what the last round can tell apart", said)
+				}
 			}
 			if want := map[scheme.Kind]privacy.Adjacency{scheme.FixedSize: privacy.ReplaceOne}[r.Sampler]; want != "" && (p.Adjacency != want || p.Choose.Draw.Of != r.Size) {
 				t.Errorf("%+v of %d under %s", p.Choose.Draw, r.Size, p.Adjacency)
@@ -69,6 +79,38 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPlainLastRoundIsPaidFor: the event of a plan has the last round, beside the others.
+func TestPlainLastRoundIsPaidFor(t *testing.T) {
+	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 5, Records: 50, Measuring: -1}})
+	c := p.Choose
+	if c.Last == nil || c.AllRounds() != 6 || c.Round(4) != c.Choice || c.Round(5) != c.Last.Choice {
+		t.Fatalf("%+v has no last round", c)
+	}
+	want := privacy.Canonical(privacy.Compose{Events: []privacy.Event{
+		privacy.Repeat{N: 5, Event: privacy.Poisson{Q: c.Draw.Rate, Event: privacy.BoundedRange{C: c.Range}}},
+		privacy.Poisson{Q: c.Last.Draw.Rate, Event: privacy.BoundedRange{C: c.Last.Range}},
+	}})
+	if p.Event().String() != want.String() {
+		t.Errorf("%s is paid for, and %s runs", p.Event(), want)
+	}
+	if said := p.Steps(); !strings.Contains(said, "choose among the winners and no examples, which tells differences of about") {
+		t.Errorf("the plan in words: %s", said)
+	}
+	p.Choose.Last = nil
+	if without, err := (accountant.Auto{}).Epsilon(p.Event(), p.Adjacency, p.Delta); err != nil || without.Upper > 0.97 {
+		t.Errorf("without its last round the plan costs %v: %v", without, err)
+	}
+}
+
+// paidFor are the events of the rounds, and of the last one.
+func paidFor(c *plan.Choose) []string {
+	all := []string{c.Choice.Event().String()}
+	if c.Last != nil {
+		all = append(all, c.Last.Event().String())
+	}
+	return all
 }
 
 // TestPlainChoosingGrows: fewer records take no more rounds, and more work is for more records
@@ -86,17 +128,16 @@ func TestPlainChoosingGrows(t *testing.T) {
 		}
 		before = p
 	}
-	const usual = 12 // rounds, beyond which more work is for more records first
 	for i, work := range []float64{1e4, 1e5, 1e6, 1e7, 1e8} {
 		c := byItself()
 		c.Work = work
 		p := mustPlan(t, plan.Request{Task: task, Size: 27632, Epsilon: 1, Choosing: c})
 		records := p.Choose.Draw.Expected(27632)
-		if i > 0 && (p.Choose.Rounds < before.Choose.Rounds || float64(p.Choose.Sets())*records < float64(before.Choose.Sets())*before.Choose.Draw.Expected(27632)) {
+		if i > 0 && (p.Choose.Rounds < before.Choose.Rounds || p.Choose.Answers(27632) < before.Choose.Answers(27632)) {
 			t.Errorf("work of %v has %d rounds of %v records, less work %d of %v", work, p.Choose.Rounds, records, before.Choose.Rounds, before.Choose.Draw.Expected(27632))
 		}
-		if p.Choose.Rounds > usual && records < 300 {
-			t.Errorf("work of %v has %d rounds of %v records: records come first", work, p.Choose.Rounds, records)
+		if p.Choose.Rounds > 1 && records < 24 {
+			t.Errorf("work of %v has %d rounds of %v records: fewer rounds of more would be better", work, p.Choose.Rounds, records)
 		}
 		if p.Choose.Work != work || p.Choose.Rounds > 25 {
 			t.Errorf("work of %v: %+v", work, p.Choose)
@@ -125,10 +166,17 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		"a rate above 1":  {func(p *plan.Plan) { p.Choose.Draw.Rate = 1.5 }, ""},
 		"utility":         {func(p *plan.Plan) { p.Choose.Utility = choose.Written }, "hard or soft"},
 		"no utility":      {func(p *plan.Plan) { p.Choose.Utility = "" }, "utility"},
-		"no sets":         {func(p *plan.Plan) { p.Choose.First = 0 }, "sets of examples"},
-		"one set":         {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
-		"no examples":     {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
-		"fewer at most":   {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
+		"no last range":   {func(p *plan.Plan) { p.Choose.Last.Range = 0 }, "the last round: a choice needs a positive range"},
+		"two last rounds": {func(p *plan.Plan) { p.Choose.Last.Rounds = 2 }, "the last round is one"},
+		"last utility":    {func(p *plan.Plan) { p.Choose.Last.Utility = choose.Soft }, "the last round is one"},
+		"last adjacency": {func(p *plan.Plan) {
+			p.Choose.Last.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 5, Of: 500}
+		}, "the last round is one"},
+		"no finalists":  {func(p *plan.Plan) { p.Choose.Last.Finalists = 0 }, "the last round is one"},
+		"no sets":       {func(p *plan.Plan) { p.Choose.First = 0 }, "sets of examples"},
+		"one set":       {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
+		"no examples":   {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
+		"fewer at most": {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
 		"measured under another adjacency": {func(p *plan.Plan) {
 			p.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 5, Of: 500}
 		}, "under the adjacency of the plan"},
@@ -144,7 +192,7 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		if strings.HasPrefix(name, "measured") {
 			measuring = 0
 		}
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Records: 50}})
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Last: 2, Records: 50}})
 		c.change(&p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -213,17 +261,20 @@ func TestPlainChoosingProperties(t *testing.T) {
 	})
 }
 
-// TestPlainChoosingHasAll: the model's own texts are beside those from records by default,
+// TestPlainChoosingHasAll: all of ε chooses by default; the model's own texts are beside those from records,
 // outputs that are written have wordings, and none of it costs.
 func TestPlainChoosingHasAll(t *testing.T) {
 	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
-	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}})
-	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1, Own: -1}})
+	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1}})
+	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1, Own: -1}})
 	if full.Choose.Own == nil || full.Texts() <= full.Shots || less.Choose.Own != nil || less.Texts() != less.Shots || full.Event().String() != less.Event().String() {
 		t.Errorf("%d and %d texts, for %s and %s", full.Texts(), less.Texts(), full.Event(), less.Event())
 	}
 	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
 		t.Errorf("%+v of a pool that is the model's own", p.Choose)
+	}
+	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}}); p.WritesFromRecords() || p.Shots != plan.OwnPool {
+		t.Errorf("by default %d texts are written, from records: %v", p.Shots, p.WritesFromRecords())
 	}
 	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
 	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings("")) || written.Choose.Shots != 1 || written.Choose.Most < 4 {
@@ -232,21 +283,5 @@ func TestPlainChoosingHasAll(t *testing.T) {
 	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
 	if len(own.Choose.Instructions) > 0 {
 		t.Errorf("%v beside the task's own words", own.Choose.Instructions)
-	}
-}
-
-// TestPlainServed: models on servers have more work, unless the request says how much.
-func TestPlainServed(t *testing.T) {
-	none := plan.Request{}
-	if got := none.Served(); got.Choosing.Work != plan.ServedWork || none.Choosing != nil {
-		t.Errorf("%+v of %+v", got.Choosing, none.Choosing)
-	}
-	some := plan.Request{Choosing: &plan.Choosing{Rounds: 3}}
-	if got := some.Served(); got.Choosing.Work != plan.ServedWork || got.Choosing.Rounds != 3 || some.Choosing.Work != 0 {
-		t.Errorf("%+v of %+v", got.Choosing, some.Choosing)
-	}
-	given := plan.Request{Choosing: &plan.Choosing{Work: 5}}
-	if got := given.Served(); got.Choosing.Work != 5 {
-		t.Errorf("%+v", got.Choosing)
 	}
 }

@@ -111,6 +111,8 @@ type Speed struct {
 	// where texts are written from records, and all prompts of a record at once where records
 	// judge.
 	Served bool `json:"served,omitempty"`
+	// Texts is how many are written at once where no record is read for them; 0 is 1.
+	Texts int `json:"texts_at_once,omitempty"`
 }
 
 // read is the time that tokens take when many come at once.
@@ -119,6 +121,12 @@ func (v Speed) read(tokens float64) float64 {
 		return 0
 	}
 	return tokens / v.Prefill
+}
+
+// alone is the time of steps of a text for which no record is read, several of which are written at once.
+func (v Speed) alone(steps float64) float64 {
+	n := float64(max(1, v.Texts))
+	return v.decode(steps, n) / n
 }
 
 // decode is the time of steps in which n sequences get a token each.
@@ -185,6 +193,9 @@ func textWork(per scheme.Per, steps, prompts, filled, records float64, s Shape, 
 	opening := s.Head + records*s.Record + filled*s.Head
 	c.Cached.Tokens = opening + (steps-1)*(1+filled)
 	c.Cached.Seconds = v.read(opening) + v.decode(steps-1, 1+filled)
+	if records == 0 {
+		c.Cached.Seconds = v.read(opening) + v.alone(steps-1)
+	}
 	return c
 }
 

@@ -19,6 +19,10 @@ const (
 	measuredCandidates = 100
 )
 
+// OwnAtOnce is how many texts are written at once for which no record is read, by a model that repeats
+// itself: one short sequence each.
+const OwnAtOnce = 16
+
 // Measure finds out how fast a model is, within a second or two on the default one: how
 // it reads, and how it extends one sequence and several, whole vocabulary for the first
 // and candidates for the rest, as the methods ask for. No record is involved.
@@ -75,7 +79,11 @@ func timed(ctx context.Context, model lm.Scorer, prompt, extended int, whole boo
 	if err != nil {
 		return Speed{}, err
 	}
-	return Speed{Prefill: float64(length) / seconds, Step: one, Each: max(0, many-one) / (measuredBatch - 1), Served: !info.BatchInvariant}, nil
+	out := Speed{Prefill: float64(length) / seconds, Step: one, Each: max(0, many-one) / (measuredBatch - 1), Served: !info.BatchInvariant}
+	if info.Deterministic {
+		out.Texts = OwnAtOnce
+	}
+	return out, nil
 }
 
 // timedWriting is that for a model that only writes: how long it takes to answer a short message and

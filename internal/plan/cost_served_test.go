@@ -26,7 +26,7 @@ func TestServedWork(t *testing.T) {
 		t.Fatalf("%v records are drawn", records)
 	}
 	answers := float64(p.Choose.Sets()+1) * records
-	each := p.promptTokens(shape) + questionTokens(p.Task)
+	each := p.promptTokens(shape) + p.asked().tokens()
 	got := p.choosingWork(shape, Speed{Prefill: 1000, Step: 2, Served: true})
 	calls := 4 * records // three rounds, and what is measured
 	if want := answers * each; math.Abs(got.Tokens-want) > 1e-6*want || math.Abs(got.Seconds-want/1000-2*calls) > 1e-6*got.Seconds {

@@ -48,7 +48,11 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 // Draws says how many records are drawn, and how often.
 func (p Plan) Draws() string {
 	if c := p.Choose; c != nil {
-		return fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.Units()))
+		said := fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.Units()))
+		if c.Last != nil {
+			said += fmt.Sprintf(" + %.0f", c.Last.Draw.Expected(p.Units()))
+		}
+		return said
 	}
 	sampling := p.Parts[0].Method.Scheme()
 	if sampling.Kind == "" {

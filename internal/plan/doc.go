@@ -44,13 +44,14 @@
 //
 // # Choosing
 //
-// Unless it is only to write, a plan has the records choose ([Choosing]). Half of ε writes the
-// pool by clipped where that leaves a record half a nat at least, and else the model writes it
-// by itself: on five data sets texts from records were worth 1 to 3 points on average, most on
-// DBpedia and MIT-D. A twentieth measures what came out. The rest is for rounds, whose number
-// and size follow from the work that is allowed ([DefaultWork]); privacy is hardly ever the
-// limit. Where it is, with few records or a small ε, rounds are halved until what a round's
-// records say weighs 30 times the noise. docs/results has the comparison.
+// Unless it is only to write, a plan has the records choose ([Choosing]). The model writes the
+// pool by itself, and all of ε is for choosing, but for a twentieth that measures what came out: on
+// data that was held out that was better than a half for writing from the records. How many texts,
+// rounds, sets and records there are follows from a time ([Request.Within], [DefaultTime]), which the
+// model's speed turns into work; privacy is hardly ever the limit. Where it is, with few records or a
+// small ε, there are as many rounds as leave each a weight of 60 against the noise. A last round, with
+// more weight, is between winners. choosing_rounds.go has the constants, simulation_test.go the model
+// of the search that they come from, docs/results the trials that it was fitted to.
 //
 // # Answers
 //

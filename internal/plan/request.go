@@ -247,15 +247,3 @@ func spec(name string) method.Spec {
 	s, _ := method.Lookup(name)
 	return s
 }
-
-// Served is the same request with the work that models on servers have for choosing, unless
-// it says how much.
-func (r Request) Served() Request {
-	own := Choosing{}
-	if r.Choosing != nil {
-		own = *r.Choosing
-	}
-	setDefault(&own.Work, ServedWork)
-	r.Choosing = &own
-	return r
-}

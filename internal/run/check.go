@@ -54,6 +54,11 @@ func (r *runner) checkData() error {
 		if r.Plan.Choose == nil {
 			return nil
 		}
+		if l := r.Plan.Choose.Last; l != nil {
+			if err := checkSize(r.Data, l.Draw, 0); err != nil {
+				return err
+			}
+		}
 		return checkSize(r.Data, r.Plan.Choose.Draw, 0)
 	}
 	var labels []string

@@ -17,30 +17,44 @@ import (
 // stands; the others come out of the key as they would have.
 func (r *runner) rounds(ctx context.Context) error {
 	c := r.Plan.Choose
-	if err := r.checkWinners(); err != nil || c == nil || int64(len(r.winners)) == c.Rounds {
+	if err := r.checkWinners(); err != nil || c == nil || int64(len(r.winners)) == c.AllRounds() {
 		return err
 	}
 	if len(r.space().Pool) == 0 {
 		return r.refuse("no text of the pool can be used as an example. What was charged stays; use a better model, or add examples of your own")
 	}
-	settings := c.Choice
-	settings.Draw = r.rate(settings.Draw)
-	chooser, err := choose.New(ctx, choose.Options{
-		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
-		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
-	})
-	if err != nil {
-		return err
-	}
-	for int64(len(r.winners)) < c.Rounds {
+	choosers := map[bool]*choose.Chooser{}
+	for int64(len(r.winners)) < c.AllRounds() {
 		if err := r.vary(ctx); err != nil {
 			return err
 		}
-		if err := r.round(ctx, chooser, r.space()); err != nil {
+		last := int64(len(r.winners)) >= c.Rounds
+		if choosers[last] == nil {
+			var err error
+			if choosers[last], err = r.chooser(ctx, last); err != nil {
+				return err
+			}
+		}
+		if err := r.round(ctx, choosers[last], r.space()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// chooser holds the rounds, or the last one: its settings are its own, and so is the key, so that its draw
+// is none of those before.
+func (r *runner) chooser(ctx context.Context, last bool) (*choose.Chooser, error) {
+	c := r.Plan.Choose
+	settings, key := c.Choice, r.key
+	if last {
+		settings, key = c.Last.Choice, r.key.Derive("last round")
+	}
+	settings.Draw = r.rate(settings.Draw)
+	return choose.New(ctx, choose.Options{
+		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
+		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
+	})
 }
 
 // checkWinners makes sure that the journal's winners are of rounds and prompts that there
@@ -48,7 +62,7 @@ func (r *runner) rounds(ctx context.Context) error {
 func (r *runner) checkWinners() error {
 	rounds, space := int64(0), search.Space{}
 	if r.Plan.Choose != nil {
-		rounds, space = r.Plan.Choose.Rounds, r.space()
+		rounds, space = r.Plan.Choose.AllRounds(), r.space()
 	}
 	for i, w := range r.winners {
 		if int64(i) >= rounds || !space.Valid(w) {
@@ -77,7 +91,11 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 	if err != nil {
 		return err
 	}
-	outcome, err := chooser.Round(ctx, at, space.Prompts(points))
+	of := at
+	if of >= r.Plan.Choose.Rounds { // the last one has settings, and a count, of its own
+		of -= r.Plan.Choose.Rounds
+	}
+	outcome, err := chooser.Round(ctx, of, space.Prompts(points))
 	if err != nil {
 		return err
 	}
@@ -85,7 +103,7 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 		return err
 	}
 	winner := points[outcome.Winner]
-	return r.announce(entry{State: won, Round: at + 1, Point: &winner}, env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.Rounds, Examples: len(winner.Set), Usage: r.usage})
+	return r.announce(entry{State: won, Round: at + 1, Point: &winner}, env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.AllRounds(), Examples: len(winner.Set), Usage: r.usage})
 }
 
 // looked notes that a round begins, of a model that would not give the same verdicts again.
@@ -109,10 +127,10 @@ func (r *runner) looked() (lost bool, err error) {
 // coveredRound makes sure that a round ran as the plan pays for, before its winner is
 // released.
 func (r *runner) coveredRound(at int64, out choose.Outcome) error {
-	c := r.Plan.Choose
-	sampling, one := r.rate(c.Draw), c.Choice
+	planned := r.Plan.Choose.Round(at)
+	sampling, one := r.rate(planned.Draw), planned
 	one.Draw, one.Rounds = sampling, 1
-	if out.Event.String() != one.Event().String() || sampling.Rate > c.Draw.Rate || sampling.Take != c.Draw.Take || at >= c.Rounds {
+	if out.Event.String() != one.Event().String() || sampling.Rate > planned.Draw.Rate || sampling.Take != planned.Draw.Take || at >= r.Plan.Choose.AllRounds() {
 		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", at+1, out.Event)
 	}
 	return nil
@@ -204,6 +222,6 @@ func (r *runner) judging() func(lm.Usage) {
 		}
 		last = u
 		r.usage = before.Plus(u)
-		r.report(env.Progress{Kind: env.Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.Rounds, Usage: r.usage})
+		r.report(env.Progress{Kind: env.Judged, Round: int64(len(r.winners)) + 1, Rounds: r.Plan.Choose.AllRounds(), Usage: r.usage})
 	}
 }

@@ -20,18 +20,23 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 func public() decode.Method { return &decode.Public{Temperature: 1, Candidates: 10} }
 
 // choosingPlan has the records choose from what a method writes, in three rounds: sets at
-// random, variations, and the winners once more.
+// random, variations, and in a last one, with settings of its own, the winners once more.
 func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
 	p := planFor(task, m)
 	p.Choose = &plan.Choose{
-		Choice: choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2}, Rounds: 3, Range: 1, Utility: choose.Hard},
-		First:  3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
+		Choice: choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2}, Rounds: 2, Range: 1, Utility: choose.Hard},
+		Last: &plan.Last{
+			Choice:    choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4}, Rounds: 1, Range: 1.5, Utility: choose.Hard},
+			Finalists: 2,
+		},
+		First: 3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
 		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Verdict: measure.Right},
 	}
 	return p
@@ -151,7 +156,8 @@ func TestCoveredRound(t *testing.T) {
 			r.Plan.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
 		}},
 		"a round too many":    {change: func(*runner) {}, at: 3},
-		"fewer rounds":        {change: func(r *runner) { r.Plan.Choose.Rounds = 2 }, at: 2},
+		"fewer rounds":        {change: func(r *runner) { r.Plan.Choose.Rounds, r.Plan.Choose.Last = 2, nil }, at: 2},
+		"another last round":  {change: func(*runner) {}, at: 2},
 		"smaller counts only": {change: func(r *runner) { r.sizes = []int64{400, 400} }},
 	} {
 		p := newChoosingPlace(t)
@@ -162,9 +168,52 @@ func TestCoveredRound(t *testing.T) {
 		if err := r.coveredRound(0, ran); err != nil {
 			t.Errorf("%s: before the change: %v", name, err)
 		}
+		last := choose.Outcome{Event: r.Plan.Choose.Last.Event()}
+		if err := r.coveredRound(2, last); err != nil {
+			t.Errorf("%s: the last round: %v", name, err)
+		}
+		for _, at := range []int64{0, 1, 3} {
+			if r.coveredRound(at, last) == nil {
+				t.Errorf("what the last round costs is released as round %d", at+1)
+			}
+		}
 		c.change(r.runner)
 		if err := r.coveredRound(c.at, ran); err == nil {
 			t.Errorf("%s is released", name)
+		}
+	}
+}
+
+// TestLastRoundDraws: the last round has a draw of its own, which none of the rounds before it had, though it
+// is counted from 0 like the first; what the model does shows who was asked.
+func TestLastRoundDraws(t *testing.T) {
+	p := newChoosingPlace(t)
+	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
+	_, err := r.do(t.Context())
+	must(t, err)
+	r.key = noise.KeyFromSeed(5) // that of the run is gone
+	prompts := r.space().Prompts([]search.Point{{}, {Set: []int{0}}})
+	var asked [3][]int64
+	for _, rate := range []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9} {
+		r.Plan.Choose.Draw.Rate, r.Plan.Choose.Last.Draw.Rate = rate, rate
+		for i, at := range []struct {
+			last  bool
+			round int64
+		}{{false, 0}, {false, 1}, {true, 0}} {
+			c, err := r.chooser(t.Context(), at.last)
+			must(t, err)
+			before := r.usage.Computed
+			_, err = c.Round(t.Context(), at.round, prompts)
+			must(t, err)
+			asked[i] = append(asked[i], r.usage.Computed-before)
+		}
+	}
+	if len(asked[0]) == 0 || asked[0][8] == 0 {
+		t.Fatal("the model was not asked")
+	}
+	for i := range 2 {
+		if slices.Equal(asked[i], asked[2]) {
+			t.Errorf("the last round asks what round %d asked: %v", i+1, asked[2])
 		}
 	}
 }
@@ -234,11 +283,14 @@ func TestChoosingKinds(t *testing.T) {
 	fixed := plain()
 	fixed.Adjacency = privacy.ReplaceOne
 	fixed.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
+	fixed.Choose.Last.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 20, Of: 40}
 	fixed.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 8, Of: 40}
 	users := plain()
 	users.Unit = "user:who"
 	soft := plain()
-	soft.Choose.Utility = choose.Soft
+	soft.Choose.Utility, soft.Choose.Last.Utility = choose.Soft, choose.Soft
+	without := plain()
+	without.Choose.Rounds, without.Choose.Last = 3, nil
 	own := plain()
 	own.Shots, own.Choose.Examples = 0, []prompt.Example{{Input: "one", Output: "red"}, {Input: "two", Output: "blue"}}
 	instructed := plain()
@@ -250,6 +302,7 @@ func TestChoosingKinds(t *testing.T) {
 		"fixed size":         {fixed, "choose"},
 		"users":              {users, "choose"},
 		"soft":               {soft, "choose"},
+		"no last round":      {without, "choose"},
 		"own examples alone": {own, "choose"},
 		"instructions":       {instructed, "choose"},
 		"open labels":        {choosingPlan(phrases(), public()), "choose"},

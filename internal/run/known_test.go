@@ -41,6 +41,10 @@ func ofPlan(p plan.Plan) (s spending) {
 	if c := p.Choose; c != nil {
 		beside = append(beside, privacy.Term{Event: privacy.BoundedRange{C: c.Range}, N: c.Rounds})
 		s.draws = append(s.draws, []privacy.Term{{Event: privacy.BoundedRange{C: c.Range}, N: 1}})
+		if l := c.Last; l != nil {
+			one := privacy.Term{Event: privacy.BoundedRange{C: l.Range}, N: 1}
+			beside, s.draws = append(beside, one), append(s.draws, []privacy.Term{one})
+		}
 		if m := c.Measure; m != nil {
 			counts := privacy.Term{Event: privacy.Laplace{B: m.Scale}, N: int64(m.Prompts)}
 			beside = append(beside, counts)

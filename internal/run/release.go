@@ -34,7 +34,7 @@ func (r *runner) stages() []func(context.Context) error {
 
 func (r *runner) repeats() bool {
 	c := r.Plan.Choose
-	chosen := c == nil || int64(len(r.winners)) >= c.Rounds && (c.Measure == nil || r.measured != nil)
+	chosen := c == nil || int64(len(r.winners)) >= c.AllRounds() && (c.Measure == nil || r.measured != nil)
 	return r.header.Model.exact() && !r.invents() || r.done() >= r.Plan.Texts() && chosen
 }
 
@@ -149,6 +149,9 @@ func (r *runner) settings() map[string]any {
 	if c := r.Plan.Choose; c != nil {
 		out["shots"] = len(r.prompt().Examples)
 		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
+		if l := c.Last; l != nil {
+			out["last_records"], out["last_range"] = l.Draw.Expected(r.units()), l.Range
+		}
 		out["form"] = r.prompt().Form.Name()
 		if c.Made != nil {
 			out["pool_model"] = c.Made.Model
@@ -192,7 +195,7 @@ func (r *runner) samplers() []certificate.Sampler {
 		}
 	}
 	if c := r.Plan.Choose; c != nil {
-		out = append(out, certificate.Sampler(c.Draw.Kind))
+		out = append(out, certificate.Sampler(c.Draw.Kind)) // the last round draws alike
 	}
 	if r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || len(out) == 0 {
 		out = append(out, certificate.SampleAll)

@@ -24,7 +24,7 @@ func (r *runner) worth(ctx context.Context) error {
 		if r.looking { // a second look would be a second use of the records
 			return r.note(entry{State: measured, Measured: json.RawMessage(lostCounts)})
 		}
-		if err := r.note(entry{State: begun, Round: c.Rounds + 1}); err != nil {
+		if err := r.note(entry{State: begun, Round: c.AllRounds() + 1}); err != nil {
 			return err
 		}
 	}

@@ -29,11 +29,21 @@ func TestGiven(t *testing.T) {
 func TestVaries(t *testing.T) {
 	for _, c := range []struct {
 		rounds, heats int64
+		finalists     int
 		want          []int64
-	}{{1, 1, nil}, {2, 1, []int64{1}}, {3, 1, []int64{1}}, {5, 1, []int64{1, 2, 3}}, {6, 3, []int64{4}}} {
-		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2}
+	}{
+		{1, 1, 0, nil},
+		{2, 1, 0, []int64{1}},
+		{3, 1, 0, []int64{1}},
+		{5, 1, 0, []int64{1, 2, 3}},
+		{6, 3, 0, []int64{4}},
+		{2, 1, 6, []int64{1}},
+		{5, 1, 6, []int64{1, 2, 3, 4}},
+		{6, 3, 2, []int64{4, 5}},
+	} {
+		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2, Finalists: c.finalists}
 		var got []int64
-		for round := range c.rounds {
+		for round := range c.rounds + int64(min(1, c.finalists)) {
 			if at.Varies(round) {
 				got = append(got, round)
 			}

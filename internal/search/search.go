@@ -8,7 +8,7 @@
 //
 // The first rounds of a search propose random sets with balanced labels, and no examples at
 // all. Later rounds propose the winner and variations of it. The last proposes the winners
-// of all rounds.
+// of rounds, that of the first among them, and no examples.
 package search
 
 import (
@@ -252,19 +252,33 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 	return s.bothWays(sets)
 }
 
-// final proposes at most n winners of rounds, each once, the latest first, and the task
-// without examples: a winner should be better than that.
+// final proposes at most n winners of rounds, each once, the latest first, and at any rate that of the
+// first round, and no examples, with the task's instruction and the latest winner's: a
+// winner should be better than all that.
 func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
-	for _, w := range slices.Backward(winners) {
-		w.Calibrated = false
-		if len(sets) < n && !slices.ContainsFunc(sets, w.equal) {
-			sets = append(sets, w)
+	add := func(p Point) {
+		p.Calibrated = false
+		if !slices.ContainsFunc(sets, p.equal) {
+			sets = append(sets, p)
 		}
 	}
-	if !slices.ContainsFunc(sets, s.none().equal) {
-		sets = append(sets, s.none())
+	first := winners[0]
+	first.Calibrated = false
+	for _, w := range slices.Backward(winners) {
+		room := n
+		if !slices.ContainsFunc(sets, first.equal) {
+			room = max(1, n-1) // one is for that of the first round
+		}
+		if len(sets) < room {
+			add(w)
+		}
 	}
+	add(first)
+	add(s.none())
+	bare := s.none()
+	bare.Instruction = winners[len(winners)-1].Instruction
+	add(bare)
 	return s.bothWays(sets)
 }
 
@@ -338,6 +352,9 @@ type Schedule struct {
 	Rounds, Heats int64
 	// First and Next are the numbers of sets of a heat and of a later round.
 	First, Next int
+	// Finalists is how many winners compete in one more round, after those; 0 if there is none, and
+	// the last of Rounds is between winners.
+	Finalists int
 }
 
 // Varies reports whether a round, from 0, proposes variations of the winner before it.
@@ -349,6 +366,9 @@ func (at Schedule) Varies(round int64) bool {
 // playsOff reports whether a round is between winners.
 func (at Schedule) playsOff(round int64) bool {
 	heats := max(1, at.Heats)
+	if at.Finalists > 0 {
+		return round == at.Rounds || round > 1 && round == heats && heats > 1
+	}
 	return round > 1 && (round == at.Rounds-1 || round == heats && heats > 1)
 }
 
@@ -356,6 +376,8 @@ func (at Schedule) playsOff(round int64) bool {
 func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
 	round, heats := int64(len(winners)), max(1, at.Heats)
 	switch {
+	case round == at.Rounds && at.Finalists > 0:
+		return s.final(winners, at.Finalists), nil
 	case round < heats:
 		return s.First(at.First, r)
 	case at.playsOff(round):
@@ -364,5 +386,5 @@ func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, 
 	return s.Next(winners[round-1], at.Next, r), nil
 }
 
-// playing is the minimal number of winners that compete in a last round.
+// playing is the minimal number of winners that compete in a round between them, unless the schedule says.
 const playing = 12

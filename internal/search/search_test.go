@@ -182,6 +182,14 @@ func TestNext(t *testing.T) {
 	})
 }
 
+// unread is a point without how its labels are read off.
+func unread(p Point) Point {
+	p.Calibrated = false
+	return p
+}
+
+// TestPlayOff: the latest winners play, that of the first round, and no examples, with the task's
+// instruction or the latest winner's.
 func TestPlayOff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := spaces().Draw(t, "space")
@@ -193,11 +201,13 @@ func TestPlayOff(t *testing.T) {
 		if !slices.ContainsFunc(list, func(p Point) bool { return len(p.Set) == 0 && p.Instruction == 0 }) {
 			t.Fatal("the task without examples does not play")
 		}
-		if len(list) > (n+1)*s.readings() || !slices.ContainsFunc(list, winners[len(winners)-1].equal) {
-			t.Fatalf("%d points, with the last winner or not", len(list))
+		if len(list) > (max(n, 2)+2)*s.readings() || !slices.ContainsFunc(list, winners[len(winners)-1].equal) || !slices.ContainsFunc(list, winners[0].equal) {
+			t.Fatalf("%d points, with the first and the last winner or not", len(list))
 		}
+		bare := s.none()
+		bare.Instruction = winners[len(winners)-1].Instruction
 		for _, p := range list {
-			if len(p.Set)+p.Instruction > 0 && !slices.ContainsFunc(winners, func(w Point) bool { return w.Instruction == p.Instruction && slices.Equal(w.Set, p.Set) }) {
+			if len(p.Set)+p.Instruction > 0 && !unread(p).equal(bare) && !slices.ContainsFunc(winners, func(w Point) bool { return w.Instruction == p.Instruction && slices.Equal(w.Set, p.Set) }) {
 				t.Fatalf("%+v plays, and never won", p)
 			}
 		}
@@ -212,9 +222,14 @@ func TestPropose(t *testing.T) {
 		at := Schedule{
 			Rounds: rapid.Int64Range(1, 9).Draw(t, "rounds"), Heats: rapid.Int64Range(0, 3).Draw(t, "heats"),
 			First: rapid.IntRange(1, 6).Draw(t, "first"), Next: rapid.IntRange(1, 6).Draw(t, "next"),
+			Finalists: rapid.IntRange(0, 4).Draw(t, "finalists"),
+		}
+		rounds := at.Rounds
+		if at.Finalists > 0 {
+			rounds++
 		}
 		var winners []Point
-		for round := range at.Rounds {
+		for round := range rounds {
 			list, err := s.Propose(at, winners, key.Stream("search", uint64(round)))
 			if err != nil || len(list) == 0 {
 				t.Fatalf("round %d has %d points: %v", round, len(list), err)
@@ -224,6 +239,9 @@ func TestPropose(t *testing.T) {
 			}
 			if round >= max(1, at.Heats) && !slices.ContainsFunc(list, winners[round-1].equal) {
 				t.Fatalf("round %d leaves the winner out", round)
+			}
+			if round == at.Rounds && round > 0 && !slices.ContainsFunc(list, winners[0].equal) {
+				t.Fatal("the first winner is not in the last round")
 			}
 			again, err := s.Propose(at, slices.Clone(winners), key.Stream("search", uint64(round)))
 			if err != nil || !reflect.DeepEqual(again, list) {

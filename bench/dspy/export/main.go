@@ -99,7 +99,7 @@ func read(what suite.Suite, c suite.Cell) (f file, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.Answers = float64(p.Choose.Sets()) * p.Choose.Draw.Expected(p.Units())
+	f.Answers = p.Choose.Answers(p.Units())
 	if f.Records, err = eval.ReadItems(c.Dataset.Train, t); err != nil {
 		return f, err
 	}
