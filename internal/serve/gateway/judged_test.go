@@ -28,8 +28,10 @@ func TestJudged(t *testing.T) {
 	task, err := prompt.Builtin("agnews")
 	must(t, err)
 	examples := []prompt.Example{
-		{Input: "The striker scored twice in the second half.", Output: "Sports"}, {Input: "Shares fell as oil prices rose.", Output: "Business"},
-		{Input: "Ministers met to sign the treaty.", Output: "World"}, {Input: "A new telescope sends its first pictures.", Output: "Technology"},
+		{Input: "The striker scored twice in the second half.", Output: "Sports"},
+		{Input: "Shares fell as oil prices rose.", Output: "Business"},
+		{Input: "Ministers met to sign the treaty.", Output: "World"},
+		{Input: "A new telescope sends its first pictures.", Output: "Technology"},
 	}
 	questions := []string{"The goalkeeper was hurt in training.", "The bank raised its rates again.", "Voters went to the polls in three countries.", "The phone has a faster chip."}
 	// One that never answers otherwise shows nothing.
