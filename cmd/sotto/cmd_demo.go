@@ -46,7 +46,7 @@ func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Re
 		Settings: method.Values{"batch": 32, "candidates": 1000, "gain": 1.4, "temperature": 0.6},
 		Choosing: &plan.Choosing{
 			Writing: demoWriting, Pool: 28, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
-			First: 24, Next: 8, Rounds: 3, Records: 40, Measuring: -1,
+			First: 24, Next: 8, Rounds: 3, Records: 40, Last: -1, Measuring: -1,
 			// All candidates are written from the messages and follow the task's instruction.
 			Own: -1, OwnWords: true,
 		},
