@@ -328,7 +328,7 @@ func TestEvalEncoder(t *testing.T) {
 	t.Cleanup(server.Close)
 	command := []string{
 		"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf",
-		"--metric", "embedding_f1", "--encoder", server.URL, "--json",
+		"--form", "text", "--metric", "embedding_f1", "--encoder", server.URL, "--json",
 	}
 	code, out, errs := run(t, append(command, "--demos", "zero")...)
 	if code != 0 {

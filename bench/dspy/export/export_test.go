@@ -47,6 +47,8 @@ size = 402
 method = "choose"
 rounds = 3
 records = 20
+next = 8
+last = -1
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
