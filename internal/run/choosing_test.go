@@ -352,7 +352,7 @@ func TestChoosingSeeded(t *testing.T) {
 func TestNoExamplesChosen(t *testing.T) {
 	p := newChoosingPlace(t)
 	made := p.plan()
-	made.Choose.Rounds = 1
+	made.Choose.Rounds, made.Choose.Last = 1, nil
 	m := newHashModel()
 	o := p.options(t, made, m)
 	stop := errors.New("stop")

@@ -131,7 +131,7 @@ func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
 		}
 		q.finish(t, o)
 		after := journalOf(t, o.Dir)
-		if len(charges(t, o)) != 1 || len(after.winners) != 4 {
+		if len(charges(t, o)) != 1 || int64(len(after.winners)) != o.Plan.Choose.AllRounds() {
 			t.Errorf("killed at %d %s: %d charges, %d winners", point, log[point-1], len(charges(t, o)), len(after.winners))
 		}
 		if before == nil {
@@ -164,7 +164,7 @@ func TestAuthorsMayFail(t *testing.T) {
 		}
 	}
 	p.finish(t, o)
-	if state := journalOf(t, o.Dir); len(state.winners) != 4 || len(state.varied[1])+len(state.varied[2]) != 0 {
+	if state := journalOf(t, o.Dir); int64(len(state.winners)) != o.Plan.Choose.AllRounds() || len(state.varied[1])+len(state.varied[2])+len(state.varied[3]) != 0 {
 		t.Errorf("%d winners, %v", len(state.winners), state.varied)
 	}
 	o = withDir(o, "none")
