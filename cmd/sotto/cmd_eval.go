@@ -225,7 +225,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, asUsage[*worth.InputError](err)
 	}
 	done.Model = modelName(spec, s.model.Info())
 	return &evalResult{done, s.test, s.predictions}, nil

@@ -3,6 +3,7 @@ package worth
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -45,6 +46,9 @@ func (e *Evaluation) forms(set Set) []prompt.Form {
 // that has no place for an instruction leaves the other form.
 func (e *Evaluation) Row(ctx context.Context, set Set) (Row, error) {
 	forms := e.forms(set)
+	if asked := e.Normalise || e.Calibrate != nil && *e.Calibrate; asked && !slices.Contains(forms, prompt.TextForm) {
+		return Row{}, wrong("answers in turns are what the model writes, which cannot be calibrated or normalised: leave that out, or use the form %s", prompt.TextForm)
+	}
 	row, err := e.row(ctx, set, forms[0])
 	var unsupported *lm.UnsupportedError
 	if errors.As(err, &unsupported) && len(forms) > 1 {
