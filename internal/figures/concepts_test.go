@@ -119,6 +119,9 @@ func choosing(t *testing.T) plot.Figure {
 	if !ok {
 		t.Fatal("docs/results/README.md has no section about written demonstrations")
 	}
+	if _, first, ok = strings.Cut(first, "\n## Chosen by the records"); !ok {
+		t.Fatal("docs/results/README.md has no section about what the records choose")
+	}
 	row := func(in, name string) float64 {
 		_, rest, found := strings.Cut(in, "\n| "+name+" |")
 		line, _, _ := strings.Cut(rest, "\n")
