@@ -113,12 +113,20 @@ func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Option
 			return nil, fmt.Errorf("labels cannot be calibrated or normalised without their scores: turn both off, or use a model that gives scores, such as the embedded one: %w", err)
 		}
 	} else if err == nil && scorer.Info().Can.SharedPrefix && scorer.Info().Can.Top {
-		return NewWriter(ctx, scorer, t, demos, o)
+		w, err := NewWriter(ctx, scorer, t, demos, o)
+		if err != nil {
+			return nil, err
+		}
+		return w, nil
 	}
 	if err == nil {
 		m = scorer
 	}
-	return newWriting(ctx, m, t, demos, o)
+	w, err := newWriting(ctx, m, t, demos, o)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // scorerOf returns the scorer of a model. It queries a server only if scores matter.

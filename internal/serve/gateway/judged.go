@@ -55,12 +55,16 @@ func (j *Judged) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.answerer, err = icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated})
+	answerer, err := icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated})
 	var lacking *lm.UnsupportedError
 	if errors.As(err, &lacking) {
 		return problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot answer as the records of the release judged: use the model that they judged with")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	j.answerer = answerer
+	return nil
 }
 
 // Close frees what comes before questions.

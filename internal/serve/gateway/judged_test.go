@@ -87,3 +87,25 @@ func TestJudged(t *testing.T) {
 	}
 	must(t, model.Close())
 }
+
+// TestJudgedThatCannotBegin: a prompt that does not fit the model is an error each time that it is asked
+// with, and frees its turn.
+func TestJudgedThatCannotBegin(t *testing.T) {
+	path, _, err := models.Find(models.Default)
+	if err != nil {
+		t.Fatalf("the default model is needed: run make models: %v", err)
+	}
+	model, err := llama.Open(path, llama.Options{Context: 64})
+	must(t, err)
+	task, err := prompt.Builtin("mit-d")
+	must(t, err)
+	local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return model, nil }}
+	judged := &Judged{Local: local, Task: task, Prompt: prompt.Prompt{Form: prompt.TextForm, Examples: []prompt.Example{{Input: strings.Repeat("a long film ", 60), Output: "nobody"}}}}
+	for range 2 {
+		if _, _, err := judged.answer(t.Context(), "", "a question"); err == nil {
+			t.Error("it answers")
+		}
+	}
+	must(t, judged.Close())
+	must(t, local.Close())
+}
