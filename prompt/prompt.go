@@ -25,6 +25,8 @@ type Prompt struct {
 	// Calibrated divides the probabilities of labels by what questions without content get
 	// (Zhao et al. 2021). It is for tasks with a closed list of labels, in [TextForm].
 	Calibrated bool `json:"calibrated,omitempty"`
+	// Evidence is how it uses what all records say, if it does.
+	Evidence Use `json:"evidence,omitzero"`
 }
 
 // ContentFree returns the questions of contextual calibration (Zhao et al. 2021, section
@@ -71,6 +73,9 @@ func (p Prompt) Check(t Task) error {
 	}
 	if p.Calibrated && p.Form.Turns() {
 		return fmt.Errorf("a prompt of the form %s is read off what the model writes, so that there is nothing to calibrate", p.Form)
+	}
+	if err := p.Evidence.check(t, p); err != nil {
+		return err
 	}
 	if !utf8.ValidString(p.Instruction) {
 		return fmt.Errorf("the instruction is not UTF-8")

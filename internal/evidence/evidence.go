@@ -1,0 +1,160 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+// File is the name of evidence in a release.
+const File = "evidence.json"
+
+// mostBytes bounds a file: a thousand labels have about 5 MB.
+const mostBytes = 64 << 20
+
+// Evidence are vectors for labels, released with noise. It is public.
+type Evidence struct {
+	// Encoder is the name of the encoder of texts, with its fingerprint.
+	Encoder string `json:"encoder"`
+	// Labels of the task, in its order.
+	Labels []string `json:"labels"`
+	// Sums is how many noisy sums it was made from, Sigma the noise of each as a multiple of what one
+	// unit may add.
+	Sums  int     `json:"sums"`
+	Sigma float64 `json:"sigma"`
+	// Vectors of the labels. Their inner products with the vector of a text are logarithms of odds.
+	Vectors [][]float64 `json:"vectors"`
+}
+
+// Check finds what is wrong with evidence that was read from a file.
+func (e *Evidence) Check() error {
+	switch {
+	case e.Encoder == "":
+		return errors.New("the evidence does not name its encoder")
+	case len(e.Labels) < 2 || len(e.Vectors) != len(e.Labels):
+		return fmt.Errorf("the evidence has %d vectors for %d labels: there must be one for each, and two or more", len(e.Vectors), len(e.Labels))
+	case len(e.Vectors[0]) == 0:
+		return errors.New("the vectors of the evidence are empty")
+	}
+	for i, v := range e.Vectors {
+		if len(v) != len(e.Vectors[0]) {
+			return errors.New("the vectors of the evidence differ in length")
+		}
+		if slices.Contains(e.Labels[:i], e.Labels[i]) {
+			return fmt.Errorf("the evidence has the label %q twice", e.Labels[i])
+		}
+		for _, x := range v {
+			if math.IsNaN(x) || math.Abs(x) > mostOdds {
+				return errors.New("a vector of the evidence has a number that is too large or none")
+			}
+		}
+	}
+	return nil
+}
+
+// mostOdds bounds each number of a vector, so that products stay finite.
+const mostOdds = 1e6
+
+// Logs are the log-probabilities of labels for a text with this vector.
+func (e *Evidence) Logs(vector []float32) ([]float64, error) {
+	if len(vector) != len(e.Vectors[0]) {
+		return nil, fmt.Errorf("the encoder's vectors have %d numbers, and those of the evidence %d", len(vector), len(e.Vectors[0]))
+	}
+	logs := make([]float64, len(e.Vectors))
+	for l, v := range e.Vectors {
+		var sum float64
+		for i, x := range v {
+			sum += float64(x * float64(vector[i])) // the conversion keeps the product from being fused
+		}
+		logs[l] = sum
+	}
+	return lm.LogSoftmax(logs), nil
+}
+
+// Encode writes evidence as a file.
+func (e *Evidence) Encode() ([]byte, error) {
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(e)
+	return append(data, '\n'), err
+}
+
+// Decode reads evidence from a file's content.
+func Decode(data []byte) (*Evidence, error) {
+	var e Evidence
+	if err := bounded.UnmarshalJSON(data, mostBytes, &e); err != nil {
+		return nil, fmt.Errorf("this is no evidence: %w", err)
+	}
+	return &e, e.Check()
+}
+
+// Read reads evidence from a file.
+func Read(path string) (*Evidence, error) {
+	data, err := bounded.ReadFile(path, mostBytes)
+	if err != nil {
+		return nil, err
+	}
+	e, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return e, nil
+}
+
+// Encodes is what turns texts into vectors: an [lm.Embedder], or an [lm.TrustedEmbedder] where texts are
+// private.
+type Encodes interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+	Dimension() int
+	Name() string
+}
+
+// Reader reads texts by evidence. It is for one goroutine at a time if its encoder is.
+type Reader struct {
+	*Evidence
+	encoder Encodes
+}
+
+// Open reads texts by evidence. The encoder must be the one that the evidence was made with.
+func Open(e *Evidence, encoder Encodes) (*Reader, error) {
+	if e == nil || encoder == nil {
+		return nil, errors.New("there is no evidence, or no encoder")
+	}
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	if encoder.Name() != e.Encoder || encoder.Dimension() != len(e.Vectors[0]) {
+		return nil, fmt.Errorf("the evidence is of the encoder %s, and this one is %s: vectors of different encoders are not comparable; use the version of the program and of the encoder that made it", e.Encoder, encoder.Name())
+	}
+	return &Reader{e, encoder}, nil
+}
+
+// Suits checks that the evidence is for a list of labels.
+func (e *Evidence) Suits(labels []string) error {
+	if !slices.Equal(e.Labels, labels) {
+		return errors.New("the evidence is for other labels than the task has: use the task of the release")
+	}
+	return nil
+}
+
+// Texts are the log-probabilities of labels for each of the texts.
+func (r *Reader) Texts(ctx context.Context, texts []string) ([][]float64, error) {
+	vectors, err := r.encoder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float64, len(vectors))
+	for i, v := range vectors {
+		if out[i], err = r.Logs(v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

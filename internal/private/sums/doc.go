@@ -1,0 +1,44 @@
+// Package sums makes evidence from private records: a linear classifier of texts by their vectors, from
+// noisy sums over all records.
+//
+// The one idea: a trusted encoder turns each text into a vector φ of length one. What is added up over all
+// records is a matrix with a row for each label, and every unit adds a matrix of norm at most one. Noise of
+// the Gaussian mechanism is added to the whole sum, so that the number of labels costs nothing. There are
+// two ways:
+//
+//   - One sum: a record adds φ to the row of its label, and a label's vector is the direction of its row.
+//     It is robust where records are few.
+//   - Several sums, one after the other: a record adds what moves the classifier of the sums before towards
+//     the record's label, (e_y − p) ⊗ φ with the classifier's probabilities p, cut to a norm. It is the noisy
+//     gradient descent of Song, Chaudhuri and Sarwate (2013) and Abadi et al. (2016), over all records
+//     and not over samples of them. It is better where there are enough records for each label.
+//
+// [Sums.Check] knows which settings are possible, [New] carries them out.
+//
+// # Guarantee
+//
+// Theorem: what [Summer.Evidence] releases is repeat(Sums, gaussian(Sigma)) under add-remove and under
+// replace-one adjacency.
+//
+// Proof. (1) A unit is asked for Each of its records, drawn with randomness of its own, and adds the mean of
+// what they add. (2) What a record adds in sum t is a function of its vector and label and of the sums
+// before, which are released. It is put on a grid by rounding each number towards zero, and its norm is at
+// most one in whole numbers: that is checked after rounding, in whole numbers, and what would be longer adds
+// nothing. The vector is a function of the record's text alone, since the encoder's result does not
+// depend on the batch ([lm.Embedder]). (3) The mean of Each such matrices is put on the grid by rounding
+// towards zero again, and has a norm of at most one. So one unit more or less moves the sum by at most
+// one, and a unit that is exchanged for another by at most two, in ℓ2. (4) Normal noise of Sigma times that
+// is added and rounded to the grid, exactly (package noise): gaussian(Sigma). (5) The sums follow each
+// other, and each is a function of the records and of what was released: adaptive composition. Vectors of
+// labels are made from released sums alone: post-processing. ∎
+//
+// # What would break it, and what keeps it from happening
+//
+//   - A vector that is longer than one, or none: it is checked, and such an encoder is refused.
+//   - The number of records, for example as a divisor: steps are divided by the declared size, which is
+//     public.
+//   - An encoder whose vectors depend on the batch: the embedded one is tested for that; others are not
+//     accepted.
+//   - A second release with the same noise and other records: the noise is of the run's key, which is bound
+//     to the data, and settings are part of the noise's name.
+package sums
