@@ -1,0 +1,196 @@
+package sums
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/private/draw"
+	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// Options of a [Summer].
+type Options struct {
+	// Encoder, Task, Pool, Key and Sums are required. Parts is the number of parts of the pool, 1 by
+	// default.
+	Encoder lm.TrustedEmbedder
+	Task    prompt.Task
+	Pool    draw.Pool
+	Parts   int
+	Key     noise.Key
+	Sums    Sums
+	// Encoded, if set, hears how many units were encoded so far. It depends on how many there are: it
+	// is not to be published.
+	Encoded func(units int64)
+}
+
+// Summer adds up records. It is for one goroutine at a time.
+type Summer struct {
+	Options
+	key noise.Key
+}
+
+// Outcome of sums.
+type Outcome struct {
+	Evidence evidence.Evidence
+	// Event is what it cost.
+	Event privacy.Event
+}
+
+// New checks the options. No record is read.
+func New(o Options) (*Summer, error) {
+	if err := o.Sums.Check(); err != nil {
+		return nil, err
+	}
+	if !o.Encoder.Valid() {
+		return nil, errors.New("records may only be shown to a trusted encoder, and there is none")
+	}
+	if o.Encoder.Name() != o.Sums.Encoder {
+		return nil, fmt.Errorf("the plan is for the encoder %s, and this one is %s", o.Sums.Encoder, o.Encoder.Name())
+	}
+	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
+		return nil, fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
+	}
+	if o.Pool == nil {
+		return nil, errors.New("there are no records to add up")
+	}
+	if err := draw.Genuine(o.Pool); err != nil {
+		return nil, err
+	}
+	o.Parts = max(1, o.Parts)
+	return &Summer{o, o.Key.Derive("sums")}, nil
+}
+
+// batch is how many records are read at once. A source that can only be read from its beginning is read
+// once for each batch.
+const batch = 1 << 16
+
+// Evidence reads all records and makes evidence of them. Asked again, it gives the same.
+func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
+	noise, err := s.Sums.noise()
+	if err != nil {
+		return Outcome{}, err
+	}
+	units, err := s.encode(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	labels, width := len(s.Task.Labels), s.Encoder.Dimension()
+	vectors := make([][]float64, labels)
+	for l := range vectors {
+		vectors[l] = make([]float64, width)
+	}
+	for at := range s.Sums.Sums {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, err
+		}
+		sum := s.add(units, vectors)
+		if err := noise.AddTo(s.key.Stream("noise", uint64(at)), sum); err != nil {
+			return Outcome{}, err
+		}
+		for l := range vectors {
+			s.move(vectors[l], sum[l*width:(l+1)*width])
+		}
+	}
+	for _, v := range vectors {
+		for i := range v {
+			v[i] = short(v[i])
+		}
+	}
+	e := evidence.Evidence{
+		Encoder: s.Sums.Encoder, Labels: slices.Clone(s.Task.Labels),
+		Sums: int(s.Sums.Sums), Sigma: s.Sums.Sigma, Vectors: vectors,
+	}
+	return Outcome{e, s.Sums.Event()}, e.Check()
+}
+
+// farthest bounds the numbers of vectors, whatever was declared about the number of records.
+const farthest = 1e5
+
+// move makes the vector of a label from its row of a noisy sum: its direction, or a step towards it.
+func (s *Summer) move(vector []float64, row []int64) {
+	factor := s.Sums.Step / float64(s.Sums.Size)
+	if s.Sums.Sums == 1 {
+		var square float64
+		for _, x := range row {
+			square += float64(steps(x) * steps(x))
+		}
+		factor = 1 / (temperature * math.Sqrt(max(square, math.SmallestNonzeroFloat32)))
+	}
+	for i, x := range row {
+		vector[i] = min(max(vector[i]+float64(factor*steps(x)), -farthest), farthest)
+	}
+}
+
+// steps returns a number of the grid of sums.
+func steps(x int64) float64 { return math.Ldexp(float64(x), -2*fine) }
+
+// short keeps six digits, which are enough, so that files are small.
+func short(x float64) float64 {
+	const digits = 1e6
+	return math.Round(x*digits) / digits
+}
+
+// encode turns all units into vectors on the grid, each with its labels.
+func (s *Summer) encode(ctx context.Context) ([]unit, error) {
+	var out []unit
+	for part := range s.Parts {
+		size := seal.Exactly(s.Pool.Size(part))
+		for from := 0; from < size; from += batch / s.Sums.Each {
+			some, err := s.units(ctx, part, from, min(from+batch/s.Sums.Each, size))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, some...)
+			if s.Encoded != nil {
+				s.Encoded(int64(len(out)))
+			}
+		}
+	}
+	return out, nil
+}
+
+// units reads and encodes some units of a part.
+func (s *Summer) units(ctx context.Context, part, from, to int) ([]unit, error) {
+	var refs []seal.Ref
+	for at := from; at < to; at++ {
+		stream := s.key.Stream("choose", uint64(part), uint64(at))
+		for range s.Sums.Each {
+			ref, err := s.Pool.Choose(part, at, stream)
+			if err != nil {
+				return nil, err
+			}
+			refs = append(refs, ref)
+		}
+	}
+	records, err := s.Pool.Fetch(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(records))
+	for i, r := range records {
+		texts[i] = seal.Text(r)
+	}
+	vectors, err := s.Encoder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]unit, to-from)
+	for i, v := range vectors {
+		grid, err := onGrid(v)
+		if err != nil {
+			return nil, err
+		}
+		label, _ := s.Task.ResolveLabel(seal.Condition(records[i]))
+		u := &out[i/s.Sums.Each]
+		*u = append(*u, said{slices.Index(s.Task.Labels, label), grid})
+	}
+	return out, nil
+}
