@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -126,6 +128,9 @@ func compare[P interface {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
+	if o.Request, err = encoded(ctx, o.Request, &found.Speed); err != nil {
+		return nil, err
+	}
 	for _, method := range o.Methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -146,6 +151,23 @@ func compare[P interface {
 		}
 	}
 	return found, nil
+}
+
+// encoded names the encoder where a request asks for evidence, and measures it.
+func encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
+	c := r.Choosing
+	if c == nil || !(c.Evidence > 0) || c.Encoder != "" {
+		return r, nil
+	}
+	e, err := backend.Encoder()
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	own := *c
+	own.Encoder, r.Choosing = e.Name(), &own
+	v.Encode, err = plan.MeasureEncoder(ctx, e)
+	return r, err
 }
 
 // scorer returns the model that was given, or the client's.
