@@ -150,6 +150,9 @@ func (r *Reader) Texts(ctx context.Context, texts []string) ([][]float64, error)
 	if err != nil {
 		return nil, err
 	}
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
+	}
 	out := make([][]float64, len(vectors))
 	for i, v := range vectors {
 		if out[i], err = r.Logs(v); err != nil {
