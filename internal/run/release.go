@@ -49,6 +49,9 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 		if out.Worth, err = r.measuredWorth(); err != nil {
 			return err
 		}
+		if out.Evidence, err = r.summed(); err != nil {
+			return err
+		}
 	}
 	out.Planned, err = r.planned(ctx)
 	return err
