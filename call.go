@@ -58,6 +58,7 @@ type call struct {
 	name string
 	// encoder of sentences, opened where records are added up.
 	encoder lm.TrustedEmbedder
+	closes  bool // it
 	ledger  *ledger.Ledger
 	signer  *certificate.Signer
 	data    *record.Data
@@ -97,7 +98,7 @@ func (c *call) close() error {
 	if c.ledger != nil {
 		all = append(all, c.ledger.Close())
 	}
-	if c.encoder.Valid() {
+	if c.closes && c.encoder.Valid() {
 		all = append(all, c.encoder.Close())
 	}
 	if c.data != nil {
@@ -124,10 +125,11 @@ func (c *call) openModel(ctx context.Context, reads bool) (err error) {
 	return nil
 }
 
-// openEncoder opens the encoder of sentences, in this process.
+// openEncoder opens the encoder of sentences, in this process, unless the client was given one.
 func (c *call) openEncoder() (err error) {
-	if !c.encoder.Valid() {
+	if c.encoder = c.client.encoder; !c.encoder.Valid() {
 		c.encoder, err = backend.TrustedEncoder()
+		c.closes = true
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -128,7 +127,7 @@ func compare[P interface {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
-	if o.Request, err = encoded(ctx, o.Request, &found.Speed); err != nil {
+	if o.Request, err = c.encoded(ctx, o.Request, &found.Speed); err != nil {
 		return nil, err
 	}
 	for _, method := range o.Methods {
@@ -154,19 +153,19 @@ func compare[P interface {
 }
 
 // encoded names the encoder where a request asks for evidence, and measures it.
-func encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
-	c := r.Choosing
-	if c == nil || !(c.Evidence > 0) || c.Encoder != "" {
+func (c *Client) encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
+	asked := r.Choosing
+	if asked == nil || !(asked.Evidence > 0) || asked.Encoder != "" {
 		return r, nil
 	}
-	e, err := backend.Encoder()
-	if err != nil {
+	opened := c.call(Use{})
+	if err := opened.openEncoder(); err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	own := *c
-	own.Encoder, r.Choosing = e.Name(), &own
-	v.Encode, err = plan.MeasureEncoder(ctx, e)
+	defer func() { err = errors.Join(err, opened.close()) }()
+	own := *asked
+	own.Encoder, r.Choosing = opened.encoder.Name(), &own
+	v.Encode, err = plan.MeasureEncoder(ctx, opened.encoder)
 	return r, err
 }
 

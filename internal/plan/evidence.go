@@ -75,7 +75,9 @@ func (p *Plan) evidence(c Choosing, n int64) error {
 }
 
 // encode is how long the records of units take to be encoded.
-func (v Speed) encode(units int64, each int) float64 { return v.Encode * float64(units) * float64(each) }
+func (v Speed) encode(units int64, each int) float64 {
+	return v.Encode * float64(units) * float64(each)
+}
 
 // MeasureEncoder finds out how long an encoder takes for a text, in seconds. No record is involved.
 func MeasureEncoder(ctx context.Context, e interface {

@@ -172,6 +172,9 @@ func (r *runner) space() search.Space {
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
 	}
+	if e := c.Evidence; e != nil {
+		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone}
+	}
 	seen := map[prompt.Example]bool{}
 	add := func(e prompt.Example) {
 		fits := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.Plan.Task) == nil
