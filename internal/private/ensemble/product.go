@@ -40,8 +40,8 @@ func init() {
 	}, planProduct)
 }
 
-// expertClip is γ in nats. With 1 answers on kept-back records were at least as often right as
-// with the paper's 2, more often where noise is large.
+// expertClip is γ in nats. On kept-back records answers with 1 were right more often than with
+// the paper's 2 where noise is large, and within a point of that elsewhere.
 const expertClip = 1
 
 func planProduct(a method.Ask) (*Product, error) {
