@@ -2,6 +2,7 @@ package sums
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -32,10 +33,7 @@ type Options struct {
 }
 
 // Summer adds up records. It is for one goroutine at a time.
-type Summer struct {
-	Options
-	key noise.Key
-}
+type Summer struct{ Options }
 
 // Outcome of sums.
 type Outcome struct {
@@ -46,26 +44,47 @@ type Outcome struct {
 
 // New checks the options. No record is read.
 func New(o Options) (*Summer, error) {
-	if err := o.Sums.Check(); err != nil {
-		return nil, err
-	}
-	if !o.Encoder.Valid() {
-		return nil, errors.New("records may only be shown to a trusted encoder, and there is none")
-	}
-	if o.Encoder.Name() != o.Sums.Encoder {
-		return nil, fmt.Errorf("the plan is for the encoder %s, and this one is %s", o.Sums.Encoder, o.Encoder.Name())
-	}
-	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
-		return nil, fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
-	}
-	if o.Pool == nil {
-		return nil, errors.New("there are no records to add up")
-	}
-	if err := draw.Genuine(o.Pool); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	o.Parts = max(1, o.Parts)
-	return &Summer{o, o.Key.Derive("sums")}, nil
+	o.Task = o.Task.WithDefaults() // a copy
+	return &Summer{o}, nil
+}
+
+// check finds what is wrong with the options.
+func (o *Options) check() error {
+	if err := o.Sums.Check(); err != nil {
+		return err
+	}
+	if !o.Encoder.Valid() {
+		return errors.New("records may only be shown to a trusted encoder, and there is none")
+	}
+	if o.Encoder.Name() != o.Sums.Encoder {
+		return fmt.Errorf("the plan is for the encoder %s, and this one is %s", o.Sums.Encoder, o.Encoder.Name())
+	}
+	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
+		return fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
+	}
+	for i, label := range o.Task.Labels {
+		if slices.Contains(o.Task.Labels[:i], label) {
+			return fmt.Errorf("task %q has the label %q twice", o.Task.Name, label)
+		}
+	}
+	if o.Pool == nil {
+		return errors.New("there are no records to add up")
+	}
+	return draw.Genuine(o.Pool)
+}
+
+// key is that of these settings and of this task: sums of others have other randomness, so that the same
+// noise is not taken off twice.
+func (s *Summer) key() (noise.Key, error) {
+	settings, err := json.Marshal(s.Sums)
+	if err != nil {
+		return noise.Key{}, err
+	}
+	return s.Key.Derive(fmt.Sprintf("sums of %d parts by %s for %s", s.Parts, settings, s.Task.Canonical())), nil
 }
 
 // batch is how many records are read at once. A source that can only be read from its beginning is read
@@ -74,11 +93,18 @@ const batch = 1 << 16
 
 // Evidence reads all records and makes evidence of them. Asked again, it gives the same.
 func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
+	if err := s.check(); err != nil { // fields can be set from outside
+		return Outcome{}, err
+	}
 	noise, err := s.Sums.noise()
 	if err != nil {
 		return Outcome{}, err
 	}
-	units, err := s.encode(ctx)
+	key, err := s.key()
+	if err != nil {
+		return Outcome{}, err
+	}
+	units, err := s.encode(ctx, key)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -92,7 +118,7 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 			return Outcome{}, err
 		}
 		sum := s.add(units, vectors)
-		if err := noise.AddTo(s.key.Stream("noise", uint64(at)), sum); err != nil {
+		if err := noise.AddTo(key.Stream("noise", uint64(at)), sum); err != nil {
 			return Outcome{}, err
 		}
 		for l := range vectors {
@@ -108,7 +134,10 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 		Encoder: s.Sums.Encoder, Labels: slices.Clone(s.Task.Labels),
 		Sums: int(s.Sums.Sums), Sigma: s.Sums.Sigma, Vectors: vectors,
 	}
-	return Outcome{e, s.Sums.Event()}, e.Check()
+	if err := e.Check(); err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{e, s.Sums.Event()}, nil
 }
 
 // farthest bounds the numbers of vectors, whatever was declared about the number of records.
@@ -139,12 +168,12 @@ func short(x float64) float64 {
 }
 
 // encode turns all units into vectors on the grid, each with its labels.
-func (s *Summer) encode(ctx context.Context) ([]unit, error) {
+func (s *Summer) encode(ctx context.Context, key noise.Key) ([]unit, error) {
 	var out []unit
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))
 		for from := 0; from < size; from += batch / s.Sums.Each {
-			some, err := s.units(ctx, part, from, min(from+batch/s.Sums.Each, size))
+			some, err := s.units(ctx, key, part, from, min(from+batch/s.Sums.Each, size))
 			if err != nil {
 				return nil, err
 			}
@@ -158,10 +187,10 @@ func (s *Summer) encode(ctx context.Context) ([]unit, error) {
 }
 
 // units reads and encodes some units of a part.
-func (s *Summer) units(ctx context.Context, part, from, to int) ([]unit, error) {
+func (s *Summer) units(ctx context.Context, key noise.Key, part, from, to int) ([]unit, error) {
 	var refs []seal.Ref
 	for at := from; at < to; at++ {
-		stream := s.key.Stream("choose", uint64(part), uint64(at))
+		stream := key.Stream("choose", uint64(part), uint64(at))
 		for range s.Sums.Each {
 			ref, err := s.Pool.Choose(part, at, stream)
 			if err != nil {
@@ -182,9 +211,12 @@ func (s *Summer) units(ctx context.Context, part, from, to int) ([]unit, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(records) != len(refs) || len(vectors) != len(texts) {
+		return nil, errors.New("there is not one record and one vector for each text that was asked for: this is a fault of the program, and nothing was released")
+	}
 	out := make([]unit, to-from)
 	for i, v := range vectors {
-		grid, err := onGrid(v)
+		grid, err := onGrid(v, s.Encoder.Dimension())
 		if err != nil {
 			return nil, err
 		}
