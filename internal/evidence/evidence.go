@@ -41,14 +41,18 @@ func (e *Evidence) Check() error {
 		return fmt.Errorf("the evidence has %d vectors for %d labels: there must be one for each, and two or more", len(e.Vectors), len(e.Labels))
 	case len(e.Vectors[0]) == 0:
 		return errors.New("the vectors of the evidence are empty")
+	case e.Sums < 0 || !(e.Sigma >= 0) || math.IsInf(e.Sigma, 1):
+		return errors.New("the evidence has a negative number of sums, or noise of no scale")
 	}
+	seen := make(map[string]bool, len(e.Labels))
 	for i, v := range e.Vectors {
 		if len(v) != len(e.Vectors[0]) {
 			return errors.New("the vectors of the evidence differ in length")
 		}
-		if slices.Contains(e.Labels[:i], e.Labels[i]) {
+		if seen[e.Labels[i]] {
 			return fmt.Errorf("the evidence has the label %q twice", e.Labels[i])
 		}
+		seen[e.Labels[i]] = true
 		for _, x := range v {
 			if math.IsNaN(x) || math.Abs(x) > mostOdds {
 				return errors.New("a vector of the evidence has a number that is too large or none")
@@ -72,6 +76,9 @@ func (e *Evidence) Logs(vector []float32) ([]float64, error) {
 		for i, x := range v {
 			sum += float64(x * float64(vector[i])) // the conversion keeps the product from being fused
 		}
+		if math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return nil, errors.New("a vector of the encoder has a number that is too large or none: this is a fault of the encoder")
+		}
 		logs[l] = sum
 	}
 	return lm.LogSoftmax(logs), nil
@@ -92,7 +99,10 @@ func Decode(data []byte) (*Evidence, error) {
 	if err := bounded.UnmarshalJSON(data, mostBytes, &e); err != nil {
 		return nil, fmt.Errorf("this is no evidence: %w", err)
 	}
-	return &e, e.Check()
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	return &e, nil
 }
 
 // Read reads evidence from a file.
@@ -127,6 +137,9 @@ func Open(e *Evidence, encoder Encodes) (*Reader, error) {
 	if e == nil || encoder == nil {
 		return nil, errors.New("there is no evidence, or no encoder")
 	}
+	if t, ok := encoder.(lm.TrustedEmbedder); ok && !t.Valid() {
+		return nil, errors.New("there is no trusted encoder to read evidence with")
+	}
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
@@ -149,6 +162,9 @@ func (r *Reader) Texts(ctx context.Context, texts []string) ([][]float64, error)
 	vectors, err := r.encoder.Embed(ctx, texts)
 	if err != nil {
 		return nil, err
+	}
+	if len(vectors) != len(texts) {
+		return nil, errors.New("the encoder does not have one vector for each text: this is a fault of the encoder")
 	}
 	out := make([][]float64, len(vectors))
 	for i, v := range vectors {
