@@ -39,20 +39,20 @@ func (e *Evidence) Check() error {
 		return errors.New("the evidence does not name its encoder")
 	case len(e.Labels) < 2 || len(e.Vectors) != len(e.Labels):
 		return fmt.Errorf("the evidence has %d vectors for %d labels: there must be one for each, and two or more", len(e.Vectors), len(e.Labels))
+	case len(e.Labels) > mostLabels:
+		return fmt.Errorf("the evidence has %d labels, which are more than %d", len(e.Labels), mostLabels)
 	case len(e.Vectors[0]) == 0:
 		return errors.New("the vectors of the evidence are empty")
 	case e.Sums < 0 || !(e.Sigma >= 0) || math.IsInf(e.Sigma, 1):
 		return errors.New("the evidence has a negative number of sums, or noise of no scale")
 	}
-	seen := make(map[string]bool, len(e.Labels))
 	for i, v := range e.Vectors {
 		if len(v) != len(e.Vectors[0]) {
 			return errors.New("the vectors of the evidence differ in length")
 		}
-		if seen[e.Labels[i]] {
+		if slices.Contains(e.Labels[:i], e.Labels[i]) {
 			return fmt.Errorf("the evidence has the label %q twice", e.Labels[i])
 		}
-		seen[e.Labels[i]] = true
 		for _, x := range v {
 			if math.IsNaN(x) || math.Abs(x) > mostOdds {
 				return errors.New("a vector of the evidence has a number that is too large or none")
@@ -61,6 +61,9 @@ func (e *Evidence) Check() error {
 	}
 	return nil
 }
+
+// mostLabels is how many a task may have.
+const mostLabels = 1000
 
 // mostOdds bounds each number of a vector, so that products stay finite.
 const mostOdds = 1e6

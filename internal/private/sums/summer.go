@@ -66,15 +66,28 @@ func (o *Options) check() error {
 	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
 		return fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
 	}
-	for i, label := range o.Task.Labels {
-		if slices.Contains(o.Task.Labels[:i], label) {
-			return fmt.Errorf("task %q has the label %q twice", o.Task.Name, label)
-		}
+	if e := o.empty(); e.Check() != nil {
+		return fmt.Errorf("task %q cannot have evidence: %w", o.Task.Name, e.Check())
+	}
+	if o.Key == (noise.Key{}) {
+		return errors.New("sums need the key of a run for their noise, and there is none")
 	}
 	if o.Pool == nil {
 		return errors.New("there are no records to add up")
 	}
 	return draw.Genuine(o.Pool)
+}
+
+// empty is evidence before there are sums.
+func (o *Options) empty() evidence.Evidence {
+	e := evidence.Evidence{
+		Encoder: o.Sums.Encoder, Labels: slices.Clone(o.Task.Labels),
+		Sums: int(o.Sums.Sums), Sigma: o.Sums.Sigma, Vectors: make([][]float64, len(o.Task.Labels)),
+	}
+	for l := range e.Vectors {
+		e.Vectors[l] = make([]float64, o.Encoder.Dimension())
+	}
+	return e
 }
 
 // key is that of these settings and of this task: sums of others have other randomness, so that the same
@@ -108,31 +121,23 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	labels, width := len(s.Task.Labels), s.Encoder.Dimension()
-	vectors := make([][]float64, labels)
-	for l := range vectors {
-		vectors[l] = make([]float64, width)
-	}
+	e, width := s.empty(), s.Encoder.Dimension()
 	for at := range s.Sums.Sums {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
 		}
-		sum := s.add(units, vectors)
+		sum := s.add(units, e.Vectors)
 		if err := noise.AddTo(key.Stream("noise", uint64(at)), sum); err != nil {
 			return Outcome{}, err
 		}
-		for l := range vectors {
-			s.move(vectors[l], sum[l*width:(l+1)*width])
+		for l, v := range e.Vectors {
+			s.move(v, sum[l*width:(l+1)*width])
 		}
 	}
-	for _, v := range vectors {
+	for _, v := range e.Vectors {
 		for i := range v {
 			v[i] = short(v[i])
 		}
-	}
-	e := evidence.Evidence{
-		Encoder: s.Sums.Encoder, Labels: slices.Clone(s.Task.Labels),
-		Sums: int(s.Sums.Sums), Sigma: s.Sums.Sigma, Vectors: vectors,
 	}
 	if err := e.Check(); err != nil {
 		return Outcome{}, err

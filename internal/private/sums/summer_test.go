@@ -215,6 +215,7 @@ func TestRefusals(t *testing.T) {
 		"no encoder":             func(o *Options) { o.Encoder = lm.TrustedEmbedder{} },
 		"no name of one":         func(o *Options) { o.Sums.Encoder = "" },
 		"another encoder":        func(o *Options) { o.Sums.Encoder = "toy@111111111111" },
+		"no key":                 func(o *Options) { o.Key = noise.Key{} },
 		"no pool":                func(o *Options) { o.Pool = nil },
 		"no sum":                 func(o *Options) { o.Sums.Sums = 0 },
 		"a negative number":      func(o *Options) { o.Sums.Sums = -1 },
@@ -237,8 +238,10 @@ func TestRefusals(t *testing.T) {
 		"no number for a step":   func(o *Options) { o.Sums.Step = math.NaN() },
 		"no labels":              func(o *Options) { o.Task.Labels = nil },
 		"one label":              func(o *Options) { o.Task.Labels = labels(1) },
-		"a label twice":          func(o *Options) { o.Task.Labels = []string{"a", "b", "a"} },
-		"written outputs":        func(o *Options) { o.Task.Kind = prompt.Generate },
+		"too many labels":        func(o *Options) { o.Task.Labels = labels(1001) },
+		"no dimension":           func(o *Options) { o.Encoder = trust(t, &toy{}) },
+		"a label twice":   func(o *Options) { o.Task.Labels = []string{"a", "b", "a"} },
+		"written outputs": func(o *Options) { o.Task.Kind = prompt.Generate },
 	} {
 		o := fine
 		change(&o)
