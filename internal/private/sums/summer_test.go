@@ -176,11 +176,13 @@ func TestFieldsThatAreSetLater(t *testing.T) {
 		"pool":    func(s *Summer) { s.Pool = foreign{data.pool} },
 		"task":    func(s *Summer) { s.Task.Labels = nil },
 	} {
-		s := summer(t, data.options(t, 3, settings(1, 1)))
-		change(s)
-		if _, err := s.Evidence(t.Context()); err == nil {
-			t.Errorf("%s: it runs", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := summer(t, data.options(t, 3, settings(1, 1)))
+			change(s)
+			if _, err := s.Evidence(t.Context()); err == nil {
+				t.Error("it runs")
+			}
+		})
 	}
 	o := data.options(t, 3, settings(1, 1))
 	s := summer(t, o)
@@ -240,8 +242,8 @@ func TestRefusals(t *testing.T) {
 		"one label":              func(o *Options) { o.Task.Labels = labels(1) },
 		"too many labels":        func(o *Options) { o.Task.Labels = labels(1001) },
 		"no dimension":           func(o *Options) { o.Encoder = trust(t, &toy{}) },
-		"a label twice":   func(o *Options) { o.Task.Labels = []string{"a", "b", "a"} },
-		"written outputs": func(o *Options) { o.Task.Kind = prompt.Generate },
+		"a label twice":          func(o *Options) { o.Task.Labels = []string{"a", "b", "a"} },
+		"written outputs":        func(o *Options) { o.Task.Kind = prompt.Generate },
 	} {
 		o := fine
 		change(&o)
