@@ -344,8 +344,9 @@ var callers = map[string]map[string]string{
 		module + "/bench/pace":             "measures on made-up records",
 	},
 	"lm.TrustEmbedder": {
-		module + "/lm/backend": "opens the encoder of this process",
-		module + "/bench/gpu":  "measures on data that may be shown",
+		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
+		module + "/lm/backend":             "opens the encoder of this process",
+		module + "/bench/gpu":              "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {
 		module + "/internal/run": "what a run did is the event of methods that this program has a proof of",
