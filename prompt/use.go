@@ -51,7 +51,7 @@ func (u Use) check(t Task, p Prompt) error {
 	case u.How == Combined && p.Form.Turns():
 		return fmt.Errorf("evidence is combined with the scores of labels, and a prompt of the form %s is read off what the model writes: use it as a hint, or the form %s", p.Form, TextForm)
 	case u.How == Combined && (!(u.Weight > 0) || math.IsInf(u.Weight, 1) || u.Wording != 0):
-		return fmt.Errorf("evidence is combined with a positive weight, not %v", u.Weight)
+		return fmt.Errorf("evidence is combined with a positive weight and without a wording, not with a weight of %v and wording %d", u.Weight, u.Wording)
 	case u.How == Hinted && (u.Weight != 0 || u.Wording < 0 || u.Wording >= len(hints)):
 		return fmt.Errorf("a hint has a wording from 0 to %d, and no weight", len(hints)-1)
 	case u.How == Alone && (u.Weight != 0 || u.Wording != 0 || len(p.Examples) > 0 || p.Instruction != "" || p.Calibrated):

@@ -39,8 +39,12 @@ func (e *Evidence) Check() error {
 		return errors.New("the evidence does not name its encoder")
 	case len(e.Labels) < 2 || len(e.Vectors) != len(e.Labels):
 		return fmt.Errorf("the evidence has %d vectors for %d labels: there must be one for each, and two or more", len(e.Vectors), len(e.Labels))
+	case len(e.Labels) > mostLabels:
+		return fmt.Errorf("the evidence has %d labels, which are more than %d", len(e.Labels), mostLabels)
 	case len(e.Vectors[0]) == 0:
 		return errors.New("the vectors of the evidence are empty")
+	case e.Sums < 0 || !(e.Sigma >= 0) || math.IsInf(e.Sigma, 1):
+		return errors.New("the evidence has a negative number of sums, or noise of no scale")
 	}
 	for i, v := range e.Vectors {
 		if len(v) != len(e.Vectors[0]) {
@@ -58,6 +62,9 @@ func (e *Evidence) Check() error {
 	return nil
 }
 
+// mostLabels is how many a task may have.
+const mostLabels = 1000
+
 // mostOdds bounds each number of a vector, so that products stay finite.
 const mostOdds = 1e6
 
@@ -71,6 +78,9 @@ func (e *Evidence) Logs(vector []float32) ([]float64, error) {
 		var sum float64
 		for i, x := range v {
 			sum += float64(x * float64(vector[i])) // the conversion keeps the product from being fused
+		}
+		if math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return nil, errors.New("a vector of the encoder has a number that is too large or none: this is a fault of the encoder")
 		}
 		logs[l] = sum
 	}
@@ -92,7 +102,10 @@ func Decode(data []byte) (*Evidence, error) {
 	if err := bounded.UnmarshalJSON(data, mostBytes, &e); err != nil {
 		return nil, fmt.Errorf("this is no evidence: %w", err)
 	}
-	return &e, e.Check()
+	if err := e.Check(); err != nil {
+		return nil, err
+	}
+	return &e, nil
 }
 
 // Read reads evidence from a file.
@@ -127,6 +140,9 @@ func Open(e *Evidence, encoder Encodes) (*Reader, error) {
 	if e == nil || encoder == nil {
 		return nil, errors.New("there is no evidence, or no encoder")
 	}
+	if t, ok := encoder.(lm.TrustedEmbedder); ok && !t.Valid() {
+		return nil, errors.New("there is no trusted encoder to read evidence with")
+	}
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
@@ -151,7 +167,7 @@ func (r *Reader) Texts(ctx context.Context, texts []string) ([][]float64, error)
 		return nil, err
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
+		return nil, errors.New("the encoder does not have one vector for each text: this is a fault of the encoder")
 	}
 	out := make([][]float64, len(vectors))
 	for i, v := range vectors {

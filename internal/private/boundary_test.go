@@ -163,6 +163,9 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":  "a run measures prompts on its records",
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
+	"sums": {
+		module + "/internal/private/worst": "plays on made-up inputs, for audits",
+	},
 	"draw": {
 		module + "/internal/private/worst":         "plays on made-up inputs, for audits",
 		module + "/internal/private/internal/jury": "draws the records that judge prompts",
@@ -174,6 +177,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/ensemble": "answers questions from draws",
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
+		module + "/internal/private/sums":     "adds up all records of a pool",
 		module + "/bench/choose":              "tries choosing on data that may be shown, by seeds",
 		module + "/internal/answer":           "a session names its answers",
 	},
@@ -250,6 +254,7 @@ var apart = map[string]string{
 	module + "/internal/demo":        "fictional data is not private",
 	module + "/privacy":              "describes and accounts; the ledger and certificates hold no record",
 	module + "/internal/release":     "handles what was released",
+	module + "/internal/evidence":    "reads questions by what was released",
 	module + "/internal/reconstruct": "learns from perturbed rows only",
 }
 
@@ -339,8 +344,9 @@ var callers = map[string]map[string]string{
 		module + "/bench/pace":             "measures on made-up records",
 	},
 	"lm.TrustEmbedder": {
-		module + "/lm/backend": "opens the encoder of this process",
-		module + "/bench/gpu":  "measures on data that may be shown",
+		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
+		module + "/lm/backend":             "opens the encoder of this process",
+		module + "/bench/gpu":              "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {
 		module + "/internal/run": "what a run did is the event of methods that this program has a proof of",

@@ -15,6 +15,7 @@
 //	ensemble  whole answers of many prompts, and one noisy look at them
 //	choose    public prompts that the records choose among
 //	measure   how many records public prompts are right for, with noise
+//	sums      evidence: noisy sums of the vectors of all records
 //	count     noisy sizes, and labels that enough units have
 //	table     rows of tables, encoded by a public schema; below it:
 //	  local   rows perturbed one by one

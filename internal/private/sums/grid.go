@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -28,19 +29,19 @@ type said struct {
 }
 
 // onGrid puts a vector on the grid, each number rounded towards zero, so that it does not get longer.
-func onGrid(v []float32) ([]int16, error) {
+func onGrid(v []float32, width int) ([]int16, error) {
 	var exact float64
 	for _, x := range v {
-		exact += float64(x) * float64(x)
+		exact += float64(x) * float64(x) // the product is exact
 	}
-	if !(math.Abs(exact-1) < 1e-3) {
-		return nil, errors.New("the encoder's vectors are not of length one: this is a fault of the encoder, and nothing was released")
+	if len(v) != width || !(math.Abs(exact-1) < 1e-3) {
+		return nil, errors.New("the encoder's vectors are not of length one, or of its dimension: this is a fault of the encoder, and nothing was released")
 	}
 	// An encoder's rounding may make it a little longer than one.
 	scale := one / math.Max(1, math.Sqrt(exact)*(1+1e-9))
 	out := make([]int16, len(v))
 	for i, x := range v {
-		out[i] = int16(min(float64(x)*scale, one-1))
+		out[i] = int16(max(min(float64(x)*scale, one-1), -one))
 	}
 	if norm(out) > square {
 		return nil, errors.New("a vector of the encoder is longer than one on the grid: this is a fault of the program, and nothing was released")
@@ -48,10 +49,14 @@ func onGrid(v []float32) ([]int16, error) {
 	return out, nil
 }
 
-// norm is the square of the length, in steps.
+// norm is the square of the length, in steps. Numbers beyond one, whose squares could overflow, are longer
+// than anything.
 func norm[T int16 | int32](v []T) int64 {
 	var n int64
 	for _, x := range v {
+		if int64(x) > one || int64(x) < -one {
+			return math.MaxInt64
+		}
 		n += int64(x) * int64(x)
 	}
 	return n
@@ -65,6 +70,7 @@ func (s *Summer) add(units []unit, vectors [][]float64) []int64 {
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
+			defer fault.Watch()
 			sum, own := make([]int64, len(vectors)*width), make([]int64, len(vectors)*width)
 			for at := w; at < len(units); at += workers {
 				s.addUnit(sum, own, units[at], vectors)
@@ -135,7 +141,7 @@ func (s *Summer) coefficients(r said, vectors [][]float64) []int32 {
 		if l == r.label {
 			errs[l]++
 		}
-		length += errs[l] * errs[l]
+		length += float64(errs[l] * errs[l])
 	}
 	scale := one * (1 - 1e-9) / math.Max(cut, math.Sqrt(length))
 	for l, x := range errs {

@@ -2,6 +2,7 @@ package sums
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -32,10 +33,7 @@ type Options struct {
 }
 
 // Summer adds up records. It is for one goroutine at a time.
-type Summer struct {
-	Options
-	key noise.Key
-}
+type Summer struct{ Options }
 
 // Outcome of sums.
 type Outcome struct {
@@ -46,26 +44,60 @@ type Outcome struct {
 
 // New checks the options. No record is read.
 func New(o Options) (*Summer, error) {
-	if err := o.Sums.Check(); err != nil {
-		return nil, err
-	}
-	if !o.Encoder.Valid() {
-		return nil, errors.New("records may only be shown to a trusted encoder, and there is none")
-	}
-	if o.Encoder.Name() != o.Sums.Encoder {
-		return nil, fmt.Errorf("the plan is for the encoder %s, and this one is %s", o.Sums.Encoder, o.Encoder.Name())
-	}
-	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
-		return nil, fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
-	}
-	if o.Pool == nil {
-		return nil, errors.New("there are no records to add up")
-	}
-	if err := draw.Genuine(o.Pool); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	o.Parts = max(1, o.Parts)
-	return &Summer{o, o.Key.Derive("sums")}, nil
+	o.Task = o.Task.WithDefaults() // a copy
+	return &Summer{o}, nil
+}
+
+// check finds what is wrong with the options.
+func (o *Options) check() error {
+	if err := o.Sums.Check(); err != nil {
+		return err
+	}
+	if !o.Encoder.Valid() {
+		return errors.New("records may only be shown to a trusted encoder, and there is none")
+	}
+	if o.Encoder.Name() != o.Sums.Encoder {
+		return fmt.Errorf("the plan is for the encoder %s, and this one is %s", o.Sums.Encoder, o.Encoder.Name())
+	}
+	if o.Task.Open() || o.Task.Kind == prompt.Generate || len(o.Task.Labels) < 2 {
+		return fmt.Errorf("task %q has no closed list of labels to add up records by", o.Task.Name)
+	}
+	if e := o.empty(); e.Check() != nil {
+		return fmt.Errorf("task %q cannot have evidence: %w", o.Task.Name, e.Check())
+	}
+	if o.Key == (noise.Key{}) {
+		return errors.New("sums need the key of a run for their noise, and there is none")
+	}
+	if o.Pool == nil {
+		return errors.New("there are no records to add up")
+	}
+	return draw.Genuine(o.Pool)
+}
+
+// empty is evidence before there are sums.
+func (o *Options) empty() evidence.Evidence {
+	e := evidence.Evidence{
+		Encoder: o.Sums.Encoder, Labels: slices.Clone(o.Task.Labels),
+		Sums: int(o.Sums.Sums), Sigma: o.Sums.Sigma, Vectors: make([][]float64, len(o.Task.Labels)),
+	}
+	for l := range e.Vectors {
+		e.Vectors[l] = make([]float64, o.Encoder.Dimension())
+	}
+	return e
+}
+
+// key is that of these settings and of this task: sums of others have other randomness, so that the same
+// noise is not taken off twice.
+func (s *Summer) key() (noise.Key, error) {
+	settings, err := json.Marshal(s.Sums)
+	if err != nil {
+		return noise.Key{}, err
+	}
+	return s.Key.Derive(fmt.Sprintf("sums of %d parts by %s for %s", s.Parts, settings, s.Task.Canonical())), nil
 }
 
 // batch is how many records are read at once. A source that can only be read from its beginning is read
@@ -74,41 +106,43 @@ const batch = 1 << 16
 
 // Evidence reads all records and makes evidence of them. Asked again, it gives the same.
 func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
+	if err := s.check(); err != nil { // fields can be set from outside
+		return Outcome{}, err
+	}
 	noise, err := s.Sums.noise()
 	if err != nil {
 		return Outcome{}, err
 	}
-	units, err := s.encode(ctx)
+	key, err := s.key()
 	if err != nil {
 		return Outcome{}, err
 	}
-	labels, width := len(s.Task.Labels), s.Encoder.Dimension()
-	vectors := make([][]float64, labels)
-	for l := range vectors {
-		vectors[l] = make([]float64, width)
+	units, err := s.encode(ctx, key)
+	if err != nil {
+		return Outcome{}, err
 	}
+	e, width := s.empty(), s.Encoder.Dimension()
 	for at := range s.Sums.Sums {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
 		}
-		sum := s.add(units, vectors)
-		if err := noise.AddTo(s.key.Stream("noise", uint64(at)), sum); err != nil {
+		sum := s.add(units, e.Vectors)
+		if err := noise.AddTo(key.Stream("noise", uint64(at)), sum); err != nil {
 			return Outcome{}, err
 		}
-		for l := range vectors {
-			s.move(vectors[l], sum[l*width:(l+1)*width])
+		for l, v := range e.Vectors {
+			s.move(v, sum[l*width:(l+1)*width])
 		}
 	}
-	for _, v := range vectors {
+	for _, v := range e.Vectors {
 		for i := range v {
 			v[i] = short(v[i])
 		}
 	}
-	e := evidence.Evidence{
-		Encoder: s.Sums.Encoder, Labels: slices.Clone(s.Task.Labels),
-		Sums: int(s.Sums.Sums), Sigma: s.Sums.Sigma, Vectors: vectors,
+	if err := e.Check(); err != nil {
+		return Outcome{}, err
 	}
-	return Outcome{e, s.Sums.Event()}, e.Check()
+	return Outcome{e, s.Sums.Event()}, nil
 }
 
 // farthest bounds the numbers of vectors, whatever was declared about the number of records.
@@ -139,12 +173,12 @@ func short(x float64) float64 {
 }
 
 // encode turns all units into vectors on the grid, each with its labels.
-func (s *Summer) encode(ctx context.Context) ([]unit, error) {
+func (s *Summer) encode(ctx context.Context, key noise.Key) ([]unit, error) {
 	var out []unit
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))
 		for from := 0; from < size; from += batch / s.Sums.Each {
-			some, err := s.units(ctx, part, from, min(from+batch/s.Sums.Each, size))
+			some, err := s.units(ctx, key, part, from, min(from+batch/s.Sums.Each, size))
 			if err != nil {
 				return nil, err
 			}
@@ -158,10 +192,10 @@ func (s *Summer) encode(ctx context.Context) ([]unit, error) {
 }
 
 // units reads and encodes some units of a part.
-func (s *Summer) units(ctx context.Context, part, from, to int) ([]unit, error) {
+func (s *Summer) units(ctx context.Context, key noise.Key, part, from, to int) ([]unit, error) {
 	var refs []seal.Ref
 	for at := from; at < to; at++ {
-		stream := s.key.Stream("choose", uint64(part), uint64(at))
+		stream := key.Stream("choose", uint64(part), uint64(at))
 		for range s.Sums.Each {
 			ref, err := s.Pool.Choose(part, at, stream)
 			if err != nil {
@@ -182,9 +216,12 @@ func (s *Summer) units(ctx context.Context, part, from, to int) ([]unit, error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(records) != len(refs) || len(vectors) != len(texts) {
+		return nil, errors.New("there is not one record and one vector for each text that was asked for: this is a fault of the program, and nothing was released")
+	}
 	out := make([]unit, to-from)
 	for i, v := range vectors {
-		grid, err := onGrid(v)
+		grid, err := onGrid(v, s.Encoder.Dimension())
 		if err != nil {
 			return nil, err
 		}

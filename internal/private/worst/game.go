@@ -43,7 +43,7 @@ func always(p play) func() (play, error) { return func() (play, error) { return 
 // Games lists all there are.
 func Games() ([]Game, error) {
 	var all []Game
-	for _, make := range []func() ([]Game, error){texts, written, choices, votes, tables} {
+	for _, make := range []func() ([]Game, error){texts, written, choices, votes, evidence, tables} {
 		some, err := make()
 		if err != nil {
 			return nil, fmt.Errorf("games: %w", err)
