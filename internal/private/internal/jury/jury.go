@@ -217,7 +217,9 @@ type group struct {
 	of      []int
 }
 
-func (g *group) add(p prompt.Prompt, at int) { g.prompts, g.of = append(g.prompts, p), append(g.of, at) }
+func (g *group) add(p prompt.Prompt, at int) {
+	g.prompts, g.of = append(g.prompts, p), append(g.of, at)
+}
 
 // judge does that for prompts that all are turns, or none.
 func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, cases []situation, records int) (verdicts [][]int64, err error) {
