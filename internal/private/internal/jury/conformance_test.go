@@ -206,16 +206,12 @@ func ways(c trial, form prompt.Form) []prompt.Prompt {
 		p.Calibrated, p.Evidence = calibrated, use
 		prompts = append(prompts, p)
 	}
-	for wording := range prompt.Hints() {
-		add(false, prompt.Use{How: prompt.Hinted, Wording: wording})
-	}
+	add(false, prompt.Use{How: prompt.Hinted, Wording: 1})
 	if form == prompt.TextForm {
 		add(true, prompt.Use{})
 		add(true, prompt.Use{How: prompt.Hinted})
-		for _, weight := range []float64{0.5, 3} {
-			add(false, prompt.Use{How: prompt.Combined, Weight: weight})
-			add(true, prompt.Use{How: prompt.Combined, Weight: weight})
-		}
+		add(false, prompt.Use{How: prompt.Combined, Weight: 3})
+		add(true, prompt.Use{How: prompt.Combined, Weight: 0.5})
 	}
 	return append(prompts, prompt.Prompt{Form: form, Evidence: prompt.Use{How: prompt.Alone}})
 }

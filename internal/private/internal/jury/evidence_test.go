@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -335,5 +336,42 @@ func TestEncoderFaults(t *testing.T) {
 	}
 	if failed != 2 {
 		t.Errorf("%d calls of the encoder, want one for records and one for examples", failed)
+	}
+}
+
+// TestPlainEncoderReadsRecordsAlone: with the encoder that is embedded, what evidence says of a record does
+// not depend on the others of a draw, their lengths or their order, to the last bit.
+func TestPlainEncoderReadsRecordsAlone(t *testing.T) {
+	encoder, err := backend.TrustedEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = encoder.Close() })
+	task := tasks()[prompt.Classify]
+	vectors, err := encoder.Embed(t.Context(), []string{"sport", "money", "science"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &evidence.Evidence{Encoder: encoder.Name(), Labels: task.Labels}
+	for _, v := range vectors {
+		var wide []float64
+		for _, x := range v {
+			wide = append(wide, 8*float64(x))
+		}
+		e.Vectors = append(e.Vectors, wide)
+	}
+	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{Context: 1 << 20}), Task: task, Utility: Soft, Evidence: e, Encoder: encoder})
+	judges := func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) { return j.Judge(t.Context(), p, r) }
+	var records []seal.Record
+	for i, text := range []string{"The striker scored", "", strings.Repeat("shares fell and rose, and fell. ", 40), "a comet", "größe 日本 🎬", "A marathon in the rain, won by a baker of forty"} {
+		records = append(records, record(task, i+1, text, task.Labels[i%3]))
+	}
+	prompts := []prompt.Prompt{{Evidence: prompt.Use{How: prompt.Alone}}, {Evidence: prompt.Use{How: prompt.Combined, Weight: 1}}, {Evidence: prompt.Use{How: prompt.Hinted}}}
+	if err := dependent(judges, judges, prompts, records); err != nil {
+		t.Error(err)
+	}
+	slices.Reverse(records)
+	if err := dependent(judges, judges, prompts[:1], records); err != nil {
+		t.Errorf("backward: %v", err)
 	}
 }
