@@ -340,3 +340,30 @@ func TestEncoderThatBreaks(t *testing.T) {
 		}
 	}
 }
+
+// TestEvidenceThatIsNotUsed: evidence that is at hand changes nothing where the prompt does not use it.
+func TestEvidenceThatIsNotUsed(t *testing.T) {
+	encoder := &letterCounts{}
+	demos := []Demo{{Input: "the tree", Output: "no"}}
+	var got [2][]Prediction
+	for i, o := range []Options{{Calibrate: true}, {Calibrate: true, Evidence: letterReader(t, encoder)}} {
+		c, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), demos, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[i], err = c.Classify(t.Context(), asking); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range asking {
+		if !slices.Equal(got[0][i].Scores, got[1][i].Scores) {
+			t.Errorf("%q has %v with evidence at hand, and without %v", asking[i], got[1][i].Scores, got[0][i].Scores)
+		}
+	}
+	if len(encoder.texts) > 0 {
+		t.Errorf("%d texts are encoded", len(encoder.texts))
+	}
+}
