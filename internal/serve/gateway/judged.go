@@ -55,7 +55,7 @@ func (j *Judged) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answerer, err := icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated})
+	answerer, err := icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated, Use: j.Prompt.Evidence})
 	var lacking *lm.UnsupportedError
 	if errors.As(err, &lacking) {
 		return problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot answer as the records of the release judged: use the model that they judged with")
