@@ -1,0 +1,295 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Products in bytes.
+//
+// A ByteMatrix holds weights in eight bits and ByteRows activations in seven, both after
+// a rotation. The rotation H is the Hadamard matrix of 128: it has entries of 1 and -1, and
+// HH is 128 times the identity, so
+//
+//	Σ w[k]*x[k] = Σ (Hw/128)[k]*(Hx)[k]
+//
+// over 128 columns. It spreads the few values far larger than the others that the inputs of
+// a layer have, which would leave the others few of the 127 steps: the error is a tenth of
+// that without it. 128 columns share a scale, of a row of weights and of a row of
+// activations, so
+//
+//	y = fma(float32(Σ w*q)*s, scale, y)
+//
+// over the blocks in rising order, from the bias. The sums are exact: they are below
+// 128·127·127 < 2^31, and levels that add up 16 bits first rely on bounded, below.
+
+const (
+	// ByteBlock is the number of columns that are rotated together and share a scale.
+	ByteBlock = 128
+	// byteWords is the size of a block of activations: the scale and the bytes.
+	byteWords = 1 + ByteBlock/4
+	// mostByte is the largest magnitude that an activation becomes, and zeroByte the byte of
+	// 0: instructions multiply unsigned bytes by signed ones.
+	mostByte, zeroByte = 63, 64
+
+	// A block of a panel:
+	//
+	//	offsets  [32]int32         -64 times the sum of the weights, where the sum begins
+	//	scales   [32]float32
+	//	weights  [32][32][4]int8   four columns of every row
+	byteScales  = 4 * Panel
+	byteWeights = 8 * Panel
+	byteBytes   = byteWeights + ByteBlock*Panel
+)
+
+// ByteMatrix is a matrix of weights in bytes, with a bias. It is safe for concurrent use.
+type ByteMatrix struct {
+	// Rows is the number of outputs, Cols the number of inputs.
+	Rows, Cols int
+
+	bias []float32
+	data []byte
+}
+
+// PackBytes rounds rows of weights, whose length is a multiple of ByteBlock, to bytes.
+func PackBytes(cols int, rows [][]float32, bias []float32) (*ByteMatrix, error) {
+	if cols <= 0 || cols%ByteBlock != 0 || len(rows) == 0 || len(rows) != len(bias) {
+		return nil, fmt.Errorf("a matrix in bytes needs a row, as many biases and columns in blocks of %d: there are %d rows of %d and %d biases", ByteBlock, len(rows), cols, len(bias))
+	}
+	m := &ByteMatrix{Rows: len(rows), Cols: cols}
+	m.bias = Floats(m.Panels() * Panel)
+	copy(m.bias, bias)
+	m.data = aligned(m.Panels() * m.stride())
+	for r, row := range rows {
+		if len(row) != cols {
+			return nil, fmt.Errorf("row %d has %d values, not %d", r, len(row), cols)
+		}
+		for b := range cols / ByteBlock {
+			packByteBlock(m.data[r/Panel*m.stride()+b*byteBytes:], r%Panel, row[b*ByteBlock:])
+		}
+	}
+	return m, nil
+}
+
+// Panels returns the number of panels; the last one may be padded with rows of zero.
+func (m *ByteMatrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
+
+func (m *ByteMatrix) stride() int { return m.Cols / ByteBlock * byteBytes }
+
+// packByteBlock writes a block of a row to its lane of a panel.
+func packByteBlock(dst []byte, lane int, row []float32) {
+	var w [ByteBlock]float64
+	for i := range w {
+		w[i] = float64(row[i]) / ByteBlock
+	}
+	for half := ByteBlock / 2; half > 0; half /= 2 {
+		for i := range w {
+			if i&half == 0 {
+				w[i], w[i+half] = w[i]+w[i+half], w[i]-w[i+half]
+			}
+		}
+	}
+	largest := 0.0
+	for _, v := range w {
+		largest = max(largest, math.Abs(v)) // NaN stays
+	}
+	scale := float32(largest / 127)
+	var q [ByteBlock]int8
+	if scale > 0 && !math.IsInf(float64(scale), 0) {
+		for q = roundBytes(&w, scale); !bounded(&q); q = roundBytes(&w, scale) {
+			scale *= 1 + 1.0/64
+		}
+	}
+	sum := int32(0)
+	for i, v := range q {
+		dst[byteWeights+i/4*4*Panel+4*lane+i%4] = byte(v)
+		sum += int32(v)
+	}
+	binary.LittleEndian.PutUint32(dst[4*lane:], uint32(-zeroByte*sum))
+	binary.LittleEndian.PutUint32(dst[byteScales+4*lane:], math.Float32bits(scale))
+}
+
+func roundBytes(w *[ByteBlock]float64, scale float32) (q [ByteBlock]int8) {
+	for i, v := range w {
+		q[i] = int8(min(max(math.RoundToEven(v/float64(scale)), -127), 127))
+	}
+	return q
+}
+
+// bounded reports whether 16 bits hold what a lane of them adds up: the products of
+// activations up to 127 with two neighbours of each of four quarters of 16 columns. Nearly
+// all rows of nearly all models are; PackBytes makes the scale of others coarser.
+func bounded(q *[ByteBlock]int8) bool {
+	for first := 0; first < ByteBlock; first += 16 {
+		for pair := 0; pair < 4; pair += 2 {
+			above, below := 0, 0
+			for i := range 8 {
+				v := int(q[first+i/2*4+pair+i%2])
+				above, below = above+max(v, 0), below+max(-v, 0)
+			}
+			if 127*max(above, below) > math.MaxInt16 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ByteRows holds rows of activations in bytes, for MulBytes. A block of 128 is rotated; its
+// scale is then the largest magnitude over 63, and each value the nearest multiple, halves
+// to even. A block that holds infinities or NaN becomes NaN as a whole, and one whose
+// largest magnitude is below 2^-100 zero. It is not safe for concurrent use.
+type ByteRows struct {
+	words   []uint32
+	stride  int // words of a row
+	rotated []float32
+}
+
+// Reset makes room for rows of cols activations, a multiple of ByteBlock.
+func (q *ByteRows) Reset(rows, cols int) {
+	if rows < 0 || cols < 0 || cols%ByteBlock != 0 {
+		panic(fmt.Sprintf("kernel: %d rows of %d activations, which is no multiple of %d", rows, cols, ByteBlock))
+	}
+	q.stride = cols / ByteBlock * byteWords
+	if need := rows * q.stride; cap(q.words) < need {
+		q.words = words(need)
+	} else {
+		q.words = q.words[:need]
+	}
+	if len(q.rotated) < cols {
+		q.rotated = Floats(cols)
+	}
+}
+
+// RoundBytes writes a row.
+func (k *Kernels) RoundBytes(q *ByteRows, row int, x []float32) {
+	if len(x)/ByteBlock*byteWords != q.stride || len(x)%ByteBlock != 0 || row < 0 {
+		panic(fmt.Sprintf("kernel: row %d of %d activations does not fit", row, len(x)))
+	}
+	k.rotate(q.rotated[:len(x)], x)
+	k.roundBytes(q.words[row*q.stride:(row+1)*q.stride], q.rotated[:len(x)])
+}
+
+// MulBytes multiplies panels p0 to p1-1 of a matrix by the first n rows of activations: for
+// every row t < n, panel p and row j < 32 of it,
+//
+//	dst[t*dstStride + 32*p + j] = bias[32*p+j] + Σ w[32*p+j][k] * x[t][k]
+//
+// The bits do not depend on n, the panels, the level or the threads. Rows of dst need room
+// for all 32 rows of the last panel.
+func (k *Kernels) MulBytes(m *ByteMatrix, p0, p1 int, x *ByteRows, n int, dst []float32, dstStride int) {
+	if p0 < 0 || p1 > m.Panels() {
+		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))
+	}
+	if m.Cols/ByteBlock*byteWords != x.stride {
+		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/byteWords*ByteBlock, m.Cols))
+	}
+	if n <= 0 || p0 >= p1 {
+		return
+	}
+	if n*x.stride > len(x.words) {
+		panic(fmt.Sprintf("kernel: %d rows of activations, and there are %d", n, len(x.words)/x.stride))
+	}
+	check("dst", dst, n, dstStride, p1*Panel)
+	blocks := m.Cols / ByteBlock
+	depth := even(blocks, deepBlocks, 1)
+	for b := 0; b < blocks; b += depth {
+		for p := p0; p < p1; p++ {
+			w := m.data[p*m.stride()+b*byteBytes : (p+1)*m.stride()]
+			k.byteTiles(n, min(depth, blocks-b), x.words[b*byteWords:], x.stride, w, m.bias[p*Panel:(p+1)*Panel], dst[p*Panel:], dstStride, b > 0)
+		}
+	}
+}
+
+// deepBlocks is the number of blocks of a panel that stay in the cache nearest to the core,
+// with the inputs of a tile.
+const deepBlocks = 4
+
+// byteTiles splits the tokens evenly over tiles.
+func (k *Kernels) byteTiles(n, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool) {
+	for count := (n + k.tileBytesTokens - 1) / k.tileBytesTokens; count > 0; count-- {
+		tokens := (n + count - 1) / count
+		k.tileBytes(tokens, blocks, x, xStride, w, bias, dst, dstStride, add)
+		n -= tokens
+		if n > 0 {
+			x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
+		}
+	}
+}
+
+// tileBytesFunc multiplies blocks of a panel by the inputs of some tokens. The chains begin
+// at dst's present value if add is set and at the bias if not.
+type tileBytesFunc func(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool)
+
+// tileBytesPortable is tileBytesFunc in plain Go.
+func tileBytesPortable(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool) {
+	for t := range tokens {
+		out := (*[Panel]float32)(dst[t*dstStride:])
+		if !add {
+			copy(out[:], bias[:Panel])
+		}
+		for b := range blocks {
+			in, block := x[t*xStride+b*byteWords:][:byteWords], w[b*byteBytes:][:byteBytes]
+			var sums [Panel]int32
+			for j := range sums {
+				sums[j] = int32(binary.LittleEndian.Uint32(block[4*j:]))
+			}
+			for i, four := range in[1:] {
+				a, b, c, d := int32(four&0xff), int32(four>>8&0xff), int32(four>>16&0xff), int32(four>>24)
+				weights := (*[4 * Panel]byte)(block[byteWeights+4*Panel*i:])
+				for j := range sums {
+					sums[j] += a*int32(int8(weights[4*j])) + b*int32(int8(weights[4*j+1])) + c*int32(int8(weights[4*j+2])) + d*int32(int8(weights[4*j+3]))
+				}
+			}
+			s := math.Float32frombits(in[0])
+			for j, sum := range sums {
+				scale := math.Float32frombits(binary.LittleEndian.Uint32(block[byteScales+4*j:]))
+				out[j] = fma32(float32(sum)*s, scale, out[j])
+			}
+		}
+	}
+}
+
+// rotatePortable sets blocks of dst to the rotated ones of x: sums and differences of values
+// 64 apart, of these those 32 apart, and so on.
+func rotatePortable(dst, x []float32) {
+	copy(dst, x)
+	for ; len(dst) > 0; dst = dst[ByteBlock:] {
+		block := dst[:ByteBlock]
+		for half := ByteBlock / 2; half > 0; half /= 2 {
+			for i, v := range block {
+				if i&half == 0 {
+					block[i], block[i+half] = v+block[i+half], v-block[i+half]
+				}
+			}
+		}
+	}
+}
+
+// roundBytesPortable writes rotated blocks as ByteRows describes.
+func roundBytesPortable(dst []uint32, x []float32) {
+	for ; len(x) > 0; x, dst = x[ByteBlock:], dst[byteWords:] {
+		largest := uint32(0)
+		for _, v := range x[:ByteBlock] {
+			largest = max(largest, math.Float32bits(v)&^(1<<31))
+		}
+		amax := math.Float32frombits(largest)
+		inverse, scale := float32(0), float32(0)
+		switch {
+		case largest >= 0xff<<23:
+			scale = math.Float32frombits(quietNaN)
+		case amax >= least:
+			inverse, scale = mostByte/amax, amax/mostByte
+		}
+		dst[0] = math.Float32bits(scale)
+		clear(dst[1:byteWords])
+		for i, v := range x[:ByteBlock] {
+			q := uint32(zeroByte)
+			if inverse > 0 {
+				q = uint32(zeroByte + int32(math.RoundToEven(float64(v*inverse))))
+			}
+			dst[1+i/4] |= q << (i % 4 * 8)
+		}
+	}
+}
