@@ -9,26 +9,28 @@ import (
 // Products in bytes.
 //
 // A ByteMatrix holds weights in eight bits and ByteRows activations in seven, both after
-// a rotation. The rotation H is the Hadamard matrix of 128: it has entries of 1 and -1, and
-// HH is 128 times the identity, so
+// a rotation. The rotation HD of 128 columns is a Hadamard matrix H, whose entries are 1 and
+// -1, after a change of signs D. HH is 128 times the identity, so
 //
-//	Σ w[k]*x[k] = Σ (Hw/128)[k]*(Hx)[k]
+//	Σ w[k]*x[k] = Σ (HDw/128)[k]*(HDx)[k]
 //
-// over 128 columns. It spreads the few values far larger than the others that the inputs of
-// a layer have, which would leave the others few of the 127 steps: the error is a tenth of
-// that without it. 128 columns share a scale, of a row of weights and of a row of
-// activations, so
+// The rotation spreads the few values far larger than the others that the inputs of a layer
+// have, and D their mean; they would leave the others few of the 127 steps. The error is a
+// tenth of that without. 64 columns share a scale, of a row of weights and of a row of
+// activations, so a product is
 //
 //	y = fma(float32(Σ w*q)*s, scale, y)
 //
 // over the blocks in rising order, from the bias. The sums are exact: they are below
-// 128·127·127 < 2^31, and levels that add up 16 bits first rely on bounded, below.
+// 64·127·127 < 2^31, and levels that add up 16 bits first rely on bounded, below.
 
 const (
-	// ByteBlock is the number of columns that are rotated together and share a scale.
+	// ByteBlock is the number of columns that are rotated together, of which halves share a
+	// scale.
 	ByteBlock = 128
+	byteBlock = ByteBlock / 2
 	// byteWords is the size of a block of activations: the scale and the bytes.
-	byteWords = 1 + ByteBlock/4
+	byteWords = 1 + byteBlock/4
 	// mostByte is the largest magnitude that an activation becomes, and zeroByte the byte of
 	// 0: instructions multiply unsigned bytes by signed ones.
 	mostByte, zeroByte = 63, 64
@@ -37,10 +39,10 @@ const (
 	//
 	//	offsets  [32]int32         -64 times the sum of the weights, where the sum begins
 	//	scales   [32]float32
-	//	weights  [32][32][4]int8   four columns of every row
+	//	weights  [16][32][4]int8   four columns of every row
 	byteScales  = 4 * Panel
 	byteWeights = 8 * Panel
-	byteBytes   = byteWeights + ByteBlock*Panel
+	byteBytes   = byteWeights + byteBlock*Panel
 )
 
 // ByteMatrix is a matrix of weights in bytes, with a bias. It is safe for concurrent use.
@@ -65,8 +67,12 @@ func PackBytes(cols int, rows [][]float32, bias []float32) (*ByteMatrix, error) 
 		if len(row) != cols {
 			return nil, fmt.Errorf("row %d has %d values, not %d", r, len(row), cols)
 		}
-		for b := range cols / ByteBlock {
-			packByteBlock(m.data[r/Panel*m.stride()+b*byteBytes:], r%Panel, row[b*ByteBlock:])
+		for c := 0; c < cols; c += ByteBlock {
+			w := rotated(row[c : c+ByteBlock])
+			for half := range 2 {
+				block := m.data[r/Panel*m.stride()+(c/byteBlock+half)*byteBytes:]
+				packByteBlock(block, r%Panel, (*[byteBlock]float64)(w[half*byteBlock:]))
+			}
 		}
 	}
 	return m, nil
@@ -75,29 +81,42 @@ func PackBytes(cols int, rows [][]float32, bias []float32) (*ByteMatrix, error) 
 // Panels returns the number of panels; the last one may be padded with rows of zero.
 func (m *ByteMatrix) Panels() int { return (m.Rows + Panel - 1) / Panel }
 
-func (m *ByteMatrix) stride() int { return m.Cols / ByteBlock * byteBytes }
+func (m *ByteMatrix) stride() int { return m.Cols / byteBlock * byteBytes }
 
-// packByteBlock writes a block of a row to its lane of a panel.
-func packByteBlock(dst []byte, lane int, row []float32) {
-	var w [ByteBlock]float64
+// flipped reports whether D changes the sign of a column. The signs are those of a function
+// that is as far as can be from every row of the Hadamard matrix.
+func flipped(column int) bool {
+	return (column&(column>>1)^column>>2&(column>>3)^column>>4&(column>>5))&1 != 0
+}
+
+// rotated returns HDw/128. Sums of so few float32 are nearly exact in float64.
+func rotated(row []float32) (w [ByteBlock]float64) {
 	for i := range w {
 		w[i] = float64(row[i]) / ByteBlock
+		if flipped(i) {
+			w[i] = -w[i]
+		}
 	}
 	for half := ByteBlock / 2; half > 0; half /= 2 {
-		for i := range w {
-			if i&half == 0 {
+		for from := 0; from < ByteBlock; from += 2 * half {
+			for i := from; i < from+half; i++ {
 				w[i], w[i+half] = w[i]+w[i+half], w[i]-w[i+half]
 			}
 		}
 	}
+	return w
+}
+
+// packByteBlock writes a block of a row to its lane of a panel.
+func packByteBlock(dst []byte, lane int, w *[byteBlock]float64) {
 	largest := 0.0
 	for _, v := range w {
 		largest = max(largest, math.Abs(v)) // NaN stays
 	}
 	scale := float32(largest / 127)
-	var q [ByteBlock]int8
+	var q [byteBlock]int8
 	if scale > 0 && !math.IsInf(float64(scale), 0) {
-		for q = roundBytes(&w, scale); !bounded(&q); q = roundBytes(&w, scale) {
+		for q = roundWeights(w, scale); !bounded(&q); q = roundWeights(w, scale) {
 			scale *= 1 + 1.0/64
 		}
 	}
@@ -110,7 +129,7 @@ func packByteBlock(dst []byte, lane int, row []float32) {
 	binary.LittleEndian.PutUint32(dst[byteScales+4*lane:], math.Float32bits(scale))
 }
 
-func roundBytes(w *[ByteBlock]float64, scale float32) (q [ByteBlock]int8) {
+func roundWeights(w *[byteBlock]float64, scale float32) (q [byteBlock]int8) {
 	for i, v := range w {
 		q[i] = int8(min(max(math.RoundToEven(v/float64(scale)), -127), 127))
 	}
@@ -118,15 +137,14 @@ func roundBytes(w *[ByteBlock]float64, scale float32) (q [ByteBlock]int8) {
 }
 
 // bounded reports whether 16 bits hold what a lane of them adds up: the products of
-// activations up to 127 with two neighbours of each of four quarters of 16 columns. Nearly
+// activations up to 127 with two neighbours of four columns and two of the next four. Nearly
 // all rows of nearly all models are; PackBytes makes the scale of others coarser.
-func bounded(q *[ByteBlock]int8) bool {
-	for first := 0; first < ByteBlock; first += 16 {
-		for pair := 0; pair < 4; pair += 2 {
+func bounded(q *[byteBlock]int8) bool {
+	for first := 0; first < byteBlock; first += 8 {
+		for pair := first; pair < first+4; pair += 2 {
 			above, below := 0, 0
-			for i := range 8 {
-				v := int(q[first+i/2*4+pair+i%2])
-				above, below = above+max(v, 0), below+max(-v, 0)
+			for _, v := range [4]int8{q[pair], q[pair+1], q[pair+4], q[pair+5]} {
+				above, below = above+max(int(v), 0), below+max(-int(v), 0)
 			}
 			if 127*max(above, below) > math.MaxInt16 {
 				return false
@@ -136,8 +154,8 @@ func bounded(q *[ByteBlock]int8) bool {
 	return true
 }
 
-// ByteRows holds rows of activations in bytes, for MulBytes. A block of 128 is rotated; its
-// scale is then the largest magnitude over 63, and each value the nearest multiple, halves
+// ByteRows holds rows of activations in bytes, for MulBytes. 128 columns are rotated; the
+// scale of each half is then the largest magnitude over 63, and each value the nearest multiple, halves
 // to even. A block that holds infinities or NaN becomes NaN as a whole, and one whose
 // largest magnitude is below 2^-100 zero. It is not safe for concurrent use.
 type ByteRows struct {
@@ -151,7 +169,7 @@ func (q *ByteRows) Reset(rows, cols int) {
 	if rows < 0 || cols < 0 || cols%ByteBlock != 0 {
 		panic(fmt.Sprintf("kernel: %d rows of %d activations, which is no multiple of %d", rows, cols, ByteBlock))
 	}
-	q.stride = cols / ByteBlock * byteWords
+	q.stride = cols / byteBlock * byteWords
 	if need := rows * q.stride; cap(q.words) < need {
 		q.words = words(need)
 	} else {
@@ -164,7 +182,7 @@ func (q *ByteRows) Reset(rows, cols int) {
 
 // RoundBytes writes a row.
 func (k *Kernels) RoundBytes(q *ByteRows, row int, x []float32) {
-	if len(x)/ByteBlock*byteWords != q.stride || len(x)%ByteBlock != 0 || row < 0 {
+	if len(x)/byteBlock*byteWords != q.stride || len(x)%ByteBlock != 0 || row < 0 {
 		panic(fmt.Sprintf("kernel: row %d of %d activations does not fit", row, len(x)))
 	}
 	k.rotate(q.rotated[:len(x)], x)
@@ -182,8 +200,8 @@ func (k *Kernels) MulBytes(m *ByteMatrix, p0, p1 int, x *ByteRows, n int, dst []
 	if p0 < 0 || p1 > m.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))
 	}
-	if m.Cols/ByteBlock*byteWords != x.stride {
-		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/byteWords*ByteBlock, m.Cols))
+	if m.Cols/byteBlock*byteWords != x.stride {
+		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/byteWords*byteBlock, m.Cols))
 	}
 	if n <= 0 || p0 >= p1 {
 		return
@@ -192,7 +210,7 @@ func (k *Kernels) MulBytes(m *ByteMatrix, p0, p1 int, x *ByteRows, n int, dst []
 		panic(fmt.Sprintf("kernel: %d rows of activations, and there are %d", n, len(x.words)/x.stride))
 	}
 	check("dst", dst, n, dstStride, p1*Panel)
-	blocks := m.Cols / ByteBlock
+	blocks := m.Cols / byteBlock
 	depth := even(blocks, deepBlocks, 1)
 	for b := 0; b < blocks; b += depth {
 		for p := p0; p < p1; p++ {
@@ -204,7 +222,7 @@ func (k *Kernels) MulBytes(m *ByteMatrix, p0, p1 int, x *ByteRows, n int, dst []
 
 // deepBlocks is the number of blocks of a panel that stay in the cache nearest to the core,
 // with the inputs of a tile.
-const deepBlocks = 4
+const deepBlocks = 8
 
 // byteTiles splits the tokens evenly over tiles.
 func (k *Kernels) byteTiles(n, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool) {
@@ -254,7 +272,12 @@ func tileBytesPortable(tokens, blocks int, x []uint32, xStride int, w []byte, bi
 // rotatePortable sets blocks of dst to the rotated ones of x: sums and differences of values
 // 64 apart, of these those 32 apart, and so on.
 func rotatePortable(dst, x []float32) {
-	copy(dst, x)
+	for i, v := range x {
+		if flipped(i) {
+			v = -v
+		}
+		dst[i] = v
+	}
 	for ; len(dst) > 0; dst = dst[ByteBlock:] {
 		block := dst[:ByteBlock]
 		for half := ByteBlock / 2; half > 0; half /= 2 {
@@ -269,9 +292,9 @@ func rotatePortable(dst, x []float32) {
 
 // roundBytesPortable writes rotated blocks as ByteRows describes.
 func roundBytesPortable(dst []uint32, x []float32) {
-	for ; len(x) > 0; x, dst = x[ByteBlock:], dst[byteWords:] {
+	for ; len(x) > 0; x, dst = x[byteBlock:], dst[byteWords:] {
 		largest := uint32(0)
-		for _, v := range x[:ByteBlock] {
+		for _, v := range x[:byteBlock] {
 			largest = max(largest, math.Float32bits(v)&^(1<<31))
 		}
 		amax := math.Float32frombits(largest)
@@ -284,7 +307,7 @@ func roundBytesPortable(dst []uint32, x []float32) {
 		}
 		dst[0] = math.Float32bits(scale)
 		clear(dst[1:byteWords])
-		for i, v := range x[:ByteBlock] {
+		for i, v := range x[:byteBlock] {
 			q := uint32(zeroByte)
 			if inverse > 0 {
 				q = uint32(zeroByte + int32(math.RoundToEven(float64(v*inverse))))

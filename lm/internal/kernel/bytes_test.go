@@ -37,22 +37,21 @@ func byteMatrix(t testing.TB, seed uint64, rows, cols int) (*ByteMatrix, [][]flo
 
 // weight returns what the matrix has for a column of a row after the rotation, and its scale.
 func (m *ByteMatrix) weight(row, col int) (int64, float32) {
-	block := m.data[row/Panel*m.stride()+col/ByteBlock*byteBytes:]
-	col %= ByteBlock
+	block := m.data[row/Panel*m.stride()+col/byteBlock*byteBytes:]
+	col %= byteBlock
 	w := int8(block[byteWeights+col/4*4*Panel+row%Panel*4+col%4])
 	return int64(w), math.Float32frombits(binary.LittleEndian.Uint32(block[byteScales+row%Panel*4:]))
 }
 
 // byteChain is the definition of MulBytes for a row of the matrix.
-func byteChain(t testing.TB, m *ByteMatrix, row int, x []float32) float32 {
-	t.Helper()
+func byteChain(m *ByteMatrix, row int, x []float32) float32 {
 	y := m.bias[row]
-	for b := 0; b < m.Cols; b += ByteBlock {
-		rotated := slices.Clone(x[b : b+ByteBlock])
-		rotatePortable(rotated, x[b:b+ByteBlock])
-		amax := float32(0)
-		finite := true
-		for _, v := range rotated {
+	turned := make([]float32, len(x))
+	rotatePortable(turned, x)
+	for b := 0; b < m.Cols; b += byteBlock {
+		block := turned[b : b+byteBlock]
+		amax, finite := float32(0), true
+		for _, v := range block {
 			finite = finite && !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
 			amax = max(amax, float32(math.Abs(float64(v))))
 		}
@@ -63,7 +62,7 @@ func byteChain(t testing.TB, m *ByteMatrix, row int, x []float32) float32 {
 		case amax < 0x1p-100:
 			s = 0
 		default:
-			for i, v := range rotated {
+			for i, v := range block {
 				w, _ := m.weight(row, b+i)
 				sum += w * int64(math.RoundToEven(float64(v*(63/amax))))
 			}
@@ -95,7 +94,7 @@ func TestMulBytes(t *testing.T) {
 		want := slices.Clone(blank)
 		for i := range n {
 			for j := range rows {
-				want[i*stride+j] = byteChain(t, m, j, x[i*cols:(i+1)*cols])
+				want[i*stride+j] = byteChain(m, j, x[i*cols:(i+1)*cols])
 			}
 		}
 		for _, l := range Levels() {
@@ -129,9 +128,9 @@ func TestMulBytesLargest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := byteChain(t, m, 0, x)
-			// The scale is four times coarser there, so that 16 bits hold the sums.
-			if math.Abs(float64(want-sign)) > 1.0/64 {
+			want := byteChain(m, 0, x)
+			// The scale is about twice as coarse there, so that 16 bits hold the sums.
+			if math.Abs(float64(want-sign)) > 1.0/128 {
 				t.Fatalf("%v times 1 is %v", sign, want)
 			}
 			for _, l := range Levels() {
@@ -151,17 +150,17 @@ func TestMulBytesLargest(t *testing.T) {
 // TestBytesAreBounded checks, for rows that would not be so, that 16 bits hold every sum that
 // a level may make of them, for the largest activations where they make it larger.
 func TestBytesAreBounded(t *testing.T) {
-	all := slices.Repeat([]int8{127}, ByteBlock)
-	if bounded((*[ByteBlock]int8)(all)) {
+	all := slices.Repeat([]int8{127}, byteBlock)
+	if bounded((*[byteBlock]int8)(all)) {
 		t.Fatal("weights of 127 alone count as bounded")
 	}
 	m, _ := byteMatrix(t, 5, 64, 2*ByteBlock)
 	coarser := 0
 	for row := range m.Rows {
-		for first := 0; first < m.Cols; first += 16 {
+		for first := 0; first < m.Cols; first += 8 {
 			for pair := 0; pair < 4; pair += 2 {
 				above, below := int64(0), int64(0)
-				for i := range 8 {
+				for i := range 4 {
 					w, _ := m.weight(row, first+i/2*4+pair+i%2)
 					above, below = above+127*max(w, 0), below+127*max(-w, 0)
 				}
@@ -170,9 +169,9 @@ func TestBytesAreBounded(t *testing.T) {
 				}
 			}
 		}
-		for b := 0; b < m.Cols; b += ByteBlock {
+		for b := 0; b < m.Cols; b += byteBlock {
 			largest := int64(0)
-			for i := range ByteBlock {
+			for i := range byteBlock {
 				w, _ := m.weight(row, b+i)
 				largest = max(largest, w, -w)
 			}
@@ -239,14 +238,14 @@ func TestBytesRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if y := byteChain(t, m, 0, normals(random(1), ByteBlock)); y == y && !math.IsInf(float64(y), 0) {
+		if y := byteChain(m, 0, normals(random(1), ByteBlock)); y == y && !math.IsInf(float64(y), 0) {
 			t.Errorf("a weight of %v gives %v", odd, y)
 		}
 	}
 }
 
 // goldenBytes is the digest of products in bytes; see golden.
-const goldenBytes = "e1fd541054604addc2d2225f09df5b80"
+const goldenBytes = "5f685f180555bdd95582aa2ae158cbd7"
 
 func TestGoldenBytes(t *testing.T) {
 	for _, l := range Levels() {

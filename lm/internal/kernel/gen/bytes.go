@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mmcloughlin/avo/ir"
@@ -10,10 +11,11 @@ import (
 
 // Sizes that bytes.go of package kernel describes.
 const (
-	byteColumns = 128                    // of a block
+	turnColumns = 128                    // that are rotated together
+	byteColumns = 64                     // of a block
 	byteInput   = 4 + byteColumns        // bytes of a block of activations
 	byteHead    = 8 * panel              // offsets and scales of a block of weights
-	byteStep    = 16                     // columns whose products 16 bits add up
+	byteStep    = 16                     // columns of a round of a tile
 	byteSteps   = byteColumns / byteStep // of a block
 	stepBytes   = byteStep * panel       // of weights
 )
@@ -150,7 +152,7 @@ func (t *target) dotSteps(tokens int, weight func(four, v int) operand.Mem, x fu
 	}
 }
 
-// pairSteps adds them up in 16 bits first, which hold these sums.
+// pairSteps adds them up in 16 bits first, which hold the sums of eight columns.
 func (t *target) pairSteps(tokens int, weight func(four, v int) operand.Mem, x func(token, four int) operand.Mem, ones reg.VecVirtual, sums []reg.VecVirtual) {
 	const fours = byteStep / 4
 	var weights []reg.VecVirtual
@@ -160,28 +162,25 @@ func (t *target) pairSteps(tokens int, weight func(four, v int) operand.Mem, x f
 			t.VMOVUPS(weight(i/2, i%2), to)
 		}
 	}
-	factor, products, pairs := t.vec(), t.vecs(2), t.vecs(2)
-	for i := range tokens {
-		for four := range fours {
-			t.VPBROADCASTD(x(i, four), factor)
-			for v := range 2 {
-				to := products[v]
-				if four == 0 {
-					to = pairs[v]
-				}
-				if weights != nil {
-					t.VPMADDUBSW(weights[2*four+v], factor, to)
-				} else {
-					t.VPMADDUBSW(weight(four, v), factor, to)
-				}
-				if four > 0 {
-					t.VPADDW(to, pairs[v], pairs[v])
-				}
-			}
+	multiply := func(four, v int, factor, to reg.VecVirtual) {
+		if weights != nil {
+			t.VPMADDUBSW(weights[2*four+v], factor, to)
+		} else {
+			t.VPMADDUBSW(weight(four, v), factor, to)
 		}
-		for v := range 2 {
-			t.VPMADDWD(ones, pairs[v], pairs[v])
-			t.VPADDD(pairs[v], sums[2*i+v], sums[2*i+v])
+	}
+	first, second, products, pairs := t.vec(), t.vec(), t.vec(), t.vec()
+	for i := range tokens {
+		for four := 0; four < fours; four += 2 {
+			t.VPBROADCASTD(x(i, four), first)
+			t.VPBROADCASTD(x(i, four+1), second)
+			for v := range 2 {
+				multiply(four, v, first, pairs)
+				multiply(four+1, v, second, products)
+				t.VPADDW(products, pairs, pairs)
+				t.VPMADDWD(ones, pairs, pairs)
+				t.VPADDD(pairs, sums[2*i+v], sums[2*i+v])
+			}
 		}
 	}
 }
@@ -189,7 +188,7 @@ func (t *target) pairSteps(tokens int, weight func(four, v int) operand.Mem, x f
 // rotate writes the function that rotates blocks of activations: first the butterflies
 // of values at least 16 apart, then those within 16.
 func (t *target) rotate() {
-	const rows = byteColumns / 16
+	const rows = turnColumns / 16
 	t.begin("rotate", "(dst, x []float32)")
 	dst, x, blocks := t.base("dst"), t.base("x"), t.length("x")
 	t.SHRQ(operand.U8(7), blocks)
@@ -202,13 +201,27 @@ func (t *target) rotate() {
 				words[i] = math.Float32bits(-1)
 			}
 		}
-		signs[half] = t.table("signs"+string(rune('a'+half)), words)
+		signs[half] = t.table(fmt.Sprintf("signs_%d", half), words)
+	}
+	flips := make([][2]operand.Mem, t.parts())
+	for part := range flips {
+		for other := range 2 {
+			words := make([]uint32, t.lanes)
+			for i := range words {
+				at := part*t.lanes + i
+				if (at&(at>>1)^at>>2&(at>>3)^other)&1 != 0 {
+					words[i] = signBit
+				}
+			}
+			flips[part][other] = t.table(fmt.Sprintf("flips_%d_%d", part, other), words)
+		}
 	}
 	t.times("block", blocks, func() {
 		for part := range t.parts() {
 			v := t.vecs(rows)
 			for i, to := range v {
 				t.VMOVUPS(at(x, 64*i+part*t.size()), to)
+				t.VXORPS(flips[part][i&(i>>1)&1], to, to)
 			}
 			for half := rows / 2; half > 0; half /= 2 {
 				for i := range v {
@@ -240,8 +253,8 @@ func (t *target) rotate() {
 				t.VMOVUPS(from, at(dst, 64*i+part*t.size()))
 			}
 		}
-		t.ADDQ(operand.U32(4*byteColumns), x)
-		t.ADDQ(operand.U32(4*byteColumns), dst)
+		t.ADDQ(operand.U32(4*turnColumns), x)
+		t.ADDQ(operand.U32(4*turnColumns), dst)
 	})
 	t.end()
 }
@@ -283,7 +296,7 @@ func (t *target) roundBytes() {
 	order := t.table("packed", []uint32{0, 4, 1, 5, 2, 6, 3, 7})
 	t.begin("roundBytes", "(dst []uint32, x []float32)")
 	dst, x, blocks := t.base("dst"), t.base("x"), t.length("x")
-	t.SHRQ(operand.U8(7), blocks)
+	t.SHRQ(operand.U8(6), blocks)
 	t.times("block", blocks, func() {
 		largest, mask := t.vecs(4), t.vec()
 		t.VMOVUPS(t.bits(signBit-1), mask)

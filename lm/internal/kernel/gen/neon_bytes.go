@@ -101,7 +101,7 @@ func (a *arm) tileBytes(l byteLevel, tokens int) {
 
 // rotate writes the function that rotates blocks of activations.
 func (a *arm) rotate() {
-	const rows = byteColumns / 16
+	const rows = turnColumns / 16
 	a.function("rotate", "(dst, x []float32)", func() {
 		a.useConstants()
 		dst, x, blocks := a.base("dst"), a.base("x"), a.length("x")
@@ -111,12 +111,18 @@ func (a *arm) rotate() {
 		a.float(-1, minus)
 		a.op("VZIP1 %v.S4, %v.S4, %v.S4", minus, plus, signs1)
 		a.op("VZIP1 %v.D2, %v.D2, %v.D2", minus, plus, signs2)
+		flips := a.vecs(2) // of the last of four lanes, and of the others
+		a.bits(signBit, plus)
+		a.zero(minus)
+		a.op("VEXT $4, %v.B16, %v.B16, %v.B16", plus, minus, flips[0])
+		a.op("VEXT $4, %v.B16, %v.B16, %v.B16", minus, plus, flips[1])
 		a.times("block", blocks, func() {
 			for part := range 4 {
 				a.scope(func() {
 					v := a.vecs(rows)
 					for i, to := range v {
 						a.load(x, 64*i+16*part, to)
+						a.op("VEOR %v.B16, %v.B16, %v.B16", flips[(part&(part>>1)^i&(i>>1))&1], to, to)
 					}
 					a.butterflies(v)
 					for i, from := range v {
@@ -140,7 +146,7 @@ func (a *arm) rotate() {
 					}
 				})
 			}
-			a.advance(4*byteColumns, x, dst)
+			a.advance(4*turnColumns, x, dst)
 		})
 	})
 }
@@ -174,7 +180,7 @@ func (a *arm) roundBytes() {
 	a.function("roundBytes", "(dst []uint32, x []float32)", func() {
 		a.useConstants()
 		dst, x, blocks, bits := a.base("dst"), a.base("x"), a.length("x"), a.gp()
-		a.op("LSR $7, %v", blocks)
+		a.op("LSR $6, %v", blocks)
 		limit, zero := a.vec(), a.vec()
 		a.float(mostByte, limit)
 		a.bits(zeroByte*0x01010101, zero)
