@@ -80,6 +80,24 @@ func TestTrustedEmbedder(t *testing.T) {
 	}
 }
 
+// printed is an encoder that has a fingerprint.
+type printed struct{ encoder }
+
+func (printed) Fingerprint() string { return "sha256:1" }
+
+func TestTrustedFingerprint(t *testing.T) {
+	for want, e := range map[string]lm.Embedder{"": encoder{}, "sha256:1": printed{}} {
+		trusted, err := lm.TrustEmbedder(e, lm.InProcess)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := trusted.Within(func(compute func()) { compute() })
+		if trusted.Fingerprint() != want || elsewhere.Fingerprint() != want {
+			t.Errorf("fingerprints %q and %q, want %q", trusted.Fingerprint(), elsewhere.Fingerprint(), want)
+		}
+	}
+}
+
 func TestTrustRefuses(t *testing.T) {
 	var unsupported *lm.UnsupportedError
 	if _, err := lm.Trust(onlyTop{}, lm.Declared); !errors.As(err, &unsupported) {

@@ -2,6 +2,8 @@ package bert
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,12 +171,28 @@ func TestVectorsDoNotDependOnTheBatch(t *testing.T) {
 	}
 }
 
+// Portable code is slow, so there is one text in float32 and one in bytes.
 func TestVectorsDoNotDependOnTheProcessor(t *testing.T) {
 	e := openEncoder(t)
-	texts := []string{"cat"}
+	texts := []string{"cat", "The cat of the harbour master sat on a small boat and looked at gulls."}
+	for i, text := range texts {
+		if n := len(e.tokens.encode(text)); n < short != (i == 0) {
+			t.Fatalf("%q has %d tokens", text, n)
+		}
+	}
 	want, err := e.Embed(context.Background(), texts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Levels could agree with each other and differ from one architecture to another.
+	h := sha256.New()
+	for _, v := range want {
+		if err := binary.Write(h, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := fmt.Sprintf("%x", h.Sum(nil)[:16]), "060d0a6396ad2e40bca3c2a19d266c84"; got != want {
+		t.Errorf("digest %s, want %s", got, want)
 	}
 	for _, level := range kernel.Levels() {
 		e.workers = sync.Pool{}
@@ -246,7 +264,10 @@ func TestNoTexts(t *testing.T) {
 	if e.Dimension() != 384 {
 		t.Errorf("dimension %d", e.Dimension())
 	}
-	if want := "all-MiniLM-L6-v2@53aa51172d14"; e.Name() != want {
+	if want := "all-MiniLM-L6-v2@53aa51172d14"; e.TokensName() != want {
+		t.Errorf("name of tokens %s, want %s", e.TokensName(), want)
+	}
+	if want := "all-MiniLM-L6-v2@" + e.Fingerprint()[len("sha256:"):][:12]; e.Name() != want {
 		t.Errorf("name %s, want %s", e.Name(), want)
 	}
 }
