@@ -69,7 +69,6 @@ func TestTrustedEmbedder(t *testing.T) {
 	if (lm.TrustedEmbedder{}).Valid() {
 		t.Error("the zero value is trusted")
 	}
-	type encoder struct{ lm.Embedder }
 	for basis, ok := range map[lm.Basis]bool{lm.InProcess: true, lm.Declared: false, "a hunch": false} {
 		if e, err := lm.TrustEmbedder(encoder{}, basis); (err == nil) != ok || e.Valid() != ok {
 			t.Errorf("%q: trusted is %v, %v", basis, e.Valid(), err)
@@ -79,6 +78,8 @@ func TestTrustedEmbedder(t *testing.T) {
 		t.Error("no encoder was trusted")
 	}
 }
+
+type encoder struct{ lm.Embedder }
 
 // printed is an encoder that has a fingerprint.
 type printed struct{ encoder }
