@@ -147,6 +147,19 @@ func (w within) Embed(ctx context.Context, texts []string) (vectors [][]float32,
 	return vectors, err
 }
 
+// Fingerprint identifies all that a text's vector depends on, weights and way of computing:
+// encoders of the same one give the same bits. It is "" where an encoder does not say.
+func (t TrustedEmbedder) Fingerprint() string { return fingerprintOf(t.embedder) }
+
+func (w within) Fingerprint() string { return fingerprintOf(w.Embedder) }
+
+func fingerprintOf(e Embedder) string {
+	if f, ok := e.(interface{ Fingerprint() string }); ok {
+		return f.Fingerprint()
+	}
+	return ""
+}
+
 // Dimension returns the length of the vectors.
 func (t TrustedEmbedder) Dimension() int { return t.embedder.Dimension() }
 

@@ -69,7 +69,6 @@ func TestTrustedEmbedder(t *testing.T) {
 	if (lm.TrustedEmbedder{}).Valid() {
 		t.Error("the zero value is trusted")
 	}
-	type encoder struct{ lm.Embedder }
 	for basis, ok := range map[lm.Basis]bool{lm.InProcess: true, lm.Declared: false, "a hunch": false} {
 		if e, err := lm.TrustEmbedder(encoder{}, basis); (err == nil) != ok || e.Valid() != ok {
 			t.Errorf("%q: trusted is %v, %v", basis, e.Valid(), err)
@@ -77,6 +76,26 @@ func TestTrustedEmbedder(t *testing.T) {
 	}
 	if _, err := lm.TrustEmbedder(nil, lm.InProcess); err == nil {
 		t.Error("no encoder was trusted")
+	}
+}
+
+type encoder struct{ lm.Embedder }
+
+// printed is an encoder that has a fingerprint.
+type printed struct{ encoder }
+
+func (printed) Fingerprint() string { return "sha256:1" }
+
+func TestTrustedFingerprint(t *testing.T) {
+	for want, e := range map[string]lm.Embedder{"": encoder{}, "sha256:1": printed{}} {
+		trusted, err := lm.TrustEmbedder(e, lm.InProcess)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := trusted.Within(func(compute func()) { compute() })
+		if trusted.Fingerprint() != want || elsewhere.Fingerprint() != want {
+			t.Errorf("fingerprints %q and %q, want %q", trusted.Fingerprint(), elsewhere.Fingerprint(), want)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func EncoderOf(e lm.Embedder) Encoder {
 
 type inContext struct{ e *bert.Encoder }
 
-func (c inContext) Name() string { return c.e.Name() + ", tokens in context" }
+func (c inContext) Name() string { return c.e.TokensName() + ", tokens in context" }
 
 func (c inContext) Tokens(ctx context.Context, texts []string) ([][][]float32, error) {
 	list, err := c.e.Tokens(ctx, texts)

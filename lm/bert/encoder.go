@@ -2,6 +2,7 @@ package bert
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -19,14 +20,22 @@ import (
 // ErrClosed is returned when an encoder is used after Close.
 var ErrClosed = errors.New("the sentence encoder is closed")
 
-// group is about the maximal number of tokens that go through the layers together. More
-// gain nothing: by then, weights in a cache are used many times.
-const group = 576
+const (
+	// group is about the maximal number of tokens that go through the layers together: weights
+	// in a cache are used many times, and what lies between two of them stays in one, too.
+	group = 192
+	// short is the number of tokens below which a text is computed in float32. The errors of
+	// bytes hardly matter in the mean of many tokens, and do in that of few.
+	short = 16
+	// mode names how vectors are computed. Whatever changes their bits changes it.
+	mode = "bytes v1"
+)
 
 // Encoder is all-MiniLM-L6-v2. It is safe for concurrent use.
 type Encoder struct {
 	tokens      *tokenizer
 	fingerprint string
+	weightsHash string
 	threads     int
 	workers     sync.Pool
 
@@ -52,7 +61,11 @@ func open(path, vocab string) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	fingerprint, err := mapfile.Fingerprint(path)
+	weightsHash, err := mapfile.Fingerprint(path)
+	if err != nil {
+		return nil, err
+	}
+	vocabHash, err := mapfile.Fingerprint(vocab)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +83,8 @@ func open(path, vocab string) (*Encoder, error) {
 	}
 	e := &Encoder{
 		tokens:      tokens,
-		fingerprint: fingerprint,
+		fingerprint: fingerprint(mode, weightsHash, vocabHash),
+		weightsHash: weightsHash,
 		threads:     runtime.GOMAXPROCS(0),
 		file:        file,
 		weights:     w,
@@ -103,12 +117,26 @@ func openVocabulary(path string) (*tokenizer, error) {
 // Dimension returns the length of the vectors.
 func (e *Encoder) Dimension() int { return width }
 
-// Fingerprint returns "sha256:" and the hash of the file of weights.
+// Fingerprint returns "sha256:" and a hash of all that the vectors of a text depend on: the
+// files of weights and vocabulary, and how this package computes with them. Encoders of
+// the same fingerprint give the same bits on every machine.
 func (e *Encoder) Fingerprint() string { return e.fingerprint }
+
+func fingerprint(mode, weightsHash, vocabHash string) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(model+"\n"+mode+"\n"+weightsHash+"\n"+vocabHash+"\n")))
+}
+
+const model = "all-MiniLM-L6-v2"
 
 // Name returns the model's name with the first digits of the fingerprint, since files of
 // the same shape may hold other weights.
-func (e *Encoder) Name() string { return "all-MiniLM-L6-v2@" + e.fingerprint[len("sha256:"):][:12] }
+func (e *Encoder) Name() string { return named(e.fingerprint) }
+
+// TokensName is Name for the vectors of Tokens. They are computed in float32, so it has
+// the first digits of the hash of the weights alone.
+func (e *Encoder) TokensName() string { return named(e.weightsHash) }
+
+func named(hash string) string { return model + "@" + hash[len("sha256:"):][:12] }
 
 // Close frees the memory, once calls under way have ended. Closing again does
 // nothing.
@@ -124,20 +152,14 @@ func (e *Encoder) Close() error {
 }
 
 // Embed returns the vectors of texts, in their order, or none on an error or when the
-// context ends.
+// context ends. Any number of texts may be given: they are put through the model a few at a
+// time, by all threads.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {
-		at := 0
-		for i, ids := range sentences {
-			vector, ok := w.vector(at, len(ids))
-			if !ok {
-				return false
-			}
-			out[b.from+i] = vector
-			at += len(ids)
-		}
-		return true
+	err := e.encode(ctx, texts, short, func(w *worker, at, text int, ids []int32) bool {
+		var ok bool
+		out[text], ok = w.vector(at, len(ids))
+		return ok
 	})
 	if err != nil {
 		return nil, err
@@ -145,46 +167,69 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, nil
 }
 
-// reader takes what it needs from a worker's rows for the sentences of a batch. It returns
-// false where a vector cannot be computed. Readers of different batches run at the same
-// time.
-type reader func(w *worker, b batch, sentences [][]int32) bool
+// reader takes what it needs for a text from a worker's rows, from the row at on. It returns
+// false where a vector cannot be computed. Readers of different texts run at the same time.
+type reader func(w *worker, at, text int, ids []int32) bool
 
-// encode puts texts through the model.
-func (e *Encoder) encode(ctx context.Context, texts []string, read reader) error {
+// encode puts texts through the model, those of fewer tokens than exact in float32.
+func (e *Encoder) encode(ctx context.Context, texts []string, exact int, read reader) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.weights == nil {
 		return ErrClosed
 	}
+	ids := make([][]int32, len(texts))
+	for i, text := range texts {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		ids[i] = e.tokens.encode(text)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ids := make([][]int32, len(texts))
-	total := 0
-	for i, text := range texts {
-		ids[i] = e.tokens.encode(text)
-		total += len(ids[i])
-	}
-	rounds := max(1, (total+group*e.threads-1)/(group*e.threads))
-	return e.run(ctx, ids, split(ids, total/(rounds*e.threads)), read)
+	return e.run(ctx, ids, e.batches(ids, exact), read)
 }
 
-// batch is a range of sentences.
-type batch struct{ from, to int }
+// batch is a list of texts that go through the layers together.
+type batch struct {
+	texts []int
+	exact bool // in float32
+}
 
-// split makes batches that are full once they have so many tokens.
-func split(ids [][]int32, full int) []batch {
+// batches puts texts into batches. What is in them does not depend on the order of the
+// texts alone, and no vector depends on what is in its batch.
+func (e *Encoder) batches(ids [][]int32, exact int) []batch {
 	var batches []batch
-	from, tokens := 0, 0
-	for i := range ids {
-		tokens += len(ids[i])
-		if tokens >= full || i == len(ids)-1 {
-			batches = append(batches, batch{from, i + 1})
-			from, tokens = i+1, 0
+	for _, inFloats := range []bool{true, false} {
+		var list []int
+		total := 0
+		for i := range ids {
+			if len(ids[i]) < exact == inFloats {
+				list = append(list, i)
+				total += len(ids[i])
+			}
+		}
+		rounds := max(1, (total+group*e.threads-1)/(group*e.threads))
+		for _, texts := range split(ids, list, total/(rounds*e.threads)) {
+			batches = append(batches, batch{texts, inFloats})
 		}
 	}
 	return batches
+}
+
+// split cuts a list of texts into parts that are full once they have so many tokens.
+func split(ids [][]int32, list []int, full int) [][]int {
+	var parts [][]int
+	from, tokens := 0, 0
+	for i, text := range list {
+		tokens += len(ids[text])
+		if tokens >= full || i == len(list)-1 {
+			parts = append(parts, list[from:i+1])
+			from, tokens = i+1, 0
+		}
+	}
+	return parts
 }
 
 // run lets threads take one batch after the other.
@@ -202,9 +247,7 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read 
 				if i >= len(batches) {
 					return
 				}
-				b := batches[i]
-				sentences := ids[b.from:b.to]
-				if !w.forward(ctx, e.weights, sentences) || !read(w, b, sentences) {
+				if !w.encode(ctx, e.weights, ids, batches[i], read) {
 					failed.Store(true)
 				}
 			}
@@ -218,4 +261,23 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read 
 		return errors.New("a vector has no length: the weights are damaged, so fetch the sentence encoder again")
 	}
 	return nil
+}
+
+// encode puts a batch through the layers and lets its texts be read.
+func (w *worker) encode(ctx context.Context, m *weights, ids [][]int32, b batch, read reader) bool {
+	w.sentences = w.sentences[:0]
+	for _, text := range b.texts {
+		w.sentences = append(w.sentences, ids[text])
+	}
+	if !w.forward(ctx, m, w.sentences, b.exact) {
+		return false
+	}
+	at := 0
+	for i, text := range b.texts {
+		if !read(w, at, text, w.sentences[i]) {
+			return false
+		}
+		at += len(w.sentences[i])
+	}
+	return true
 }

@@ -2,8 +2,11 @@ package bert
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -100,8 +103,8 @@ func cosine(a, b []float32) float64 {
 func TestVectorsOfSentenceTransformers(t *testing.T) {
 	f := readFixture(t)
 	e := shared(t)
-	if want := "sha256:" + f.SHA256; e.Fingerprint() != want {
-		t.Fatalf("fingerprint %s, want %s", e.Fingerprint(), want)
+	if want := "sha256:" + f.SHA256; e.weightsHash != want {
+		t.Fatalf("weights %s, want %s", e.weightsHash, want)
 	}
 	vectors, err := e.Embed(context.Background(), f.texts())
 	if err != nil {
@@ -114,7 +117,7 @@ func TestVectorsOfSentenceTransformers(t *testing.T) {
 		}
 		c := cosine(vectors[i], item.Vector)
 		worst = min(worst, c)
-		if !(c >= 1-1e-4) {
+		if !(c >= 0.999) {
 			t.Errorf("%q: cosine %v", item.Text, c)
 		}
 		length := 0.0
@@ -168,12 +171,28 @@ func TestVectorsDoNotDependOnTheBatch(t *testing.T) {
 	}
 }
 
+// Portable code is slow, so there is one text in float32 and one in bytes.
 func TestVectorsDoNotDependOnTheProcessor(t *testing.T) {
 	e := openEncoder(t)
-	texts := []string{"cat"}
+	texts := []string{"cat", "The cat of the harbour master sat on a small boat and looked at gulls."}
+	for i, text := range texts {
+		if n := len(e.tokens.encode(text)); n < short != (i == 0) {
+			t.Fatalf("%q has %d tokens", text, n)
+		}
+	}
 	want, err := e.Embed(context.Background(), texts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Levels could agree with each other and differ from one architecture to another.
+	h := sha256.New()
+	for _, v := range want {
+		if err := binary.Write(h, binary.LittleEndian, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := fmt.Sprintf("%x", h.Sum(nil)[:16]), "060d0a6396ad2e40bca3c2a19d266c84"; got != want {
+		t.Errorf("digest %s, want %s", got, want)
 	}
 	for _, level := range kernel.Levels() {
 		e.workers = sync.Pool{}
@@ -232,7 +251,7 @@ func TestCancel(t *testing.T) {
 	if got, err := e.Embed(ctx, []string{"a"}); got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, error %v", got, err)
 	}
-	if err := e.run(ctx, [][]int32{{101, 102}}, []batch{{0, 1}}, func(*worker, batch, [][]int32) bool { return true }); !errors.Is(err, context.Canceled) {
+	if err := e.run(ctx, [][]int32{{101, 102}}, []batch{{texts: []int{0}}}, func(*worker, int, int, []int32) bool { return true }); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled between batches: error %v", err)
 	}
 }
@@ -245,7 +264,10 @@ func TestNoTexts(t *testing.T) {
 	if e.Dimension() != 384 {
 		t.Errorf("dimension %d", e.Dimension())
 	}
-	if want := "all-MiniLM-L6-v2@53aa51172d14"; e.Name() != want {
+	if want := "all-MiniLM-L6-v2@53aa51172d14"; e.TokensName() != want {
+		t.Errorf("name of tokens %s, want %s", e.TokensName(), want)
+	}
+	if want := "all-MiniLM-L6-v2@" + e.Fingerprint()[len("sha256:"):][:12]; e.Name() != want {
 		t.Errorf("name %s, want %s", e.Name(), want)
 	}
 }
@@ -255,20 +277,21 @@ func TestSplit(t *testing.T) {
 	for _, test := range []struct {
 		lengths []int
 		full    int
-		want    []batch
+		want    string
 	}{
-		{nil, 10, nil},
-		{[]int{3}, 10, []batch{{0, 1}}},
-		{[]int{3}, 0, []batch{{0, 1}}},
-		{[]int{5, 5, 5}, 10, []batch{{0, 2}, {2, 3}}},
-		{[]int{20, 1, 20}, 10, []batch{{0, 1}, {1, 3}}},
-		{[]int{2, 2, 2}, 0, []batch{{0, 1}, {1, 2}, {2, 3}}},
+		{nil, 10, "[]"},
+		{[]int{3}, 10, "[[0]]"},
+		{[]int{3}, 0, "[[0]]"},
+		{[]int{5, 5, 5}, 10, "[[0 1] [2]]"},
+		{[]int{20, 1, 20}, 10, "[[0] [1 2]]"},
+		{[]int{2, 2, 2}, 0, "[[0] [1] [2]]"},
 	} {
 		var ids [][]int32
-		for _, n := range test.lengths {
-			ids = append(ids, sentence(n))
+		var list []int
+		for i, n := range test.lengths {
+			ids, list = append(ids, sentence(n)), append(list, i)
 		}
-		if got := split(ids, test.full); !slices.Equal(got, test.want) {
+		if got := fmt.Sprint(split(ids, list, test.full)); got != test.want {
 			t.Errorf("%v by %d: got %v, want %v", test.lengths, test.full, got, test.want)
 		}
 	}

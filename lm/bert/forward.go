@@ -25,11 +25,17 @@ type worker struct {
 
 	x, qkv, mixed, inner, back []float32
 	keys, values, scores       []float32
+
+	exact     bool // in float32
+	rows      kernel.ByteRows
+	sentences [][]int32
 }
 
 // forward puts sentences through the layers: x gets a row of width for every
-// token, sentence after sentence. It is false where the context ended before.
-func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32) bool {
+// token, sentence after sentence, in float32 where that is wanted exactly. It is false where
+// the context ended before.
+func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32, exact bool) bool {
+	w.exact = exact
 	n := 0
 	for _, ids := range sentences {
 		n += len(ids)
@@ -103,7 +109,15 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 
 // apply sets rows of dst to the map of n rows of x.
 func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dstRow int) {
-	w.k.Mul(d.Matrix, 0, d.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
+	if w.exact {
+		w.k.Mul(d.exact, 0, d.exact.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
+		return
+	}
+	w.rows.Reset(n, d.bytes.Cols)
+	for i := range n {
+		w.k.RoundBytes(&w.rows, i, x[i*xRow:][:d.bytes.Cols])
+	}
+	w.k.MulBytes(d.bytes, 0, d.bytes.Panels(), &w.rows, n, dst, dstRow)
 }
 
 // join adds back to x and norms.

@@ -2,6 +2,7 @@ package bert
 
 import (
 	"context"
+	"math"
 )
 
 // Token is a word piece of a text with its vector.
@@ -15,23 +16,20 @@ type Token struct {
 
 // Tokens returns the word pieces of texts with their vectors in context, in the order of
 // the texts. The tokens that frame every text are left out; an empty text has none. The
-// guarantee of Embed holds here too. On an error, or when the context ends, there are none.
+// guarantee of Embed holds here too. All is computed in float32: nothing averages the errors
+// of bytes here. On an error, or when the context ends, there are none.
 func (e *Encoder) Tokens(ctx context.Context, texts []string) ([][]Token, error) {
 	out := make([][]Token, len(texts))
-	err := e.encode(ctx, texts, func(w *worker, b batch, sentences [][]int32) bool {
-		at := 0
-		for i, ids := range sentences {
-			tokens := make([]Token, 0, len(ids)-2)
-			for place, id := range ids[1 : len(ids)-1] {
-				vector, ok := w.vector(at+1+place, 1)
-				if !ok {
-					return false
-				}
-				tokens = append(tokens, Token{Piece: e.tokens.pieces[id], Vector: vector})
+	err := e.encode(ctx, texts, math.MaxInt, func(w *worker, at, text int, ids []int32) bool {
+		tokens := make([]Token, 0, len(ids)-2)
+		for place, id := range ids[1 : len(ids)-1] {
+			vector, ok := w.vector(at+1+place, 1)
+			if !ok {
+				return false
 			}
-			out[b.from+i] = tokens
-			at += len(ids)
+			tokens = append(tokens, Token{Piece: e.tokens.pieces[id], Vector: vector})
 		}
+		out[text] = tokens
 		return true
 	})
 	if err != nil {

@@ -25,8 +25,8 @@ func TestTokensMakeTheVector(t *testing.T) {
 	}
 	for i, text := range texts {
 		var rows [][]float32
-		err := e.encode(ctx, []string{text}, func(w *worker, _ batch, sentences [][]int32) bool {
-			for place := range sentences[0] {
+		err := e.encode(ctx, []string{text}, math.MaxInt, func(w *worker, _, _ int, ids []int32) bool {
+			for place := range ids {
 				rows = append(rows, slices.Clone(w.x[place*wideRow:][:width]))
 			}
 			return true
@@ -54,7 +54,11 @@ func TestTokensMakeTheVector(t *testing.T) {
 				t.Errorf("%q: token %q has cosine %v and squared length %v", text, token.Piece, c, squared(token.Vector))
 			}
 		}
-		if c := cosine(sum, vectors[i]); c < 1-1e-6 {
+		least := 1 - 1e-6
+		if len(ids) >= short {
+			least = 0.999 // that is in bytes
+		}
+		if c := cosine(sum, vectors[i]); c < least {
 			t.Errorf("%q: the mean of tokens has cosine %v", text, c)
 		}
 	}

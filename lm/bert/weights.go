@@ -2,8 +2,12 @@ package bert
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/safetensors"
@@ -22,11 +26,12 @@ const (
 	layerNormEps = 1e-12
 )
 
-// dense is a linear map with a bias, which is its last column: inputs end with a
-// one. That way the product adds it, in the same chain and with the same rounding
-// as an addition afterwards.
+// dense is a linear map with a bias, in float32 and in bytes. In float32 the bias is the
+// last column: inputs end with a one. That way the product adds it, in the same chain and
+// with the same rounding as an addition afterwards.
 type dense struct {
-	*kernel.Matrix
+	exact *kernel.Matrix
+	bytes *kernel.ByteMatrix
 }
 
 // normal holds the weight and bias of a layer norm.
@@ -73,13 +78,15 @@ func loadWeights(f *safetensors.File) (*weights, error) {
 			afterDown: l.norm(prefix + "output.LayerNorm"),
 		}
 	}
+	l.finish()
 	return w, l.err
 }
 
 // loader keeps the first error, so that a list of tensors reads as one.
 type loader struct {
-	file *safetensors.File
-	err  error
+	file  *safetensors.File
+	err   error
+	later []func() error
 }
 
 func (l *loader) fail(format string, args ...any) {
@@ -142,9 +149,47 @@ func (l *loader) dense(rows, cols int, names ...string) dense {
 	if l.err != nil {
 		return dense{}
 	}
-	m, err := kernel.PackRows(gguf.F32, cols+1, all)
+	exact, err := kernel.PackRows(gguf.F32, cols+1, all)
 	if err != nil {
 		l.fail("tensors %q: %v", names, err)
+		return dense{}
 	}
-	return dense{m}
+	d := dense{exact, &kernel.ByteMatrix{}}
+	l.later = append(l.later, func() error { return packBytes(d.bytes, cols, all) })
+	return d
+}
+
+// packBytes packs rows with their biases at the end.
+func packBytes(to *kernel.ByteMatrix, cols int, all [][]byte) error {
+	rows, bias := make([][]float32, len(all)), make([]float32, len(all))
+	for i, row := range all {
+		values := make([]float32, cols+1)
+		if err := kernel.DequantizeRow(gguf.F32, row, values); err != nil {
+			return err
+		}
+		rows[i], bias[i] = values[:cols], values[cols]
+	}
+	m, err := kernel.PackBytes(cols, rows, bias)
+	if err == nil {
+		*to = *m
+	}
+	return err
+}
+
+// finish does what was left for later, on all processors.
+func (l *loader) finish() {
+	if l.err != nil {
+		return
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, task := range l.later {
+		group.Go(func() error {
+			defer fault.Watch()
+			return task()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		l.fail("%v", err)
+	}
 }

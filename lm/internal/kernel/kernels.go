@@ -34,6 +34,12 @@ type Kernels struct {
 	// planes states that the integers of Quantized lie as bytes.
 	planes bool
 
+	// The same for products in bytes; see MulBytes.
+	tileBytes       tileBytesFunc
+	tileBytesTokens int
+	rotate          func(dst, x []float32)
+	roundBytes      func(dst []uint32, x []float32)
+
 	rowFuncs
 }
 
@@ -75,7 +81,8 @@ func portable() *Kernels {
 	k := &Kernels{
 		tile: tilePortable, tileRows: tileRows,
 		tileInt: tileIntPortable, tileIntTokens: tileRows,
-		quantize: quantizePortable,
+		quantize:  quantizePortable,
+		tileBytes: tileBytesPortable, tileBytesTokens: tileRows, rotate: rotatePortable, roundBytes: roundBytesPortable,
 		rowFuncs: rowFuncs{
 			add:        addPortable,
 			scale:      scalePortable,

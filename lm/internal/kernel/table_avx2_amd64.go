@@ -40,7 +40,9 @@ func avx2() *Kernels {
 	k.unpackInt[pack8k] = unpackInt8kAVX2
 	k.vectorInt[pack6k] = vectorInt6kAVX2
 	k.unpackInt[pack6k] = unpackInt6kAVX2
+	k.tileBytes, k.tileBytesTokens = tileBytesAVX2, 4
 	k.quantize = quantizeAVX2
+	k.rotate, k.roundBytes = rotateAVX2, roundBytesAVX2
 	k.rowFuncs = rowFuncs{
 		add:        addAVX2,
 		scale:      scaleAVX2,

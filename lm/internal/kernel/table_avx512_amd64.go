@@ -40,7 +40,9 @@ func avx512() *Kernels {
 	k.unpackInt[pack8k] = unpackInt8kAVX512
 	k.vectorInt[pack6k] = vectorInt6kAVX512
 	k.unpackInt[pack6k] = unpackInt6kAVX512
+	k.tileBytes, k.tileBytesTokens = tileBytesAVX512, 8
 	k.quantize = quantizeAVX2
+	k.rotate, k.roundBytes = rotateAVX512, roundBytesAVX2
 	k.rowFuncs = rowFuncs{
 		add:        addAVX512,
 		scale:      scaleAVX512,

@@ -15,5 +15,6 @@ func avx512vnni() *Kernels {
 	k.vectorInt[pack8m] = vectorInt8mAVX512VNNI
 	k.vectorInt[pack8k] = vectorInt8kAVX512VNNI
 	k.vectorInt[pack6k] = vectorInt6kAVX512VNNI
+	k.tileBytes, k.tileBytesTokens = tileBytesAVX512VNNI, 12
 	return k
 }

@@ -14,5 +14,6 @@ func avxvnni() *Kernels {
 	k.vectorInt[pack8m] = vectorInt8mAVXVNNI
 	k.vectorInt[pack8k] = vectorInt8kAVXVNNI
 	k.vectorInt[pack6k] = vectorInt6kAVXVNNI
+	k.tileBytes, k.tileBytesTokens = tileBytesAVXVNNI, 5
 	return k
 }

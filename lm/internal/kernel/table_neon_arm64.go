@@ -42,6 +42,8 @@ func neon() *Kernels {
 		sumExp:     sumExpNEON,
 	}
 	k.quantize, k.planes = quantizeNEON, true
+	k.rotate, k.roundBytes = rotateNEON, roundBytesNEON
+	k.tileBytes, k.tileBytesTokens = tileBytesNEON, 4
 	k.tileInt, k.tileIntTokens = tileIntNEON, 4
 	k.unpackInt[pack4] = unpackInt4NEON
 	k.unpackInt[pack4m] = unpackInt4mNEON

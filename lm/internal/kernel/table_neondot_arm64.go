@@ -6,6 +6,7 @@ package kernel
 func neondot() *Kernels {
 	k := neon()
 	k.level = NEONDot
+	k.tileBytes, k.tileBytesTokens = tileBytesNEONDot, 4
 	k.tileInt, k.tileIntTokens = tileIntNEONDot, 4
 	k.vectorIntTokens = 2
 	k.vectorInt[pack4] = vectorInt4NEONDot

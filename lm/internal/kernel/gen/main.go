@@ -45,6 +45,7 @@ type part struct {
 var parts = []part{
 	{"product", func(t *target) { t.tile(); t.weights() }},
 	{"integers", func(t *target) { t.integers(); t.quantize() }},
+	{"bytes", (*target).bytes},
 	{"rows", func(t *target) { t.rows(); t.ropes() }},
 }
 
@@ -53,7 +54,7 @@ func generate() (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for _, isa := range []isa{avx2, avxVNNI, avx512, avx512VNNI} {
 		for _, p := range parts {
-			if isa.vnni && p.name != "integers" {
+			if isa.vnni && p.name != "integers" && p.name != "bytes" {
 				continue
 			}
 			t := newTarget(isa)

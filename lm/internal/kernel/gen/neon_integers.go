@@ -17,11 +17,14 @@ type byteLevel struct {
 	// vectors of sums, and join leaves the sums of four rows in the first.
 	dot  func(a *arm, sums, weights []vreg, x vreg)
 	join func(a *arm, sums []vreg)
+	// four adds the products of four columns of a vector of weights with four of 16
+	// activations to sums; nil is that of the level it adds to.
+	four func(a *arm, sum, weights, x vreg, four int)
 }
 
 var byteLevels = []byteLevel{
-	{name: "NEON", file: "neon", dot: dotPlain, join: joinPlanes},
-	{name: "NEONDot", file: "neondot", base: "neon", dot: dotLanes, join: joinPlanes},
+	{name: "NEON", file: "neon", dot: dotPlain, join: joinPlanes, four: fourPlain},
+	{name: "NEONDot", file: "neondot", base: "neon", dot: dotLanes, join: joinPlanes, four: fourDot},
 	{name: "NEONI8MM", file: "neoni8mm", base: "neondot", zip: true, dot: dotMatrix, join: joinMatrix},
 }
 

@@ -21,6 +21,9 @@ func generateARM(files map[string][]byte) error {
 	)
 	for _, l := range byteLevels {
 		err = errors.Join(err, write(l.name, "integers_"+l.file, func(a *arm) { a.integers(l) }))
+		if l.four != nil {
+			err = errors.Join(err, write(l.name, "bytes_"+l.file, func(a *arm) { a.bytes(l) }))
+		}
 		text, failed := neonTable(l)
 		files["table_"+l.file+"_arm64.go"] = text
 		err = errors.Join(err, failed)
@@ -41,6 +44,12 @@ func neonTable(l byteLevel) ([]byte, error) {
 		unpackTable(&b, l.name)
 		rowTable(&b, l.name)
 		fmt.Fprintf(&b, "k.quantize, k.planes = quantize%s, true\n", l.name)
+	}
+	if l.base == "" {
+		fmt.Fprintf(&b, "k.rotate, k.roundBytes = rotate%s, roundBytes%s\n", l.name, l.name)
+	}
+	if l.four != nil {
+		fmt.Fprintf(&b, "k.tileBytes, k.tileBytesTokens = tileBytes%s, %d\n", l.name, neonTileBytesTokens)
 	}
 	fmt.Fprintf(&b, "k.tileInt, k.tileIntTokens = tileInt%s, %d\n", l.name, neonTileIntTokens)
 	if l.base != "" {

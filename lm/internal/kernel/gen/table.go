@@ -20,6 +20,7 @@ func table(i isa) ([]byte, error) {
 	if i.vnni {
 		fmt.Fprintf(&b, "k := %s()\nk.level = %s\n", i.base, i.name)
 		integerTable(&b, i)
+		byteTable(&b, i)
 		fmt.Fprint(&b, "return k\n}\n")
 		return format.Source(b.Bytes())
 	}
@@ -27,7 +28,9 @@ func table(i isa) ([]byte, error) {
 	fmt.Fprintf(&b, "k.tile, k.tileRows, k.vectorTokens = tile%s, %d, %d\n", i.name, i.tileRows(), i.vectorTokens())
 	unpackTable(&b, i.name)
 	integerTable(&b, i)
+	byteTable(&b, i)
 	fmt.Fprintf(&b, "k.quantize = quantize%s\n", avx2.name)
+	fmt.Fprintf(&b, "k.rotate, k.roundBytes = rotate%s, roundBytes%s\n", i.name, avx2.name)
 	rowTable(&b, i.name)
 	fmt.Fprint(&b, "return k\n}\n")
 	return format.Source(b.Bytes())
@@ -48,6 +51,11 @@ func integerTable(b *bytes.Buffer, i isa) {
 			fmt.Fprintf(b, "k.unpackInt[pack%s] = unpackInt%s%s\n", p.name, p.name, i.name)
 		}
 	}
+}
+
+// byteTable writes the part of the table for products in bytes.
+func byteTable(b *bytes.Buffer, i isa) {
+	fmt.Fprintf(b, "k.tileBytes, k.tileBytesTokens = tileBytes%s, %d\n", i.name, i.tileBytesTokens())
 }
 
 // unpackTable writes the part of the table for weights as float32.
