@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/version"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -54,10 +55,13 @@ type call struct {
 	base  Progress
 	model lm.Trusted
 	// name is what people call the model.
-	name   string
-	ledger *ledger.Ledger
-	signer *certificate.Signer
-	data   *record.Data
+	name string
+	// encoder of sentences, opened where records are added up.
+	encoder lm.TrustedEmbedder
+	closes  bool // it
+	ledger  *ledger.Ledger
+	signer  *certificate.Signer
+	data    *record.Data
 	// table, and the engine that computes on it, if it is not this process.
 	table    *table.Data
 	computed compute.Table
@@ -70,7 +74,7 @@ func (c *Client) call(u Use) *call {
 // environment is what a run or a session works with.
 func (c *call) environment() env.Environment {
 	e := env.Environment{
-		Signer: c.signer, Dataset: c.use.Dataset, Known: c.use.Known, As: c.use.As, Labels: c.use.Labels, Model: c.model, ModelName: c.name,
+		Signer: c.signer, Dataset: c.use.Dataset, Known: c.use.Known, As: c.use.As, Labels: c.use.Labels, Model: c.model, ModelName: c.name, Encoder: c.encoder,
 		Version: version.String(), Seed: c.use.Seed, Observe: c.use.Observe,
 	}
 	if c.ledger != nil { // else the interface would not be nil
@@ -94,6 +98,9 @@ func (c *call) close() error {
 	if c.ledger != nil {
 		all = append(all, c.ledger.Close())
 	}
+	if c.closes && c.encoder.Valid() {
+		all = append(all, c.encoder.Close())
+	}
 	if c.data != nil {
 		all = append(all, c.data.Close())
 	}
@@ -116,6 +123,15 @@ func (c *call) openModel(ctx context.Context, reads bool) (err error) {
 	}
 	c.name = models.NameOf(c.model.Info())
 	return nil
+}
+
+// openEncoder opens the encoder of sentences, in this process, unless the client was given one.
+func (c *call) openEncoder() (err error) {
+	if c.encoder = c.client.encoder; !c.encoder.Valid() {
+		c.encoder, err = backend.TrustedEncoder()
+		c.closes = true
+	}
+	return err
 }
 
 func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together bool) (err error) {

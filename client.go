@@ -33,6 +33,9 @@ type Options struct {
 	// default one, embedded. Trusted is used instead if it is set, and stays open.
 	Model   backend.Spec
 	Trusted lm.Trusted
+	// Encoder of sentences, for evidence. It stays open. Default: the embedded one, opened where it is
+	// needed.
+	Encoder lm.TrustedEmbedder
 }
 
 // Client uses private data: every use is charged to a budget in its ledger, and what comes
@@ -43,6 +46,8 @@ type Client struct {
 	creates bool
 	spec    backend.Spec
 	given   bool // the model, by whoever made the client
+
+	encoder lm.TrustedEmbedder // by whoever made the client
 
 	opening sync.Mutex
 	model   lm.Trusted
@@ -60,7 +65,7 @@ func Open(dir string, o *Options) (*Client, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	c := &Client{spec: o.Model, model: o.Trusted, given: o.Trusted.Valid()}
+	c := &Client{spec: o.Model, model: o.Trusted, given: o.Trusted.Valid(), encoder: o.Encoder}
 	if dir != "" {
 		c.ledger, c.creates = cmp.Or(o.Ledger, filepath.Join(dir, "ledger.db")), o.Ledger == ""
 		c.keys, c.private = cmp.Or(o.Keys, filepath.Join(dir, "keys")), cmp.Or(o.Private, filepath.Join(dir, "private"))

@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -126,6 +127,9 @@ func compare[P interface {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
+	if o.Request, err = c.encoded(ctx, o.Request, &found.Speed); err != nil {
+		return nil, err
+	}
 	for _, method := range o.Methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -146,6 +150,23 @@ func compare[P interface {
 		}
 	}
 	return found, nil
+}
+
+// encoded names the encoder where a request asks for evidence, and measures it.
+func (c *Client) encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
+	asked := r.Choosing
+	if asked == nil || !(asked.Evidence > 0) || asked.Encoder != "" {
+		return r, nil
+	}
+	opened := c.call(Use{})
+	if err := opened.openEncoder(); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, opened.close()) }()
+	own := *asked
+	own.Encoder, r.Choosing = opened.encoder.Name(), &own
+	v.Encode, err = plan.MeasureEncoder(ctx, opened.encoder)
+	return r, err
 }
 
 // scorer returns the model that was given, or the client's.

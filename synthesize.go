@@ -55,7 +55,7 @@ type Run struct {
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
 	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, step := range []func(context.Context) error{s.invent, s.suit, s.settle, s.open} {
+	for _, step := range []func(context.Context) error{s.invent, s.encode, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -83,6 +83,27 @@ type synthesis struct {
 	SynthesizeOptions
 	*call
 	plan Plan
+}
+
+// encode opens the encoder where evidence is asked for, and names it in the request.
+func (s *synthesis) encode(context.Context) error {
+	if s.Plan != nil {
+		if c := s.Plan.Choose; c == nil || c.Evidence == nil {
+			return nil
+		}
+		return s.openEncoder()
+	}
+	c := s.Request.Choosing
+	if c == nil || !(c.Evidence > 0) {
+		return nil
+	}
+	if err := s.openEncoder(); err != nil {
+		return err
+	}
+	own := *c
+	own.Encoder = s.encoder.Name()
+	s.Request.Choosing = &own
+	return nil
 }
 
 // suit makes the request fit the model: prompts are judged in the form that it is asked in, and the time
@@ -114,6 +135,11 @@ func (s *synthesis) suit(ctx context.Context) error {
 	speed, err := plan.Measure(ctx, s.model.Public())
 	if err != nil {
 		return fmt.Errorf("measure the model: %w", err)
+	}
+	if s.encoder.Valid() {
+		if speed.Encode, err = plan.MeasureEncoder(ctx, s.encoder); err != nil {
+			return fmt.Errorf("measure the encoder: %w", err)
+		}
 	}
 	shape, err := shapeOf(ctx, s.model.Tokenizer(), s.Request)
 	if err != nil {

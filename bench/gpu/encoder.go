@@ -21,7 +21,7 @@ type encoders struct {
 
 // newEncoders opens the sentence encoder where cells have answers that are texts.
 func newEncoders(cells []suite.Cell) (encoders, error) {
-	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
+	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate || c.Encodes() }) {
 		return encoders{}, nil
 	}
 	e, err := backend.Encoder()

@@ -27,6 +27,7 @@ func TestPlainKnownDrawsOfAnswers(t *testing.T) {
 	}
 	for name, r := range map[string]plan.Request{
 		"vote":             {Task: news},
+		"product":          {Task: news, Method: "product"},
 		"clipped":          {Task: chats, Method: "clipped"},
 		"mixing per token": {Task: chats, Method: "mixing", Settings: method.Values{"per": scheme.PerToken}},
 		"keyword":          {Task: chats, Method: "keyword"},

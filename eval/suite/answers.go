@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -65,7 +66,14 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answers, err error) {
 	began := time.Now()
 	m, inputs := e.answerer, e.data.inputs
-	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, icl.Options{Form: e.form(), Calibrate: calibrate, PassTokens: r.PassTokens})
+	o := icl.Options{Form: e.form(), Calibrate: calibrate, PassTokens: r.PassTokens}
+	if e.set.Evidence != nil {
+		if o.Evidence, err = evidence.Open(e.set.Evidence, r.Sentences); err != nil {
+			return nil, err
+		}
+		o.Use = e.set.Prompt.Evidence
+	}
+	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, o)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,12 @@ func (c Cell) String() string {
 func (c Cell) Reads() bool { return kinds[c.Method].Reads() }
 
 // Encodes reports whether a trusted encoder is needed.
-func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes }
+func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes || c.evidence() }
+
+// evidence reports whether all records are added up as evidence.
+func (c Cell) evidence() bool {
+	return c.Method == plan.Chooses && c.Settings.Values.Float("evidence", 0) > 0
+}
 
 // Claims reports whether the ε is what a paper says and nobody has proven.
 func (c Cell) Claims() bool { return kinds[c.Method].claims() }

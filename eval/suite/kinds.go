@@ -78,7 +78,7 @@ var kindList = func() []kind {
 		case s.Kind == method.Choosing:
 			k.more = []string{"instructions"}
 			k.Settings = append(slices.Clone(s.Settings), writing().Settings...)
-		case s.Kind == method.Answers && s.Name != "vote": // labels are not written
+		case s.Kind == method.Answers && !s.Labels:
 			k.more = []string{"tokens"}
 		}
 		list = append(list, k)

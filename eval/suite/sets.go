@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
@@ -32,6 +33,8 @@ type set struct {
 	Demos []icl.Demo `json:"demos"`
 	// Prompt is what records chose, if they did: its examples are Demos.
 	Prompt *prompt.Prompt `json:"prompt,omitempty"`
+	// Evidence is what all records say, if the prompt uses it.
+	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 	// each item's own demonstrations, in the order of the items; nil if all have the same.
 	each    [][]icl.Demo
 	Usage   lm.Usage `json:"usage"`
@@ -59,7 +62,11 @@ func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], s
 
 func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan], error) {
 	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
-		p, err := plan.New(c.Request())
+		request := c.Request()
+		if c.evidence() {
+			request.Choosing.Encoder = r.Sentences.Name()
+		}
+		p, err := plan.New(request)
 		out := &planned[plan.Plan]{Plan: p}
 		if err != nil || !c.Reads() {
 			return out, err
@@ -128,7 +135,7 @@ func (r *runner) source(c Cell, d *dataset) sotto.Source {
 
 // client keeps the index of records in the store. All runs are seeded: nothing is charged.
 func (r *runner) client(m model) (*sotto.Client, error) {
-	return sotto.Open(r.store.dir, &sotto.Options{Trusted: m.trusted})
+	return sotto.Open(r.store.dir, &sotto.Options{Trusted: m.trusted, Encoder: r.Sentences})
 }
 
 // write carries out the plan, seeded, in a folder that is removed afterwards.
@@ -157,6 +164,9 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned[plan.Plan], m mod
 		return nil, err
 	}
 	out = &set{Usage: done.Usage, Seconds: done.Seconds, Prompt: done.Prompt}
+	if p := done.Prompt; p != nil && p.Evidence.Used() {
+		out.Evidence = done.Evidence
+	}
 	for _, e := range done.Examples {
 		out.Demos = append(out.Demos, icl.Demo(e))
 	}

@@ -31,6 +31,8 @@ type Environment struct {
 	// it. Default: the model's own name.
 	Model     lm.Trusted
 	ModelName string
+	// Encoder reads records where a plan adds them up as evidence.
+	Encoder lm.TrustedEmbedder
 	// Version of the program. Required for runs.
 	Version string
 	// Seed is for tests and simulations: nothing is charged or certified, and what comes

@@ -33,6 +33,10 @@ const (
 	Wrote Kind = "token"
 	// Released reports that a text is complete.
 	Released Kind = "text"
+	// Encoded reports that some records were encoded.
+	Encoded Kind = "encoded"
+	// Summed reports that all records were added up as evidence for labels.
+	Summed Kind = "evidence"
 	// Judged reports that some records of a round have judged the prompts.
 	Judged Kind = "judged"
 	// Chose reports that the records have chosen a prompt in a round.

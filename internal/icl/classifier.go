@@ -48,9 +48,12 @@ func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo
 	if !reply.Listed(t) {
 		return nil, fmt.Errorf("task %s has no list of labels to choose from: list them in the task, or let the model write the answer", t.Name)
 	}
-	o, err := o.filled()
+	o, err := o.filled(t)
 	if err != nil {
 		return nil, err
+	}
+	if o.Use.How == prompt.Alone {
+		return nil, errors.New("evidence alone answers without a model's scores: use icl.Open")
 	}
 	c := &Classifier{}
 	if c.labels, err = labels.New(ctx, m.Tokenizer(), t.Labels); err != nil {
@@ -79,7 +82,10 @@ func (c *Classifier) Describe() string {
 	if c.weights != nil {
 		how += ", calibrated"
 	}
-	return how
+	if c.options.Use.How == prompt.Combined {
+		how += fmt.Sprintf(", combined with evidence of weight %g", c.options.Use.Weight)
+	}
+	return c.hints.describe(how)
 }
 
 // wholeRoot reports whether the first token's probability has to be known over the whole
@@ -102,22 +108,38 @@ func (c *Classifier) Answer(ctx context.Context, inputs []string) ([]string, err
 
 // Classify answers questions, in their order.
 func (c *Classifier) Classify(ctx context.Context, inputs []string) ([]Prediction, error) {
+	evidence, err := c.options.evident(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if inputs, err = c.hints.questions(ctx, inputs); err != nil {
+		return nil, err
+	}
 	all, err := c.probabilities(ctx, inputs)
 	if err != nil {
 		return nil, err
 	}
 	predictions := make([]Prediction, len(all))
 	for i, p := range all {
-		raw := c.choose(p)
-		predictions[i] = Prediction{raw, raw}
-		if c.weights != nil {
-			predictions[i].Classification = c.choose(reply.Calibrated(p, c.weights))
-		}
+		predictions[i] = c.predict(p, c.weights, evidence[i])
 	}
 	return predictions, nil
 }
 
-func (c *Classifier) choose(p []float64) Classification {
+// predict makes a prediction of labels' probabilities, the weights of calibration and the evidence, each
+// nil without.
+func (c *Classifier) predict(p, weights, evidence []float64) Prediction {
+	raw := c.choose(p, evidence)
+	if weights == nil {
+		return Prediction{raw, raw}
+	}
+	return Prediction{c.choose(reply.Calibrated(p, weights), evidence), raw}
+}
+
+func (c *Classifier) choose(p, evidence []float64) Classification {
+	if evidence != nil {
+		p = reply.Combined(p, evidence, c.options.Use.Weight)
+	}
 	return Classification{c.task.Labels[reply.Best(p)], p}
 }
 

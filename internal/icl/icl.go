@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -30,18 +31,21 @@ type Options struct {
 	// PassTokens is about the number of question tokens that go through the model at once;
 	// it bounds memory. Default 2048, which suits a processor; a GPU wants more.
 	PassTokens int
+	// Use is how the prompt uses evidence, if it does, and Evidence what it uses.
+	Use      prompt.Use
+	Evidence *evidence.Reader
 }
 
 // defaultPass is enough for the embedded engine to run at its best.
 const defaultPass = 2048
 
-// filled checks the options and fills in defaults.
-func (o Options) filled() (Options, error) {
+// filled checks the options for a task and fills in defaults.
+func (o Options) filled(t prompt.Task) (Options, error) {
 	if o.PassTokens < 0 {
 		return o, fmt.Errorf("%d tokens cannot go through the model at once: give a positive number, or 0 for the default", o.PassTokens)
 	}
 	o.PassTokens = cmp.Or(o.PassTokens, defaultPass)
-	return o, nil
+	return o, o.checkUse(t)
 }
 
 // sequences of a pass: with short questions too, it is the model that bounds speed.
@@ -73,6 +77,7 @@ const (
 	howScores  = "the label with the best score"
 	howWriting = "what the model writes, its best token at each step"
 	howMatch   = "the label that what the model writes begins with"
+	howAlone   = "the label with the most evidence, without a language model"
 )
 
 // scoring is a model that may have scores: a server that has to be asked, such as
@@ -84,12 +89,15 @@ type scoring interface {
 // Open answers with any model, in the best way it offers. Labels of a list are chosen by
 // their scores where the prompt is one text; without scores, and in turns, the model generates
 // a text that has to begin with a label. Free-form answers are generated. The model need not be
-// trusted.
+// trusted. Where evidence answers alone, there need not be a model.
 //
 // A server is queried each time for its vocabulary. To open often, pass an [lm.Scorer], if
 // there is one.
 func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (Answerer, error) {
 	t = t.WithDefaults()
+	if o.Use.How == prompt.Alone {
+		return newAlone(t, demos, o)
+	}
 	scored := reply.Listed(t) && !o.Form.Turns()
 	if o.Form.Turns() && (o.Calibrate || o.Normalise) {
 		return nil, errors.New("answers in turns are what the model writes, which has nothing to calibrate or normalise: turn both off, or lay the prompt out as one text")
@@ -108,6 +116,9 @@ func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Option
 			if !errors.As(err, &lacking) {
 				return nil, err
 			}
+		}
+		if o.Use.How == prompt.Combined {
+			return nil, fmt.Errorf("evidence cannot be combined with the scores of labels without them: use a model that gives scores, such as the embedded one, or a prompt that uses evidence as a hint or alone: %w", err)
 		}
 		if o.Calibrate || o.Normalise {
 			return nil, fmt.Errorf("labels cannot be calibrated or normalised without their scores: turn both off, or use a model that gives scores, such as the embedded one: %w", err)

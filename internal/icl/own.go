@@ -23,6 +23,8 @@ type ownQuery struct {
 	demos []lm.Token
 	asked [][]lm.Token
 	total int
+	// evidence for labels, where it is combined with their scores.
+	evidence []float64
 }
 
 // ClassifyEach answers questions with their own demonstrations, in their order, as if each
@@ -31,6 +33,13 @@ type ownQuery struct {
 func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Prediction, error) {
 	free, err := c.contentFree(ctx)
 	if err != nil {
+		return nil, err
+	}
+	evidence, err := c.evidentEach(ctx, questions)
+	if err != nil {
+		return nil, err
+	}
+	if questions, err = c.hintedEach(ctx, questions); err != nil {
 		return nil, err
 	}
 	all := make([]Prediction, 0, len(questions))
@@ -43,11 +52,12 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 		pass, total = pass[:0], 0
 		return err
 	}
-	for _, q := range questions {
+	for i, q := range questions {
 		own, err := c.own(ctx, q, free)
 		if err != nil {
 			return nil, err
 		}
+		own.evidence = evidence[i]
 		if len(pass) == most || len(pass) > 0 && total+own.total > c.options.PassTokens {
 			if err := flush(); err != nil {
 				return nil, err
@@ -62,6 +72,35 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 		}
 	}
 	return all, nil
+}
+
+// evidentEach is the evidence for questions.
+func (c *Classifier) evidentEach(ctx context.Context, questions []Query) ([][]float64, error) {
+	inputs := make([]string, len(questions))
+	for i, q := range questions {
+		inputs[i] = q.Input
+	}
+	return c.options.evident(ctx, inputs)
+}
+
+// hintedEach returns questions with hints, in their demonstrations too.
+func (c *Classifier) hintedEach(ctx context.Context, questions []Query) ([]Query, error) {
+	if c.hints == nil {
+		return questions, nil
+	}
+	out := make([]Query, len(questions))
+	for i, q := range questions {
+		demos, err := c.hints.demos(ctx, q.Demos)
+		if err != nil {
+			return nil, err
+		}
+		inputs, err := c.hints.questions(ctx, []string{q.Input})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = Query{demos, inputs[0]}
+	}
+	return out, nil
 }
 
 // contentFree returns the questions that labels are calibrated by, none without
@@ -144,19 +183,12 @@ func (c *Classifier) classifyOwn(ctx context.Context, pass []ownQuery) (out []Pr
 		return nil, err
 	}
 	for _, q := range pass {
-		out = append(out, c.predict(scores[:len(q.asked)]))
+		var weights []float64
+		if free := scores[1:len(q.asked)]; len(free) > 0 {
+			weights = reply.Weights(free)
+		}
+		out = append(out, c.predict(scores[0], weights, q.evidence))
 		scores = scores[len(q.asked):]
 	}
 	return out, nil
-}
-
-// predict makes a prediction of the labels' probabilities after a question and after those
-// without content, if there are any.
-func (c *Classifier) predict(p [][]float64) Prediction {
-	raw := c.choose(p[0])
-	out := Prediction{raw, raw}
-	if free := p[1:]; len(free) > 0 {
-		out.Classification = c.choose(reply.Calibrated(p[0], reply.Weights(free)))
-	}
-	return out
 }

@@ -27,6 +27,8 @@ type stem struct {
 	// begin with, and bare is empty, for one that begins otherwise.
 	chat *reply.Conversation
 	bare lm.Sequence
+	// hints of demonstrations and questions.
+	hints *hints
 }
 
 // question is what to extend a fork with.
@@ -37,7 +39,11 @@ type question struct {
 
 // newStem starts a session. after is how many tokens may come after a question.
 func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options, after int) (*stem, error) {
-	s := &stem{model: m, task: t, options: o}
+	s := &stem{model: m, task: t, options: o, hints: o.hints(t, m.Tokenizer())}
+	demos, err := s.hints.demos(ctx, demos)
+	if err != nil {
+		return nil, err
+	}
 	tokens, layout, err := s.layOut(ctx, demos)
 	if err != nil {
 		return nil, err

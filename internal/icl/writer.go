@@ -23,8 +23,11 @@ var _ Answerer = (*Writer)(nil)
 // needed; the model stays open.
 func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Writer, error) {
 	t = t.WithDefaults()
-	o, err := o.filled()
+	o, err := o.filled(t)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.written(); err != nil {
 		return nil, err
 	}
 	if !m.Info().Can.Top {
@@ -41,11 +44,14 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 }
 
 // Describe implements [Answerer].
-func (w *Writer) Describe() string { return howWritten(w.task) }
+func (w *Writer) Describe() string { return w.hints.describe(howWritten(w.task)) }
 
 // Answer generates an answer to each question. A new question replaces one that is
 // answered, so that batches stay full.
 func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string, err error) {
+	if inputs, err = w.hints.questions(ctx, inputs); err != nil {
+		return nil, err
+	}
 	writer := &reply.Writer{Session: w.session, Tokenizer: w.model.Tokenizer(), Task: w.task, Turn: w.chat != nil, Limit: w.limit}
 	var active []*reply.Line
 	defer func() {

@@ -22,20 +22,28 @@ type writing struct {
 	chat      *reply.Conversation // in place of both
 	limit     int                 // of tokens
 	usage     lm.Usage
+	hints     *hints
 }
 
 var _ Answerer = (*writing)(nil)
 
 func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (*writing, error) {
 	t = t.WithDefaults()
-	o, err := o.filled()
+	o, err := o.filled(t)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.written(); err != nil {
 		return nil, err
 	}
 	if can := m.Info().Can; !can.Generate && !can.Chat {
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer questions", Missing: "it does not write text; use a language model"}
 	}
-	w := &writing{model: m, task: t, options: o, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
+	told := o.hints(t, tokenizerOf(m))
+	if demos, err = told.demos(ctx, demos); err != nil {
+		return nil, err
+	}
+	w := &writing{model: m, task: t, options: o, hints: told, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
 	if w.limit, err = reply.Limit(ctx, tokenizerOf(m), t); err != nil {
 		return nil, err
 	}
@@ -51,7 +59,7 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 }
 
 func (w *writing) Describe() string {
-	return howWritten(w.task)
+	return w.hints.describe(howWritten(w.task))
 }
 
 // howWritten is how answers are found that a model writes.
@@ -85,6 +93,10 @@ func (w *writing) Usage() lm.Usage { return w.usage }
 func (w *writing) Close() error { return nil }
 
 func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error) {
+	inputs, err := w.hints.questions(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
 	before := w.model.Usage()
 	defer func() { w.usage = w.usage.Plus(less(w.model.Usage(), before)) }()
 	answers := make([]string, 0, len(inputs))

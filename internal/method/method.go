@@ -73,6 +73,8 @@ type Spec struct {
 	Settings []Setting
 	// Copies means that records are released as they are: no model writes.
 	Copies bool
+	// Labels means that answers are labels of a list, which nobody writes.
+	Labels bool
 	// Encodes means that a trusted encoder is needed beside the model.
 	Encodes bool
 	// Scheduled means that a paper published another schedule of prompts, whose cost is worth

@@ -139,7 +139,7 @@ func (r *Request) answerMethod() error {
 		return nil
 	}
 	if r.Task.Kind == prompt.Classify || !r.Task.Open() {
-		return wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote")
+		return wrong("the answers of this task are labels of a list, which are voted on, not written: use the method vote, or product")
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 		"many answers":         {Task: news, Size: 27632, Epsilon: 1, Answers: 50},
 		"soft":                 {Task: news, Size: 27632, Epsilon: 1, Settings: method.Values{"ballot": ensemble.Soft}},
 		"soft, several":        {Task: news, Size: 27632, Epsilon: 1, Settings: method.Values{"ballot": ensemble.Soft, "prompts": 10, "per_prompt": 4}},
+		"product":              {Task: news, Size: 27632, Epsilon: 1, Method: "product"},
+		"product, several":     {Task: news, Size: 27632, Epsilon: 1, Answers: 100, Method: "product", Settings: method.Values{"prompts": 10, "per_prompt": 4, "clip": 1}},
+		"product, fixed":       {Task: news, Size: 27632, Epsilon: 1, Method: "product", Sampler: scheme.FixedSize},
 		"gaussian":             {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Settings: method.Values{"noise": ensemble.Gaussian, "prompts": 10, "per_prompt": 4}},
 		"threshold":            {Task: news, Size: 27632, Epsilon: 1, Answers: 1000, Settings: method.Values{"noise": ensemble.Threshold}},
 		"embedding":            {Task: chats, Size: 14732, Epsilon: 2, Method: "embedding"},
@@ -73,6 +76,8 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 	news, chats := builtin(t, "agnews"), builtin(t, "samsum")
 	for want, r := range map[string]plan.Request{
 		"use the method vote":          {Task: news, Size: 1000, Epsilon: 1, Method: "clipped"},
+		"product is for answers of":    {Task: chats, Size: 1000, Epsilon: 1, Method: "product"},
+		"clip is 0, it should":         {Task: news, Size: 1000, Epsilon: 1, Method: "product", Settings: method.Values{"clip": 0}},
 		"vote is for answers of":       {Task: chats, Size: 1000, Epsilon: 1, Method: "vote"},
 		"use vote":                     {Task: news, Size: 1000, Epsilon: 1, Method: "keyword"},
 		"unknown method":               {Task: news, Size: 1000, Epsilon: 1, Method: "magic"},

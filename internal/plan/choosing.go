@@ -41,6 +41,8 @@ type Choose struct {
 	Made *Made `json:"made,omitempty"`
 	// Vary is how many texts like the winner's examples join the pool after a round.
 	Vary int `json:"vary,omitempty"`
+	// Evidence is what all records say about labels, if prompts may use that.
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
 	Measure *measure.Measure `json:"measure,omitempty"`
 	// Form of the prompts: a text ([prompt.TextForm], also if it is empty), or turns
@@ -109,6 +111,10 @@ type Choosing struct {
 	Made *Made
 	// Vary is as in [Choose].
 	Vary int
+	// Evidence is the share of ε for adding up all records as evidence for labels, by the Encoder of
+	// this name; 0 or less has none.
+	Evidence float64
+	Encoder  string
 	// Form and Reading are as in [Choose].
 	Form    prompt.Form
 	Reading search.Reading
@@ -173,6 +179,9 @@ func (r Request) choosing() (Plan, error) {
 	}
 	if p.WritesFromRecords() && c.Own >= 0 {
 		p.Choose.Own = &OwnTexts{cmp.Or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
+	}
+	if err := p.evidence(c, n); err != nil {
+		return Plan{}, err
 	}
 	if c.Measuring >= 0 {
 		if err := p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, c.Work); err != nil {
@@ -258,6 +267,7 @@ func (p Plan) Steps() string {
 		pool += ", " + are(n, "example") + " given"
 	}
 	pool += c.Made.words()
+	pool += c.Evidence.words()
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))

@@ -53,6 +53,7 @@ func init() {
 			{Name: "form", Type: method.Choice, Help: "form of the prompts that are judged: turns of a chat, whose answers are what the model writes, or one text", Choices: []string{string(prompt.ChatForm), string(prompt.TextForm)}, Default: "chat, where the model follows turns", Suites: true},
 			{Name: "work", Type: method.Float, Help: "tokens that may go through the model to choose and to measure", Default: fmt.Sprintf("what the time is enough for; %d in suites, which do not measure it", DefaultWork), Suites: true},
 			{Name: "writing", Type: method.Float, Help: "share of ε for writing the pool from the records; 0 or less has the model write it by itself", Default: "0", Negative: true, Most: 1, Suites: true},
+			{Name: "evidence", Type: method.Float, Help: "share of ε for adding up all records as evidence for labels, which prompts may use; 0 or less has none", Default: "0", Negative: true, Most: 1, Suites: true},
 			{Name: "last", Type: method.Float, Help: "weight of the last round, as a multiple of another one's; below 0 there is none", Default: fmt.Sprintf("%v, after at least %d others", lastWeight, lastAfter), Negative: true, Suites: true},
 			{Name: "own_words", Type: method.Bool, Help: "leave out instructions beside the task's own and those that are given", Suites: true},
 			own,
@@ -65,7 +66,7 @@ func ChoosingOf(v method.Values) *Choosing {
 	return &Choosing{
 		Pool: v.Int("pool", 0), Writing: v.Float("writing", 0), Rounds: int64(v.Int("rounds", 0)), Heats: int64(v.Int("heats", 0)),
 		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), Most: v.Int("most_shots", 0),
-		Work: v.Float("work", 0), Last: v.Float("last", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
+		Evidence: v.Float("evidence", 0), Work: v.Float("work", 0), Last: v.Float("last", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
 		Utility: choose.Utility(v.Word("utility", "")), Reading: search.Reading(v.Word("reading", "")),
 		Form: prompt.Form(v.Word("form", "")),
 	}

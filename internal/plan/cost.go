@@ -111,6 +111,8 @@ type Speed struct {
 	// where texts are written from records, and all prompts of a record at once where records
 	// judge.
 	Served bool `json:"served,omitempty"`
+	// Encode is how long an encoder takes for a text, in seconds.
+	Encode float64 `json:"encode_seconds,omitempty"`
 	// Texts is how many are written at once where no record is read for them; 0 is 1.
 	Texts int `json:"texts_at_once,omitempty"`
 }
@@ -155,6 +157,9 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 		c.Uncached.add(alone.Uncached, float64(own))
 	}
 	choosing := p.choosingWork(s, v)
+	if p.Choose != nil && p.Choose.Evidence != nil {
+		choosing.Seconds += v.encode(p.Units(), p.Choose.Evidence.Each)
+	}
 	c.Cached.add(choosing, 1)
 	c.Uncached.add(choosing, 1)
 	return c

@@ -81,6 +81,9 @@ func (p Plan) Event() privacy.Event {
 	}
 	all = append(all, p.together())
 	if p.Choose != nil {
+		if e := p.Choose.Evidence; e != nil {
+			all = append(all, e.Event())
+		}
 		all = append(all, p.Choose.Event())
 		if m := p.Choose.Measure; m != nil {
 			all = append(all, m.Event())
@@ -143,6 +146,9 @@ func (p Plan) Proof() string {
 		proof += "; then " + p.Choose.Proof()
 	default:
 		proof = p.Choose.Proof()
+	}
+	if e := p.Choose.Evidence; e != nil {
+		proof = e.Proof() + "; then " + proof
 	}
 	if m := p.Choose.Measure; m != nil {
 		proof += "; then " + m.Proof()

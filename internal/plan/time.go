@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/reply"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -39,9 +40,25 @@ func (r Request) Within(d time.Duration, s Shape, v Speed) (Request, error) {
 	if err != nil {
 		return r, err
 	}
+	if own.Evidence > 0 {
+		each := unitRecords
+		if r.Unit == privacy.Record || r.Unit == "" {
+			each = 1
+		}
+		texts += v.encode(r.declared(), each)
+	}
 	left := math.Max(d.Seconds()-texts, choosingShare*d.Seconds())
 	own.Work = math.Max(1, v.work(left, asks(r.Task, own.Form, own.Utility), r.longPrompt(s, v)))
 	return r, nil
+}
+
+// declared is how many units there are, as far as the request says.
+func (r Request) declared() int64 {
+	n := int64(0)
+	for _, size := range r.Sizes {
+		n += size
+	}
+	return max(n, r.Size, r.Least)
 }
 
 // longPrompt is about how many tokens of a prompt are read for each question: none where they are read

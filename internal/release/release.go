@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -48,6 +49,8 @@ type Release struct {
 	// Prompt is the prompt that the records chose, if they did. Examples are then its
 	// examples, and there may be none.
 	Prompt *prompt.Prompt
+	// Evidence is what all records say about labels, if they were added up.
+	Evidence *evidence.Evidence
 	// Worth is the measured quality, if it was measured.
 	Worth *Worth
 	// Unsigned: the guarantee is not in a certificate beside the files.
@@ -155,6 +158,7 @@ func Render(r Release) ([]File, error) {
 		{"chat.json", chat},
 		{"prompt.txt", prefix},
 		{promptFile, chosen},
+		{evidence.File, evidenceFile},
 		{"dspy.json", dspy},
 		{"finetune.jsonl", finetune},
 		{"use.md", use},
@@ -162,7 +166,8 @@ func Render(r Release) ([]File, error) {
 		{"README.md", card},
 		{ReportFile, func(r Release) ([]byte, error) { return report(r, files) }},
 	} {
-		if f.name == promptFile && r.Prompt == nil || f.name == croissantFile && r.bare() {
+		switch {
+		case f.name == promptFile && r.Prompt == nil, f.name == evidence.File && r.Evidence == nil, f.name == croissantFile && r.bare():
 			continue
 		}
 		data, err := f.render(r)

@@ -46,6 +46,9 @@ const promptFile = "prompt.json"
 // chosen returns the prompt that the records chose, for programs that can use all of it.
 func chosen(r Release) ([]byte, error) {
 	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"form", r.Prompt.Form.Name()}, {"calibrated", r.Prompt.Calibrated}}
+	if r.Prompt.Evidence.Used() {
+		fields = append(fields, member{"evidence", r.Prompt.Evidence})
+	}
 	if r.Worth != nil {
 		fields = append(fields, object{{"worth", r.Worth}}...)
 	}
@@ -54,6 +57,9 @@ func chosen(r Release) ([]byte, error) {
 
 // measuredAs says how labels were read off for the measured worth.
 func (r Release) measuredAs() string {
+	if r.Worth != nil && r.Prompt != nil && r.Prompt.Evidence.Used() {
+		return "It was measured with the evidence, as the records chose: clients that do not use it get another number."
+	}
 	switch {
 	case r.Worth == nil || r.Prompt == nil:
 		return ""
@@ -69,6 +75,9 @@ func (r Release) measuredAs() string {
 
 // reading describes how answers are read off.
 func (r Release) reading() string {
+	if said := r.evident(); said != "" {
+		return said
+	}
 	switch {
 	case r.Prompt.Form.Turns() && !r.Task.Open():
 		return "The records judged it as chat.json has it, in turns of a chat, by what the model writes at temperature 0. The answer is the label that the model's text begins with, in any case and without white space before it."

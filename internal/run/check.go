@@ -36,6 +36,9 @@ func (r *runner) check() (err error) {
 	if c := r.Plan.Choose; c != nil && c.Vary > 0 && r.Vary == nil {
 		return errors.New("the plan has texts written like those of winners, and nobody is there to write them")
 	}
+	if err := r.checkEncoder(); err != nil {
+		return err
+	}
 	return r.checkData()
 }
 

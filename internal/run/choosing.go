@@ -51,7 +51,12 @@ func (r *runner) chooser(ctx context.Context, last bool) (*choose.Chooser, error
 		settings, key = c.Last.Choice, r.key.Derive("last round")
 	}
 	settings.Draw = r.rate(settings.Draw)
+	said, err := r.summed()
+	if err != nil {
+		return nil, err
+	}
 	return choose.New(ctx, choose.Options{
+		Evidence: said, Encoder: r.Encoder,
 		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Choice: settings, Forms: c.Forms(), Usage: r.judging(),
 		PassTokens: r.PassTokens, Prompts: held(r.PassTokens),
 	})
@@ -166,6 +171,9 @@ func (r *runner) space() search.Space {
 	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.Most, Forms: c.Forms(), Reading: c.Reading}
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
+	}
+	if e := c.Evidence; e != nil {
+		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone}
 	}
 	seen := map[prompt.Example]bool{}
 	add := func(e prompt.Example) {

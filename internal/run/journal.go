@@ -35,6 +35,7 @@ const (
 	begun     state = "begun"
 	recharged state = "recharged"
 	released  state = "released"
+	summed    state = "evidence"
 	won       state = "winner"
 	varied    state = "varied"
 	measuring state = "measuring"
@@ -84,6 +85,8 @@ type entry struct {
 	Lost  bool          `json:"lost,omitempty"`
 	// Varied are texts like the winner's of a Round, of varied; there may be none.
 	Varied []prompt.Example `json:"varied,omitempty"`
+	// Evidence for labels, of evidence.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
 	// Measured are the noisy counts of prompts, of measured.
 	Measured json.RawMessage `json:"measured,omitempty"`
 	// Profile of a table, of profiled.

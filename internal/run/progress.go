@@ -31,6 +31,8 @@ type progress struct {
 	conditions []string
 	texts      []text
 	recharges  []recharge
+	// evidence is what all records say about labels.
+	evidence json.RawMessage
 	// winners of the rounds in which records chose; looking says that the next one was begun,
 	// of a model that does not replay.
 	winners []search.Point
@@ -126,6 +128,8 @@ func (p *progress) add(e entry) error {
 			return nil
 		}
 		return p.addText(e)
+	case summed:
+		p.evidence = e.Evidence
 	case won:
 		return p.addWinner(e)
 	case varied:

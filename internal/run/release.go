@@ -29,7 +29,7 @@ func (r *runner) spec() spec {
 func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolation()) }
 
 func (r *runner) stages() []func(context.Context) error {
-	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.rounds, r.worth}
+	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.addUp, r.rounds, r.worth}
 }
 
 func (r *runner) repeats() bool {
@@ -47,6 +47,9 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 		chosen := r.prompt()
 		out.Prompt = &chosen
 		if out.Worth, err = r.measuredWorth(); err != nil {
+			return err
+		}
+		if out.Evidence, err = r.summed(); err != nil {
 			return err
 		}
 	}
@@ -108,6 +111,9 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 		if out.Worth, err = r.measuredWorth(); err != nil {
 			return out, err
 		}
+		if out.Evidence, err = r.summed(); err != nil {
+			return out, err
+		}
 	}
 	var err error
 	if out.ModelTokens, err = r.planned(ctx); err != nil {
@@ -153,6 +159,9 @@ func (r *runner) settings() map[string]any {
 			out["last_records"], out["last_range"] = l.Draw.Expected(r.units()), l.Range
 		}
 		out["form"] = r.prompt().Form.Name()
+		if e := c.Evidence; e != nil {
+			out["evidence_sums"], out["evidence_sigma"], out["encoder"] = e.Sums.Sums, e.Sigma, e.Encoder
+		}
 		if c.Made != nil {
 			out["pool_model"] = c.Made.Model
 		}
@@ -194,10 +203,12 @@ func (r *runner) samplers() []certificate.Sampler {
 			out = append(out, certificate.Sampler(sampling.Kind))
 		}
 	}
+	all := r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil
 	if c := r.Plan.Choose; c != nil {
 		out = append(out, certificate.Sampler(c.Draw.Kind)) // the last round draws alike
+		all = all || c.Evidence != nil
 	}
-	if r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || len(out) == 0 {
+	if all || len(out) == 0 {
 		out = append(out, certificate.SampleAll)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
@@ -55,6 +56,8 @@ type Result struct {
 	Prompt   *prompt.Prompt
 	// Ending is what most records end with, if the plan had it found and there is such.
 	Ending string
+	// Evidence is what all records say about labels, if they were added up.
+	Evidence *evidence.Evidence
 	// Worth is what the prompt was measured to be on the records, if it was.
 	Worth *release.Worth
 	// Private says that there is a Guarantee, of Event. Drawn is what is left of it, over all

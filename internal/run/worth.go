@@ -30,7 +30,12 @@ func (r *runner) worth(ctx context.Context) error {
 	}
 	settings := *c.Measure
 	settings.Draw = r.rate(settings.Draw)
+	said, err := r.summed()
+	if err != nil {
+		return err
+	}
 	m, err := measure.New(ctx, measure.Options{
+		Evidence: said, Encoder: r.Encoder,
 		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: c.Forms(),
 		PassTokens: r.PassTokens, Usage: r.judging(),
 	})

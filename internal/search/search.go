@@ -41,6 +41,8 @@ type Space struct {
 	// Fresh is the number of texts at the end of the pool that resemble the last winner's.
 	// Variations try them as often as the whole pool.
 	Fresh int
+	// Uses are the ways to use evidence, none by default.
+	Uses Uses
 	// Given are sets that the first round proposes instead of random ones.
 	Given [][]int
 }
@@ -67,10 +69,12 @@ type Point struct {
 	Instruction int         `json:"instruction,omitempty"`
 	Form        prompt.Form `json:"form,omitempty"`
 	Calibrated  bool        `json:"calibrated,omitempty"`
+	// Evidence is how it is used, if it is.
+	Evidence prompt.Use `json:"evidence,omitzero"`
 }
 
 func (p Point) equal(o Point) bool {
-	return p.Instruction == o.Instruction && p.Form == o.Form && p.Calibrated == o.Calibrated && slices.Equal(p.Set, o.Set)
+	return p.Instruction == o.Instruction && p.Form == o.Form && p.Calibrated == o.Calibrated && p.Evidence == o.Evidence && slices.Equal(p.Set, o.Set)
 }
 
 // Valid reports whether a point is in the space.
@@ -81,12 +85,12 @@ func (s Space) Valid(p Point) bool {
 	if p.Form != "" && !slices.Contains(s.Forms, p.Form) || p.Form == "" && len(s.Forms) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
+	return s.usable(p) && !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
 }
 
 // Prompt returns the prompt of a point.
 func (s Space) Prompt(p Point) prompt.Prompt {
-	out := prompt.Prompt{Form: p.Form, Calibrated: p.Calibrated}
+	out := prompt.Prompt{Form: p.Form, Calibrated: p.Calibrated, Evidence: p.Evidence}
 	if p.Instruction > 0 {
 		out.Instruction = s.Instructions[p.Instruction-1]
 	}
@@ -106,7 +110,8 @@ func (s Space) Prompts(points []Point) []prompt.Prompt {
 }
 
 // First proposes prompts without examples, one for each instruction, and random sets, up to
-// n+1 prompts in all, each with each way of reading labels.
+// n+1 prompts in all, each with each way of reading labels; and beside them those without examples that
+// use evidence.
 func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	var sets []Point
 	add := func(p Point) {
@@ -118,18 +123,23 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	for i := range s.Instructions {
 		add(Point{Instruction: i + 1, Form: s.usual()})
 	}
+	evident := s.evident()
+	for _, p := range evident {
+		add(p)
+	}
 	if len(s.Given) > 0 {
 		for _, set := range s.Given {
 			add(Point{Set: set, Form: s.usual()})
 		}
 		return s.bothWays(sets), nil
 	}
-	for tries := 0; len(sets) < n+1 && tries < 8*n && len(s.Pool) > 0; tries++ {
-		set, err := s.set(s.size(r), r)
+	most, before := n+1+len(evident), len(sets)
+	for tries := 0; len(sets) < most && tries < 8*n && len(s.Pool) > 0; tries++ {
+		p, err := s.fresh(len(sets)-before, r)
 		if err != nil {
 			return nil, err
 		}
-		add(Point{Set: set, Instruction: below(r, len(s.Instructions)+1), Form: s.form(r)})
+		add(p)
 	}
 	return s.bothWays(sets), nil
 }
@@ -219,32 +229,13 @@ func shuffled(set []int, r *noise.Stream) ([]int, error) {
 	return out, err
 }
 
-// bothWays has labels read off raw and calibrated, where that makes a difference.
-func (s Space) bothWays(sets []Point) []Point {
-	if len(s.Labels) == 0 || s.Reading == Raw || len(s.Forms) > 0 {
-		return sets
-	}
-	if s.Reading == Calibrated {
-		for i := range sets {
-			sets[i].Calibrated = true
-		}
-		return sets
-	}
-	out := make([]Point, 0, 2*len(sets))
-	for _, p := range sets {
-		raw, calibrated := p, p
-		raw.Calibrated, calibrated.Calibrated = false, true
-		out = append(out, raw, calibrated)
-	}
-	return out
-}
-
-// Next proposes the last winner and n-1 variations of it.
+// Next proposes the last winner and n-1 variations of it, or random sets after one that has nothing to
+// vary.
 func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
-	winner.Calibrated = false
+	winner = winner.unread()
 	sets := []Point{winner}
 	for tries := 0; len(sets) < n && tries < 20*n; tries++ {
-		p := s.vary(winner, r)
+		p := s.another(winner, len(sets)-1, r)
 		if !slices.ContainsFunc(sets, p.equal) {
 			sets = append(sets, p)
 		}
@@ -254,17 +245,15 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 
 // final proposes at most n winners of rounds, each once, the latest first, and at any rate that of the
 // first round, and no examples, with the task's instruction and the latest winner's: a
-// winner should be better than all that.
+// winner should be better than all that, and than evidence alone.
 func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
 	add := func(p Point) {
-		p.Calibrated = false
-		if !slices.ContainsFunc(sets, p.equal) {
+		if p = p.unread(); !slices.ContainsFunc(sets, p.equal) {
 			sets = append(sets, p)
 		}
 	}
-	first := winners[0]
-	first.Calibrated = false
+	first := winners[0].unread()
 	for _, w := range slices.Backward(winners) {
 		room := n
 		if !slices.ContainsFunc(sets, first.equal) {
@@ -279,6 +268,9 @@ func (s Space) final(winners []Point, n int) []Point {
 	bare := s.none()
 	bare.Instruction = winners[len(winners)-1].Instruction
 	add(bare)
+	if s.Uses.Alone && len(s.Labels) > 0 {
+		add(s.alone())
+	}
 	return s.bothWays(sets)
 }
 
@@ -286,6 +278,7 @@ func (s Space) final(winners []Point, n int) []Point {
 const (
 	instructing = 10 // if there are several instructions
 	forming     = 5  // if there are several forms
+	hinting     = 8  // if there are hints
 	exchanging  = 55
 	swapping    = 15
 	adding      = 20
@@ -301,6 +294,9 @@ func (s Space) vary(p Point, r *noise.Stream) Point {
 	if len(s.Forms) > 1 && below(r, 100) < forming {
 		p.Form = s.Forms[below(r, len(s.Forms))]
 		return p
+	}
+	if s.hints() > 0 && below(r, 100) < hinting {
+		return s.toggled(p, r)
 	}
 	switch at := below(r, 100); {
 	case at < exchanging:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
@@ -31,6 +32,10 @@ type Options struct {
 	Isolation lm.Isolation
 	// PassTokens and Prompts are as in package jury; 0 takes the default.
 	PassTokens, Prompts int
+	// Evidence, if there is any, is what prompts may use. Encoder, which is required then, turns records
+	// into its vectors.
+	Evidence *evidence.Evidence
+	Encoder  lm.TrustedEmbedder
 	// Usage, if set, receives what the model has done so far in a round. It depends on the
 	// records that were drawn: it is not to be published.
 	Usage func(lm.Usage)
@@ -62,7 +67,7 @@ func New(ctx context.Context, o Options) (*Chooser, error) {
 	}
 	panel, err := jury.NewPanel(ctx,
 		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: o.Key.Derive("choose"), Scheme: o.Choice.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Prompts, Usage: o.Usage})
+		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Prompts, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
 	return &Chooser{o, panel}, err
 }
 

@@ -130,6 +130,9 @@ const (
 	MidRange Centre = "mid-range"
 	// Uncentred differences, as in InvisibleInk (Vinod et al. 2025).
 	Uncentred Centre = "none"
+	// Favourite leaves the largest difference as it is, and clips those that are more than 2C
+	// below it: what a record is for is never cut, only what it is against.
+	Favourite Centre = "favourite"
 )
 
 // Name implements [Method].
@@ -154,9 +157,9 @@ func (c *Clipped) Check() error {
 		return fmt.Errorf("clipped needs at least one candidate, not %d", c.Candidates)
 	}
 	switch c.Centre {
-	case "", Median, MidRange, Uncentred:
+	case "", Median, MidRange, Uncentred, Favourite:
 	default:
-		return fmt.Errorf("unknown centre %q: one of %s, %s, %s", c.Centre, Median, MidRange, Uncentred)
+		return fmt.Errorf("unknown centre %q: one of %s, %s, %s, %s", c.Centre, Median, MidRange, Uncentred, Favourite)
 	}
 	return checkSelection("clipped", c.weight(), c.clip(), c.Range)
 }
@@ -226,7 +229,7 @@ func (c *Clipped) sum(v View) []int64 {
 		for i := range values {
 			values[i] = difference(prompt[i], v.Public[i])
 		}
-		m := c.Centre.of(values, sorted)
+		m := c.Centre.of(values, sorted, c.Clip())
 		for i, d := range values {
 			sum[i] += max(-clip, min(clip, steps(d-m, nats)))
 		}
@@ -234,11 +237,14 @@ func (c *Clipped) sum(v View) []int64 {
 	return sum
 }
 
-// of is the centre of one record's differences; sorted is scratch.
-func (c Centre) of(values, sorted []float64) float64 {
+// of is the centre of one record's differences, which are clipped to so far from it; sorted
+// is scratch.
+func (c Centre) of(values, sorted []float64, clip float64) float64 {
 	switch c {
 	case Uncentred:
 		return 0
+	case Favourite:
+		return slices.Max(values) - clip
 	case MidRange:
 		return (slices.Min(values) + slices.Max(values)) / 2
 	}

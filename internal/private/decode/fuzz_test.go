@@ -56,7 +56,7 @@ func FuzzVectors(f *testing.F) {
 				}
 			}
 		}
-		for _, centre := range []Centre{Median, MidRange, Uncentred} {
+		for _, centre := range []Centre{Median, MidRange, Uncentred, Favourite} {
 			c := &Clipped{Draw: perText(0.5), Expected: 3, Range: 0.7, Temperature: 0.9, Candidates: 1, Centre: centre}
 			for _, v := range []View{{Public: public, Prompts: [][]float64{scores}}, {Public: scores, Prompts: [][]float64{public}}} {
 				for i, n := range c.sum(v) {

@@ -116,6 +116,7 @@ func subjects() map[string]subject {
 		"clipped":                   clippedSubject(with(func(c *Clipped) { c.Draw = text })),
 		"clipped, uncentred, gain":  clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre, c.Gain = text, Uncentred, 1.7 })),
 		"clipped, mid-range":        clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre = text, MidRange })),
+		"clipped, favourite":        clippedSubject(with(func(c *Clipped) { c.Draw, c.Centre = text, Favourite })),
 		"clipped, several a prompt": clippedSubject(with(func(c *Clipped) { c.Draw = several })),
 		"clipped, fixed size":       clippedSubject(with(func(c *Clipped) { c.Draw = fixed })),
 		"clipped, disjoint":         clippedSubject(with(func(c *Clipped) { c.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2} })),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
@@ -38,6 +39,31 @@ func (r *round) newPoll(ctx context.Context, calibrate bool) (*poll, error) {
 		}
 	}
 	return p, nil
+}
+
+// views draws records for so many looks, and returns what the prompts of each say about the
+// labels, beside the public one. The records of a look are read when it is asked for.
+func (r *round) views(ctx context.Context, calibrate bool, looks int) (func(look int) (decode.View, error), error) {
+	p, err := r.newPoll(ctx, calibrate)
+	if err != nil {
+		return nil, err
+	}
+	public, err := p.ask(ctx, [][]lm.Token{nil})
+	if err != nil {
+		return nil, err
+	}
+	samples, err := r.draws(looks)
+	if err != nil {
+		return nil, err
+	}
+	return func(look int) (decode.View, error) {
+		view := decode.View{Public: public[0], Base: public[0], Empty: samples[look].Empty}
+		prompts, err := r.demonstrations(ctx, samples[look])
+		if err == nil {
+			view.Prompts, err = p.ask(ctx, prompts)
+		}
+		return view, err
+	}, nil
 }
 
 // ask gives the log-probabilities among the labels that each prompt has for them.

@@ -191,6 +191,7 @@ func trials() map[string]trial {
 		out["vote, soft"+name] = vote(Vote{Draw: l, Ballot: Soft, Range: 1.2, Expected: 1.5, Temperature: 0.7})
 		out["vote, gaussian"+name] = vote(Vote{Draw: l, Noise: Gaussian, Sigma: 0.8})
 		out["vote, threshold"+name] = vote(Vote{Draw: fresh(l), Noise: Threshold, Sigma: 0.8, CheckSigma: 0.9, Threshold: 1.5})
+		out["product"+name] = trial{subject: productSubject(&Product{Draw: l, Range: 1.2, Clip: 2}), records: 3}
 		out["embedding"+name] = embedding(l)
 		for n := 1; n <= 3; n++ {
 			out[fmt.Sprintf("keyword, %d%s", n, name)] = keyword(Keyword{Draw: l, Keywords: n, Range: 1.2, Candidates: 1})

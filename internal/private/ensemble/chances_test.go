@@ -42,6 +42,12 @@ func run(t *testing.T, m Method, r room, s func(look int) *noise.Stream) string 
 			return fmt.Sprint("agreed ", label)
 		}
 		return fmt.Sprint(label)
+	case *Product:
+		label, err := m.pick(r.view(), s(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(label)
 	case *Embedding:
 		at, err := m.pick(r.cloud(), places, s(0))
 		if err != nil {
@@ -108,6 +114,8 @@ func TestReleasesHaveTheirChances(t *testing.T) {
 		"gaussian":  {voteSubject(&Vote{Draw: several, Noise: Gaussian, Sigma: 0.8}), voteSubject(&Vote{Draw: several, Noise: Gaussian, Sigma: 0.4})},
 		"threshold": {voteSubject(&Vote{Draw: fresh(each), Noise: Threshold, Sigma: 1, CheckSigma: 1.5, Threshold: 3}), voteSubject(&Vote{Draw: fresh(each), Noise: Threshold, Sigma: 1, CheckSigma: 0.5, Threshold: 3})},
 		"soft":      {voteSubject(&Vote{Draw: each, Ballot: Soft, Range: 2, Expected: 2, Temperature: 1}), voteSubject(&Vote{Draw: each, Ballot: Soft, Range: 1, Expected: 2, Temperature: 1})},
+		"product":   {productSubject(&Product{Draw: each, Range: 1, Clip: 2}), productSubject(&Product{Draw: each, Range: 0.5, Clip: 2})},
+		"exchanged": {productSubject(&Product{Draw: several, Range: 2, Clip: 1}), productSubject(&Product{Draw: each, Range: 2, Clip: 1})},
 		"embedding": {embeddingSubject(&Embedding{Draw: each, Sigma: 1}), embeddingSubject(&Embedding{Draw: each, Sigma: 0.3})},
 		"joint":     {keywordSubject(&Keyword{Draw: each, Keywords: 2, Range: 2}), keywordSubject(&Keyword{Draw: each, Keywords: 2, Range: 1.6})},
 		"joint, 1":  {keywordSubject(&Keyword{Draw: several, Keywords: 1, Range: 2}), keywordSubject(&Keyword{Draw: several, Keywords: 1, Range: 2.5})},

@@ -7,6 +7,7 @@
 // meet those of other prompts.
 //
 //	vote       labels: the one that most prompts vote for, or that they favour together
+//	product    labels: drawn by the product of the probabilities that prompts give them
 //	embedding  sentences: the public candidate nearest to the noisy sum of their vectors
 //	keyword    sentences: words that many of them have, from which the answer is written
 //

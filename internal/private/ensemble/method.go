@@ -95,6 +95,14 @@ func checkEvent(m Method) error {
 	return privacy.Validate(m.Event())
 }
 
+// chooses is the error of methods that choose among labels, for tasks without a list.
+func chooses(name string, t prompt.Task) error {
+	if !listed(t) {
+		return fmt.Errorf("%s is for answers of a list, and task %s has none: list its labels, or use embedding or keyword, or a method that writes", name, t.Name)
+	}
+	return nil
+}
+
 // writes is the error of methods that choose among sentences, for tasks with a list.
 func writes(name string, t prompt.Task) error {
 	if listed(t) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Work is what one answer asks of the model.
@@ -33,6 +34,20 @@ func drawSettings(batch int) []method.Setting {
 // publicSetting is how many answers without records there are to choose from.
 func publicSetting() method.Setting {
 	return method.Setting{Name: "candidates", Type: method.Int, Help: "choose among so many public answers", Default: strconv.Itoa(publicAnswers), Least: 2}
+}
+
+// uncalibratedSetting is about labels' scores.
+func uncalibratedSetting() method.Setting {
+	return method.Setting{Name: "uncalibrated", Type: method.Bool, Help: "take labels' scores as they are, without calibration by contents that say nothing"}
+}
+
+// asking is the work of one look in which prompts are asked for the labels' scores.
+func asking(calibrate bool) Work {
+	w := Work{Looks: 1}
+	if calibrate {
+		w.ContentFree = len(prompt.ContentFree())
+	}
+	return w
 }
 
 // drawn draws a record for each of so many prompts, or as the settings say.

@@ -50,6 +50,15 @@ func wordByWord(r room) []int64 {
 	return out
 }
 
+// floored keeps what is at most so far below the largest.
+func floored(scores []float64, most float64) []float64 {
+	out := slices.Clone(scores)
+	for i, x := range out {
+		out[i] = max(x, slices.Max(scores)-most)
+	}
+	return out
+}
+
 // TestPlantedMechanisms: the check of whole mechanisms finds every one of these.
 func TestPlantedMechanisms(t *testing.T) {
 	always := func(l scheme.Scheme) scheme.Scheme { // leaves nothing to sampling
@@ -68,6 +77,7 @@ func TestPlantedMechanisms(t *testing.T) {
 	check := func(sigma float64) *Vote {
 		return &Vote{Draw: fresh(scheme.Scheme{Kind: scheme.Poisson, Rate: 0.05}), Noise: Threshold, Sigma: sigma, CheckSigma: sigma, Threshold: 1}
 	}
+	product := func(l scheme.Scheme, c float64) *Product { return &Product{Draw: l, Range: c, Clip: 2} }
 	bugs := map[string]trial{
 		"vote: exchange taken for more or less": {subject: does(exponential, func(r room) map[string]float64 {
 			c := exponential.selection(r.view())
@@ -89,6 +99,31 @@ func TestPlantedMechanisms(t *testing.T) {
 			voteSubject(&Vote{Draw: each, Ballot: Soft, Range: 1.8, Expected: 1.5, Temperature: 0.7}),
 		)},
 		"vote: a check without noise to speak of": {subject: acting(check(0.8), voteSubject(&Vote{Draw: check(1).Draw, Noise: Threshold, Sigma: 0.8, CheckSigma: 0.1, Threshold: 1}))},
+
+		"product: exchange taken for more or less": {subject: acting(product(always(several), 1.2), productSubject(product(always(each), 1.2)))},
+		"product: the mean over those that were drawn": {subject: does(product(always(each), 0.5), func(r room) map[string]float64 {
+			c := product(each, 3*0.5)
+			c.Clip *= math.Max(1, float64(len(r.replies)))
+			cut := r
+			cut.replies = nil
+			for _, e := range r.replies { // clipped as before, and then divided
+				cut.replies = append(cut.replies, reply{scores: floored(e.scores, 2)})
+			}
+			return productSubject(c).chances[0](cut)
+		})},
+		"product: the sum is clipped, and not what each says": {subject: does(product(always(each), 1.2), func(r room) map[string]float64 {
+			sum := make([]float64, len(r.public.scores))
+			for _, e := range r.replies {
+				for i, x := range e.scores {
+					sum[i] += x
+				}
+			}
+			n := float64(len(r.replies))
+			for i, x := range floored(sum, 2*n) {
+				sum[i] = 1.2 / 2 * (x + r.public.scores[i])
+			}
+			return softmaxOf(sum)
+		})},
 
 		"embedding: exchange taken for more or less": {subject: acting(embedding, embeddingSubject(&Embedding{Draw: each, Sigma: 0.8, Candidates: 2}))},
 		"embedding: vectors of any length": {subject: does(alone, func(r room) map[string]float64 {

@@ -77,6 +77,11 @@ func TestSettings(t *testing.T) {
 		"for its check":              &Vote{Draw: fresh(each), Noise: Threshold, Sigma: 1},
 		"looks once":                 &Vote{Draw: fresh(each), Range: 1},
 		"sampling rate":              &Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText}, Range: 1},
+		"product needs a positive r": &Product{Draw: each, Clip: 2},
+		"positive clip in nats":      &Product{Draw: each, Range: 1},
+		"positive clip in nats, suc": &Product{Draw: each, Range: 1, Clip: math.Inf(1)},
+		"less than 2^-20 nats":       &Product{Draw: each, Range: 1, Clip: 1e-9},
+		"product looks once":         &Product{Draw: fresh(each), Range: 1, Clip: 2},
 		"at least one public":        &Embedding{Draw: each, Sigma: 1},
 		"positive noise multiplier,": &Embedding{Draw: each, Candidates: 1},
 		"between 1 and":              &Keyword{Draw: each, Range: 1, Candidates: 1},
@@ -89,7 +94,7 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	if _, err := method.New[Method]("magic", method.Answers); err == nil || !strings.Contains(err.Error(), "embedding, keyword, vote") {
+	if _, err := method.New[Method]("magic", method.Answers); err == nil || !strings.Contains(err.Error(), "embedding, keyword, product, vote") {
 		t.Errorf("an unknown method: %v", err)
 	}
 }
@@ -100,6 +105,7 @@ func nan() float64 { return math.NaN() }
 func FuzzSettings(f *testing.F) {
 	f.Add(`{"method":"vote","settings":{"draw":{"kind":"poisson","per":"text","rate":0.1},"range":1}}`)
 	f.Add(`{"method":"keyword","settings":{"keywords":1e9}}`)
+	f.Add(`{"method":"product","settings":{"draw":{"kind":"poisson","per":"text","rate":0.1},"range":1e-300,"clip":1e300}}`)
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var s Settings

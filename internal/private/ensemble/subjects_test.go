@@ -153,6 +153,26 @@ func softOf(c *decode.Clipped, v decode.View) map[string]float64 {
 	return softmaxOf(exponents)
 }
 
+// productSubject has the chances of a product of experts by its formula.
+func productSubject(p *Product) subject {
+	return subject{Method: p, chances: []func(room) map[string]float64{func(r room) map[string]float64 {
+		factor := p.Range / p.Clip
+		if p.Draw.Exchanges() {
+			factor /= 2
+		}
+		exponents := make([]float64, len(r.public.scores))
+		for i, x := range r.public.scores {
+			exponents[i] = factor * x
+		}
+		for _, e := range append(slices.Clone(r.replies), slices.Repeat([]reply{r.public}, r.empty)...) {
+			for i, x := range e.scores {
+				exponents[i] += factor * max(x-slices.Max(e.scores), -p.Clip)
+			}
+		}
+		return softmaxOf(exponents)
+	}}}
+}
+
 // places of the brute force: two, so that which is nearer is one normal number.
 var places = [][]float32{{1, 0}, {0.6, 0.8}}
 

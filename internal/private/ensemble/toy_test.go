@@ -307,6 +307,8 @@ func scenes(t testing.TB) map[string]*scene {
 		"agnews gaussian":        &Vote{Draw: one, Noise: Gaussian, Sigma: 0.5},
 		"agnews threshold":       &Vote{Draw: fresh(one), Noise: Threshold, Sigma: 0.5, CheckSigma: 0.5, Threshold: 1},
 		"agnews soft":            &Vote{Draw: one, Ballot: Soft, Range: 2, Expected: 4, Temperature: 0.3, Calibrate: true},
+		"agnews product":         &Product{Draw: one, Range: 2, Clip: 2, Calibrate: true},
+		"agnews product, many":   &Product{Draw: many, Range: 2, Clip: 2},
 		"samsum embedding":       &Embedding{Draw: one, Sigma: 0.5, Candidates: 6},
 		"samsum embedding, many": &Embedding{Draw: many, Sigma: 0.5, Candidates: 6},
 		"mit-g keyword":          &Keyword{Draw: one, Keywords: 2, Range: 3, Candidates: 4},

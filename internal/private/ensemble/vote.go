@@ -9,7 +9,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/internal/scheme"
-	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -32,7 +31,7 @@ func init() {
 		},
 		Not:   "Where the same examples would serve all questions: a chosen prompt is paid for once.",
 		Event: "poisson(q, boundedrange(c)) for an answer; with noise = gaussian poisson(q, gaussian(σ))", Theorem: "P35",
-		Needs: "scores of given tokens",
+		Needs: "scores of given tokens", Labels: true,
 		Settings: append(append(drawSettings(voters), method.Setting{
 			Name: "ballot", Type: method.Choice, Help: "what a prompt says: hard, its best label, or soft, how far it moves each", Choices: []string{string(Hard), string(Soft)},
 		}, method.Setting{
@@ -40,9 +39,7 @@ func init() {
 			Choices: []string{string(Exponential), string(Gaussian), string(Threshold)},
 		}, method.Setting{
 			Name: "threshold", Type: method.Float, Help: "with --noise threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
-		}, method.Setting{
-			Name: "uncalibrated", Type: method.Bool, Help: "take labels' scores as they are, without calibration by contents that say nothing",
-		}), decode.SoftSettings()...),
+		}, uncalibratedSetting()), decode.SoftSettings()...),
 	}, planVote)
 }
 
@@ -237,12 +234,7 @@ func (v *Vote) Check() error {
 }
 
 // Serves implements [Method].
-func (*Vote) Serves(t prompt.Task) error {
-	if !listed(t) {
-		return fmt.Errorf("vote is for answers of a list, and task %s has none: list its labels, or use embedding or keyword, or a method that writes", t.Name)
-	}
-	return nil
-}
+func (*Vote) Serves(t prompt.Task) error { return chooses("vote", t) }
 
 // Scheme implements [Method].
 func (v *Vote) Scheme() scheme.Scheme { return v.Draw }
@@ -265,10 +257,7 @@ func (v *Vote) Loud(prompts float64) bool {
 
 // Work implements [Method].
 func (v *Vote) Work() Work {
-	w := Work{Looks: 1}
-	if v.Calibrate {
-		w.ContentFree = len(prompt.ContentFree())
-	}
+	w := asking(v.Calibrate)
 	if v.Noise == Threshold {
 		w.Looks = 2
 	}
@@ -302,29 +291,13 @@ func (v *Vote) clipped() *decode.Clipped {
 }
 
 func (v *Vote) answer(ctx context.Context, r *round) (outcome, error) {
-	p, err := r.newPoll(ctx, v.Calibrate)
-	if err != nil {
-		return outcome{}, err
-	}
-	public, err := p.ask(ctx, [][]lm.Token{nil})
-	if err != nil {
-		return outcome{}, err
-	}
 	looks := 1
 	if v.Noise == Threshold {
 		looks = 2
 	}
-	samples, err := r.draws(looks)
+	view, err := r.views(ctx, v.Calibrate, looks)
 	if err != nil {
 		return outcome{}, err
-	}
-	view := func(at int) (decode.View, error) {
-		view := decode.View{Public: public[0], Base: public[0], Empty: samples[at].Empty}
-		prompts, err := r.demonstrations(ctx, samples[at])
-		if err == nil {
-			view.Prompts, err = p.ask(ctx, prompts)
-		}
-		return view, err
 	}
 	label, used, err := v.decide(view, r.noise)
 	if err != nil {

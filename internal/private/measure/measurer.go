@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/lm"
@@ -29,6 +30,10 @@ type Options struct {
 	Isolation lm.Isolation
 	// PassTokens and Held are as PassTokens and Prompts in package jury; 0 takes the default.
 	PassTokens, Held int
+	// Evidence, if there is any, is what prompts may use. Encoder, which is required then, turns records
+	// into its vectors.
+	Evidence *evidence.Evidence
+	Encoder  lm.TrustedEmbedder
 	// Usage, if set, receives what the model has done so far. It depends on the records that
 	// were drawn: it is not to be published.
 	Usage func(lm.Usage)
@@ -64,7 +69,7 @@ func New(ctx context.Context, o Options) (*Measurer, error) {
 	key := o.Key.Derive("measure")
 	panel, err := jury.NewPanel(ctx,
 		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: key, Scheme: o.Measure.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Verdict, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Held, Usage: o.Usage})
+		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Verdict, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Held, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
 	return &Measurer{o, panel, key}, err
 }
 

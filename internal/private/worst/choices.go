@@ -67,16 +67,20 @@ func choices() ([]Game, error) {
 	return []Game{one, more}, err
 }
 
-// votes are answers by a list of labels. The record's prompt is for one, the others' for another.
+// votes are answers by a list of labels. The record's prompt is for one, the others' for another,
+// and that without a record for none.
 func votes() ([]Game, error) {
 	next := func(text string) []float64 {
-		if strings.Contains(text, mark) {
+		switch {
+		case strings.Contains(text, mark):
 			return letters(shout, 0)
+		case strings.Contains(text, "1"):
+			return letters(0, shout)
 		}
-		return letters(0, shout)
+		return letters(0, 0)
 	}
 	each := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1}
-	game := func(name, inputs string, m *ensemble.Vote, delta float64, tight bool, others ...string) (Game, error) {
+	game := func(name, inputs string, m ensemble.Method, delta float64, tight bool, others ...string) (Game, error) {
 		if err := m.Check(); err != nil {
 			return Game{}, err
 		}
@@ -100,5 +104,10 @@ func votes() ([]Game, error) {
 	}
 	gaussian, err := game("vote, gaussian", "one answer of two; one record votes for one of them, and the record for the other",
 		&ensemble.Vote{Draw: each, Ballot: ensemble.Hard, Noise: ensemble.Gaussian, Sigma: 1}, 1e-5, false, "1")
-	return []Game{exponential, gaussian}, err
+	if err != nil {
+		return nil, err
+	}
+	product, err := game("product", "one answer of two; a record rules out one of them, and the record that comes and goes the other",
+		&ensemble.Product{Draw: each, Range: 1, Clip: 2}, 0, true, "1")
+	return []Game{exponential, gaussian, product}, err
 }

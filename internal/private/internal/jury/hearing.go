@@ -22,16 +22,16 @@ type hearing struct {
 	records int
 }
 
-// heard is what records said about a stem.
-type heard struct {
-	raw, calibrated []int64
-}
+// heard is what records said about a stem, by how answers are read.
+type heard map[reading][]int64
 
-func (h heard) verdicts(calibrated bool) []int64 {
-	if calibrated {
-		return h.calibrated
+// silent are verdicts of 0.
+func (h *hearing) silent(s stem) heard {
+	out := heard{}
+	for _, r := range s.readings {
+		out[r] = make([]int64, h.records)
 	}
-	return h.raw
+	return out
 }
 
 // alone reports whether the model writes answers by itself, without a session.
@@ -40,8 +40,8 @@ func (h *hearing) alone() bool { return h.generates() && h.writes(h.turns) }
 // hear computes stems and asks all questions after each.
 func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err error) {
 	if h.alone() {
-		for range stems {
-			out = append(out, heard{raw: make([]int64, h.records), calibrated: make([]int64, h.records)})
+		for _, s := range stems {
+			out = append(out, h.silent(s))
 		}
 		if err := h.generated(ctx, stems, out); err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err erro
 		if len(s.tokens) > 0 && h.fits(len(s.tokens), 0) {
 			steps = append(steps, lm.Step{Sequence: q, Tokens: s.tokens})
 		}
-		out = append(out, heard{raw: make([]int64, h.records), calibrated: make([]int64, h.records)})
+		out = append(out, h.silent(s))
 	}
 	if err := h.extend(ctx, steps); err != nil {
 		return nil, err
@@ -120,22 +120,23 @@ type question struct {
 	whole bool
 	// turns are all that is asked, of a model that lays them out itself.
 	turns []lm.Message
+	layout
 	situation
 }
 
 // ask lays out a case after a stem.
 func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q question, err error) {
-	s, q := stems[at], question{stem: at, situation: c}
+	s, q := stems[at], question{stem: at, layout: c.asked[stems[at].hint], situation: c}
 	if s.chat == nil {
 		return q, nil
 	}
 	if h.generates() {
-		if q.turns, err = s.chat.Asked(ctx, c.input); err != nil {
+		if q.turns, err = s.chat.Asked(ctx, q.text); err != nil {
 			return q, fmt.Errorf("lay out a record: %w", err)
 		}
 		return q, nil
 	}
-	if q.tokens, err = s.chat.Tokens(ctx, h.Model, c.input); err != nil {
+	if q.tokens, err = s.chat.Tokens(ctx, h.Model, q.text); err != nil {
 		return q, fmt.Errorf("lay out a record: %w", err)
 	}
 	if n := len(s.tokens); len(q.tokens) > n && slices.Equal(q.tokens[:n], s.tokens) {
@@ -226,7 +227,7 @@ func (h *hearing) sequences() int {
 func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
 	weights := make([][]float64, len(stems))
 	for i, s := range stems {
-		if !s.calibrate {
+		if !s.calibrates() {
 			continue
 		}
 		var err error
@@ -245,9 +246,8 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 		}
 		for i, q := range list {
 			p := reply.Probabilities(scores[i])
-			out[q.stem].raw[q.record] = h.verdict(p, q.label)
-			if w := weights[q.stem]; w != nil {
-				out[q.stem].calibrated[q.record] = h.verdict(reply.Calibrated(p, w), q.label)
+			for r, verdicts := range out[q.stem] {
+				verdicts[q.record] = h.label(r, p, weights[q.stem], q.situation)
 			}
 		}
 		return nil
@@ -279,9 +279,24 @@ func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]
 	return reply.Weights(scores), nil
 }
 
-// verdict on a prompt with which labels have these probabilities.
-func (h *hearing) verdict(p []float64, label int) int64 {
-	if h.Utility == Soft {
+// label is the verdict on a prompt with which labels have these probabilities, read in a way, with the
+// weights of calibration.
+func (j *Jury) label(r reading, p, weights []float64, c situation) int64 {
+	if r.calibrated {
+		if weights == nil {
+			return 0 // questions without content do not fit the model
+		}
+		p = reply.Calibrated(p, weights)
+	}
+	if r.weight > 0 {
+		p = reply.Combined(p, c.evidence, r.weight)
+	}
+	return j.verdict(p, c.label)
+}
+
+// verdict on a prompt with which labels have these probabilities in the end.
+func (j *Jury) verdict(p []float64, label int) int64 {
+	if j.Utility == Soft {
 		return fixed(p[label])
 	}
 	if reply.Best(p) == label {

@@ -3,12 +3,11 @@ package jury
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -53,6 +52,10 @@ type Options struct {
 	PassTokens int
 	// Prompts is how many prompts are held at once, 8 by default.
 	Prompts int
+	// Evidence, if there is any, is what prompts may use, and Encoder turns records into its vectors: the
+	// one that the evidence names.
+	Evidence *evidence.Evidence
+	Encoder  lm.TrustedEmbedder
 	// Usage, if set, receives what the model has done so far in this call. It depends on the
 	// records that were drawn: it is not to be published.
 	Usage func(lm.Usage)
@@ -66,6 +69,9 @@ type Jury struct {
 	limit  int          // of tokens that are written
 	// free are the questions without content, in tokens.
 	free [][]lm.Token
+	// reader reads evidence, nil if there is none; said is what it says of public examples.
+	reader *evidence.Reader
+	said   map[string]string
 }
 
 // New checks the options.
@@ -79,6 +85,9 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
 	j := &Jury{Options: o, info: o.Model.Info()}
+	if err := j.openEvidence(); err != nil {
+		return nil, err
+	}
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -171,40 +180,57 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 	if err := j.check(prompts); err != nil {
 		return nil, err
 	}
+	cases := j.cases(records)
+	if err := j.weigh(ctx, prompts, cases); err != nil {
+		return nil, err
+	}
 	verdicts = make([][]int64, len(prompts))
-	for _, turns := range []bool{false, true} {
-		var some []prompt.Prompt
-		var of []int
-		for i, p := range prompts {
-			if p.Form.Turns() == turns {
-				some, of = append(some, p), append(of, i)
-			}
+	var ways [2]group
+	for i, p := range prompts {
+		switch {
+		case p.Evidence.How == prompt.Alone:
+			verdicts[i] = j.byEvidence(cases, len(records))
+		case p.Form.Turns():
+			ways[1].add(p, i)
+		default:
+			ways[0].add(p, i)
 		}
-		if len(some) == 0 {
+	}
+	for at, some := range ways {
+		if len(some.prompts) == 0 {
 			continue
 		}
-		list, err := j.judge(ctx, some, turns, records)
+		list, err := j.judge(ctx, some.prompts, at == 1, cases, len(records))
 		if err != nil {
 			return nil, err
 		}
-		for i, at := range of {
+		for i, at := range some.of {
 			verdicts[at] = list[i]
 		}
 	}
 	return verdicts, nil
 }
 
+// group are prompts that are judged together, with their places among all.
+type group struct {
+	prompts []prompt.Prompt
+	of      []int
+}
+
+func (g *group) add(p prompt.Prompt, at int) {
+	g.prompts, g.of = append(g.prompts, p), append(g.of, at)
+}
+
 // judge does that for prompts that all are turns, or none.
-func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, records []seal.Record) (verdicts [][]int64, err error) {
-	cases, err := j.cases(ctx, records, turns)
-	if err != nil {
-		return nil, err
-	}
+func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, cases []situation, records int) (verdicts [][]int64, err error) {
 	stems, of, err := j.stems(ctx, prompts)
 	if err != nil {
 		return nil, err
 	}
-	h := &hearing{Jury: j, before: j.Model.Usage(), turns: turns, cases: cases, records: len(records)}
+	if cases, err = j.lay(ctx, cases, stems, turns); err != nil {
+		return nil, err
+	}
+	h := &hearing{Jury: j, before: j.Model.Usage(), turns: turns, cases: cases, records: records}
 	if !h.alone() {
 		if h.session, err = j.Model.Open(ctx); err != nil {
 			return nil, err
@@ -228,7 +254,7 @@ func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, r
 		}
 		for i, p := range prompts {
 			if at := of[i] - from; at >= 0 && at < len(some) {
-				verdicts[i] = heard[at].verdicts(p.Calibrated)
+				verdicts[i] = heard[at][readingOf(p)]
 			}
 		}
 	}
@@ -239,6 +265,12 @@ func (j *Jury) check(prompts []prompt.Prompt) error {
 	for i, p := range prompts {
 		if err := p.Check(j.Task); err != nil {
 			return fmt.Errorf("prompt %d: %w", i+1, err)
+		}
+		if p.Evidence.Used() && j.reader == nil {
+			return fmt.Errorf("prompt %d uses evidence, and there is none: give that of the release", i+1)
+		}
+		if p.Evidence.How == prompt.Alone {
+			continue // no model is asked
 		}
 		if err := j.can(p.Form); err != nil {
 			return fmt.Errorf("prompt %d: %w", i+1, err)
@@ -263,110 +295,6 @@ func (j *Jury) can(f prompt.Form) error {
 		return j.labels.Check(j.info, false)
 	}
 	return nil
-}
-
-// stems are the tokens that questions come after, each once, and which of them a prompt
-// has: raw and calibrated answers are read off the same scores.
-func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem, of []int, err error) {
-	known := map[string]int{}
-	for _, p := range prompts {
-		alike := p
-		alike.Calibrated = false
-		key, err := json.Marshal(alike)
-		if err != nil {
-			return nil, nil, err
-		}
-		at, ok := known[string(key)]
-		if !ok {
-			s, err := j.stem(ctx, p)
-			if err != nil {
-				return nil, nil, err
-			}
-			at = len(stems)
-			known[string(key)] = at
-			stems = append(stems, s)
-		}
-		stems[at].calibrate = stems[at].calibrate || p.Calibrated
-		of = append(of, at)
-	}
-	return stems, of, nil
-}
-
-// stem is what questions come after.
-type stem struct {
-	tokens    []lm.Token
-	calibrate bool
-	// chat lays questions out, where they are turns.
-	chat *reply.Conversation
-}
-
-func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
-	if !p.Form.Turns() {
-		s.tokens, err = reply.Prefix(ctx, j.Model.Tokenizer(), j.Task, p)
-		return s, err
-	}
-	s.chat = reply.NewConversation(j.Task, p, j.Model.Tokenizer())
-	if j.generates() {
-		return s, nil // the model lays turns out itself
-	}
-	s.tokens, _, err = s.chat.Common(ctx, j.Model)
-	return s, err
-}
-
-// situation is a record as a question with its answer.
-type situation struct {
-	record int
-	input  string     // of a question in turns
-	tokens []lm.Token // of one in a text
-	label  int        // of a closed list
-	output []lm.Token // else: the answer, and what ends it
-	answer string     // as a text
-	length int        // tokens that come after a stem, at most
-}
-
-// cases lays out records. Those that cannot be asked are left out: their verdicts are 0.
-func (j *Jury) cases(ctx context.Context, records []seal.Record, turns bool) ([]situation, error) {
-	var out []situation
-	for i, r := range records {
-		input, answer := seal.Text(r), seal.Condition(r)
-		if j.Task.Kind == prompt.Generate {
-			input, answer = answer, input
-		}
-		c := situation{record: i, input: input, answer: answer}
-		if known, err := j.lay(ctx, &c, turns); err != nil {
-			return nil, fmt.Errorf("lay out a record: %w", err)
-		} else if known {
-			out = append(out, c)
-		}
-	}
-	return out, nil
-}
-
-// lay lays out a record, and reports whether its answer is one that a model could give.
-func (j *Jury) lay(ctx context.Context, c *situation, turns bool) (known bool, err error) {
-	if !turns {
-		if c.tokens, err = reply.Item(ctx, j.Model.Tokenizer(), j.Task, c.input); err != nil {
-			return false, err
-		}
-		c.length = len(c.tokens)
-	}
-	if reply.Listed(j.Task) {
-		c.answer, _ = j.Task.ResolveLabel(c.answer)
-		if c.label = slices.Index(j.Task.Labels, c.answer); c.label < 0 {
-			return false, nil
-		}
-	} else if c.output, err = reply.Output(ctx, j.Model.Tokenizer(), j.Task, c.answer); err != nil || len(c.output) == 0 {
-		return false, err
-	}
-	switch {
-	case j.writes(turns):
-		c.length += j.limit
-	case j.labels != nil:
-		c.length += j.labels.Depth()
-	default:
-		c.length += len(c.output)
-	}
-	return true, nil
 }
 
 // fixed puts a verdict on the grid.

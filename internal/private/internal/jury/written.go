@@ -20,7 +20,7 @@ func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence,
 			return err
 		}
 		for i, q := range list {
-			out[q.stem].raw[q.record] = h.read(lines[i])
+			out[q.stem][reading{}][q.record] = h.read(lines[i])
 		}
 		return nil
 	})

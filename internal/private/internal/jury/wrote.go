@@ -13,7 +13,7 @@ import (
 func (h *hearing) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		return h.write(ctx, list, open, func(q question, text string) {
-			out[q.stem].raw[q.record] = h.compare(q.answer, text)
+			out[q.stem][reading{}][q.record] = h.compare(q.answer, text)
 		})
 	})
 }
@@ -35,7 +35,7 @@ func (h *hearing) generated(ctx context.Context, stems []stem, out []heard) erro
 		}
 		for i, q := range list {
 			if texts[i].Finish != lm.FinishRefused {
-				out[q.stem].raw[q.record] = h.compare(q.answer, reply.Written(h.Task, h.turns, texts[i].Text))
+				out[q.stem][reading{}][q.record] = h.compare(q.answer, reply.Written(h.Task, h.turns, texts[i].Text))
 			}
 		}
 		return nil

@@ -1,0 +1,84 @@
+package jury
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/reply"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// openEvidence checks the evidence and the encoder that reads records by it.
+func (j *Jury) openEvidence() (err error) {
+	if j.Evidence == nil {
+		return nil
+	}
+	if !j.Encoder.Valid() {
+		return errors.New("records may only be shown to a trusted encoder, and there is none")
+	}
+	if j.reader, err = evidence.Open(j.Evidence, j.Encoder); err != nil {
+		return err
+	}
+	j.said = map[string]string{}
+	return j.Evidence.Suits(j.Task.Labels)
+}
+
+// weigh reads each record by the evidence, from its input alone, if a prompt uses it.
+func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situation) error {
+	if !slices.ContainsFunc(prompts, func(p prompt.Prompt) bool { return p.Evidence.Used() }) {
+		return nil
+	}
+	inputs := make([]string, len(cases))
+	for i, c := range cases {
+		inputs[i] = c.input
+	}
+	all, err := j.reader.Texts(ctx, inputs)
+	if err != nil {
+		return fmt.Errorf("read records by the evidence: %w", err)
+	}
+	for i := range cases {
+		cases[i].evidence = all[i]
+	}
+	return nil
+}
+
+// byEvidence are the verdicts on evidence alone, without a model.
+func (j *Jury) byEvidence(cases []situation, records int) []int64 {
+	out := make([]int64, records)
+	for _, c := range cases {
+		out[c.record] = j.verdict(reply.Alone(c.evidence), c.label)
+	}
+	return out
+}
+
+// hinted returns a prompt whose examples have the hints that its questions have. Examples are public, and
+// what evidence says of them is kept.
+func (j *Jury) hinted(ctx context.Context, p prompt.Prompt) (prompt.Prompt, error) {
+	if p.Evidence.How != prompt.Hinted {
+		return p, nil
+	}
+	var inputs []string
+	for _, e := range p.Examples {
+		if _, ok := j.said[e.Input]; !ok {
+			inputs = append(inputs, e.Input)
+		}
+	}
+	if len(inputs) > 0 {
+		all, err := j.reader.Texts(ctx, inputs)
+		if err != nil {
+			return p, fmt.Errorf("read examples by the evidence: %w", err)
+		}
+		for i, logs := range all {
+			j.said[inputs[i]] = j.reader.Said(logs)
+		}
+	}
+	examples := make([]prompt.Example, len(p.Examples))
+	for i, e := range p.Examples {
+		examples[i] = prompt.Example{Input: prompt.Hint(p.Evidence.Wording, e.Input, j.said[e.Input]), Output: e.Output}
+	}
+	p.Examples = examples
+	return p, nil
+}
