@@ -168,7 +168,7 @@ func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (
 	for _, e := range p.Examples {
 		demos = append(demos, icl.Demo(e))
 	}
-	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, PassTokens: r.PassTokens}
+	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, PassTokens: r.PassTokens}
 	a, err := icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
 	if _, ok := errors.AsType[*lm.UnsupportedError](err); ok && o.Calibrate {
 		o.Calibrate = false

@@ -205,7 +205,7 @@ func (b *bench) score(ctx context.Context, t prompt.Task, items []eval.Item, p p
 	for _, e := range p.Examples {
 		demos = append(demos, icl.Demo(e))
 	}
-	a, err := icl.Open(ctx, b.model.Public(), p.For(t), demos, icl.Options{Calibrate: p.Calibrated})
+	a, err := icl.Open(ctx, b.model.Public(), p.For(t), demos, icl.Options{Calibrate: p.Calibrated, Use: p.Evidence})
 	if err != nil {
 		return 0, err
 	}

@@ -39,10 +39,10 @@ func (e encoders) close() {
 }
 
 // memory is an encoder that keeps what it was asked: at another ε the same prompts mostly
-// write the same sentences.
+// write the same sentences, and every run of a suite adds up the same records.
 type memory struct {
 	lm.Embedder
-	mu    sync.Mutex
+	mu    sync.Mutex // also while it encodes: cells that need the same texts wait for the first
 	known map[string][]float32
 }
 
@@ -50,29 +50,26 @@ func remember(e lm.Embedder) *memory { return &memory{Embedder: e, known: map[st
 
 // Embed gives vectors that nobody may change.
 func (m *memory) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
-	var missing []string
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	var missing []string
 	asked := map[string]bool{}
-	for i, t := range texts {
-		if out[i] = m.known[t]; out[i] == nil && !asked[t] {
+	for _, t := range texts {
+		if m.known[t] == nil && !asked[t] {
 			asked[t] = true
 			missing = append(missing, t)
 		}
 	}
-	m.mu.Unlock()
-	if len(missing) == 0 {
-		return out, nil
+	if len(missing) > 0 {
+		vectors, err := m.Embedder.Embed(ctx, missing)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range missing {
+			m.known[t] = vectors[i]
+		}
 	}
-	vectors, err := m.Embedder.Embed(ctx, missing)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, t := range missing {
-		m.known[t] = vectors[i]
-	}
+	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		out[i] = m.known[t]
 	}

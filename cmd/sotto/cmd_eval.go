@@ -67,7 +67,8 @@ Labels are chosen by their probability after the question. Calibration divides
 it by what the labels get for questions without content, since demonstrations
 favour labels that come often or last; --calibrate=false leaves that out. A
 model that only writes text is asked to write the label. Answers that are no
-label count as wrong. Nothing is charged: released demonstrations cost nothing
+label count as wrong. Where a release's prompt uses evidence, what all records
+say about labels, so do the answers: evidence.json has it. Nothing is charged: released demonstrations cost nothing
 more however often they are used. Sets that are NOT PRIVATE go only to models
 that may see private records.
 
@@ -198,7 +199,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 	}
 	bars := map[string]*ui.Bar{}
 	e := &worth.Evaluation{
-		Task: s.target, Items: s.items, Model: s.model, Form: prompt.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Seed: uint64(s.seed),
+		Task: s.target, Items: s.items, Model: s.model, Form: prompt.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Vectors: backend.Encoder, Seed: uint64(s.seed),
 		Keep: func(lines []worth.Prediction) (err error) {
 			for i := 0; i < len(lines) && err == nil; i++ {
 				err = kept.add(lines[i])

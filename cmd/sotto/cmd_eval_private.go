@@ -207,6 +207,9 @@ func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) 
 			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.Name)
 		}
 		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: set.Examples, Calibrated: o.calibrate && worth.Listed(t)}}
+		if c := set.Chosen; c != nil && c.Evidence.Used() {
+			return nil, usage("the prompt of %s uses evidence, which this command does not read: measure it on public questions, with sotto eval --test", set.Name)
+		}
 		if c := set.Chosen; c != nil {
 			n.Prompt.Instruction, n.Prompt.Form = c.Instruction, c.Form.Name()
 			n.Prompt.Calibrated = n.Prompt.Calibrated && !c.Form.Turns()

@@ -177,7 +177,7 @@ func warnForm(p *program, b *service.Builder, spec store.RouteSpec) error {
 		if err != nil {
 			return err
 		}
-		if set.Chosen == nil || set.Chosen.Form.Turns() {
+		if set.Chosen == nil || set.Chosen.Form.Turns() || set.Chosen.Evidence.How == prompt.Alone {
 			continue
 		}
 		if own := *set.Chosen; spec.Upstream == embeddedUpstream && service.AsJudged(spec, prompt.Prompt{Form: own.Form.Name()}) {

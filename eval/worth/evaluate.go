@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -33,6 +34,8 @@ type Evaluation struct {
 	Metric string
 	// Encoder opens the encoder of sentences, which metrics with embeddings need.
 	Encoder func(context.Context) (lm.Embedder, error)
+	// Vectors opens the encoder that prompts with evidence need: the one that the evidence names.
+	Vectors func() (lm.Embedder, error)
 	// Seed resamples questions.
 	Seed uint64
 	// Observe, if set, hears how many questions are answered with a set, and Keep its answers.
@@ -40,14 +43,35 @@ type Evaluation struct {
 	Keep    func([]Prediction) error
 
 	sentences lm.Embedder
+	vectors   lm.Embedder // of evidence
 }
 
-// Close closes the encoder of sentences, if there is one.
+// Close closes the encoders, if there are any.
 func (e *Evaluation) Close() error {
-	if e.sentences == nil {
-		return nil
+	var err error
+	for _, encoder := range []lm.Embedder{e.sentences, e.vectors} {
+		if encoder != nil {
+			err = errors.Join(err, encoder.Close())
+		}
 	}
-	return e.sentences.Close()
+	return err
+}
+
+// reads opens the evidence of a set, if its prompt uses it.
+func (e *Evaluation) reads(set Set) (_ *evidence.Reader, err error) {
+	if set.Evidence == nil || e.Vectors == nil {
+		return nil, nil
+	}
+	if e.vectors == nil {
+		if e.vectors, err = e.Vectors(); err != nil {
+			return nil, err
+		}
+	}
+	r, err := evidence.Open(set.Evidence, e.vectors)
+	if err != nil {
+		return nil, wrong("the evidence of %s: %w", set.Name, err)
+	}
+	return r, nil
 }
 
 func (e *Evaluation) observe(set string, done int) {
@@ -128,7 +152,7 @@ func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []a
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	row.how = a.Describe()
-	classifier, scored := a.(*icl.Classifier)
+	classifier, scored := a.(classifies)
 	if sized, ok := a.(interface{ Tokens() int }); ok {
 		row.PromptTokens = sized.Tokens()
 	}
@@ -160,6 +184,11 @@ func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []a
 	return answers, nil
 }
 
+// classifies is what gives the probabilities of labels.
+type classifies interface {
+	Classify(ctx context.Context, inputs []string) ([]icl.Prediction, error)
+}
+
 // answersAtOnce is some passes through the model: people see that it goes on.
 const answersAtOnce = 64
 
@@ -185,6 +214,13 @@ func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer,
 	o := icl.Options{Form: row.Form, Normalise: e.Normalise && !row.Form.Turns()}
 	row.calibrated = row.calibrated && !row.Form.Turns()
 	o.Calibrate = row.calibrated
+	if c := set.Chosen; c != nil {
+		o.Use = c.Evidence
+	}
+	var err error
+	if o.Evidence, err = e.reads(set); err != nil {
+		return nil, err
+	}
 	a, err := icl.Open(ctx, e.Model, target, set.Examples, o)
 	var unsupported *lm.UnsupportedError
 	if errors.As(err, &unsupported) && o.Calibrate && !o.Normalise && e.Calibrate == nil {

@@ -30,6 +30,8 @@ func (e *Evaluation) forms(set Set) []prompt.Form {
 	switch {
 	case e.Form != "":
 		return []prompt.Form{own}
+	case set.Chosen != nil && onlyAsChosen(set.Chosen.Evidence.How):
+		return []prompt.Form{own}
 	case !can.Chat:
 		return []prompt.Form{prompt.TextForm}
 	case !can.Generate && own.Turns():
@@ -41,6 +43,10 @@ func (e *Evaluation) forms(set Set) []prompt.Form {
 	}
 	return []prompt.Form{own, prompt.ChatForm}
 }
+
+// onlyAsChosen reports whether a way to use evidence has no other form: what is combined needs scores of
+// labels, and what answers alone has no form.
+func onlyAsChosen(how prompt.How) bool { return how == prompt.Combined || how == prompt.Alone }
 
 // Row answers the questions with one set, in every form that is measured. A chat template
 // that has no place for an instruction leaves the other form.

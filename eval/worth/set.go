@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -26,6 +27,8 @@ type Set struct {
 	// Chosen is the prompt of a folder whose records chose one, without its examples: how to
 	// ask, and how labels are read off.
 	Chosen *prompt.Prompt
+	// Evidence is that of the folder, if the prompt uses it.
+	Evidence *evidence.Evidence
 }
 
 // readChosen reads what the records of a release's folder chose, if they chose.
@@ -42,7 +45,25 @@ func readChosen(dir string) (*prompt.Prompt, error) {
 		return nil, wrong("the prompt of %s: %w", dir, err)
 	}
 	p.Examples = nil
+	if p.Evidence.How == prompt.Alone {
+		p.Instruction = "" // no model reads it
+	}
 	return p, nil
+}
+
+// readEvidence reads the evidence that a folder's prompt uses, if it does.
+func readEvidence(dir string, p *prompt.Prompt) (*evidence.Evidence, error) {
+	if p == nil || !p.Evidence.Used() {
+		return nil, nil
+	}
+	e, err := evidence.Read(filepath.Join(dir, evidence.File))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, wrong("the prompt of %s uses evidence, and the folder has no %s: use the whole release, as it was written", dir, evidence.File)
+	}
+	if err != nil {
+		return nil, wrong("the evidence of %s: %w", dir, err)
+	}
+	return e, nil
 }
 
 // ReadSet reads examples of a task from a file, or from the folder of a release.
@@ -56,6 +77,9 @@ func ReadSet(ref string, t prompt.Task) (Set, error) {
 			return set, wrong("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
 		}
 		if set.Chosen, err = readChosen(ref); err != nil {
+			return set, err
+		}
+		if set.Evidence, err = readEvidence(ref, set.Chosen); err != nil {
 			return set, err
 		}
 		if set.Chosen != nil && there != nil && there.Size() == 0 { // no examples were chosen

@@ -167,7 +167,7 @@ func (r *Reader) Texts(ctx context.Context, texts []string) ([][]float64, error)
 		return nil, err
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
+		return nil, errors.New("the encoder does not have one vector for each text: this is a fault of the encoder")
 	}
 	out := make([][]float64, len(vectors))
 	for i, v := range vectors {

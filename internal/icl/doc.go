@@ -29,6 +29,13 @@
 // probability that each label has there. It needs no data. A [Prediction] has the answers
 // with and without.
 //
+// # Evidence
+//
+// A prompt may use evidence, what all records together say about a question's label (package
+// internal/evidence). Combined, the probabilities of labels, raw or calibrated, are multiplied by the
+// evidence's to the power of a weight. Hinted, the model is told in a line, in each question and
+// demonstration; questions without content have none. [Alone] asks no language model.
+//
 // # Free-form answers
 //
 // Extraction and generation have no list. A [Writer] generates greedily, to the end of the

@@ -8,7 +8,8 @@
 //
 // The first rounds of a search propose random sets with balanced labels, and no examples at
 // all. Later rounds propose the winner and variations of it. The last proposes the winners
-// of rounds, that of the first among them, and no examples.
+// of rounds, that of the first among them, and no examples. Where there is evidence ([Uses]), every set
+// that is one text is also read with it, some sets have hints, and evidence alone competes.
 package search
 
 import (

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/lm"
@@ -142,11 +143,13 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	}
 	var report *certificate.Report
 	var chosen prompt.Prompt
-	if out.Shots, chosen, report, err = b.shots(ctx, r.Spec.Release, t, r.Spec.Nearest); err != nil {
+	var said *evidence.Reader
+	if out.Shots, chosen, said, report, err = b.shots(ctx, r.Spec.Release, t, r.Spec.Nearest); err != nil {
 		return nil, err
 	}
-	if local, is := out.Upstream.(*gateway.Local); is && AsJudged(r.Spec, chosen) {
-		out.Judged = &gateway.Judged{Local: local, Task: t, Prompt: chosen}
+	local, own := out.Upstream.(*gateway.Local)
+	if own && AsJudged(r.Spec, chosen) || chosen.Evidence.How == prompt.Alone {
+		out.Judged = &gateway.Judged{Local: local, Task: t, Prompt: chosen, Evidence: said}
 	}
 	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
 	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
@@ -157,7 +160,7 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 		return nil, fmt.Errorf("the share of requests to compare is %v, it should be above 0 and at most 1", r.Spec.ShadowShare)
 	}
 	out.Shadow = &gateway.Shadow{Share: r.Spec.ShadowShare, Labels: t.Labels}
-	out.Shadow.Shots, _, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
+	out.Shadow.Shots, _, _, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
 	if err != nil {
 		err = fmt.Errorf("the shadow: %w", err)
 	}
@@ -170,24 +173,25 @@ func AsJudged(s store.RouteSpec, chosen prompt.Prompt) bool {
 	return chosen.Form == prompt.TextForm && s.Nearest == 0 && s.Shadow == ""
 }
 
-// shots reads a release whose certificate holds, with the prompt that its records chose, if they did.
-func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest int) (*gateway.Shots, prompt.Prompt, *certificate.Report, error) {
+// shots reads a release whose certificate holds, with the prompt that its records chose, if they did, and
+// the evidence that it uses.
+func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest int) (*gateway.Shots, prompt.Prompt, *evidence.Reader, *certificate.Report, error) {
 	var none prompt.Prompt
 	if bare, err := worth.ReadSet(dir, t); err != nil {
-		return nil, none, nil, err
+		return nil, none, nil, nil, err
 	} else if bare.NotPrivate {
-		return nil, none, nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
+		return nil, none, nil, nil, fmt.Errorf("the release is marked as not private, and every upstream would see it: use one with a certificate")
 	}
 	report, err := b.Verify(dir)
 	if err != nil {
-		return nil, none, nil, fmt.Errorf("its certificate: %w", err)
+		return nil, none, nil, nil, fmt.Errorf("its certificate: %w", err)
 	}
 	if !report.OK {
-		return nil, none, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
+		return nil, none, nil, nil, fmt.Errorf("its certificate does not hold: sotto verify %s says why", dir)
 	}
 	set, err := signed(dir, t, report)
 	if err != nil {
-		return nil, none, nil, err
+		return nil, none, nil, nil, err
 	}
 	var p prompt.Prompt
 	if set.Chosen != nil {
@@ -198,11 +202,21 @@ func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest 
 	var encoder lm.Embedder
 	if nearest > 0 && nearest < len(p.Examples) {
 		if encoder, err = b.Encoder(); err != nil {
-			return nil, none, nil, err
+			return nil, none, nil, nil, err
 		}
 	}
 	shots, err := gateway.NewShots(ctx, t, p, nearest, encoder)
-	return shots, p, report, err
+	if err != nil || set.Evidence == nil {
+		return shots, p, nil, report, err
+	}
+	if encoder, err = b.Encoder(); err != nil {
+		return nil, none, nil, nil, err
+	}
+	said, err := evidence.Open(set.Evidence, encoder)
+	if err == nil && p.Evidence.How == prompt.Hinted {
+		err = shots.Hint(ctx, said, p.Evidence.Wording)
+	}
+	return shots, p, said, report, err
 }
 
 // signed reads the examples of a release from the very bytes that its certificate lists: a
@@ -213,7 +227,7 @@ func signed(dir string, t prompt.Task, report *certificate.Report) (_ worth.Set,
 		return worth.Set{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
-	for _, name := range []string{"demos.jsonl", "prompt.json"} {
+	for _, name := range []string{"demos.jsonl", "prompt.json", evidence.File} {
 		data, err := report.ReadFile(os.DirFS(dir), name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue

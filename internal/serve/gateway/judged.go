@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -13,11 +14,15 @@ import (
 
 // Judged answers with the prompt of a release as its records judged it, where that is one text: labels
 // are chosen by their probabilities, calibrated if the records chose so. Clients see no probabilities;
-// a model in this process gives them. What comes before questions is computed once.
+// a model in this process gives them. What comes before questions is computed once. Evidence that answers
+// alone needs no model.
 type Judged struct {
+	// Local is not needed for evidence alone.
 	Local  *Local
 	Task   prompt.Task
 	Prompt prompt.Prompt
+	// Evidence is required for prompts that use it.
+	Evidence *evidence.Reader
 
 	answerer icl.Answerer // of whoever has the turn
 }
@@ -26,6 +31,9 @@ type Judged struct {
 func (j *Judged) answer(ctx context.Context, who, question string) (string, counts, error) {
 	if len(question) > longestQuestion {
 		return "", counts{}, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	}
+	if j.Prompt.Evidence.How == prompt.Alone {
+		return j.alone(ctx, question)
 	}
 	if err := j.Local.Turns.Take(ctx, who); err != nil {
 		return "", counts{}, err
@@ -47,6 +55,27 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 	return answers[0], used, nil
 }
 
+// alone answers by evidence. Nobody waits for a turn.
+func (j *Judged) alone(ctx context.Context, question string) (string, counts, error) {
+	a, err := j.asked(ctx, nil)
+	if err != nil {
+		return "", counts{}, err
+	}
+	defer a.Close() // it holds nothing
+	answers, err := a.Answer(ctx, []string{question})
+	if err != nil {
+		return "", counts{}, err
+	}
+	return answers[0], counts{Completion: 1, Total: 1}, nil
+}
+
+// asked opens what answers as the records judged.
+func (j *Judged) asked(ctx context.Context, model lm.Model) (icl.Answerer, error) {
+	return icl.Open(ctx, model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{
+		Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated, Use: j.Prompt.Evidence, Evidence: j.Evidence,
+	})
+}
+
 func (j *Judged) open(ctx context.Context) error {
 	if j.answerer != nil {
 		return nil
@@ -55,7 +84,7 @@ func (j *Judged) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answerer, err := icl.Open(context.WithoutCancel(ctx), model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated})
+	answerer, err := j.asked(context.WithoutCancel(ctx), model)
 	var lacking *lm.UnsupportedError
 	if errors.As(err, &lacking) {
 		return problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot answer as the records of the release judged: use the model that they judged with")
@@ -69,6 +98,9 @@ func (j *Judged) open(ctx context.Context) error {
 
 // Close frees what comes before questions.
 func (j *Judged) Close() error {
+	if j.Local == nil {
+		return nil
+	}
 	if err := j.Local.Turns.Take(context.Background(), ""); err != nil {
 		return err
 	}

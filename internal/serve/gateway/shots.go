@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -22,6 +23,9 @@ type Shots struct {
 	nearest int
 	encoder lm.Embedder
 	vectors [][]float32
+	// hints go with questions, as they do with examples; nil for none.
+	hints   *evidence.Reader
+	wording int
 }
 
 // NewShots prepares a prompt for a task. With nearest, an encoder compares inputs of examples
@@ -48,6 +52,28 @@ func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, nearest int, 
 	s.nearest, s.encoder = nearest, encoder
 	s.vectors, err = encoder.Embed(ctx, texts)
 	return s, err
+}
+
+// Hint has examples and questions tell what evidence says, in a wording. It is called once.
+func (s *Shots) Hint(ctx context.Context, by *evidence.Reader, wording int) (err error) {
+	s.hints, s.wording = by, wording
+	s.examples, err = by.Examples(ctx, wording, s.examples)
+	return err
+}
+
+// hinted is a question with what evidence says, if it is told.
+func (s *Shots) hinted(ctx context.Context, question string) (string, error) {
+	if s.hints == nil {
+		return question, nil
+	}
+	if len(question) > longestQuestion {
+		return "", invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	}
+	out, err := s.hints.Hinted(ctx, s.wording, []string{question})
+	if err != nil {
+		return "", err
+	}
+	return out[0], nil
 }
 
 // choose returns the examples for a question: all, or the nearest, the most similar last.
@@ -154,6 +180,9 @@ func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessag
 	}
 	for i, m := range list[first:] {
 		if first+i == last && text {
+			if question, err = s.hinted(ctx, question); err != nil {
+				return nil, err
+			}
 			if m, err = reworded(m, shots.Question(s.task, question).Content); err != nil {
 				return nil, err
 			}
@@ -184,6 +213,9 @@ func (s *Shots) prompt(ctx context.Context, raw json.RawMessage) (string, error)
 	}
 	examples, err := s.choose(ctx, question)
 	if err != nil {
+		return "", err
+	}
+	if question, err = s.hinted(ctx, question); err != nil {
 		return "", err
 	}
 	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(reply.Input(s.task, question)))

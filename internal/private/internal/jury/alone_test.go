@@ -62,7 +62,13 @@ func cast(task prompt.Task) *rapid.Generator[struct {
 			for range rapid.IntRange(0, 2).Draw(t, "examples") {
 				p.Examples = append(p.Examples, prompt.Example{Input: words.Draw(t, "input"), Output: rapid.SampledFrom(answers[:3]).Draw(t, "output")})
 			}
-			p.Calibrated = !task.Open() && rapid.Bool().Draw(t, "calibrated")
+			if !task.Open() {
+				p.Calibrated = rapid.Bool().Draw(t, "calibrated")
+				p.Evidence = rapid.SampledFrom(uses()).Draw(t, "evidence")
+			}
+			if p.Evidence.How == prompt.Alone {
+				p = prompt.Prompt{Evidence: p.Evidence}
+			}
 			out.prompts = append(out.prompts, p)
 		}
 		return out
@@ -85,6 +91,9 @@ func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
 					of := func(o Options, sequences int) judge {
 						toy := &jurytest.Toy{Can: can, Context: 300, Sequences: sequences}
 						o.Model, o.Task, o.Utility = trust(t, toy), task, u
+						if !task.Open() {
+							o = evident(t, o)
+						}
 						j := newJury(t, o)
 						return func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) {
 							out, err := j.Judge(t.Context(), p, r)

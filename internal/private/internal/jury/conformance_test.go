@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
@@ -193,6 +194,28 @@ func TestPlainVerdictsInVocabularies(t *testing.T) {
 	}
 }
 
+// ways are a prompt and the same prompt with its answers read in the other ways that there are: calibrated,
+// and with evidence.
+func ways(c trial, form prompt.Form) []prompt.Prompt {
+	prompts := []prompt.Prompt{c.prompt}
+	if len(c.task.Labels) == 0 {
+		return prompts
+	}
+	add := func(calibrated bool, use prompt.Use) {
+		p := c.prompt
+		p.Calibrated, p.Evidence = calibrated, use
+		prompts = append(prompts, p)
+	}
+	add(false, prompt.Use{How: prompt.Hinted, Wording: 1})
+	if form == prompt.TextForm {
+		add(true, prompt.Use{})
+		add(true, prompt.Use{How: prompt.Hinted})
+		add(false, prompt.Use{How: prompt.Combined, Weight: 3})
+		add(true, prompt.Use{How: prompt.Combined, Weight: 0.5})
+	}
+	return append(prompts, prompt.Prompt{Form: form, Evidence: prompt.Use{How: prompt.Alone}})
+}
+
 func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) {
 	all := scripts(t, v, c.written, every)
 	toy := follows(t, v, all)
@@ -201,13 +224,7 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 		t.Fatal(err)
 	}
 	c.prompt.Form = form
-	prompts := []prompt.Prompt{c.prompt}
-	scored := form == prompt.TextForm && len(c.task.Labels) > 0
-	if scored {
-		calibrated := c.prompt
-		calibrated.Calibrated = true
-		prompts = append(prompts, calibrated)
-	}
+	prompts := ways(c, form)
 	var inputs []string
 	for n := range all {
 		inputs = append(inputs, fmt.Sprintf(c.question, n))
@@ -244,7 +261,7 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 				}
 				g := float64(verdicts[i][k]) / jury.One
 				if math.Abs(g-scores[0]) > 1.0/jury.One || c.utility == jury.Hard && g != scores[0] {
-					t.Fatalf("%q is answered with %q, should be %q: its score is %v, and the verdict %v (shares %v, calibrated %v)", x.question, answers[k/2], x.answer, scores[0], g, shares, p.Calibrated)
+					t.Fatalf("%q is answered with %q, should be %q: its score is %v, and the verdict %v (shares %v, calibrated %v, evidence %+v)", x.question, answers[k/2], x.answer, scores[0], g, shares, p.Calibrated, p.Evidence)
 				}
 				if g > 0.99 {
 					ones++
@@ -261,7 +278,21 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 // answered has package icl answer with a prompt.
 func answered(t *testing.T, m lm.Model, task prompt.Task, p prompt.Prompt, inputs []string) []string {
 	t.Helper()
-	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated})
+	if len(task.Labels) == 0 {
+		return answeredBy(t, nil, m, task, p, inputs)
+	}
+	encoder := &jurytest.Encoder{}
+	reader, err := evidence.Open(encoder.Evidence(task.Labels), encoder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answeredBy(t, reader, m, task, p, inputs)
+}
+
+// answeredBy does so with evidence.
+func answeredBy(t *testing.T, reader *evidence.Reader, m lm.Model, task prompt.Task, p prompt.Prompt, inputs []string) []string {
+	t.Helper()
+	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, Evidence: reader})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,10 @@
 //   - rouge: ROUGE-L of what the model writes, its best token at each step, against the
 //     record's output.
 //
+// A prompt may use evidence, what all records say about labels (package internal/evidence): combined with
+// the model's probabilities, as a hint in the question, or alone. Evidence is public, and what it says of
+// a record follows from the record's input alone, which only a trusted encoder sees.
+//
 // Verdicts are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
 // is outside of [0, 1], or no number, is a fault of the model; it is clamped, so that not
 // even that makes a record count for more than one.

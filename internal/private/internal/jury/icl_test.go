@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -72,7 +74,20 @@ func builtin(t *testing.T, name string) prompt.Task {
 
 func judged(t *testing.T, m lm.Trusted, task prompt.Task, u jury.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
 	t.Helper()
-	j, err := jury.New(t.Context(), jury.Options{Model: m, Task: task, Utility: u})
+	return judgedBy(t, &jurytest.Encoder{}, (&jurytest.Encoder{}).Evidence(task.Labels), jury.Options{Model: m, Task: task, Utility: u}, prompts, items)
+}
+
+// judgedBy has records judge prompts with evidence, where there are labels.
+func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o jury.Options, prompts []prompt.Prompt, items []item) [][]int64 {
+	t.Helper()
+	if len(o.Task.Labels) > 0 {
+		o.Evidence = e
+		var err error
+		if o.Encoder, err = lm.TrustEmbedder(encoder, lm.InProcess); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j, err := jury.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,4 +283,85 @@ func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 	if right < all/4 || all-right < 5 {
 		t.Errorf("%d of %d verdicts are 1: too few or too many to compare", right, all)
 	}
+}
+
+// TestPlainVerdictsWithEvidence: with the encoder that is embedded and a real model, a verdict is 1 if and
+// only if the answer that package icl gives with evidence, in each of the ways, is the record's.
+func TestPlainVerdictsWithEvidence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
+	m, task := open(t, ""), builtin(t, "agnews")
+	encoder, err := backend.Encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = encoder.Close() })
+	e := meansOf(t, encoder, task.Labels, news[:12])
+	reader, err := evidence.Open(e, encoder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := []prompt.Example{{Input: "The goalkeeper saved\n two penalties", Output: "Sports"}, {Input: "A telescope for everybody", Output: "Technology"}}
+	var prompts []prompt.Prompt
+	for _, use := range []prompt.Use{{How: prompt.Combined, Weight: 0.5}, {How: prompt.Combined, Weight: 2}, {How: prompt.Hinted}} {
+		prompts = append(prompts, prompt.Prompt{Examples: shown, Evidence: use}, prompt.Prompt{Evidence: use, Calibrated: true})
+	}
+	prompts = append(prompts, prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}})
+	if m.Info().Can.Chat {
+		prompts = append(prompts, prompt.Prompt{Form: prompt.ChatForm, Examples: shown, Evidence: prompt.Use{How: prompt.Hinted, Wording: 1}})
+	}
+	// Each question with its label and with another one.
+	var inputs []string
+	items := slices.Clone(news)
+	for i, x := range news {
+		inputs = append(inputs, x.question)
+		items = append(items, item{x.question, task.Labels[i%4]})
+	}
+	verdicts := judgedBy(t, encoder, e, jury.Options{Model: m, Task: task, Utility: jury.Hard}, prompts, items)
+	for at, p := range prompts {
+		answers := answeredBy(t, reader, m.Public(), task, p, inputs)
+		right := 0
+		for i, x := range items {
+			want, known := task.ResolveLabel(x.answer)
+			if same := known && want == answers[i%len(inputs)]; same != (verdicts[at][i] == jury.One) {
+				t.Errorf("%+v: %q is answered with %s, should be %s, and the verdict is %d", p.Evidence, x.question, answers[i%len(inputs)], want, verdicts[at][i])
+			}
+			if i < len(news) && verdicts[at][i] == jury.One {
+				right++
+			}
+		}
+		t.Logf("%+v, %d examples, calibrated %v: %d of %d", p.Evidence, len(p.Examples), p.Calibrated, right, len(news))
+		if p.Evidence.How == prompt.Alone && right != 12 {
+			t.Errorf("means of the texts themselves know %d of 12", right)
+		}
+	}
+}
+
+// meansOf is evidence from the means of texts.
+func meansOf(t *testing.T, encoder lm.Embedder, labels []string, items []item) *evidence.Evidence {
+	t.Helper()
+	out := &evidence.Evidence{Encoder: encoder.Name(), Labels: labels, Sums: 1, Sigma: 1}
+	for _, l := range labels {
+		sum := make([]float64, encoder.Dimension())
+		n := 0
+		for _, x := range items {
+			if x.answer != l {
+				continue
+			}
+			vectors, err := encoder.Embed(t.Context(), []string{x.question})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range vectors[0] {
+				sum[i] += 8 * float64(v)
+			}
+			n++
+		}
+		for i := range sum {
+			sum[i] /= float64(n)
+		}
+		out.Vectors = append(out.Vectors, sum)
+	}
+	return out
 }

@@ -158,9 +158,21 @@ func asked(task prompt.Task, form prompt.Form, calibrated bool) ([]prompt.Prompt
 			p.Examples = []prompt.Example{{Input: fmt.Sprint("in ", i), Output: "a"}}
 		}
 		p.Calibrated = calibrated && i%3 == 0
+		if len(task.Labels) > 0 && i%4 == 2 { // what is hinted is asked beside what is not
+			p.Evidence = prompt.Use{How: prompt.Hinted, Wording: i / 4 % 2}
+		}
 		prompts = append(prompts, p)
 	}
 	return prompts, records
+}
+
+// listed adds evidence to options where labels are of a list.
+func listed(t testing.TB, o Options) Options {
+	t.Helper()
+	if len(o.Task.Labels) == 0 {
+		return o
+	}
+	return evident(t, o)
 }
 
 // TestRecordsAreAskedAboutOneAtATime: on a server that keeps records apart, no call is about two of
@@ -174,14 +186,14 @@ func TestRecordsAreAskedAboutOneAtATime(t *testing.T) {
 				}
 				t.Run(fmt.Sprint(kind, " ", u, " ", form), func(t *testing.T) {
 					prompts, records := asked(task, form, kind == prompt.Classify && !form.Turns())
-					plain := newJury(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{form}})
+					plain := newJury(t, listed(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{form}}))
 					want, err := plain.Judge(t.Context(), prompts, records)
 					if err != nil {
 						t.Fatal(err)
 					}
 					s := &server{Toy: &jurytest.Toy{}}
 					// With room for few tokens in a pass: a record's questions are asked at once all the same.
-					j := newJury(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{form}, Isolation: lm.RecordsWatched, PassTokens: 400, Prompts: 2})
+					j := newJury(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{form}, Isolation: lm.RecordsWatched, PassTokens: 400, Prompts: 2}))
 					got, err := j.Judge(t.Context(), prompts, records)
 					if err != nil {
 						t.Fatal(err)
@@ -225,9 +237,9 @@ func TestServersThatOnlyWrite(t *testing.T) {
 			u = Rouge
 		}
 		prompts, records := asked(task, prompt.ChatForm, false)
-		all := newJury(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.Exclusive})
+		all := newJury(t, listed(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.Exclusive}))
 		s := &server{Toy: &jurytest.Toy{}, writes: true}
-		j := newJury(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive})
+		j := newJury(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive}))
 		want, err := all.Judge(t.Context(), prompts, records)
 		if err != nil {
 			t.Fatal(err)
