@@ -164,6 +164,8 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
 	},
 	"sums": {
+		module + "/internal/run":           "a run adds up its records",
+		module + "/internal/plan":          "chooses settings of sums; reads no record",
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
 	},
 	"draw": {

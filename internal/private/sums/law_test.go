@@ -260,14 +260,16 @@ func TestSecrecy(t *testing.T) {
 	}
 }
 
-// TestProgressIsHeard: the caller hears how many units there were.
+// TestProgressIsHeard: the caller hears how many units there were, once for each part, with records or without:
+// how often it hears something does not show that a label has none.
 func TestProgressIsHeard(t *testing.T) {
 	data, records := crowd(1, 1)
+	data.pool.parts = append(data.pool.parts, nil)
 	o := data.options(t, 3, settings(1, 1))
 	var heard []int64
 	o.Encoded = func(n int64) { heard = append(heard, n) }
 	released(t, o)
-	if len(heard) != 2 || heard[1] != int64(len(records)) {
+	if len(heard) != 3 || heard[1] != int64(len(records)) || heard[2] != heard[1] {
 		t.Errorf("%v", heard)
 	}
 }

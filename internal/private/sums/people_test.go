@@ -30,7 +30,7 @@ func TestAPersonCountsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, together := range []bool{false, true} {
-		d, err := record.Open(t.Context(), path, record.Options{Text: "text", Condition: "label", Unit: "user", Labels: labels(3), Together: together, Private: t.TempDir()})
+		d, err := record.Open(t.Context(), path, record.Options{Text: "text", Condition: "label", Unit: "user", Labels: labels(4), Together: together, Private: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestAPersonCountsOnce(t *testing.T) {
 			s := settings(1, 1)
 			s.Each = each
 			encoder := &toy{width: width, known: map[string][]float32{"x": axis(width, 0, 1)}}
-			of := summer(t, Options{Encoder: trust(t, encoder), Task: task(3), Pool: d, Parts: d.Parts(), Key: noise.KeyFromSeed(1), Sums: s})
+			of := summer(t, Options{Encoder: trust(t, encoder), Task: task(4), Pool: d, Parts: d.Parts(), Key: noise.KeyFromSeed(1), Sums: s})
 			units, err := of.encode(t.Context(), of.Key)
 			if err != nil {
 				t.Fatal(err)

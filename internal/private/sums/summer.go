@@ -177,7 +177,7 @@ func (s *Summer) encode(ctx context.Context, key noise.Key) ([]unit, error) {
 	var out []unit
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))
-		for from := 0; from < size; from += batch / s.Sums.Each {
+		for from := 0; from == 0 || from < size; from += batch / s.Sums.Each { // an empty part is heard of, too
 			some, err := s.units(ctx, key, part, from, min(from+batch/s.Sums.Each, size))
 			if err != nil {
 				return nil, err
