@@ -68,9 +68,9 @@ it by what the labels get for questions without content, since demonstrations
 favour labels that come often or last; --calibrate=false leaves that out. A
 model that only writes text is asked to write the label. Answers that are no
 label count as wrong. Where a release's prompt uses evidence, what all records
-say about labels, so do the answers: evidence.json has it. Nothing is charged: released demonstrations cost nothing
-more however often they are used. Sets that are NOT PRIVATE go only to models
-that may see private records.
+say about labels, so do its answers. Nothing is charged: released demonstrations
+and evidence cost nothing more however often they are used. Sets that are NOT
+PRIVATE go only to models that may see private records.
 
 ` + modelHelp + jsonKeys(evalResult{}, "Figures at the top are of the first set."),
 		Example: `  sotto eval --task agnews --demos demos --test test.jsonl

@@ -3,6 +3,8 @@ package reply
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -47,4 +49,19 @@ func Hinted(ctx context.Context, tok lm.Tokenizer, t prompt.Task, wording int, i
 		}
 	}
 	return prompt.Hint(wording, input, said), nil
+}
+
+// longestHints returns a prompt whose examples have hints as long as they get, if it has hints.
+func longestHints(t prompt.Task, p prompt.Prompt) prompt.Prompt {
+	if p.Evidence.How != prompt.Hinted {
+		return p
+	}
+	labels := slices.SortedFunc(slices.Values(t.Labels), func(a, b string) int { return len(b) - len(a) })
+	said := strings.Join(labels[:min(2, len(labels))], " 100%, ") + " 100%"
+	examples := make([]prompt.Example, len(p.Examples))
+	for i, e := range p.Examples {
+		examples[i] = prompt.Example{Input: prompt.Hint(p.Evidence.Wording, e.Input, said), Output: e.Output}
+	}
+	p.Examples = examples
+	return p
 }

@@ -147,3 +147,34 @@ func TestHinted(t *testing.T) {
 		}
 	}
 }
+
+// asks is a model of bytes without a chat template.
+type asks struct{}
+
+func (asks) Tokenizer() lm.Tokenizer { return begins{} }
+
+func (asks) Chat(context.Context, []lm.Message) ([]lm.Token, error) { return nil, nil }
+
+// begins is a vocabulary of bytes in which texts have no beginning.
+type begins struct{ bytewise }
+
+func (begins) Beginning() (lm.Token, bool) { return 0, false }
+
+// TestLongestHasHints: there is room for the hint of each example.
+func TestLongestHasHints(t *testing.T) {
+	task := prompt.Task{Name: "t", Kind: prompt.Classify, Labels: []string{"a", "a longer label", "bcd"}}.WithDefaults()
+	plain := prompt.Prompt{Examples: []prompt.Example{{Input: "one", Output: "a"}, {Input: "two", Output: "bcd"}}}
+	hinted := plain
+	hinted.Evidence = prompt.Use{How: prompt.Hinted, Wording: 1}
+	without, err := Longest(t.Context(), asks{}, task, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with, err := Longest(t.Context(), asks{}, task, hinted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := with-without, 2*len(prompt.Hint(1, "", "a longer label 100%, bcd 100%")); got != want {
+		t.Errorf("two hints take %d tokens, want %d", got, want)
+	}
+}

@@ -83,6 +83,7 @@ type Asks interface {
 // Longest is how many tokens a prompt with the longest question and answer takes at most, in its form.
 func Longest(ctx context.Context, m Asks, t prompt.Task, p prompt.Prompt) (int, error) {
 	t = p.For(t)
+	p = longestHints(t, p)
 	answer, err := Limit(ctx, m.Tokenizer(), t)
 	if err != nil {
 		return 0, err

@@ -31,6 +31,9 @@ func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situa
 	if !slices.ContainsFunc(prompts, func(p prompt.Prompt) bool { return p.Evidence.Used() }) {
 		return nil
 	}
+	if len(cases) == 0 {
+		return nil
+	}
 	inputs := make([]string, len(cases))
 	for i, c := range cases {
 		inputs[i] = c.input

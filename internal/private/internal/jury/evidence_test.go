@@ -375,3 +375,21 @@ func TestPlainEncoderReadsRecordsAlone(t *testing.T) {
 		t.Errorf("backward: %v", err)
 	}
 }
+
+// TestNobodyToRead: a draw of nobody, or of records that the task does not know, is no error of the encoder.
+func TestNobodyToRead(t *testing.T) {
+	task := tasks()[prompt.Classify]
+	encoder := &jurytest.Encoder{Fail: func(string) error { return errInjected }}
+	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Soft, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)})
+	for _, records := range [][]seal.Record{nil, {record(task, 1, "question", "unknown")}} {
+		for _, use := range uses()[1:] {
+			got, err := j.Judge(t.Context(), []prompt.Prompt{{Evidence: use}}, records)
+			if err != nil {
+				t.Fatalf("%s: %v", use.How, err)
+			}
+			if !slices.Equal(got[0], make([]int64, len(records))) {
+				t.Errorf("%s: %v", use.How, got)
+			}
+		}
+	}
+}

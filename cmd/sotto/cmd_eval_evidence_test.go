@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
+)
+
+// evidenceHome is a home with folders whose prompts use evidence that knows both queues: one for each way.
+func evidenceHome(t *testing.T) {
+	t.Helper()
+	suiteHome(t)
+	encoder, err := backend.Encoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer encoder.Close()
+	e := &evidence.Evidence{Encoder: encoder.Name(), Labels: []string{"billing", "repairs"}}
+	vectors, err := encoder.Embed(t.Context(), []string{planted + " billing 1", planted + " repairs 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range vectors {
+		var wide []float64
+		for _, x := range v {
+			wide = append(wide, 100*float64(x))
+		}
+		e.Vectors = append(e.Vectors, wide)
+	}
+	data, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	demos := []byte(strings.Join(strings.SplitAfter(tickets(2), "\n")[:2], ""))
+	for name, use := range map[string]string{
+		"plain":    "",
+		"combined": `, "evidence": {"use": "combined", "weight": 4}`,
+		"hinted":   `, "evidence": {"use": "hinted", "wording": 1}`,
+		"alone":    `, "evidence": {"use": "alone"}`,
+	} {
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		shown := demos
+		if name == "alone" {
+			shown = nil
+		}
+		write(t, name+"/demos.jsonl", shown)
+		write(t, name+"/prompt.json", []byte(`{"instruction": "Name it.", "form": "text"`+use+"}"))
+		if name != "plain" {
+			write(t, name+"/evidence.json", data)
+		}
+	}
+}
+
+// TestEvalEvidence: a release whose prompt uses evidence is measured with it.
+func TestEvalEvidence(t *testing.T) {
+	evidenceHome(t)
+	command := func(demos ...string) []string {
+		args := []string{"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf", "--json"}
+		for _, d := range demos {
+			args = append(args, "--demos", d)
+		}
+		return args
+	}
+	code, out, errs := run(t, command("plain", "combined", "hinted", "alone")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	values := map[string]float64{}
+	for _, row := range object(t, out)["rows"].([]any) {
+		o := row.(map[string]any)
+		values[o["demos"].(string)] = o["value"].(float64)
+	}
+	for _, name := range []string{"combined", "alone"} {
+		if values[name] != 1 {
+			t.Errorf("%s has %v, and the evidence knows all answers", name, values[name])
+		}
+	}
+	if values["plain"] == 1 {
+		t.Error("the tiny model knows all answers by itself")
+	}
+	if _, ok := values["hinted"]; !ok {
+		t.Error("hinted has no row")
+	}
+	for name, c := range map[string]struct {
+		damage func()
+		want   string
+	}{
+		"no file": {func() { _ = os.Remove("combined/evidence.json") }, "has no evidence.json"},
+		"no JSON": {func() { write(t, "combined/evidence.json", []byte("x")) }, "no evidence"},
+		"another one": {func() {
+			write(t, "combined/evidence.json", other(t, "hinted", func(e *evidence.Evidence) { e.Encoder = "another" }))
+		}, "not comparable"},
+		"other queues": {func() {
+			write(t, "combined/evidence.json", other(t, "hinted", func(e *evidence.Evidence) { e.Labels[0] = "sales" }))
+		}, "other labels"},
+		"no such usage": {func() { write(t, "combined/prompt.json", []byte(`{"evidence": {"use": "loud"}}`)) }, "combined, hinted or alone"},
+	} {
+		if name == "no such usage" {
+			write(t, "combined/evidence.json", other(t, "hinted", func(*evidence.Evidence) {}))
+		}
+		before, err := os.ReadFile("combined/prompt.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.damage()
+		if code, _, errs := run(t, command("combined")...); code == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit code %d, want %q in %s", name, code, c.want, errs)
+		}
+		write(t, "combined/prompt.json", before)
+	}
+}
+
+// other is the evidence of a folder, changed.
+func other(t *testing.T, dir string, change func(*evidence.Evidence)) []byte {
+	t.Helper()
+	e, err := evidence.Read(dir + "/evidence.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(e)
+	data, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestEvalPrivateEvidence: a prompt that uses evidence is not measured without it.
+func TestEvalPrivateEvidence(t *testing.T) {
+	evidenceHome(t)
+	for _, name := range []string{"combined", "hinted", "alone"} {
+		code, _, errs := run(t, "eval", "private", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--model", "tiny.gguf", "--out", "out", "--demos", name)
+		if code != ui.Wrong || !strings.Contains(errs, "uses evidence") {
+			t.Errorf("%s: exit code %d: %s", name, code, errs)
+		}
+	}
+}
