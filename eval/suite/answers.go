@@ -66,7 +66,7 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answers, err error) {
 	began := time.Now()
 	m, inputs := e.answerer, e.data.inputs
-	o := icl.Options{Form: e.form(), Calibrate: calibrate, PassTokens: r.PassTokens}
+	o := icl.Options{Form: e.form(), Calibrate: calibrate && e.calibrates(), PassTokens: r.PassTokens}
 	if e.set.Evidence != nil {
 		if o.Evidence, err = evidence.Open(e.set.Evidence, r.Sentences); err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 		yes := e.yes()
 		for _, p := range predictions {
 			out.Raw = append(out.Raw, p.Raw.Label)
-			if calibrate {
+			if o.Calibrate {
 				out.Calibrated = append(out.Calibrated, p.Label)
 			}
 			if yes >= 0 {
@@ -110,7 +110,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	if err != nil {
 		return nil, err
 	}
-	if p := e.set.Prompt; p != nil && out.Calibrated != nil {
+	if p := e.set.Prompt; p != nil && calibrate {
 		// There is one way that belongs to the prompt, whichever a table asks for.
 		if p.Calibrated {
 			out.Raw, out.RawScores = out.Calibrated, out.CalibratedScores
@@ -120,6 +120,12 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	}
 	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()
 	return out, nil
+}
+
+// calibrates reports whether labels could be read off calibrated: what a model writes in its turn cannot, nor
+// what evidence says alone.
+func (e *entry) calibrates() bool {
+	return !e.form().Turns() && (e.set.Prompt == nil || e.set.Prompt.Evidence.How != prompt.Alone)
 }
 
 // form in which questions are asked: that in which the prompt was chosen, or the suite's.

@@ -30,8 +30,9 @@ const DefaultEvidence = 0.4
 // unitRecords is how many records of a unit are asked, where units are not records.
 const unitRecords = 4
 
-// weights of evidence beside the scores of a model.
-var weights = []float64{0.5, 1, 2}
+// weights of evidence beside the scores of a model. Those of larger models are sharp, and right less often than
+// they say: evidence needs more weight beside them.
+var weights = []float64{0.5, 1, 2, 4, 8}
 
 // fillEvidence checks what was asked of evidence.
 func (r *Request) fillEvidence(c *Choosing) error {
