@@ -104,7 +104,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
 	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
-	f.Var(&c.evidence, "evidence", "choose: the share of ε for adding up all records as evidence for labels, such as 0.4; prompts may use it, and the records choose whether and how (default 0)")
+	f.Var(&c.evidence, "evidence", "choose: the share of ε for adding up all records as evidence for labels, such as 0.7; prompts may use it, and the records choose whether and how (default 0)")
 	c.poolFlags.add(cmd)
 }
 

@@ -25,7 +25,7 @@ type Evidence struct {
 }
 
 // DefaultEvidence is the share of ε for adding up all records, where evidence is asked for.
-const DefaultEvidence = 0.4
+const DefaultEvidence = 0.7
 
 // unitRecords is how many records of a unit are asked, where units are not records.
 const unitRecords = 4
