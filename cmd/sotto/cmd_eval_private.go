@@ -233,7 +233,7 @@ func (o *evalPrivateOptions) prompts(q *plan.MeasurementRequest) error {
 		}
 		q.Prompts = append(q.Prompts, n)
 		if o.compare {
-			q.Prompts = append(q.Prompts, otherWays(n)...)
+			q.Prompts = append(q.Prompts, comparedWith(n)...)
 		}
 	}
 	if o.compare && q.Evidence == nil {
@@ -247,9 +247,9 @@ func aloneOf(p prompt.Prompt) prompt.Prompt {
 	return prompt.Prompt{Form: p.Form, Evidence: prompt.Use{How: prompt.Alone}}
 }
 
-// otherWays are the prompt without its evidence, and the evidence alone, unless that is what it is; none
+// comparedWith are the prompt without its evidence, and the evidence alone, unless that is what it is; none
 // if it uses none.
-func otherWays(n plan.NamedPrompt) []plan.NamedPrompt {
+func comparedWith(n plan.NamedPrompt) []plan.NamedPrompt {
 	if !n.Prompt.Evidence.Used() {
 		return nil
 	}
