@@ -54,9 +54,9 @@ Three or more share ε.
 A set that records chose is measured in the form in which it was chosen: turns
 of a chat and what the model writes in its turn, or one text. Others have the
 form that --form names. The output says which. A prompt that uses evidence is
-measured with it, read by the encoder that is built in; sets of one call have the
-evidence of one release. --compare adds the same prompt without evidence, and the
-evidence alone, for which no model is asked.
+measured with it, read by the encoder that is built in; sets of one call have
+the evidence of one release. --compare adds the same prompt without evidence,
+and the evidence alone, for which no model is asked.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what

@@ -113,7 +113,7 @@ func TestMeasureEvidenceRefusals(t *testing.T) {
 		"no prompt uses it": func(o *MeasureOptions) { o.Plan.Prompts = measurementOf().Prompts; o.Plan.Measure.Prompts = 2 },
 		"other labels":      func(o *MeasureOptions) { o.Plan.Evidence.Labels = []string{"red", "mauve"} },
 		"differ in length":  func(o *MeasureOptions) { o.Plan.Evidence.Vectors[0] = []float64{1} },
-		"has room for 4096": func(o *MeasureOptions) { // with hints the examples are too long
+		"has room for 4096": func(o *MeasureOptions) {
 			o.Plan.Prompts[1].Prompt.Examples = nil
 			for i := range 200 {
 				o.Plan.Prompts[1].Prompt.Examples = append(o.Plan.Prompts[1].Prompt.Examples, prompt.Example{Input: fmt.Sprint(i), Output: "red"})
