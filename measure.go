@@ -54,6 +54,11 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 // openMeasurement opens all that a measurement needs, and says what to expect of it before
 // anything is spent: that is a function of the plan.
 func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) error {
+	if p.Evidence != nil {
+		if err := c.openEncoder(); err != nil {
+			return err
+		}
+	}
 	if err := c.openRun(ctx, from, p.Task, p.Unit, true, true, c.use.Seed == nil); err != nil {
 		return err
 	}

@@ -131,13 +131,62 @@ func other(t *testing.T, dir string, change func(*evidence.Evidence)) []byte {
 	return data
 }
 
-// TestEvalPrivateEvidence: a prompt that uses evidence is not measured without it.
+// TestEvalPrivateEvidence: a prompt that uses evidence is measured with it on private records, beside the same
+// without it and evidence alone; it is in the plan, and a run does not go on with other evidence.
 func TestEvalPrivateEvidence(t *testing.T) {
 	evidenceHome(t)
-	for _, name := range []string{"combined", "hinted", "alone"} {
-		code, _, errs := run(t, "eval", "private", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--model", "tiny.gguf", "--out", "out", "--demos", name)
-		if code != ui.Wrong || !strings.Contains(errs, "uses evidence") {
-			t.Errorf("%s: exit code %d: %s", name, code, errs)
+	command := func(out string, more ...string) []string {
+		return append([]string{"eval", "private", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "30", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out}, more...)
+	}
+	code, out, errs := run(t, command("all", "--compare", "--demos", "combined", "--demos", "hinted", "--demos", "alone", "--demos", "zero")...)
+	if code != 0 {
+		t.Fatal(errs)
+	}
+	values, ways := map[string]float64{}, map[string]any{}
+	for _, row := range object(t, out)["rows"].([]any) {
+		o := row.(map[string]any)
+		values[o["demos"].(string)], ways[o["demos"].(string)] = o["value"].(float64), o["evidence"]
+	}
+	for name, way := range map[string]any{
+		"combined": "combined", "combined without evidence": nil, "combined, evidence alone": "alone",
+		"hinted": "hinted", "hinted without evidence": nil, "hinted, evidence alone": "alone",
+		"alone": "alone", "alone without evidence": nil, "zero": nil,
+	} {
+		value, ok := values[name]
+		if !ok || ways[name] != way {
+			t.Errorf("%s uses evidence %v, want %v", name, ways[name], way)
 		}
+		// The evidence knows all answers, and the tiny model does not. Noise is of scale 9 / 30 at most,
+		// on counts of hundreds.
+		if knows := way == "combined" || way == "alone"; way != "hinted" && knows != (value > 0.95) {
+			t.Errorf("%s has %v", name, value)
+		}
+	}
+	if len(values) != 9 {
+		t.Errorf("%v", values)
+	}
+	if code, _, errs := run(t, command("one", "--demos", "combined")...); code != 0 {
+		t.Fatal(errs)
+	}
+	write(t, "combined/evidence.json", other(t, "combined", func(e *evidence.Evidence) { e.Vectors[1][5]++ }))
+	for want, args := range map[string][]string{
+		"another plan":         command("one", "--demos", "combined"),
+		"measure them one by":  command("x", "--demos", "combined", "--demos", "hinted"),
+		"--compare is about":   command("x", "--compare", "--demos", "plain"),
+		"has no evidence.json": command("x", "--demos", "bare"),
+	} {
+		_ = os.MkdirAll("bare", 0o700)
+		write(t, "bare/demos.jsonl", nil)
+		write(t, "bare/prompt.json", []byte(`{"evidence": {"use": "alone"}}`))
+		if code, _, errs := run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit code %d: %s", want, code, errs)
+		}
+	}
+	write(t, "combined/evidence.json", other(t, "hinted", func(e *evidence.Evidence) { e.Encoder = "another" }))
+	if code, _, errs := run(t, command("x", "--demos", "combined")...); code == 0 || !strings.Contains(errs, "not comparable") {
+		t.Errorf("another encoder: exit code %d: %s", code, errs)
+	}
+	if _, err := os.Stat("x"); err == nil {
+		t.Error("a folder was made for what is refused")
 	}
 }

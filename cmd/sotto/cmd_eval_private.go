@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type evalPrivateOptions struct {
 	demos     []string
 	shots     int
 	calibrate bool
+	compare   bool
 	form      string
 	metric    string
 	records   int64
@@ -51,7 +53,10 @@ Three or more share ε.
 
 A set that records chose is measured in the form in which it was chosen: turns
 of a chat and what the model writes in its turn, or one text. Others have the
-form that --form names. The output says which.
+form that --form names. The output says which. A prompt that uses evidence is
+measured with it, read by the encoder that is built in; sets of one call have
+the evidence of one release. --compare adds the same prompt without evidence,
+and the evidence alone, for which no model is asked.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what
@@ -111,6 +116,7 @@ func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
 	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	f.BoolVar(&o.compare, "compare", false, "also measure each set that uses evidence without it, and its evidence alone")
 	addChoice(cmd, &o.form, "form", "", "the form of prompts that no records chose: chat (turns, and what the model writes), message (one turn), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", formNames()...)
 	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", privateMetrics()...)
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
@@ -183,46 +189,77 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 	if q.Verdict, err = o.verdict(q.Task); err != nil {
 		return q, err
 	}
-	q.Prompts, err = o.prompts(q.Task)
-	return q, err
+	return q, o.prompts(&q)
 }
 
 // prompts reads the sets of demonstrations. They are public, and written to public files.
-func (o *evalPrivateOptions) prompts(t prompt.Task) ([]plan.NamedPrompt, error) {
+func (o *evalPrivateOptions) prompts(q *plan.MeasurementRequest) error {
+	t := q.Task
 	demos := o.demos
 	if len(demos) == 0 {
 		demos = []string{demosZero}
 	}
 	if slices.Contains(demos, demosReal) {
-		return nil, usage("--demos real would show records in public files: measure real records on public questions, with sotto eval --test")
+		return usage("--demos real would show records in public files: measure real records on public questions, with sotto eval --test")
 	}
 	sets, err := readSets(demos, t, o.shots)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	names := shortNames(demos)
-	var out []plan.NamedPrompt
 	for i, set := range sets {
 		if set.NotPrivate {
-			return nil, usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.Name)
+			return usage("the demonstrations of %s are NOT PRIVATE, and those that are measured are written to public files: leave them out", set.Name)
 		}
 		n := plan.NamedPrompt{Name: names[i], Prompt: prompt.Prompt{Examples: set.Examples, Calibrated: o.calibrate && worth.Listed(t)}}
-		if c := set.Chosen; c != nil && c.Evidence.Used() {
-			return nil, usage("the prompt of %s uses evidence, which this command does not read: measure it on public questions, with sotto eval --test", set.Name)
-		}
 		if c := set.Chosen; c != nil {
 			n.Prompt.Instruction, n.Prompt.Form = c.Instruction, c.Form.Name()
 			n.Prompt.Calibrated = n.Prompt.Calibrated && !c.Form.Turns()
 			if !o.given("calibrate") {
 				n.Prompt.Calibrated = c.Calibrated && worth.Listed(t)
 			}
+			n.Prompt.Evidence = c.Evidence
+		}
+		if n.Prompt.Evidence.How == prompt.Alone {
+			n.Prompt = aloneOf(n.Prompt)
 		}
 		if err := n.Prompt.Check(t); err != nil {
-			return nil, usage("demonstrations %s: %w", set.Name, err)
+			return usage("demonstrations %s: %w", set.Name, err)
 		}
-		out = append(out, n)
+		if q.Evidence == nil {
+			q.Evidence = set.Evidence
+		} else if set.Evidence != nil && !reflect.DeepEqual(set.Evidence, q.Evidence) {
+			return usage("the prompt of %s uses other evidence than one before it, and a measurement has one: measure them one by one", set.Name)
+		}
+		q.Prompts = append(q.Prompts, n)
+		if o.compare {
+			q.Prompts = append(q.Prompts, comparedWith(n)...)
+		}
 	}
-	return out, nil
+	if o.compare && q.Evidence == nil {
+		return usage("--compare is about prompts that use evidence, and no set has one: leave it out, or name the folder of a release whose records chose to use it")
+	}
+	return nil
+}
+
+// aloneOf is evidence alone, in place of a prompt: no model reads the rest.
+func aloneOf(p prompt.Prompt) prompt.Prompt {
+	return prompt.Prompt{Form: p.Form, Evidence: prompt.Use{How: prompt.Alone}}
+}
+
+// comparedWith are the prompt without its evidence, and the evidence alone, unless that is what it is; none
+// if it uses none.
+func comparedWith(n plan.NamedPrompt) []plan.NamedPrompt {
+	if !n.Prompt.Evidence.Used() {
+		return nil
+	}
+	without := n.Prompt
+	without.Evidence = prompt.Use{}
+	out := []plan.NamedPrompt{{Name: n.Name + " without evidence", Prompt: without}}
+	if n.Prompt.Evidence.How != prompt.Alone {
+		out = append(out, plan.NamedPrompt{Name: n.Name + ", evidence alone", Prompt: aloneOf(n.Prompt)})
+	}
+	return out
 }
 
 // formNames are the forms that a prompt may have.

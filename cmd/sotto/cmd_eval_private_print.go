@@ -123,18 +123,23 @@ type evalPrivateRows struct {
 	// Form is "" before a run if the model decides.
 	Form       prompt.Form `json:"form"`
 	Calibrated bool        `json:"calibrated"`
+	// Evidence is how it uses evidence, if it does.
+	Evidence prompt.How `json:"evidence,omitempty"`
 }
 
 func setOf(n plan.NamedPrompt) evalPrivateRows {
-	return evalPrivateRows{n.Name, len(n.Prompt.Examples), n.Prompt.Form.Name(), n.Prompt.Calibrated}
+	return evalPrivateRows{n.Name, len(n.Prompt.Examples), n.Prompt.Form.Name(), n.Prompt.Calibrated, n.Prompt.Evidence.How}
 }
 
 // way is the form, and how labels are read off.
 func (r evalPrivateRows) way() string {
+	if r.Evidence == prompt.Alone {
+		return "evidence alone"
+	}
 	if r.Form == "" {
 		return "chat or text, by the model"
 	}
-	return string(r.Form) + ui.If(r.Calibrated, ", calibrated")
+	return string(r.Form) + ui.If(r.Calibrated, ", calibrated") + ui.If(r.Evidence != "", ", evidence "+string(r.Evidence))
 }
 
 func newEvalPrivatePlan(q plan.MeasurementRequest, m plan.Measurement) (*evalPrivatePlan, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -27,6 +28,9 @@ type Measurement struct {
 	Size    int64           `json:"size"`
 	Prompts []NamedPrompt   `json:"prompts"`
 	Measure measure.Measure `json:"measure"`
+	// Evidence is what prompts use that use any: one for all of them. It is whole, so that a run that goes on
+	// has what it began with, and whoever reads the numbers what they are about.
+	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 }
 
 // NamedPrompt is a prompt, and how people call it.
@@ -41,6 +45,8 @@ type MeasurementRequest struct {
 	// Task and Prompts are required.
 	Task    prompt.Task
 	Prompts []NamedPrompt
+	// Evidence is that of the release that the prompts which use evidence are of; nil if none does.
+	Evidence *evidence.Evidence
 	// Form of prompts that have none. By default [MeasurementRequest.For] decides by the model.
 	Form prompt.Form
 	// Epsilon is required. Delta is min(1e-6, n^-1.1).
@@ -72,6 +78,7 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 	p := Measurement{
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.laidOut(),
 		Measure: measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
+		Evidence: r.Evidence,
 	}
 	if err := p.calibrate(); err != nil {
 		return Measurement{}, err
@@ -151,10 +158,13 @@ func (p Measurement) List() []prompt.Prompt {
 	return out
 }
 
-// Forms are those of the prompts.
+// Forms are those of the prompts that a model is asked with; none, and not nil, if all are evidence alone.
 func (p Measurement) Forms() []prompt.Form {
-	var out []prompt.Form
+	out := []prompt.Form{}
 	for _, n := range p.Prompts {
+		if n.Prompt.Evidence.How == prompt.Alone {
+			continue
+		}
 		if f := n.Prompt.Form.Name(); !slices.Contains(out, f) {
 			out = append(out, f)
 		}
@@ -182,14 +192,37 @@ func (p Measurement) Check() error {
 		if err := n.Prompt.Check(p.Task); err != nil {
 			return fmt.Errorf("prompt %q: %w", n.Name, err)
 		}
+		if n.Prompt.Evidence.How == prompt.Alone {
+			continue // no model is asked
+		}
 		if err := measure.Reads(p.Measure.Verdict, n.Prompt.Form); err != nil {
 			return fmt.Errorf("prompt %q: %w", n.Name, err)
 		}
+	}
+	if err := p.checkEvidence(); err != nil {
+		return err
 	}
 	if p.Size < 1 {
 		return fmt.Errorf("the number of records is missing")
 	}
 	return measure.Suits(p.Measure.Verdict, p.Task)
+}
+
+// checkEvidence finds evidence that is missing, that no prompt uses, or that is not the task's.
+func (p Measurement) checkEvidence() error {
+	at := slices.IndexFunc(p.Prompts, func(n NamedPrompt) bool { return n.Prompt.Evidence.Used() })
+	switch {
+	case at < 0 && p.Evidence == nil:
+		return nil
+	case at < 0:
+		return fmt.Errorf("there is evidence, and no prompt uses it: leave it out")
+	case p.Evidence == nil:
+		return fmt.Errorf("prompt %q uses evidence, and there is none: give that of its release", p.Prompts[at].Name)
+	}
+	if err := p.Evidence.Check(); err != nil {
+		return err
+	}
+	return p.Evidence.Suits(p.Task.Labels)
 }
 
 // Rows read shares off counts: one for each prompt, in their order.

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
@@ -82,6 +85,34 @@ func TestMeasurementNumbers(t *testing.T) {
 	}
 }
 
+// said is some evidence for the labels of a task.
+func said(t prompt.Task) *evidence.Evidence {
+	e := &evidence.Evidence{Encoder: "toy", Labels: slices.Clone(t.Labels)}
+	for l := range t.Labels {
+		e.Vectors = append(e.Vectors, []float64{float64(l) / 3, 0.1})
+	}
+	return e
+}
+
+// TestMeasurementEvidence: a plan has the evidence as it is, to the last bit; evidence alone needs no form, and suits
+// verdicts that turns of a chat do not.
+func TestMeasurementEvidence(t *testing.T) {
+	p, err := measuring(t, func(r *MeasurementRequest) {
+		r.Evidence, r.Form, r.Verdict = said(r.Task), prompt.ChatForm, measure.Probability
+		r.Prompts[0].Prompt.Evidence.How = prompt.Alone
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if forms := p.Forms(); forms == nil || len(forms) != 0 {
+		t.Errorf("forms %v, which are not an empty list", forms)
+	}
+	own, err := Checked(p)
+	if err != nil || !reflect.DeepEqual(own.Evidence, said(p.Task)) || own.Evidence == p.Evidence {
+		t.Errorf("%+v, %v", own.Evidence, err)
+	}
+}
+
 func TestMeasurementRefusals(t *testing.T) {
 	for want, change := range map[string]func(*MeasurementRequest){
 		"an ε":              func(r *MeasurementRequest) { r.Epsilon = 0 },
@@ -93,6 +124,16 @@ func TestMeasurementRefusals(t *testing.T) {
 		"unknown way":       func(r *MeasurementRequest) { r.Sampler = "dice" },
 		"which is not one": func(r *MeasurementRequest) {
 			r.Prompts[0].Prompt.Examples = []prompt.Example{{Input: "x", Output: "no label"}}
+		},
+		"uses evidence, and there is none": func(r *MeasurementRequest) { r.Prompts[0].Prompt.Evidence.How = prompt.Alone },
+		"no prompt uses it":                func(r *MeasurementRequest) { r.Evidence = said(r.Task) },
+		"other labels": func(r *MeasurementRequest) {
+			r.Prompts[0].Prompt.Evidence.How, r.Evidence = prompt.Alone, said(r.Task)
+			r.Evidence.Labels[1] = "gossip"
+		},
+		"does not name its encoder": func(r *MeasurementRequest) {
+			r.Prompts[0].Prompt.Evidence.How, r.Evidence = prompt.Alone, said(r.Task)
+			r.Evidence.Encoder = ""
 		},
 		"is not":     func(r *MeasurementRequest) { r.Delta = 2 },
 		"cannot be ": func(r *MeasurementRequest) { r.Epsilon = 1e-300 },

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
@@ -17,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // MeasureOptions of a measurement. What they have in common with [Options] means
@@ -92,7 +94,22 @@ func (w *measurer) check() (err error) {
 	case w.Data.Parts() != 1:
 		return fmt.Errorf("the data was opened in %d parts, and a measurement draws from all records alike: open it together", w.Data.Parts())
 	}
+	if err := w.checkEncoder(); err != nil {
+		return err
+	}
 	return checkSize(w.Data, w.Plan.Measure.Draw, 0)
+}
+
+// checkEncoder finds a missing encoder, or another one than that of the evidence.
+func (w *measurer) checkEncoder() error {
+	if w.Plan.Evidence == nil {
+		return nil
+	}
+	if !w.Encoder.Valid() {
+		return fmt.Errorf("prompts use evidence of the encoder %s, and none was opened", w.Plan.Evidence.Encoder)
+	}
+	_, err := evidence.Open(w.Plan.Evidence, w.Encoder)
+	return err
 }
 
 // preflight makes sure that a record's verdicts depend on it alone, and that the longest question
@@ -107,6 +124,9 @@ func (w *measurer) preflight(ctx context.Context) error {
 	}
 	room, longest := w.Model.Info().Context, 0
 	for _, n := range w.Plan.Prompts {
+		if n.Prompt.Evidence.How == prompt.Alone {
+			continue // no model reads it
+		}
 		need, err := w.longest(ctx, n)
 		if err != nil {
 			return err
@@ -171,6 +191,7 @@ func (w *measurer) look(ctx context.Context) error {
 func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Measurer, error) {
 	return measure.New(ctx, measure.Options{
 		Model: w.judge(w.execution), Isolation: w.judges.Isolation(), Task: w.Plan.Task, Forms: w.Plan.Forms(), Pool: w.Data, Parts: w.Data.Parts(), Key: key, Measure: w.Plan.Measure, PassTokens: w.PassTokens,
+		Evidence: w.Plan.Evidence, Encoder: w.Encoder,
 		Usage: func(u lm.Usage) {
 			w.usage = u
 			w.report(env.Progress{Kind: env.Judged, Round: 1, Rounds: 1, Usage: u})

@@ -23,8 +23,8 @@ type Options struct {
 	Parts   int
 	Key     noise.Key
 	Measure Measure
-	// Forms of the prompts, a text if none is named: a model that cannot judge one is refused before
-	// anything is asked.
+	// Forms of the prompts that the model is asked with, a text if nil: a model that cannot judge one is refused
+	// before anything is asked. An empty list says that all are evidence alone.
 	Forms []prompt.Form
 	// Isolation is how the model keeps records apart, if it does not by construction.
 	Isolation lm.Isolation

@@ -42,7 +42,8 @@ type Options struct {
 	Model   lm.Trusted
 	Task    prompt.Task
 	Utility Utility
-	// Forms of the prompts, a text if none is named.
+	// Forms of the prompts that the model is asked with, a text if nil. A list that is empty says that it is asked
+	// with none: all are evidence alone.
 	Forms []prompt.Form
 	// Isolation is how the model keeps records apart, if it does not by construction. Where it is
 	// by record, one record is asked about at a time, with all prompts at once.
@@ -92,7 +93,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		return nil, err
 	}
 	forms := o.Forms
-	if len(forms) == 0 {
+	if forms == nil {
 		forms = []prompt.Form{prompt.TextForm}
 	}
 	for _, f := range forms {
