@@ -36,11 +36,13 @@ var weights = []float64{0.5, 1, 2, 4, 8}
 
 // fillEvidence checks what was asked of evidence.
 func (r *Request) fillEvidence(c *Choosing) error {
-	if !(c.Evidence > 0) {
+	if c.Evidence <= 0 {
 		c.Evidence = 0
 		return nil
 	}
 	switch t := r.Task.WithDefaults(); {
+	case math.IsNaN(c.Evidence):
+		return about("Evidence", "the share of ε for evidence is to be a number below 1, not %v", c.Evidence)
 	case t.Open() || t.Kind == prompt.Generate:
 		return about("Evidence", "evidence is for tasks with a closed list of labels, and the task %s has none: leave it out", t.Name)
 	case c.Encoder == "":

@@ -73,6 +73,9 @@ type attempt struct {
 func (p *place) attempt(o Options, m *hashModel, at func(n int, what string) error) *attempt {
 	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
+	if p.encoder != nil {
+		p.encoder.fail = func() error { return a.points.reach("ask the encoder") }
+	}
 	if write := o.Vary; write != nil {
 		o.Vary = func(ctx context.Context, round int64, like []prompt.Example, n int) ([]prompt.Example, error) {
 			if err := a.points.reach("ask the author"); err != nil {

@@ -97,6 +97,8 @@ type place struct {
 	key       []byte
 	// made is what is carried out; nil writes texts by clipped.
 	made *plan.Plan
+	// encoder adds records up, where the plan does.
+	encoder *hashEncoder
 }
 
 // plan is what disturbed runs carry out.
@@ -168,7 +170,7 @@ func (p *place) fresh(t testing.TB) *place {
 func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 	t.Helper()
 	return Options{
-		Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of),
+		Environment: env.Environment{Model: m.trusted(), Encoder: p.encoder.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of),
 		Vary: likeThem, Repeats: true,
 	}
 }

@@ -129,6 +129,10 @@ func (p *progress) add(e entry) error {
 		}
 		return p.addText(e)
 	case summed:
+		// Once, before anything is chosen by it.
+		if len(e.Evidence) == 0 || p.evidence != nil || len(p.winners) > 0 || p.looking || p.measured != nil {
+			return fmt.Errorf("evidence is out of place")
+		}
 		p.evidence = e.Evidence
 	case won:
 		return p.addWinner(e)

@@ -1,0 +1,180 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// withEvidence has all records added up, and then choose in a few rounds.
+func withEvidence() *plan.Choosing {
+	return &plan.Choosing{Writing: -1, Measuring: -1, Rounds: 2, Records: 50, Evidence: 0.5, Encoder: "toy 1"}
+}
+
+// TestPlainEvidenceIsPaidFor: whatever the unit and the adjacency, the sums are in the plan's event, which costs what
+// was asked, of which they have their share.
+func TestPlainEvidenceIsPaidFor(t *testing.T) {
+	agnews := builtin(t, "agnews")
+	chat := withEvidence()
+	chat.Form = prompt.ChatForm
+	for name, r := range map[string]plan.Request{
+		"records":    {Task: agnews, Size: 5000, Epsilon: 1, Choosing: withEvidence()},
+		"few":        {Task: agnews, Size: 100, Epsilon: 0.3, Choosing: withEvidence()},
+		"fixed size": {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: withEvidence()},
+		"users":      {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: withEvidence()},
+		"counted":    {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: withEvidence()},
+		"chat":       {Task: agnews, Size: 5000, Epsilon: 1, Choosing: chat},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := mustPlan(t, r)
+			e := p.Choose.Evidence
+			if e == nil {
+				t.Fatal("there is no evidence")
+			}
+			terms, err := privacy.Terms(p.Event())
+			if err != nil {
+				t.Fatal(err)
+			}
+			paid := false
+			for _, term := range terms {
+				paid = paid || term.Event == privacy.Gaussian{Sigma: e.Sigma} && term.N == e.Sums.Sums
+			}
+			if !paid {
+				t.Errorf("the event %s does not have %s", p.Event(), e.Event())
+			}
+			whole, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+			if err != nil || whole.Upper > p.Epsilon || whole.Upper < 0.97*p.Epsilon {
+				t.Errorf("%s costs %v, asked was %v: %v", p.Event(), whole, p.Epsilon, err)
+			}
+			share, err := accountant.Auto{}.Epsilon(e.Event(), p.Adjacency, p.Delta)
+			if err != nil || share.Upper > 0.5*p.Epsilon || share.Upper < 0.48*p.Epsilon {
+				t.Errorf("%s costs %v, half of %v was asked: %v", e.Event(), share, p.Epsilon, err)
+			}
+			each := 1
+			if r.Unit != "" {
+				each = 4
+			}
+			if e.Each != each || e.Adjacency != p.Adjacency || e.Encoder != "toy 1" || !e.Alone {
+				t.Errorf("evidence %+v of a plan under %s", e, p.Adjacency)
+			}
+			if turns := r.Choosing.Form.Turns(); (len(e.Weights) > 0) == turns || (e.Hints > 0) != turns {
+				t.Errorf("in the form %q it has weights %v and %d hints", r.Choosing.Form, e.Weights, e.Hints)
+			}
+			if !strings.Contains(p.Proof(), e.Proof()) || !strings.Contains(p.Steps(), "all records are added up") {
+				t.Errorf("the plan says %s, and proves it by %s", p.Steps(), p.Proof())
+			}
+			if again := reread(t, p); !reflect.DeepEqual(again, p) {
+				t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
+			}
+		})
+	}
+}
+
+// TestPlainNoEvidence: a plan that does not ask for it is the same, byte for byte, and has no word of it.
+func TestPlainNoEvidence(t *testing.T) {
+	var want string
+	for i, share := range []float64{0, -1} {
+		c := withEvidence()
+		c.Evidence = share
+		if i == 0 {
+			c.Encoder = ""
+		}
+		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: c})
+		data, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "evidence") || strings.Contains(p.Event().String(), "gaussian") || i > 0 && string(data) != want {
+			t.Errorf("a share of %v: %s\n%s", share, data, p.Event())
+		}
+		want = string(data)
+	}
+}
+
+// TestPlainEvidenceRefuses: what cannot be planned is refused in words that help.
+func TestPlainEvidenceRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		task   string
+		change func(*plan.Request)
+		want   string
+	}{
+		"open labels":  {"mit-g", func(*plan.Request) {}, "closed list of labels"},
+		"outputs":      {"samsum", func(r *plan.Request) { r.Conditions = []string{"one", "two"} }, "closed list of labels"},
+		"no encoder":   {"agnews", func(r *plan.Request) { r.Choosing.Encoder = "" }, "sotto model pull minilm"},
+		"all":          {"agnews", func(r *plan.Request) { r.Choosing.Evidence = 1 }, "leave nothing for choosing"},
+		"endless":      {"agnews", func(r *plan.Request) { r.Choosing.Evidence = math.Inf(1) }, "leave nothing for choosing"},
+		"no number":    {"agnews", func(r *plan.Request) { r.Choosing.Evidence = math.NaN() }, "to be a number"},
+		"with writing": {"agnews", func(r *plan.Request) { r.Choosing.Evidence, r.Choosing.Writing = 0.6, 0.4 }, "leave nothing for choosing"},
+		"with all":     {"agnews", func(r *plan.Request) { r.Choosing.Evidence, r.Choosing.Measuring = 0.6, 0.5 }, "leave nothing for choosing"},
+	} {
+		r := plan.Request{Task: builtin(t, c.task), Size: 5000, Epsilon: 1, Choosing: withEvidence()}
+		c.change(&r)
+		_, err := plan.New(r)
+		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainEvidenceIsChecked: a plan that was changed after it was made is refused.
+func TestPlainEvidenceIsChecked(t *testing.T) {
+	made := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: withEvidence()})
+	for name, c := range map[string]struct {
+		change func(*plan.Plan)
+		want   string
+	}{
+		"adjacency":     {func(p *plan.Plan) { p.Choose.Evidence.Adjacency = privacy.ReplaceOne }, "its evidence under replace-one"},
+		"no noise":      {func(p *plan.Plan) { p.Choose.Evidence.Sigma = 0 }, "noise of a positive scale"},
+		"no sums":       {func(p *plan.Plan) { p.Choose.Evidence.Sums.Sums = 0 }, "sums"},
+		"no encoder":    {func(p *plan.Plan) { p.Choose.Evidence.Encoder = "" }, "name of an encoder"},
+		"turns":         {func(p *plan.Plan) { p.Choose.Form = prompt.ChatForm }, "which turns do not have"},
+		"many hints":    {func(p *plan.Plan) { p.Choose.Evidence.Hints = prompt.Hints() + 1 }, "wordings of hints"},
+		"hints below 0": {func(p *plan.Plan) { p.Choose.Evidence.Hints = -1 }, "wordings of hints"},
+		"below 0":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{1, -1} }, "positive weights"},
+		"of 0":          {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{0} }, "positive weights"},
+		"no number":     {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
+		"endless":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
+	} {
+		p := reread(t, made)
+		c.change(&p)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPlainEvidenceTakesTime: the encoder's time is in what a plan costs, and is taken off the time for choosing.
+func TestPlainEvidenceTakesTime(t *testing.T) {
+	for unit, each := range map[privacy.Unit]float64{"": 1, "user:author": 4} {
+		r := plan.Request{Task: builtin(t, "agnews"), Size: 4000, Epsilon: 1, Unit: unit, Choosing: withEvidence()}
+		p := mustPlan(t, r)
+		slow := plan.Speed{Prefill: 1000, Step: 0.01, Encode: 0.005}
+		fast := slow
+		fast.Encode = 0
+		if more, want := p.Cost(plan.Shape{}, slow).Cached.Seconds-p.Cost(plan.Shape{}, fast).Cached.Seconds, 20*each; math.Abs(more-want) > 1e-6 {
+			t.Errorf("%q: encoding adds %v seconds, want %v", unit, more, want)
+		}
+		long, err := r.Within(10*time.Minute, plan.Shape{}, fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := r.Within(10*time.Minute, plan.Shape{}, slow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(short.Choosing.Work < long.Choosing.Work) {
+			t.Errorf("%q: work of %v with an encoder that takes its time, %v with one that does not", unit, short.Choosing.Work, long.Choosing.Work)
+		}
+	}
+}
