@@ -77,7 +77,7 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 	}
 	p := Measurement{
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.laidOut(),
-		Measure: measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
+		Measure:  measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
 		Evidence: r.Evidence,
 	}
 	if err := p.calibrate(); err != nil {

@@ -153,7 +153,7 @@ func TestEvidenceIsCertified(t *testing.T) {
 	}
 }
 
-// TestEvidenceKilled kills a run, and makes it fail, at each point around the sum of all records. It goes on to the
+// TestEvidenceKilled kills a run, or cuts its power, at each point around the sum of all records. It goes on to the
 // same bytes: another sum with the same noise would take the noise off.
 func TestEvidenceKilled(t *testing.T) {
 	p := newEvidencePlace(t)
