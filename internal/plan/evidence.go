@@ -24,9 +24,6 @@ type Evidence struct {
 	Alone   bool      `json:"alone,omitempty"`
 }
 
-// DefaultEvidence is the share of ε for adding up all records, where evidence is asked for.
-const DefaultEvidence = 0.7
-
 // unitRecords is how many records of a unit are asked, where units are not records.
 const unitRecords = 4
 
