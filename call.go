@@ -153,6 +153,11 @@ func (c *call) openRun(ctx context.Context, from Source, t prompt.Task, unit pri
 	if err := c.openModel(ctx, reads); err != nil {
 		return err
 	}
+	return c.openRecords(ctx, from, t, unit, together, reads, certifies)
+}
+
+// openRecords is openRun where no language model takes part.
+func (c *call) openRecords(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together, reads, certifies bool) error {
 	if reads && certifies {
 		if err := c.openLedger(ctx); err != nil {
 			return err

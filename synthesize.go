@@ -60,12 +60,13 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 			return nil, err
 		}
 	}
-	author := &varying{synthesis: s, task: s.plan.Task, own: s.model.Public()}
-	defer author.close()
-	done, err := run.Do(ctx, run.Options{
-		Environment: s.environment(), Dir: o.Out, Plan: s.plan, Data: s.data, Parallel: s.parallel(), PassTokens: o.PassTokens,
-		Vary: author.vary, Repeats: author.repeats(),
-	})
+	carried := run.Options{Environment: s.environment(), Dir: o.Out, Plan: s.plan, Data: s.data, PassTokens: o.PassTokens}
+	if !s.plan.Learns() { // else no model is there
+		author := &varying{synthesis: s, task: s.plan.Task, own: s.model.Public()}
+		defer author.close()
+		carried.Parallel, carried.Vary, carried.Repeats = s.parallel(), author.vary, author.repeats()
+	}
+	done, err := run.Do(ctx, carried)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +76,14 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 // Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".
 func (c *Client) Choose(ctx context.Context, o SynthesizeOptions) (*Run, error) {
 	o.Request = o.Request.By(plan.Chooses)
+	return c.Synthesize(ctx, o)
+}
+
+// Learn makes a private classifier of texts, for a task with a closed list of labels: [Client.Synthesize] with
+// the method "learn". All of ε is for adding the records up, but what [plan.Learning] keeps for measuring.
+// No language model takes part, and none is opened.
+func (c *Client) Learn(ctx context.Context, o SynthesizeOptions) (*Run, error) {
+	o.Request = o.Request.By(plan.Learns)
 	return c.Synthesize(ctx, o)
 }
 
@@ -88,10 +97,19 @@ type synthesis struct {
 // encode opens the encoder where evidence is asked for, and names it in the request.
 func (s *synthesis) encode(context.Context) error {
 	if s.Plan != nil {
-		if c := s.Plan.Choose; c == nil || c.Evidence == nil {
+		if s.Plan.Evidence == nil {
 			return nil
 		}
 		return s.openEncoder()
+	}
+	if l := s.Request.Learning; l != nil {
+		if err := s.openEncoder(); err != nil {
+			return err
+		}
+		own := *l
+		own.Encoder = s.encoder.Name()
+		s.Request.Learning = &own
+		return nil
 	}
 	c := s.Request.Choosing
 	if c == nil || !(c.Evidence > 0) {
@@ -209,7 +227,11 @@ func allowed(u Use, private bool, claim, method string) error {
 
 // open opens what the plan needs.
 func (s *synthesis) open(ctx context.Context) error {
-	return s.openRun(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords(), s.plan.Reads(), s.plan.Private() && s.Seed == nil)
+	opens := s.openRun
+	if s.plan.Learns() {
+		opens = s.openRecords
+	}
+	return opens(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords(), s.plan.Reads(), s.plan.Private() && s.Seed == nil)
 }
 
 // parallel is how many texts to write at once.
