@@ -230,7 +230,6 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 	if err != nil {
 		return nil, asUsage[*worth.InputError](err)
 	}
-	done.Model = "no language model"
 	if s.model != nil {
 		done.Model = modelName(spec, s.model.Info())
 	}

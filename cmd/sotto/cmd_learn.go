@@ -131,7 +131,7 @@ func (p *program) fetchEncoder(ctx context.Context) error {
 	_, err := models.Pull(ctx, name, models.Options{Progress: report.Report})
 	report.Clear()
 	if err != nil {
-		return fmt.Errorf("the encoder of sentences is needed, and cannot be fetched: %w; with a connection: sotto model pull %s", err, name)
+		return fmt.Errorf("the encoder of sentences is needed, and is not here: %w", err)
 	}
 	return nil
 }
