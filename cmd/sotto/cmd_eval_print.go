@@ -22,11 +22,7 @@ type evalResult struct {
 
 func (r *evalResult) Print(p *ui.Page) {
 	short, long, _ := strings.Cut(r.Metric, " ") // what follows is the encoder
-	of := "without a language model"
-	if r.Model != "" {
-		of = "of " + r.Model
-	}
-	p.Head("%s %s on %s questions of %s", short, of, ui.Thousands(int64(r.N)), r.Task)
+	p.Head("%s %s on %s questions of %s", short, ofModel(r.Model), ui.Thousands(int64(r.N)), r.Task)
 	t := ui.NewTable("examples", "#shots", "#"+short, "#95 % interval")
 	// A prompt that records chose says itself whether its labels are calibrated.
 	raw := slices.ContainsFunc(r.Rows, func(row worth.Row) bool { return row.Uncalibrated != nil })
@@ -71,6 +67,14 @@ func (r *evalResult) Print(p *ui.Page) {
 	}
 	p.Line("")
 	r.printNotes(p, long)
+}
+
+// ofModel says who answers: a model, or where it has no name nobody but evidence.
+func ofModel(name string) string {
+	if name == "" {
+		return "without a language model"
+	}
+	return "of " + name
 }
 
 // formColumns and formWords name the forms of prompts.

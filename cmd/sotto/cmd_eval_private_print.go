@@ -61,9 +61,9 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 
 func (r *evalPrivateResult) Print(p *ui.Page) {
 	if r.Private {
-		p.Head("%s of %s on about %s records of %s: ε ≤ %s at δ = %s", r.Metric, r.Model, ui.Thousands(int64(math.Round(r.Asked))), r.Task, ui.AtMost(r.Epsilon), ui.Whole(r.Delta))
+		p.Head("%s %s on about %s records of %s: ε ≤ %s at δ = %s", r.Metric, ofModel(r.Model), ui.Thousands(int64(math.Round(r.Asked))), r.Task, ui.AtMost(r.Epsilon), ui.Whole(r.Delta))
 	} else {
-		p.Alarm("%s of %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, r.Model, r.Task)
+		p.Alarm("%s %s on records of %s: NOT PRIVATE, the random numbers are known", r.Metric, ofModel(r.Model), r.Task)
 	}
 	t := ui.NewTable("examples", "#shots", "form", "#"+r.Metric, "#95 % interval")
 	for _, row := range r.Rows {
