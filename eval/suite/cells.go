@@ -74,7 +74,7 @@ func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes || c.evidence
 
 // evidence reports whether all records are added up as evidence.
 func (c Cell) evidence() bool {
-	return c.Method == plan.Chooses && c.Settings.Values.Float("evidence", 0) > 0
+	return c.Method == plan.Learns || c.Method == plan.Chooses && c.Settings.Values.Float("evidence", 0) > 0
 }
 
 // Claims reports whether the ε is what a paper says and nobody has proven.
@@ -262,6 +262,9 @@ func (c Cell) Request() plan.Request {
 	}
 	if kinds[c.Method].Bounded() && c.Epsilon != nil {
 		r.Epsilon = *c.Epsilon
+	}
+	if c.Method == plan.Learns {
+		return r.By(plan.Learns)
 	}
 	if c.Method == plan.Chooses {
 		r.Method, r.Choosing, r.Settings = "", plan.ChoosingOf(s.Values), r.Settings.For(writing())

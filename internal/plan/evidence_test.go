@@ -39,7 +39,7 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := mustPlan(t, r)
-			e := p.Choose.Evidence
+			e := p.Evidence
 			if e == nil {
 				t.Fatal("there is no evidence")
 			}
@@ -135,17 +135,17 @@ func TestPlainEvidenceIsChecked(t *testing.T) {
 		change func(*plan.Plan)
 		want   string
 	}{
-		"adjacency":     {func(p *plan.Plan) { p.Choose.Evidence.Adjacency = privacy.ReplaceOne }, "its evidence under replace-one"},
-		"no noise":      {func(p *plan.Plan) { p.Choose.Evidence.Sigma = 0 }, "noise of a positive scale"},
-		"no sums":       {func(p *plan.Plan) { p.Choose.Evidence.Sums.Sums = 0 }, "sums"},
-		"no encoder":    {func(p *plan.Plan) { p.Choose.Evidence.Encoder = "" }, "name of an encoder"},
+		"adjacency":     {func(p *plan.Plan) { p.Evidence.Adjacency = privacy.ReplaceOne }, "its evidence under replace-one"},
+		"no noise":      {func(p *plan.Plan) { p.Evidence.Sigma = 0 }, "noise of a positive scale"},
+		"no sums":       {func(p *plan.Plan) { p.Evidence.Sums.Sums = 0 }, "sums"},
+		"no encoder":    {func(p *plan.Plan) { p.Evidence.Encoder = "" }, "name of an encoder"},
 		"turns":         {func(p *plan.Plan) { p.Choose.Form = prompt.ChatForm }, "which turns do not have"},
-		"many hints":    {func(p *plan.Plan) { p.Choose.Evidence.Hints = prompt.Hints() + 1 }, "wordings of hints"},
-		"hints below 0": {func(p *plan.Plan) { p.Choose.Evidence.Hints = -1 }, "wordings of hints"},
-		"below 0":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{1, -1} }, "positive weights"},
-		"of 0":          {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{0} }, "positive weights"},
-		"no number":     {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
-		"endless":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
+		"many hints":    {func(p *plan.Plan) { p.Evidence.Hints = prompt.Hints() + 1 }, "wordings of hints"},
+		"hints below 0": {func(p *plan.Plan) { p.Evidence.Hints = -1 }, "wordings of hints"},
+		"below 0":       {func(p *plan.Plan) { p.Evidence.Weights = []float64{1, -1} }, "positive weights"},
+		"of 0":          {func(p *plan.Plan) { p.Evidence.Weights = []float64{0} }, "positive weights"},
+		"no number":     {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
+		"endless":       {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
 	} {
 		p := reread(t, made)
 		c.change(&p)
