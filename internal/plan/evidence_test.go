@@ -213,7 +213,7 @@ func TestPlainEvidenceByDefault(t *testing.T) {
 			}
 			c.request.Choosing = &c.choosing
 			p := mustPlan(t, c.request)
-			e := p.Choose.Evidence
+			e := p.Evidence
 			if (e != nil) != (c.want > 0) {
 				t.Fatalf("evidence %+v, want a share of %v", e, c.want)
 			}
