@@ -221,7 +221,7 @@ func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 	p.Line("")
 	p.Facts(
 		"answers", r.How,
-		"prompts", formWords[first.Form],
+		"prompts", ui.If(r.Model != "", formWords[first.Form]),
 		"encoder", strings.Trim(encoder, "()"),
 		"questions", r.Test,
 		"every answer", r.Predictions,

@@ -40,10 +40,10 @@ func newLearnPredictCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict DIR --data F",
 		Short: "Labels for texts, by a released classifier",
-		Long: `Labels texts by the classifier in DIR that "sotto learn" made, without a language
-model. It costs nothing, since it reads the release only: predict any number of
-texts, any number of times. The evidence of a release of "sotto synth" is used
-the same way, alone.
+		Long: `Labels texts by the classifier in DIR that "sotto learn" made, without a
+language model. It costs nothing, since it reads the release only: predict any
+number of texts, any number of times. The evidence of a release of "sotto synth"
+is used the same way, alone.
 
 The texts are a file with the task's column of texts (CSV, JSON, JSONL, Parquet,
 Excel, Arrow; also .gz or .zst), or "-" for standard input: a text a line, or
@@ -57,7 +57,7 @@ probability of each label: CSV, or JSON lines if the name ends in .jsonl; "-"
 writes CSV to standard output, and nothing else.` + jsonKeys(learnPredictResult{}, "probabilities are in the order of labels."),
 		Example: `  sotto learn predict labels --data new.csv
   sotto learn predict labels --data new.csv --out predictions.csv
-  echo "The goalkeeper saved two penalties." | sotto learn predict labels --data - --out -`,
+  sotto learn predict labels --data - --out - < texts.txt`,
 		Args: takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := require(cmd, "data"); err != nil {
