@@ -139,17 +139,13 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 	w.keys = grow(w.keys, padded*headWidth)
 	w.values = grow(w.values, n*headWidth)
 	w.scores = grow(w.scores, n*padded)
+	clear(w.keys) // what is beyond the last token stays zero
 	for h := range heads {
 		queries := qkv[h*headWidth:]
-		keys := qkv[width+h*headWidth:]
+		w.turn(qkv[width+h*headWidth:], n)
 		values := qkv[2*width+h*headWidth:]
-		clear(w.keys)
 		for i := range n {
-			page := w.keys[i/kernel.Panel*kernel.Panel*headWidth+i%kernel.Panel:]
-			for j, v := range keys[i*stride : i*stride+headWidth] {
-				page[j*kernel.Panel] = v
-			}
-			copy(w.values[i*headWidth:(i+1)*headWidth], values[i*stride:])
+			*(*[headWidth]float32)(w.values[i*headWidth:]) = [headWidth]float32(values[i*stride:])
 		}
 		for p := range panels {
 			page := w.keys[p*kernel.Panel*headWidth : (p+1)*kernel.Panel*headWidth]
@@ -159,6 +155,27 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 			w.k.Softmax(w.scores[i*padded:i*padded+n], scale)
 		}
 		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], wideRow, false)
+	}
+}
+
+// turn writes the keys of n tokens as columns. Four at a time, since a column alone touches as many
+// cache lines.
+func (w *worker) turn(keys []float32, n int) {
+	const stride = 3 * width
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		a, b := (*[headWidth]float32)(keys[i*stride:]), (*[headWidth]float32)(keys[(i+1)*stride:])
+		c, d := (*[headWidth]float32)(keys[(i+2)*stride:]), (*[headWidth]float32)(keys[(i+3)*stride:])
+		page := (*[kernel.Panel * headWidth]float32)(w.keys[i/kernel.Panel*kernel.Panel*headWidth:])[i%kernel.Panel:]
+		for j := range headWidth {
+			*(*[4]float32)(page[j*kernel.Panel:]) = [4]float32{a[j], b[j], c[j], d[j]}
+		}
+	}
+	for ; i < n; i++ {
+		page := w.keys[i/kernel.Panel*kernel.Panel*headWidth+i%kernel.Panel:]
+		for j, v := range keys[i*stride : i*stride+headWidth] {
+			page[j*kernel.Panel] = v
+		}
 	}
 }
 
