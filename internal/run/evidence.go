@@ -21,7 +21,9 @@ func (r *runner) addUp(ctx context.Context) error {
 	}
 	summer, err := sums.New(sums.Options{
 		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Sums: c.Evidence.Sums,
-		Encoded: func(int64) { r.report(env.Progress{Kind: env.Encoded}) },
+		Encoded: func(units int64) {
+			r.report(env.Progress{Kind: env.Encoded, Share: min(1, float64(units)/float64(c.Evidence.Sums.Size))})
+		},
 	})
 	if err != nil {
 		return err
