@@ -8,6 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
+var _ vectors.Keeper = (*Data)(nil)
+
 // Vectors opens what the private folder keeps of this data set's vectors, for texts of it alone. It does not depend
 // on labels and parts, so that runs for different tasks share it. The caller closes it.
 func (d *Data) Vectors(encoder lm.TrustedEmbedder) *vectors.Store {

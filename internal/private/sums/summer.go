@@ -175,16 +175,11 @@ func short(x float64) float64 {
 	return math.Round(x*digits) / digits
 }
 
-// keeper is a pool that keeps the vectors of its texts where the records' index is.
-type keeper interface {
-	Vectors(lm.TrustedEmbedder) *vectors.Store
-}
-
 // encode turns all units into vectors on the grid, each with its labels. Vectors that are kept from an earlier run
 // are the encoder's, and go the same way.
 func (s *Summer) encode(ctx context.Context, key noise.Key) (out []unit, err error) {
 	var encoder evidence.Encodes = s.Encoder
-	if k, ok := s.Pool.(keeper); ok {
+	if k, ok := s.Pool.(vectors.Keeper); ok {
 		store := k.Vectors(s.Encoder)
 		defer func() { err = errors.Join(err, store.Close()) }()
 		encoder = store

@@ -35,7 +35,7 @@ func all(dir string) (files []found) {
 // list lists those of this state, and sets their time to now: what is used is removed last.
 func (s *Store) list() (files []found) {
 	for _, f := range all(s.o.Dir) {
-		if strings.HasPrefix(f.name, s.prefix) {
+		if strings.Contains(f.name, s.state) {
 			files = append(files, f)
 			now := time.Now()
 			_ = os.Chtimes(filepath.Join(s.o.Dir, f.name), now, now) // best effort
@@ -44,17 +44,16 @@ func (s *Store) list() (files []found) {
 	return files
 }
 
-// clear removes the files of other states of the source, of other encoders too, and then the oldest ones of other
-// sources until what is left has room for a data set.
+// clear removes the files of other states of the source, of other encoders too, those that were not used for long, and
+// then the oldest ones until what is left has room for a data set.
 func (s *Store) clear() {
-	source, _, _ := strings.Cut(s.prefix, "-")
 	sum := int64(most)
 	for _, f := range all(s.o.Dir) {
-		own := strings.HasPrefix(f.name, s.prefix)
-		if !own {
-			sum += f.size
+		if strings.Contains(f.name, s.state) {
+			continue
 		}
-		if !own && (strings.HasPrefix(f.name, source+"-") || sum > folder) {
+		sum += f.size
+		if strings.HasPrefix(f.name, s.source) || time.Since(f.wrote) > unused || sum > folder {
 			_ = os.Remove(filepath.Join(s.o.Dir, f.name)) // best effort
 			sum -= f.size
 		}

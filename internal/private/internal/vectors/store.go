@@ -6,10 +6,11 @@
 // cannot be read is encoded again, and what cannot be written is not kept.
 //
 // A vector tells much of its text: files have the mode of the index beside them, those of an earlier state of the
-// data are removed, and their sizes are bounded.
+// data and what was not used for a month are removed, and their sizes are bounded.
 package vectors
 
 import (
+	"bufio"
 	"context"
 	"crypto/hmac"
 	"encoding/binary"
@@ -20,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/lm"
@@ -33,6 +35,8 @@ const (
 	hashSize = 16
 	// most is the size of all files of a data set, and folder that of all data sets.
 	most, folder = 1 << 30, 4 << 30
+	// unused is how long a file stays that is not used.
+	unused = 30 * 24 * time.Hour
 )
 
 // Options of a [Store]. All are required.
@@ -40,17 +44,22 @@ type Options struct {
 	// Dir is the folder of files.
 	Dir string
 	Key origin.Key
-	// Source names where the data are, and State what is there: files of other states of the same source are
-	// removed.
+	// Source names where the data are, and State what is there. The same data elsewhere have the same vectors;
+	// those of other states of the same source are removed.
 	Source, State string
 	Encoder       lm.TrustedEmbedder
+}
+
+// Keeper is a pool of records that keeps the vectors of its texts where its index is. The caller closes the store.
+type Keeper interface {
+	Vectors(lm.TrustedEmbedder) *Store
 }
 
 // Store gives vectors of texts: those that are kept, and of other texts those of the encoder, which it keeps. It is
 // safe for concurrent use.
 type Store struct {
-	o      Options
-	prefix string // of the names of files
+	o             Options
+	source, state string // in the names of files
 
 	mu          sync.Mutex
 	text, entry *origin.MAC
@@ -84,8 +93,8 @@ func Open(o Options) *Store {
 		return s
 	}
 	name := origin.NewMAC(o.Key.For("name"))
-	source, state := name.Of("vectors", o.Source), name.Of("vectors", o.Source, o.State, o.Encoder.Fingerprint())
-	s.prefix = hex.EncodeToString(source[:hashSize]) + "-" + hex.EncodeToString(state[:hashSize]) + "-"
+	source, state := name.Of("source of vectors", o.Source), name.Of("state of vectors", o.State, o.Encoder.Fingerprint())
+	s.source, s.state = hex.EncodeToString(source[:hashSize])+"-", "-"+hex.EncodeToString(state[:hashSize])+"-"
 	s.clear()
 	for _, f := range s.list() {
 		s.load(f)
@@ -103,20 +112,20 @@ func create(dir, pattern string) (file, error) {
 // entrySize is that of a text's hash, a vector and the hash of both.
 func (s *Store) entrySize() int64 { return 2*hashSize + 4*int64(s.o.Encoder.Dimension()) }
 
-// load notes the entries of a file. An entry that was not written to its end is none, and a file that adds nothing is
-// removed.
+// load notes the entries of a file that are as they were written. A file that adds none is removed.
 func (s *Store) load(f found) {
 	from, err := os.Open(filepath.Join(s.o.Dir, f.name))
 	if err != nil {
 		return
 	}
-	before, step := len(s.places), s.entrySize()
-	var hash [hashSize]byte
-	for at := int64(0); at+step <= f.size; at += step {
-		if _, err := from.ReadAt(hash[:], at); err != nil {
+	before := len(s.places)
+	entries, entry := bufio.NewReaderSize(from, 1<<18), make([]byte, s.entrySize())
+	for at := int64(0); ; at += s.entrySize() {
+		if _, err := io.ReadFull(entries, entry); err != nil { // one that was not written to its end is none
 			break
 		}
-		if _, ok := s.places[hash]; !ok {
+		hash := [hashSize]byte(entry)
+		if _, known := s.places[hash]; !known && s.whole(entry, hash) {
 			s.places[hash] = place{from, at}
 		}
 	}
@@ -181,7 +190,7 @@ func (s *Store) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return out, nil
 }
 
-// read returns what is kept of a text, or nil. A file with an entry that is not as it was written is removed.
+// read returns what is kept of a text, or nil: a file may have changed since it was loaded.
 func (s *Store) read(hash [hashSize]byte) []float32 {
 	p, ok := s.places[hash]
 	if !ok {
@@ -189,7 +198,7 @@ func (s *Store) read(hash [hashSize]byte) []float32 {
 	}
 	data := make([]byte, s.entrySize())
 	if _, err := p.file.ReadAt(data, p.at); err != nil || !s.whole(data, hash) {
-		s.drop(p.file)
+		delete(s.places, hash)
 		return nil
 	}
 	data = data[hashSize:]
@@ -205,16 +214,6 @@ func (s *Store) whole(entry []byte, hash [hashSize]byte) bool {
 	end := len(entry) - hashSize
 	want := s.entry.Of(string(entry[:end]))
 	return [hashSize]byte(entry) == hash && hmac.Equal(want[:hashSize], entry[end:])
-}
-
-// drop forgets a file.
-func (s *Store) drop(f *os.File) {
-	for hash, p := range s.places {
-		if p.file == f {
-			delete(s.places, hash)
-		}
-	}
-	_ = os.Remove(f.Name()) // best effort: its entries are not used
 }
 
 // keep writes an entry, until something fails or there is enough.
@@ -234,7 +233,7 @@ func (s *Store) keep(hash [hashSize]byte, vector []float32) {
 	entry = append(entry, sum[:hashSize]...)
 	if s.out == nil {
 		var err error
-		if s.out, err = s.create(s.o.Dir, s.prefix+"*"+ext); err != nil {
+		if s.out, err = s.create(s.o.Dir, s.source+s.state[1:]+"*"+ext); err != nil {
 			s.out, s.full = nil, true
 			return
 		}
