@@ -146,10 +146,10 @@ func TestNothingStale(t *testing.T) {
 			all[0], all[1] = all[1], all[0]
 			return 0
 		},
-		"another encoder": func(_ *testing.T, _ *home, e *toy, all []string) int { e.print, e.turn = "other", 1; return len(all) },
-		"another state":   func(_ *testing.T, p *home, _ *toy, all []string) int { p.state = "b"; return len(all) },
-		"another source":  func(_ *testing.T, p *home, _ *toy, all []string) int { p.source = "b"; return len(all) },
-		"no fingerprint":  func(_ *testing.T, _ *home, e *toy, all []string) int { e.print = ""; return len(all) },
+		"another encoder":    func(_ *testing.T, _ *home, e *toy, all []string) int { e.print, e.turn = "other", 1; return len(all) },
+		"another state":      func(_ *testing.T, p *home, _ *toy, all []string) int { p.state = "b"; return len(all) },
+		"the same elsewhere": func(_ *testing.T, p *home, _ *toy, _ []string) int { p.source = "b"; return 0 },
+		"no fingerprint":     func(_ *testing.T, _ *home, e *toy, all []string) int { e.print = ""; return len(all) },
 		"another folder's key": func(t *testing.T, p *home, _ *toy, all []string) int {
 			other := newHome(t)
 			if _, err := origin.FolderKey(other.private); err != nil {
