@@ -57,6 +57,8 @@ const (
 	Wrote = env.Wrote
 	// Released reports that a text is complete.
 	Released = env.Released
+	// Encoded reports that some records were encoded.
+	Encoded = env.Encoded
 	// Judged reports that some records have judged the prompts of a round.
 	Judged = env.Judged
 	// Chose reports that the records have chosen a prompt.

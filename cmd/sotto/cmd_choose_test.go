@@ -191,6 +191,33 @@ func TestJudgingIsForTerminals(t *testing.T) {
 	}
 }
 
+// TestEncodingIsForTerminals: how many records are encoded, and how often one hears of it, is shown on a terminal
+// alone.
+func TestEncodingIsForTerminals(t *testing.T) {
+	now := time.Unix(0, 0)
+	play := func(s *ui.RunProgress, records int) {
+		s.Now = func() time.Time { return now }
+		for i := range records {
+			now = now.Add(time.Second)
+			s.Report(sotto.Progress{Kind: sotto.Encoded, Share: float64(i+1) / 50})
+		}
+		s.Report(sotto.Progress{Kind: "evidence"})
+	}
+	for _, json := range []bool{false, true} {
+		var few, many bytes.Buffer
+		play(&ui.RunProgress{Progress: &ui.Progress{W: &few, JSON: json}}, 1)
+		play(&ui.RunProgress{Progress: &ui.Progress{W: &many, JSON: json}}, 50)
+		if few.String() != many.String() || strings.Contains(few.String(), "encoded") {
+			t.Errorf("json %v: %q and %q", json, few.String(), many.String())
+		}
+	}
+	var bar bytes.Buffer
+	play(&ui.RunProgress{Progress: &ui.Progress{W: &bar, Bar: true}}, 30)
+	if !strings.Contains(bar.String(), " 20 % of records  records are encoded  about 40s left") {
+		t.Errorf("%q", bar.String())
+	}
+}
+
 // TestRouteOfText: a release that was judged as one text gets a warning where a route asks in turns, and none
 // where it answers as the records judged; the files name the reading.
 func TestRouteOfText(t *testing.T) {

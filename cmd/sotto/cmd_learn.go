@@ -136,6 +136,20 @@ func (p *program) fetchEncoder(ctx context.Context) error {
 	return nil
 }
 
+// encoderFor fetches the encoder of sentences where records are added up as evidence. Where that was not asked
+// for and it cannot be had, the run is without, and says so.
+func (p *program) encoderFor(ctx context.Context, r plan.Request) error {
+	if r.Evident() == 0 {
+		return nil
+	}
+	err := p.fetchEncoder(ctx)
+	if err != nil && ctx.Err() == nil && r.Choosing.Evidence == 0 {
+		p.Warn(fmt.Sprintf("%v; the run goes on without evidence", err))
+		return nil
+	}
+	return err
+}
+
 type learnResult struct {
 	released
 	Labels  []string       `json:"labels"`

@@ -200,6 +200,9 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := p.encoderFor(ctx, o.Request); err != nil {
+		return err
+	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Synthesize(ctx, o)

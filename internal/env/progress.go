@@ -33,7 +33,7 @@ const (
 	Wrote Kind = "token"
 	// Released reports that a text is complete.
 	Released Kind = "text"
-	// Encoded reports that some records were encoded.
+	// Encoded reports that some records were encoded, again and again.
 	Encoded Kind = "encoded"
 	// Summed reports that all records were added up as evidence for labels.
 	Summed Kind = "evidence"
@@ -58,8 +58,8 @@ const (
 	Completed Kind = "completed"
 )
 
-// Progress reports how a run or a session goes, in numbers and public words. Usage depends
-// on the records that were drawn: it is not in JSON, and not to be published.
+// Progress reports how a run or a session goes, in numbers and public words. Usage and Share depend
+// on the records: they are not in JSON, and not to be published; nor is how often Encoded and Judged come.
 type Progress struct {
 	Kind Kind `json:"event"`
 	// Text from 1, and the Condition it is for.
@@ -79,6 +79,8 @@ type Progress struct {
 	Round    int64 `json:"round,omitempty"`
 	Rounds   int64 `json:"rounds,omitempty"`
 	Examples int   `json:"examples,omitempty"`
+	// Share of the declared number of records that were encoded.
+	Share float64 `json:"-"`
 	// Usage of the model in this call.
 	Usage lm.Usage `json:"-"`
 	// Charge that was reserved.

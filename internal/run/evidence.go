@@ -41,7 +41,9 @@ func (r *runner) addUp(ctx context.Context) error {
 func (r *runner) summer(key noise.Key) (*sums.Summer, error) {
 	return sums.New(sums.Options{
 		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Sums: r.Plan.Evidence.Sums,
-		Encoded: func(int64) { r.report(env.Progress{Kind: env.Encoded}) },
+		Encoded: func(units int64) {
+			r.report(env.Progress{Kind: env.Encoded, Share: min(1, float64(units)/float64(r.Plan.Evidence.Size))})
+		},
 	})
 }
 

@@ -27,6 +27,7 @@ import (
 // hashEncoder has a direction in the plane for each text.
 type hashEncoder struct {
 	name  string
+	print string
 	asked int
 	// fail, if set, is asked before texts are read.
 	fail func() error
@@ -48,9 +49,10 @@ func (e *hashEncoder) Embed(_ context.Context, texts []string) ([][]float32, err
 	}
 	return out, nil
 }
-func (*hashEncoder) Dimension() int { return 2 }
-func (e *hashEncoder) Name() string { return e.name }
-func (*hashEncoder) Close() error   { return nil }
+func (*hashEncoder) Dimension() int        { return 2 }
+func (e *hashEncoder) Name() string        { return e.name }
+func (e *hashEncoder) Fingerprint() string { return e.print }
+func (*hashEncoder) Close() error          { return nil }
 
 // trusted is the encoder for records; of none there is none.
 func (e *hashEncoder) trusted() lm.TrustedEmbedder {
@@ -111,6 +113,29 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("a finished run has %+v, and asked the encoder %d times", again.Evidence, p.encoder.asked-asked)
 	}
 	p.keepsSecrets(t, o.Dir)
+}
+
+// TestRecordsAreEncodedOnce: a second run does not ask the encoder, neither to add records up nor to choose by them,
+// and comes to the same; other records in the same place are encoded.
+func TestRecordsAreEncodedOnce(t *testing.T) {
+	p := newEvidencePlace(t)
+	p.encoder.print = "sha256:hash"
+	run := func() (*evidence.Evidence, int) {
+		t.Helper()
+		q, before := p.fresh(t), p.encoder.asked
+		return q.finish(t, q.options(t, q.plan(), newHashModel())).Evidence, p.encoder.asked - before
+	}
+	first, asked := run()
+	if asked == 0 {
+		t.Fatal("nothing was encoded")
+	}
+	if second, asked := run(); asked != 0 || !reflect.DeepEqual(first, second) {
+		t.Errorf("the second run asked the encoder %d times, and has %+v, not %+v", asked, second, first)
+	}
+	p.writeData(t, 21)
+	if third, asked := run(); asked == 0 || reflect.DeepEqual(first, third) {
+		t.Errorf("with other records it was asked %d times", asked)
+	}
 }
 
 // TestEvidenceIsCertified: with the real accountants, evidence is within the ε of the certificate, which says that

@@ -17,6 +17,8 @@ type RunProgress struct {
 
 	began   time.Time
 	chosen  time.Time   // when the records began to choose
+	encoded time.Time   // when the first ones were encoded
+	known   float64     // and what share that was
 	written map[int]int // tokens of each text that is not done
 	total   int         // tokens of those that are
 }
@@ -50,6 +52,10 @@ func (s *RunProgress) Report(e sotto.Progress) {
 		// How often that comes depends on the records: it is for a terminal alone.
 		if s.Bar && s.Due() {
 			s.Draw(s.judging(e, now))
+		}
+	case e.Kind == sotto.Encoded: // so does this
+		if s.Bar && s.Due() {
+			s.Draw(s.encoding(e, now))
 		}
 	case s.JSON:
 		s.Object(e)
@@ -99,6 +105,19 @@ func (s *RunProgress) judging(e sotto.Progress, now time.Time) string {
 	if e.Round > 1 {
 		each := now.Sub(s.chosen) / time.Duration(e.Round-1)
 		parts = append(parts, "about "+(each*time.Duration(e.Rounds-e.Round+1)).Round(time.Second).String()+" left")
+	}
+	return "  " + strings.Join(parts, "  ")
+}
+
+// encoding is a bar for the time in which records are encoded.
+func (s *RunProgress) encoding(e sotto.Progress, now time.Time) string {
+	if s.encoded.IsZero() {
+		s.encoded, s.known = now, e.Share // what an earlier run encoded comes at once
+	}
+	parts := []string{Gauge(e.Share, 20), fmt.Sprintf("%3.0f %% of records", 100*e.Share), "records are encoded"}
+	if passed := now.Sub(s.encoded); e.Share > s.known && passed >= time.Second {
+		left := time.Duration(float64(passed) * (1 - e.Share) / (e.Share - s.known))
+		parts = append(parts, "about "+left.Round(time.Second).String()+" left")
 	}
 	return "  " + strings.Join(parts, "  ")
 }

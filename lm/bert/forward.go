@@ -3,7 +3,9 @@ package bert
 import (
 	"context"
 	"math"
+	"sync"
 
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
@@ -21,7 +23,8 @@ const (
 // worker holds the memory of one thread. Its buffers grow and are reused.
 type worker struct {
 	k       *kernel.Kernels
-	scratch kernel.Scratch
+	threads int              // that share a product
+	scratch []kernel.Scratch // one for each of them
 
 	x, qkv, mixed, inner, back []float32
 	keys, values, scores       []float32
@@ -29,6 +32,14 @@ type worker struct {
 	exact     bool // in float32
 	rows      kernel.ByteRows
 	sentences [][]int32
+}
+
+// useThreads sets how many threads share a product.
+func (w *worker) useThreads(n int) {
+	w.threads = n
+	for len(w.scratch) < n {
+		w.scratch = append(w.scratch, kernel.Scratch{})
+	}
 }
 
 // forward puts sentences through the layers: x gets a row of width for every
@@ -110,14 +121,32 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 // apply sets rows of dst to the map of n rows of x.
 func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dstRow int) {
 	if w.exact {
-		w.k.Mul(d.exact, 0, d.exact.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
+		w.share(d.exact.Panels(), func(thread, from, to int) {
+			w.k.Mul(d.exact, from, to, x, xRow, n, dst, dstRow, &w.scratch[thread])
+		})
 		return
 	}
 	w.rows.Reset(n, d.bytes.Cols)
 	for i := range n {
 		w.k.RoundBytes(&w.rows, i, x[i*xRow:][:d.bytes.Cols])
 	}
-	w.k.MulBytes(d.bytes, 0, d.bytes.Panels(), &w.rows, n, dst, dstRow)
+	w.share(d.bytes.Panels(), func(_, from, to int) {
+		w.k.MulBytes(d.bytes, from, to, &w.rows, n, dst, dstRow)
+	})
+}
+
+// share has the threads of a worker compute some of the panels each. No bit depends on which.
+func (w *worker) share(panels int, compute func(thread, from, to int)) {
+	threads := min(w.threads, panels)
+	var wait sync.WaitGroup
+	for i := 1; i < threads; i++ {
+		wait.Go(func() {
+			defer fault.Watch()
+			compute(i, panels*i/threads, panels*(i+1)/threads)
+		})
+	}
+	compute(0, 0, panels/max(1, threads))
+	wait.Wait()
 }
 
 // join adds back to x and norms.
@@ -139,17 +168,13 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 	w.keys = grow(w.keys, padded*headWidth)
 	w.values = grow(w.values, n*headWidth)
 	w.scores = grow(w.scores, n*padded)
+	clear(w.keys) // what is beyond the last token stays zero
 	for h := range heads {
 		queries := qkv[h*headWidth:]
-		keys := qkv[width+h*headWidth:]
+		w.turn(qkv[width+h*headWidth:], n)
 		values := qkv[2*width+h*headWidth:]
-		clear(w.keys)
 		for i := range n {
-			page := w.keys[i/kernel.Panel*kernel.Panel*headWidth+i%kernel.Panel:]
-			for j, v := range keys[i*stride : i*stride+headWidth] {
-				page[j*kernel.Panel] = v
-			}
-			copy(w.values[i*headWidth:(i+1)*headWidth], values[i*stride:])
+			*(*[headWidth]float32)(w.values[i*headWidth:]) = [headWidth]float32(values[i*stride:])
 		}
 		for p := range panels {
 			page := w.keys[p*kernel.Panel*headWidth : (p+1)*kernel.Panel*headWidth]
@@ -159,6 +184,27 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 			w.k.Softmax(w.scores[i*padded:i*padded+n], scale)
 		}
 		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], wideRow, false)
+	}
+}
+
+// turn writes the keys of n tokens as columns. Four at a time, since a column alone touches as many
+// cache lines.
+func (w *worker) turn(keys []float32, n int) {
+	const stride = 3 * width
+	i := 0
+	for ; i+4 <= n; i += 4 {
+		a, b := (*[headWidth]float32)(keys[i*stride:]), (*[headWidth]float32)(keys[(i+1)*stride:])
+		c, d := (*[headWidth]float32)(keys[(i+2)*stride:]), (*[headWidth]float32)(keys[(i+3)*stride:])
+		page := (*[kernel.Panel * headWidth]float32)(w.keys[i/kernel.Panel*kernel.Panel*headWidth:])[i%kernel.Panel:]
+		for j := range headWidth {
+			*(*[4]float32)(page[j*kernel.Panel:]) = [4]float32{a[j], b[j], c[j], d[j]}
+		}
+	}
+	for ; i < n; i++ {
+		page := w.keys[i/kernel.Panel*kernel.Panel*headWidth+i%kernel.Panel:]
+		for j, v := range keys[i*stride : i*stride+headWidth] {
+			page[j*kernel.Panel] = v
+		}
 	}
 }
 

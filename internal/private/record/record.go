@@ -27,6 +27,7 @@ type Data struct {
 	x *index
 	// scratch reports that the index is for this Data alone.
 	scratch bool
+	place   string // the source, in full
 }
 
 // Texts are drawn from enrolled sources.
@@ -82,6 +83,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 	if d.k, err = folderKeys(d.o.Private); err != nil {
 		return err
 	}
+	d.place = location
 	dir := filepath.Join(d.o.Private, "index")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return indexFailed(err)
@@ -96,6 +98,7 @@ func (d *Data) open(ctx context.Context, location string) (err error) {
 	if err != nil {
 		return &Error{Code: origin.Unusable, Msg: "finding the file", Err: err}
 	}
+	d.place = location
 	path := indexName(dir, d.k, location, stamp, &d.o)
 	if err := d.reuse(ctx, path); err != nil {
 		return err

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -27,8 +30,8 @@ type Options struct {
 	Parts   int
 	Key     noise.Key
 	Sums    Sums
-	// Encoded, if set, hears how many units were encoded so far. It depends on how many there are: it
-	// is not to be published.
+	// Encoded, if set, hears how many units were encoded so far, again and again. It depends on how many
+	// there are: it is not to be published.
 	Encoded func(units int64)
 }
 
@@ -172,27 +175,30 @@ func short(x float64) float64 {
 	return math.Round(x*digits) / digits
 }
 
-// encode turns all units into vectors on the grid, each with its labels.
-func (s *Summer) encode(ctx context.Context, key noise.Key) ([]unit, error) {
-	var out []unit
+// encode turns all units into vectors on the grid, each with its labels. Vectors that are kept from an earlier run
+// are the encoder's, and go the same way.
+func (s *Summer) encode(ctx context.Context, key noise.Key) (out []unit, err error) {
+	var encoder evidence.Encodes = s.Encoder
+	if k, ok := s.Pool.(vectors.Keeper); ok {
+		store := k.Vectors(s.Encoder)
+		defer func() { err = errors.Join(err, store.Close()) }()
+		encoder = store
+	}
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))
-		for from := 0; from == 0 || from < size; from += batch / s.Sums.Each { // an empty part is heard of, too
-			some, err := s.units(ctx, key, part, from, min(from+batch/s.Sums.Each, size))
+		for from := 0; from < size; from += batch / s.Sums.Each {
+			some, err := s.units(ctx, key, encoder, part, from, min(from+batch/s.Sums.Each, size), int64(len(out)))
 			if err != nil {
 				return nil, err
 			}
 			out = append(out, some...)
-			if s.Encoded != nil {
-				s.Encoded(int64(len(out)))
-			}
 		}
 	}
 	return out, nil
 }
 
-// units reads and encodes some units of a part.
-func (s *Summer) units(ctx context.Context, key noise.Key, part, from, to int) ([]unit, error) {
+// units reads and encodes some units of a part, after others.
+func (s *Summer) units(ctx context.Context, key noise.Key, encoder evidence.Encodes, part, from, to int, before int64) ([]unit, error) {
 	var refs []seal.Ref
 	for at := from; at < to; at++ {
 		stream := key.Stream("choose", uint64(part), uint64(at))
@@ -208,26 +214,56 @@ func (s *Summer) units(ctx context.Context, key noise.Key, part, from, to int) (
 	if err != nil {
 		return nil, err
 	}
+	if len(records) != len(refs) {
+		return nil, errors.New("there is not one record for each that was asked for: this is a fault of the program, and nothing was released")
+	}
+	out := make([]unit, to-from)
+	for at, some := range chunks(records) {
+		vectors, err := s.vectors(ctx, encoder, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range some {
+			label, _ := s.Task.ResolveLabel(seal.Condition(r))
+			u := &out[(at+i)/s.Sums.Each]
+			*u = append(*u, said{slices.Index(s.Task.Labels, label), vectors[i]})
+		}
+		if s.Encoded != nil {
+			s.Encoded(before + int64((at+len(some))/s.Sums.Each))
+		}
+	}
+	return out, nil
+}
+
+// chunks cuts records into parts that keep all processors busy for about a second, and gives where each begins.
+func chunks(records []seal.Record) iter.Seq2[int, []seal.Record] {
+	return func(yield func(int, []seal.Record) bool) {
+		for size, at := 64*runtime.GOMAXPROCS(0), 0; at < len(records); at += size {
+			if !yield(at, records[at:min(at+size, len(records))]) {
+				return
+			}
+		}
+	}
+}
+
+// vectors are those of records, on the grid.
+func (s *Summer) vectors(ctx context.Context, encoder evidence.Encodes, records []seal.Record) ([][]int16, error) {
 	texts := make([]string, len(records))
 	for i, r := range records {
 		texts[i] = seal.Text(r)
 	}
-	vectors, err := s.Encoder.Embed(ctx, texts)
+	vectors, err := encoder.Embed(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
-	if len(records) != len(refs) || len(vectors) != len(texts) {
-		return nil, errors.New("there is not one record and one vector for each text that was asked for: this is a fault of the program, and nothing was released")
+	if len(vectors) != len(texts) {
+		return nil, errors.New("there is not one vector for each text that was asked for: this is a fault of the encoder, and nothing was released")
 	}
-	out := make([]unit, to-from)
+	out := make([][]int16, len(vectors))
 	for i, v := range vectors {
-		grid, err := onGrid(v, s.Encoder.Dimension())
-		if err != nil {
+		if out[i], err = onGrid(v, s.Encoder.Dimension()); err != nil {
 			return nil, err
 		}
-		label, _ := s.Task.ResolveLabel(seal.Condition(records[i]))
-		u := &out[i/s.Sums.Each]
-		*u = append(*u, said{slices.Index(s.Task.Labels, label), grid})
 	}
 	return out, nil
 }

@@ -213,16 +213,26 @@ func (k *Kernels) MulBytes(m *ByteMatrix, p0, p1 int, x *ByteRows, n int, dst []
 	blocks := m.Cols / byteBlock
 	depth := even(blocks, deepBlocks, 1)
 	for b := 0; b < blocks; b += depth {
-		for p := p0; p < p1; p++ {
-			w := m.data[p*m.stride()+b*byteBytes : (p+1)*m.stride()]
-			k.byteTiles(n, min(depth, blocks-b), x.words[b*byteWords:], x.stride, w, m.bias[p*Panel:(p+1)*Panel], dst[p*Panel:], dstStride, b > 0)
+		for from := p0; from < p1; from += nearPanels {
+			to := min(from+nearPanels, p1)
+			for t := 0; t < n; t += nearTokens {
+				for p := from; p < to; p++ {
+					w := m.data[p*m.stride()+b*byteBytes : (p+1)*m.stride()]
+					k.byteTiles(min(nearTokens, n-t), min(depth, blocks-b), x.words[t*x.stride+b*byteWords:], x.stride,
+						w, m.bias[p*Panel:(p+1)*Panel], dst[t*dstStride+p*Panel:], dstStride, b > 0)
+				}
+			}
 		}
 	}
 }
 
-// deepBlocks is the number of blocks of a panel that stay in the cache nearest to the core,
-// with the inputs of a tile.
-const deepBlocks = 8
+const (
+	// deepBlocks is the number of blocks of a panel that stay in the cache nearest to the core,
+	// with the inputs of some tiles: those of nearTokens tokens.
+	deepBlocks, nearTokens = 8, 24
+	// nearPanels is the number of panels that stay in the cache after it until all tokens had them.
+	nearPanels = 8
+)
 
 // byteTiles splits the tokens evenly over tiles.
 func (k *Kernels) byteTiles(n, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool) {

@@ -27,7 +27,7 @@ func (j *Jury) openEvidence() (err error) {
 }
 
 // weigh reads each record by the evidence, from its input alone, if a prompt uses it.
-func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situation) error {
+func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situation) (err error) {
 	if !slices.ContainsFunc(prompts, func(p prompt.Prompt) bool { return p.Evidence.Used() }) {
 		return nil
 	}
@@ -38,7 +38,15 @@ func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situa
 	for i, c := range cases {
 		inputs[i] = c.input
 	}
-	all, err := j.reader.Texts(ctx, inputs)
+	reader := j.reader
+	if j.kept != nil {
+		store := j.kept.Vectors(j.Encoder)
+		defer func() { err = errors.Join(err, store.Close()) }()
+		if reader, err = evidence.Open(j.Evidence, store); err != nil {
+			return err
+		}
+	}
+	all, err := reader.Texts(ctx, inputs)
 	if err != nil {
 		return fmt.Errorf("read records by the evidence: %w", err)
 	}

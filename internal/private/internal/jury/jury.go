@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
@@ -73,6 +74,7 @@ type Jury struct {
 	// reader reads evidence, nil if there is none; said is what it says of public examples.
 	reader *evidence.Reader
 	said   map[string]string
+	kept   vectors.Keeper // of records, nil if there is none
 }
 
 // New checks the options.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
@@ -47,7 +48,11 @@ func NewPanel(ctx context.Context, s Source, o Options) (*Panel, error) {
 		return nil, errors.New("draws of a fixed size are from all records together, and these are in parts by label: an exchanged record may be in another part")
 	}
 	j, err := New(ctx, o)
-	return &Panel{j, s, draw.NewDrawer(s.Pool, s.Key), map[int64][sha256.Size]byte{}}, err
+	if err != nil {
+		return nil, err
+	}
+	j.kept, _ = s.Pool.(vectors.Keeper)
+	return &Panel{j, s, draw.NewDrawer(s.Pool, s.Key), map[int64][sha256.Size]byte{}}, nil
 }
 
 // Verdicts draws the records of a round, counted from 0, and returns their verdicts on

@@ -1,0 +1,21 @@
+package record
+
+import (
+	"encoding/hex"
+	"path/filepath"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+var _ vectors.Keeper = (*Data)(nil)
+
+// Vectors opens what the private folder keeps of this data set's vectors, for texts of it alone. It does not depend
+// on labels and parts, so that runs for different tasks share it. The caller closes it.
+func (d *Data) Vectors(encoder lm.TrustedEmbedder) *vectors.Store {
+	source := newMAC(d.k.name).digest(d.place, d.o.Query, d.o.Text)
+	return vectors.Open(vectors.Options{
+		Dir: filepath.Join(d.o.Private, "vectors"), Key: d.k.folder, Encoder: encoder,
+		Source: hex.EncodeToString(source[:]), State: hex.EncodeToString(d.x.Fingerprint),
+	})
+}
