@@ -57,7 +57,7 @@ probability of each label: CSV, or JSON lines if the name ends in .jsonl; "-"
 writes CSV to standard output, and nothing else.` + jsonKeys(learnPredictResult{}, "probabilities are in the order of labels."),
 		Example: `  sotto learn predict labels --data new.csv
   sotto learn predict labels --data new.csv --out predictions.csv
-  sotto learn predict labels --data - --out - < texts.txt`,
+  sotto learn predict labels --data - --out -`,
 		Args: takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := require(cmd, "data"); err != nil {
