@@ -152,10 +152,10 @@ func compare[P interface {
 	return found, nil
 }
 
-// encoded names the encoder where a request asks for evidence, and measures it.
+// encoded names the encoder where a request asks for evidence or the nearest examples, and measures it.
 func (c *Client) encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
 	asked := r.Choosing
-	if asked == nil || !(asked.Evidence > 0) || asked.Encoder != "" {
+	if asked == nil || !(asked.Evidence > 0) && asked.Nearest <= 0 || asked.Encoder != "" {
 		return r, nil
 	}
 	opened := c.call(Use{})

@@ -85,16 +85,16 @@ type synthesis struct {
 	plan Plan
 }
 
-// encode opens the encoder where evidence is asked for, and names it in the request.
+// encode opens the encoder where evidence or the nearest examples are asked for, and names it in the request.
 func (s *synthesis) encode(context.Context) error {
 	if s.Plan != nil {
-		if c := s.Plan.Choose; c == nil || c.Evidence == nil {
+		if c := s.Plan.Choose; c == nil || c.Evidence == nil && c.Nearest == nil {
 			return nil
 		}
 		return s.openEncoder()
 	}
 	c := s.Request.Choosing
-	if c == nil || !(c.Evidence > 0) {
+	if c == nil || !(c.Evidence > 0) && c.Nearest <= 0 {
 		return nil
 	}
 	if err := s.openEncoder(); err != nil {

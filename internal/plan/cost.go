@@ -160,6 +160,9 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 	if p.Choose != nil && p.Choose.Evidence != nil {
 		choosing.Seconds += v.encode(p.Units(), p.Choose.Evidence.Each)
 	}
+	if p.Choose != nil {
+		choosing.add(p.nearWork(s, v), 1)
+	}
 	c.Cached.add(choosing, 1)
 	c.Uncached.add(choosing, 1)
 	return c
