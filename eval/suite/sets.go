@@ -63,7 +63,7 @@ func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], s
 func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan], error) {
 	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
 		request := c.Request()
-		if c.evidence() {
+		if c.compares() {
 			request.Choosing.Encoder = r.Sentences.Name()
 		}
 		p, err := plan.New(request)

@@ -107,7 +107,7 @@ func (x *Examples) Of(question []float32) []prompt.Example {
 	return out
 }
 
-// Picker picks the examples of one prompt. It is for one goroutine at a time.
+// Picker picks the examples of one prompt. It is for many goroutines at a time if its encoder is.
 type Picker struct {
 	encoder  *Encoder
 	examples *Examples
