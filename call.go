@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -127,11 +128,41 @@ func (c *call) openModel(ctx context.Context, reads bool) (err error) {
 
 // openEncoder opens the encoder of sentences, in this process, unless the client was given one.
 func (c *call) openEncoder() (err error) {
+	if c.encoder.Valid() {
+		return nil
+	}
 	if c.encoder = c.client.encoder; !c.encoder.Valid() {
 		c.encoder, err = backend.TrustedEncoder()
 		c.closes = true
 	}
 	return err
+}
+
+// withEncoder opens the encoder where records are added up as evidence or get the nearest examples, names it in the request, and measures
+// it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was never fetched.
+func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
+	asked := r.Choosing
+	if asked == nil || asked.Encoder != "" || r.Evident() == 0 && asked.Nearest <= 0 {
+		return r, nil
+	}
+	own := *asked
+	r.Choosing = &own
+	err := c.openEncoder()
+	if _, missing := errors.AsType[*models.MissingError](err); missing && asked.Evidence == 0 && asked.Nearest <= 0 {
+		own.Evidence = -1
+		c.note("records are not added up as evidence for labels: the encoder of sentences is not here, and sotto model pull minilm fetches it")
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	own.Encoder = c.encoder.Name()
+	if v != nil && v.Encode == 0 {
+		if v.Encode, err = plan.MeasureEncoder(ctx, c.encoder); err != nil {
+			return r, fmt.Errorf("measure the encoder: %w", err)
+		}
+	}
+	return r, nil
 }
 
 func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together bool) (err error) {

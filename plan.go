@@ -113,7 +113,7 @@ func compare[P interface {
 	Cost(plan.Shape, plan.Speed) Cost
 }](
 	ctx context.Context, c *Client, o PlanOptions, shape func(lm.Tokenizer) (plan.Shape, error), row func(Request) Row[P],
-) (*Comparison[P], error) {
+) (_ *Comparison[P], err error) {
 	model, err := c.scorer(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -127,15 +127,17 @@ func compare[P interface {
 			return nil, fmt.Errorf("measure the model: %w", err)
 		}
 	}
-	if o.Request, err = c.encoded(ctx, o.Request, &found.Speed); err != nil {
-		return nil, err
-	}
+	encoded := c.call(Use{})
+	defer func() { err = errors.Join(err, encoded.close()) }()
 	for _, method := range o.Methods {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		var r Row[P]
-		request, err := o.Request.By(method).For(model.Info()).Within(o.Time, found.Shape, found.Speed)
+		request, err := encoded.withEncoder(ctx, o.Request.By(method), &found.Speed)
+		if err == nil {
+			request, err = request.For(model.Info()).Within(o.Time, found.Shape, found.Speed)
+		}
 		if err == nil {
 			r = row(request)
 		} else {
@@ -150,23 +152,6 @@ func compare[P interface {
 		}
 	}
 	return found, nil
-}
-
-// encoded names the encoder where a request asks for evidence or the nearest examples, and measures it.
-func (c *Client) encoded(ctx context.Context, r Request, v *plan.Speed) (_ Request, err error) {
-	asked := r.Choosing
-	if asked == nil || !(asked.Evidence > 0) && asked.Nearest <= 0 || asked.Encoder != "" {
-		return r, nil
-	}
-	opened := c.call(Use{})
-	if err := opened.openEncoder(); err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, opened.close()) }()
-	own := *asked
-	own.Encoder, r.Choosing = opened.encoder.Name(), &own
-	v.Encode, err = plan.MeasureEncoder(ctx, opened.encoder)
-	return r, err
 }
 
 // scorer returns the model that was given, or the client's.

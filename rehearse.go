@@ -185,8 +185,13 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	// Whether its own model is on a server decides how much work there is.
 	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
 	s.Time = r.Time
-	if err := s.suit(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.encode, s.suit} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if r.call.encoder.Valid() {
+		r.client.encoder = r.call.encoder
 	}
 	if r.real, err = plan.New(s.Request); err != nil {
 		return err

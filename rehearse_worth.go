@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -16,11 +17,13 @@ import (
 // Kinds of examples that a rehearsal compares.
 const (
 	// RehearsedNone is no examples, RehearsedOwn the model's own, RehearsedRun those of the
-	// rehearsed run, and RehearsedReal the stand-in records themselves.
-	RehearsedNone = "none"
-	RehearsedOwn  = "own"
-	RehearsedRun  = "run"
-	RehearsedReal = "stand-in"
+	// rehearsed run, RehearsedReal the stand-in records themselves, and RehearsedAlone the run's evidence
+	// without a language model.
+	RehearsedNone  = "none"
+	RehearsedOwn   = "own"
+	RehearsedRun   = "run"
+	RehearsedReal  = "stand-in"
+	RehearsedAlone = "evidence"
 )
 
 // RehearsedRow is what one kind of examples is worth on held-out records.
@@ -84,6 +87,9 @@ func (r *rehearsing) compare(ctx context.Context) error {
 	kinds := []kind{{RehearsedNone, plain(nil)}, {RehearsedOwn, plain(r.sets(r.own, shots)...)}, {RehearsedRun, []prompt.Prompt{came}}}
 	if !r.result.Invented { // invented records are the model's own examples
 		kinds = append(kinds, kind{RehearsedReal, plain(r.sets(r.records, shots)...)})
+	}
+	if r.result.Evidence != nil && came.Evidence.How != prompt.Alone {
+		kinds = append(kinds, kind{RehearsedAlone, []prompt.Prompt{{Form: form, Evidence: prompt.Use{How: prompt.Alone}}}})
 	}
 	for _, k := range kinds {
 		if len(k.with) == 0 {
@@ -169,6 +175,12 @@ func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (
 		demos = append(demos, icl.Demo(e))
 	}
 	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, PassTokens: r.PassTokens}
+	if p.Evidence.Used() {
+		if o.Evidence, err = evidence.Open(r.result.Evidence, r.call.encoder); err != nil {
+			return nil, err
+		}
+	}
+	o.Nearest, o.Encoder = p.Nearest, r.call.encoder
 	a, err := icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
 	if _, ok := errors.AsType[*lm.UnsupportedError](err); ok && o.Calibrate {
 		o.Calibrate = false

@@ -85,25 +85,22 @@ type synthesis struct {
 	plan Plan
 }
 
-// encode opens the encoder where evidence or the nearest examples are asked for, and names it in the request.
-func (s *synthesis) encode(context.Context) error {
+// encode opens the encoder where records are added up as evidence, and names it in the request. A run that
+// goes on is without evidence if it began so.
+func (s *synthesis) encode(ctx context.Context) (err error) {
 	if s.Plan != nil {
 		if c := s.Plan.Choose; c == nil || c.Evidence == nil && c.Nearest == nil {
 			return nil
 		}
 		return s.openEncoder()
 	}
-	c := s.Request.Choosing
-	if c == nil || !(c.Evidence > 0) && c.Nearest <= 0 {
-		return nil
+	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Choose.Evidence == nil && s.Request.Choosing != nil && s.Request.Choosing.Evidence == 0 {
+		own := *s.Request.Choosing
+		own.Evidence = -1
+		s.Request.Choosing = &own
 	}
-	if err := s.openEncoder(); err != nil {
-		return err
-	}
-	own := *c
-	own.Encoder = s.encoder.Name()
-	s.Request.Choosing = &own
-	return nil
+	s.Request, err = s.withEncoder(ctx, s.Request, nil)
+	return err
 }
 
 // suit makes the request fit the model: prompts are judged in the form that it is asked in, and the time

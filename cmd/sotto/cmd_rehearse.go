@@ -242,6 +242,8 @@ func (r *rehearseResult) name(kind string) string {
 		return "the model's own"
 	case sotto.RehearsedReal:
 		return "stand-in records"
+	case sotto.RehearsedAlone:
+		return "evidence, without a model"
 	}
 	if r.Chosen != nil {
 		return "chosen by the records"

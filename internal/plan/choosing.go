@@ -114,7 +114,7 @@ type Choosing struct {
 	// Vary is as in [Choose].
 	Vary int
 	// Evidence is the share of ε for adding up all records as evidence for labels, by the Encoder of
-	// this name; 0 or less has none.
+	// this name. With 0 it is what [Request.Evident] says, if there is an encoder; below 0 there is none.
 	Evidence float64
 	Encoder  string
 	// Nearest has prompts compete that give each question the examples of the pool that are nearest to it, by Encoder:

@@ -14,6 +14,9 @@ import (
 // turn is mostly no label, or the same one for all questions (docs/results).
 const fewParameters = 500_000_000
 
+// embedded is the back-end of the engine in this process.
+const embedded = "embedded"
+
 // FormFor is the form in which prompts for a model are judged unless a user says otherwise: turns of a
 // chat, as clients ask, where the model has a chat template and is large enough to follow them.
 func FormFor(info lm.Info) prompt.Form {
@@ -56,6 +59,9 @@ func (r Request) For(info lm.Info) Request {
 	}
 	own := *r.Choosing
 	own.Form = FormFor(info)
+	if own.Encoder != "" && r.Evident() > 0 && info.Backend == embedded { // it answers with scores, which turns have not
+		own.Form = prompt.TextForm
+	}
 	if u := own.Utility; choose.Reads(u, own.Form) != nil || own.Reading == search.Calibrated {
 		own.Form = prompt.TextForm
 	}

@@ -15,6 +15,9 @@ const madeUpRows = 40
 // is for that.
 func (r *Request) FromSchema(of schema.Schema, n int, seed *uint64) {
 	c := r.Choosing
+	if c.Evidence == 0 { // encoders of sentences know little about rows
+		c.Evidence = -1
+	}
 	c.Bare = c.Bare || c.Writing == 0
 	if len(c.Sets) > 0 {
 		return

@@ -40,7 +40,7 @@ func (r Request) Within(d time.Duration, s Shape, v Speed) (Request, error) {
 	if err != nil {
 		return r, err
 	}
-	if own.Evidence > 0 {
+	if own.Encoder != "" && r.Evident() > 0 {
 		each := unitRecords
 		if r.Unit == privacy.Record || r.Unit == "" {
 			each = 1

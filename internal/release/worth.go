@@ -49,6 +49,9 @@ func chosen(r Release) ([]byte, error) {
 	if r.Prompt.Evidence.Used() {
 		fields = append(fields, member{"evidence", r.Prompt.Evidence})
 	}
+	if r.Prompt.Nearest.Used() {
+		fields = append(fields, member{"nearest", r.Prompt.Nearest})
+	}
 	if r.Worth != nil {
 		fields = append(fields, object{{"worth", r.Worth}}...)
 	}
