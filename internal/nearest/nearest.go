@@ -86,8 +86,8 @@ type Examples struct {
 	most    int
 }
 
-// Of returns the examples for a question with this vector, the most similar last. Of equally similar ones the first
-// of the prompt are taken, and come later.
+// Of returns the examples for a question with this vector, the most similar last. Of equally similar ones the last of
+// the prompt are taken, in their order.
 func (x *Examples) Of(question []float32) []prompt.Example {
 	likeness := make([]float32, len(x.list))
 	order := make([]int, len(x.list))
@@ -97,12 +97,12 @@ func (x *Examples) Of(question []float32) []prompt.Example {
 			likeness[i] += v[j] * question[j]
 		}
 	}
-	// What is no number comes last.
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(likeness[b], likeness[a]) })
-	order = order[:min(x.most, len(order))]
+	// What is no number is less than all others.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(likeness[a], likeness[b]) })
+	order = order[max(0, len(order)-x.most):]
 	out := make([]prompt.Example, len(order))
 	for i, at := range order {
-		out[len(order)-1-i] = x.list[at]
+		out[i] = x.list[at]
 	}
 	return out
 }
