@@ -137,7 +137,7 @@ func TestPickIsOfTheQuestionAlone(t *testing.T) {
 	})
 }
 
-// TestWrongEncoders: none, one that is not trusted with a name of its own, another than the prompt's, and one that fails.
+// TestWrongEncoders: none, no trusted one, another than the prompt's, and ones that fail.
 func TestWrongEncoders(t *testing.T) {
 	p := promptOf(1, "1", "2")
 	for name, e := range map[string]Encodes{"none": nil, "no trusted one": lm.TrustedEmbedder{}, "another": &angles{name: "angels"}, "a fault": &angles{name: "angles", fault: errors.New("injected")}, "too few vectors": &angles{name: "angles", short: true}} {

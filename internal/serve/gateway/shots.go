@@ -25,6 +25,8 @@ type Shots struct {
 	// hints go with questions, as they do with examples; nil for none.
 	hints   *evidence.Reader
 	wording int
+	// told are the examples with hints.
+	told map[prompt.Example]prompt.Example
 }
 
 // NewShots prepares a prompt for a task. A prompt that gives questions the nearest examples does so by the encoder that
@@ -62,8 +64,15 @@ func Picks(p prompt.Prompt, most int) bool {
 // Hint has examples and questions tell what evidence says, in a wording. It is called once.
 func (s *Shots) Hint(ctx context.Context, by *evidence.Reader, wording int) (err error) {
 	s.hints, s.wording = by, wording
-	s.examples, err = by.Examples(ctx, wording, s.examples)
-	return err
+	before := s.examples
+	if s.examples, err = by.Examples(ctx, wording, before); err != nil {
+		return err
+	}
+	s.told = map[prompt.Example]prompt.Example{}
+	for i, e := range before {
+		s.told[e] = s.examples[i]
+	}
+	return nil
 }
 
 // hinted is a question with what evidence says, if it is told.
@@ -92,6 +101,11 @@ func (s *Shots) choose(ctx context.Context, question string) ([]prompt.Example, 
 	picked, err := s.near.Pick(ctx, []string{question})
 	if err != nil {
 		return nil, err
+	}
+	if s.hints != nil {
+		for i, e := range picked[0] {
+			picked[0][i] = s.told[e]
+		}
 	}
 	return picked[0], nil
 }
