@@ -141,6 +141,13 @@ func (c *call) openEncoder() (err error) {
 // withEncoder opens the encoder where records are added up as evidence or get the nearest examples, names it in the request, and measures
 // it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was never fetched.
 func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
+	if l := r.Learning; l != nil && l.Encoder == "" {
+		if err := c.openEncoder(); err != nil {
+			return r, err
+		}
+		r.Learning = &plan.Learning{Encoder: c.encoder.Name(), Measuring: l.Measuring}
+		return r, nil
+	}
 	asked := r.Choosing
 	if asked == nil || asked.Encoder != "" || r.Evident() == 0 && asked.Nearest <= 0 {
 		return r, nil
@@ -184,6 +191,11 @@ func (c *call) openRun(ctx context.Context, from Source, t prompt.Task, unit pri
 	if err := c.openModel(ctx, reads); err != nil {
 		return err
 	}
+	return c.openRecords(ctx, from, t, unit, together, reads, certifies)
+}
+
+// openRecords is openRun where no language model takes part.
+func (c *call) openRecords(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together, reads, certifies bool) error {
 	if reads && certifies {
 		if err := c.openLedger(ctx); err != nil {
 			return err

@@ -43,7 +43,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
 		return nil, err
 	}
-	if o.Plan == nil { // the model decides what was left open
+	if o.Plan == nil && len(p.Forms()) > 0 { // the model decides what was left open
 		if p, err = plan.NewMeasurement(o.Request.For(m.model.Info())); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,11 @@ func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) 
 			return err
 		}
 	}
-	if err := c.openRun(ctx, from, p.Task, p.Unit, true, true, c.use.Seed == nil); err != nil {
+	opens := c.openRun
+	if len(p.Forms()) == 0 { // evidence alone: no model is asked
+		opens = c.openRecords
+	}
+	if err := opens(ctx, from, p.Task, p.Unit, true, true, c.use.Seed == nil); err != nil {
 		return err
 	}
 	const share = 0.8 // as an example; the interval is widest at a half

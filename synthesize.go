@@ -60,12 +60,13 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 			return nil, err
 		}
 	}
-	author := &varying{synthesis: s, task: s.plan.Task, own: s.model.Public()}
-	defer author.close()
-	done, err := run.Do(ctx, run.Options{
-		Environment: s.environment(), Dir: o.Out, Plan: s.plan, Data: s.data, Parallel: s.parallel(), PassTokens: o.PassTokens,
-		Vary: author.vary, Repeats: author.repeats(),
-	})
+	carried := run.Options{Environment: s.environment(), Dir: o.Out, Plan: s.plan, Data: s.data, PassTokens: o.PassTokens}
+	if !s.plan.Learns() { // else no model is there
+		author := &varying{synthesis: s, task: s.plan.Task, own: s.model.Public()}
+		defer author.close()
+		carried.Parallel, carried.Vary, carried.Repeats = s.parallel(), author.vary, author.repeats()
+	}
+	done, err := run.Do(ctx, carried)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +76,14 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 // Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".
 func (c *Client) Choose(ctx context.Context, o SynthesizeOptions) (*Run, error) {
 	o.Request = o.Request.By(plan.Chooses)
+	return c.Synthesize(ctx, o)
+}
+
+// Learn makes a private classifier of texts, for a task with a closed list of labels: [Client.Synthesize] with
+// the method "learn". All of ε is for adding the records up, but what [plan.Learning] keeps for measuring.
+// No language model takes part, and none is opened.
+func (c *Client) Learn(ctx context.Context, o SynthesizeOptions) (*Run, error) {
+	o.Request = o.Request.By(plan.Learns)
 	return c.Synthesize(ctx, o)
 }
 
@@ -89,12 +98,12 @@ type synthesis struct {
 // goes on is without evidence if it began so.
 func (s *synthesis) encode(ctx context.Context) (err error) {
 	if s.Plan != nil {
-		if c := s.Plan.Choose; c == nil || c.Evidence == nil && c.Nearest == nil {
+		if c := s.Plan.Choose; s.Plan.Evidence == nil && (c == nil || c.Nearest == nil) {
 			return nil
 		}
 		return s.openEncoder()
 	}
-	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Choose.Evidence == nil && s.Request.Choosing != nil && s.Request.Choosing.Evidence == 0 {
+	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Evidence == nil && s.Request.Choosing != nil && s.Request.Choosing.Evidence == 0 {
 		own := *s.Request.Choosing
 		own.Evidence = -1
 		s.Request.Choosing = &own
@@ -206,7 +215,11 @@ func allowed(u Use, private bool, claim, method string) error {
 
 // open opens what the plan needs.
 func (s *synthesis) open(ctx context.Context) error {
-	return s.openRun(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords(), s.plan.Reads(), s.plan.Private() && s.Seed == nil)
+	opens := s.openRun
+	if s.plan.Learns() {
+		opens = s.openRecords
+	}
+	return opens(ctx, s.Source, s.plan.Task, s.plan.Unit, !s.plan.WritesFromRecords(), s.plan.Reads(), s.plan.Private() && s.Seed == nil)
 }
 
 // parallel is how many texts to write at once.

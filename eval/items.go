@@ -117,6 +117,49 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 	return items, nil
 }
 
+// ReadTexts reads texts of a task with closed labels that are to be labelled, from a file that [ReadItems]
+// reads. Labels may be missing: an item without one that the task lists has no Output.
+func ReadTexts(path string, t prompt.Task) ([]Item, error) {
+	t = t.WithDefaults()
+	items, err := readTexts(path, t, t.Text, t.Label)
+	if err != nil {
+		if without, failed := readTexts(path, t, t.Text); failed == nil {
+			items, err = without, nil
+		}
+	}
+	if err == nil && len(items) == 0 {
+		err = &ItemError{Path: path, Reason: "it has no records: name a file with some"}
+	}
+	return items, err
+}
+
+func readTexts(path string, t prompt.Task, columns ...string) (items []Item, err error) {
+	err = readRecords(path, columns, func(values []string) error {
+		item := Item{Input: values[0]}
+		if len(values) > 1 {
+			item.Output = KnownLabel(t, values[1])
+		}
+		if !utf8.ValidString(item.Input) {
+			return errors.New("it is not in UTF-8: save the file in that encoding")
+		}
+		items = append(items, item)
+		return nil
+	})
+	if known := (*ItemError)(nil); err != nil && !errors.As(err, &known) {
+		err = &ItemError{Path: path, Record: max(1, len(items)+1), Reason: err.Error(), Err: err}
+	}
+	return items, err
+}
+
+// KnownLabel is a label as the task spells it; "" if it is none that the task lists.
+func KnownLabel(t prompt.Task, label string) string {
+	canon, known := t.ResolveLabel(strings.TrimSpace(label))
+	if !known {
+		return ""
+	}
+	return canon
+}
+
 // ReadConditions reads what texts are to be written for from a public file of records, in
 // any format that [ReadItems] reads: the inputs of a generation task, or labels of an open
 // list. Each comes once, in the order of the file.

@@ -247,6 +247,8 @@ type synthChosen struct {
 	Form        prompt.Form `json:"form"`
 	Calibrated  bool        `json:"calibrated"`
 	PoolModel   string      `json:"pool_model,omitempty"`
+	// Evidence is how the prompt uses what all records say, if it does.
+	Evidence *prompt.Use `json:"evidence,omitempty"`
 }
 
 func newSynthChosen(d *sotto.Run) *synthChosen {
@@ -259,6 +261,9 @@ func newSynthChosen(d *sotto.Run) *synthChosen {
 		n += part.Size
 	}
 	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Form: d.Prompt.Form.Name(), Calibrated: d.Prompt.Calibrated}
+	if d.Prompt.Evidence.Used() {
+		out.Evidence = &d.Prompt.Evidence
+	}
 	if c.Last != nil {
 		out.LastRecords = int64(math.Round(c.Last.Draw.Expected(n)))
 	}
@@ -277,6 +282,7 @@ func (c *synthChosen) words(examples int) string {
 	said += ui.If(c.LastRecords > 0, fmt.Sprintf(" and a last one of about %s between the winners", ui.Thousands(c.LastRecords)))
 	said += ui.If(c.PoolModel != "", "; from texts by "+ui.Visible(c.PoolModel)+", which saw no record")
 	switch {
+	case c.alone():
 	case c.Form.Turns():
 		said += "; judged as clients ask, in turns and by what the model writes"
 	case c.Calibrated:
@@ -285,6 +291,11 @@ func (c *synthChosen) words(examples int) string {
 		said += "; judged as one text; for clients that chat use --form chat"
 	}
 	return said
+}
+
+// alone reports whether the records chose evidence without a language model.
+func (c *synthChosen) alone() bool {
+	return c != nil && c.Evidence != nil && c.Evidence.How == prompt.Alone
 }
 
 // instruction is the one that was chosen in place of the task's own.

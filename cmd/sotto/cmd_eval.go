@@ -178,7 +178,9 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 	if err := s.openModel(ctx, sets); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.model.Close()) }()
+	if s.model != nil {
+		defer func() { err = errors.Join(err, s.model.Close()) }()
+	}
 	kept, err := openPredictions(s.predictions, s.inputs()...)
 	if err != nil {
 		return err
@@ -228,7 +230,9 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 	if err != nil {
 		return nil, asUsage[*worth.InputError](err)
 	}
-	done.Model = modelName(spec, s.model.Info())
+	if s.model != nil {
+		done.Model = modelName(spec, s.model.Info())
+	}
 	return &evalResult{done, s.test, s.predictions}, nil
 }
 
@@ -247,6 +251,9 @@ func (s *setting) readTest() ([]eval.Item, error) {
 
 // openModel opens the model, as one that may see private records if a set needs that.
 func (s *setting) openModel(ctx context.Context, sets []worth.Set) error {
+	if !slices.ContainsFunc(sets, func(d worth.Set) bool { return d.Chosen == nil || d.Chosen.Evidence.How != prompt.Alone }) {
+		return s.fetchEncoder(ctx) // no model is asked
+	}
 	spec, err := s.modelSpec(s.modelFlags)
 	if err != nil {
 		return err

@@ -22,7 +22,11 @@ type evalResult struct {
 
 func (r *evalResult) Print(p *ui.Page) {
 	short, long, _ := strings.Cut(r.Metric, " ") // what follows is the encoder
-	p.Head("%s of %s on %s questions of %s", short, r.Model, ui.Thousands(int64(r.N)), r.Task)
+	of := "without a language model"
+	if r.Model != "" {
+		of = "of " + r.Model
+	}
+	p.Head("%s %s on %s questions of %s", short, of, ui.Thousands(int64(r.N)), r.Task)
 	t := ui.NewTable("examples", "#shots", "#"+short, "#95 % interval")
 	// A prompt that records chose says itself whether its labels are calibrated.
 	raw := slices.ContainsFunc(r.Rows, func(row worth.Row) bool { return row.Uncalibrated != nil })

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/method"
@@ -99,6 +100,9 @@ type planResult struct {
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// Time is how many seconds a run was planned for in which records choose.
 	Time float64 `json:"time_seconds,omitempty"`
+
+	// Alternative is a verb that may be all that is needed, where it is.
+	Alternative string `json:"alternative,omitempty"`
 
 	steps, expected string // in words
 }
@@ -268,6 +272,9 @@ func newPlanResult(c *sotto.Comparison[sotto.Plan]) (*planResult, error) {
 		}
 		r.Rows = append(r.Rows, planRow{Method: row.Method, plannedRow: cost})
 	}
+	if planned != nil && worth.Listed(planned.Task) {
+		r.Alternative = plan.Learns
+	}
 	// What public can do says nothing about the request.
 	if planned == nil || planned.Method() == "public" && c.Rows[0].Err != nil {
 		return nil, c.Rows[0].Err
@@ -329,7 +336,14 @@ func (r *planResult) Print(p *ui.Page) {
 		p.Line("")
 		p.Text(2, r.expected)
 	}
+	if r.Alternative != "" {
+		p.Line("")
+		p.Text(2, learnInstead)
+	}
 	if r.Plot != "" {
 		p.Line("\n  plot %s", r.Plot)
 	}
 }
+
+// learnInstead is said where answers are labels of a closed list.
+const learnInstead = "Where the label is all that you need, there is a cheaper way: sotto learn makes a classifier with all of this ε, which needs no language model and answers in milliseconds."

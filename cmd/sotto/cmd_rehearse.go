@@ -168,6 +168,9 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 	if err != nil {
 		return err
 	}
+	if err := p.encoderFor(ctx, o.Request); err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == sotto.Notice { // a stage begins: texts count anew

@@ -94,17 +94,22 @@ does not hold, is refused. One that its records judged in turns is asked in
 turns. One that they judged as one text is answered as they judged by the model
 in this program (--upstream embedded, without --nearest and --shadow); on other
 upstreams it is asked in turns, with a warning ("sotto synth --form chat" makes
-one for those).
+one for those). A classifier of "sotto learn", and a prompt whose records chose
+evidence alone, need no upstream: no language model is asked.
 
 --shadow compares with another release on live traffic: some requests go to the
 upstream a second time, with that one's examples. Clients get the first answer
 and do not wait for the second; how often the two agree, and which of them are
 labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(routesResult{}),
-		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4`,
-		Args:    takes("NAME"),
+		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4
+  sotto serve route set labels --release labels --task tickets.toml`,
+		Args: takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if spec.Upstream == "" && answersAlone(spec.Release) {
+				spec.Upstream = embeddedUpstream // which is not asked
+			}
 			if spec.Upstream == "" {
-				return usage("--upstream is missing: one of your configuration, or %s", embeddedUpstream)
+				return usage("--upstream is missing: one of your configuration, or %s; a classifier of \"sotto learn\" needs none", embeddedUpstream)
 			}
 			if (spec.Release == "") != (spec.Task == "") {
 				return usage("a release comes with the task that it is for: give --release and --task")
@@ -161,6 +166,15 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	p.addKeys(cmd)
 	return cmd
+}
+
+// answersAlone reports whether a release answers without a language model.
+func answersAlone(dir string) bool {
+	if dir == "" {
+		return false
+	}
+	set, err := worth.ReadSet(dir, prompt.Task{})
+	return err == nil && set.Chosen != nil && set.Chosen.Evidence.How == prompt.Alone
 }
 
 // warnForm warns of a release that its records judged otherwise than clients of a route ask.

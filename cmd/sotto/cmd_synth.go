@@ -200,6 +200,9 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := p.encoderFor(ctx, o.Request); err != nil {
+		return err
+	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
 		done, err := client.Synthesize(ctx, o)
@@ -249,6 +252,9 @@ func newSynthResult(d *sotto.Run) *synthResult {
 
 // what there is, in words.
 func (r *synthResult) what() string {
+	if r.Chosen.alone() {
+		return "a classifier is"
+	}
 	if r.Chosen != nil {
 		return "a prompt with " + ui.Examples(len(r.Texts)) + " is"
 	}
@@ -281,6 +287,10 @@ func (r *synthResult) Print(p *ui.Page) {
 	}
 	if r.Worth != nil {
 		p.Painted(ui.Bold, 2, r.Worth.Sentence())
+		p.Line("")
+	}
+	if r.Chosen.alone() {
+		p.Text(2, fmt.Sprintf("The records chose what all of them say, without a language model: none is needed. sotto learn predict %s --data FILE labels texts by it, and a route of sotto serve answers without an upstream model. sotto learn makes such a classifier with all of ε.", r.Dir))
 		p.Line("")
 	}
 	p.Sentences(r.Guarantee)

@@ -15,7 +15,7 @@ import (
 // verbGroups are the verbs of the program, in the order in which people need them.
 var verbGroups = []struct{ title, verbs string }{
 	{"Begin:", "demo init task model chat"},
-	{"Plan and make:", "plan rehearse synth choose answer table"},
+	{"Plan and make:", "plan rehearse synth choose learn answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
 	{"Serve:", "serve mcp job worker"},
@@ -65,6 +65,7 @@ const manyFlags = 12
 var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
 	"sotto choose":             "task data size epsilon set out model",
+	"sotto learn":              "task data size epsilon measuring out",
 	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
 	"sotto plan":               "task size epsilon method answers model",

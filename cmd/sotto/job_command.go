@@ -21,7 +21,7 @@ import (
 // jobVerbs are the verbs that can be jobs, with what --out is called in a job's folder; "" if they
 // write nothing.
 var jobVerbs = map[string]string{
-	"synth": jobOut, "choose": jobOut, "table profile": jobOut, "table perturb": jobOut,
+	"synth": jobOut, "choose": jobOut, "learn": jobOut, "table profile": jobOut, "table perturb": jobOut,
 	"answer": "answers.jsonl", "eval private": jobOut, "eval": "", "eval suite": jobOut, "rehearse": "",
 }
 

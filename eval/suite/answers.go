@@ -46,6 +46,9 @@ func (r *runner) answers(ctx context.Context, e *entry) (*answers, error) {
 	if e.set.Prompt != nil {
 		parts = append(parts, e.set.Prompt)
 	}
+	if e.set.Evidence != nil {
+		parts = append(parts, e.set.Evidence)
+	}
 	if f := e.form(); f.Turns() {
 		parts = append(parts, f)
 	}
@@ -98,7 +101,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 				out.RawScores, out.CalibratedScores = append(out.RawScores, p.Raw.Scores[yes]), append(out.CalibratedScores, p.Scores[yes])
 			}
 		}
-	case *icl.Writer:
+	case *icl.Alone, *icl.Writer:
 		out.Raw, err = a.Answer(ctx, inputs)
 	default:
 		if e.set.each != nil {

@@ -75,7 +75,8 @@ func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes || c.compares
 // compares reports whether records are compared with what is public by their vectors: added up as evidence, or given the
 // nearest examples.
 func (c Cell) compares() bool {
-	return c.Method == plan.Chooses && (c.Settings.Values.Float("evidence", 0) > 0 || c.Settings.Values.Int("nearest", 0) > 0)
+	chooses := c.Settings.Values.Float("evidence", 0) > 0 || c.Settings.Values.Int("nearest", 0) > 0
+	return c.Method == plan.Learns || c.Method == plan.Chooses && chooses
 }
 
 // Claims reports whether the ε is what a paper says and nobody has proven.
@@ -263,6 +264,9 @@ func (c Cell) Request() plan.Request {
 	}
 	if kinds[c.Method].Bounded() && c.Epsilon != nil {
 		r.Epsilon = *c.Epsilon
+	}
+	if c.Method == plan.Learns {
+		return r.By(plan.Learns)
 	}
 	if c.Method == plan.Chooses {
 		r.Method, r.Choosing, r.Settings = "", plan.ChoosingOf(s.Values), r.Settings.For(writing())

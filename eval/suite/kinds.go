@@ -70,8 +70,8 @@ func proven(name string, settings ...method.Setting) method.Spec {
 // kindList has all kinds, as people read them.
 var kindList = func() []kind {
 	list := []kind{baselines[0]}
-	for _, s := range method.List(method.Choosing, method.Texts, method.Answers) {
-		k := kind{Spec: s, both: s.Copies}
+	for _, s := range method.List(method.Choosing, method.Learning, method.Texts, method.Answers) {
+		k := kind{Spec: s, both: s.Copies, learns: s.Kind == method.Learning}
 		switch {
 		case s.Copies:
 			k.more = []string{"view", "near"}
@@ -101,8 +101,8 @@ var kinds = func() map[string]kind {
 	return out
 }()
 
-// Learned reports whether a method is a baseline of tables, which answers without a
-// language model: it belongs beside whatever models wrote and answered.
+// Learned reports whether a method answers without a language model, a baseline of tables or a classifier of
+// texts: it belongs beside whatever models wrote and answered.
 func Learned(name string) bool { return kinds[name].learns }
 
 // The views of a table.

@@ -337,13 +337,18 @@ func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
 
 // offline writes demonstrations, if there are to be any, and answers with them.
 func (r *runner) offline(ctx context.Context, e *entry) (err error) {
-	if e.answerer, err = r.answererOf(ctx, e.cell.Answerer); err != nil {
-		return err
-	}
-	e.writer = e.answerer
-	if e.cell.Method != "zero" {
-		if e.writer, err = r.model(ctx, e.cell.Model); err != nil {
+	learns := e.cell.Learns() // no model takes part
+	if !learns {
+		if e.answerer, err = r.answererOf(ctx, e.cell.Answerer); err != nil {
 			return err
+		}
+		e.writer = e.answerer
+	}
+	if e.cell.Method != "zero" {
+		if !learns {
+			if e.writer, err = r.model(ctx, e.cell.Model); err != nil {
+				return err
+			}
 		}
 		if e.planned, err = r.plan(ctx, e.cell, e.writer); err != nil {
 			return err

@@ -63,7 +63,11 @@ func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], s
 func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan], error) {
 	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
 		request := c.Request()
-		if c.compares() {
+		switch {
+		case !c.compares():
+		case request.Learning != nil:
+			request.Learning.Encoder = r.Sentences.Name()
+		default:
 			request.Choosing.Encoder = r.Sentences.Name()
 		}
 		p, err := plan.New(request)
@@ -71,11 +75,13 @@ func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan]
 		if err != nil || !c.Reads() {
 			return out, err
 		}
-		shape, err := plan.ShapeOf(ctx, m.trusted.Tokenizer(), p.Task, p.Conditions)
-		if err != nil {
-			return nil, err
+		if !p.Learns() { // else no model takes part
+			shape, err := plan.ShapeOf(ctx, m.trusted.Tokenizer(), p.Task, p.Conditions)
+			if err != nil {
+				return nil, err
+			}
+			out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
 		}
-		out.Published = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
 		if p.Private() {
 			out.Epsilon, err = epsilonUpper(p.Event(), p.Adjacency, p.Delta)
 		}

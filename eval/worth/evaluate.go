@@ -16,7 +16,7 @@ import (
 
 // Evaluation asks a model the questions of a test.
 type Evaluation struct {
-	// Task, Items and Model are required.
+	// Task, Items and Model are required, the model unless all sets answer by evidence alone.
 	Task  prompt.Task
 	Items []eval.Item
 	Model lm.Model
@@ -236,6 +236,9 @@ func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer,
 			return nil, err
 		}
 		o.Nearest, o.Encoder = c.Nearest, e.vectors
+	}
+	if e.Model == nil && o.Use.How != prompt.Alone {
+		return nil, errors.New("a model is needed to answer with examples, and there is none")
 	}
 	a, err := icl.Open(ctx, e.Model, target, set.Examples, o)
 	var unsupported *lm.UnsupportedError

@@ -20,6 +20,9 @@ type Beside struct {
 // forms returns how to lay a set's prompts out, the first for the figures of a row: as they were
 // chosen, or as turns for a model that chats.
 func (e *Evaluation) forms(set Set) []prompt.Form {
+	if e.Model == nil { // evidence alone
+		return []prompt.Form{prompt.TextForm}
+	}
 	can := e.Model.Info().Can
 	own := prompt.ChatForm
 	if set.Chosen != nil && (e.Form == "" || e.Form.Turns() == set.Chosen.Form.Turns()) {

@@ -39,24 +39,25 @@ func (s Set) shown() int {
 	return len(prompt.Prompt{Examples: s.Examples, Nearest: s.Chosen.Nearest}.Shown())
 }
 
-// readChosen reads what the records of a release's folder chose, if they chose.
-func readChosen(dir string) (*prompt.Prompt, error) {
+// readChosen reads what the records of a release's folder chose, if they chose, and whether the file says that it
+// is NOT PRIVATE: there may be no example to say so.
+func readChosen(dir string) (_ *prompt.Prompt, marked bool, err error) {
 	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, wrong("the prompt of %s: %w", dir, err)
+		return nil, false, wrong("the prompt of %s: %w", dir, err)
 	}
 	p := &prompt.Prompt{}
 	if err := bounded.UnmarshalJSON(data, bounded.Large, p); err != nil {
-		return nil, wrong("the prompt of %s: %w", dir, err)
+		return nil, false, wrong("the prompt of %s: %w", dir, err)
 	}
 	p.Examples = nil
 	if p.Evidence.How == prompt.Alone {
 		p.Instruction = "" // no model reads it
 	}
-	return p, nil
+	return p, markedLine(data), nil
 }
 
 // readEvidence reads the evidence that a folder's prompt uses, if it does.
@@ -80,17 +81,18 @@ func ReadSet(ref string, t prompt.Task) (Set, error) {
 	path := ref
 	if info, err := os.Stat(ref); err == nil && info.IsDir() {
 		path = filepath.Join(ref, "demos.jsonl")
-		there, err := os.Stat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return set, wrong("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
-		}
-		if set.Chosen, err = readChosen(ref); err != nil {
+		there, missing := os.Stat(path)
+		if set.Chosen, set.NotPrivate, err = readChosen(ref); err != nil {
 			return set, err
+		}
+		learned := set.Chosen != nil && set.Chosen.Evidence.How == prompt.Alone // a classifier needs no examples
+		if errors.Is(missing, os.ErrNotExist) && !learned {
+			return set, wrong("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
 		}
 		if set.Evidence, err = readEvidence(ref, set.Chosen); err != nil {
 			return set, err
 		}
-		if set.Chosen != nil && there != nil && there.Size() == 0 { // no examples were chosen
+		if set.Chosen != nil && (there == nil && learned || there != nil && there.Size() == 0) { // there are no examples
 			return set, nil
 		}
 	} else if errors.Is(err, os.ErrNotExist) {
@@ -108,9 +110,11 @@ func ReadSet(ref string, t prompt.Task) (Set, error) {
 	if err != nil {
 		return set, err
 	}
-	if set.NotPrivate, err = Marked(path); err != nil {
+	marked, err := Marked(path)
+	if err != nil {
 		return set, err
 	}
+	set.NotPrivate = set.NotPrivate || marked
 	for _, item := range items {
 		set.Examples = append(set.Examples, prompt.Example{Input: item.Input, Output: item.Output})
 	}
@@ -147,13 +151,18 @@ func Marked(path string) (bool, error) {
 		}), nil
 	}
 	for line := range bytes.Lines(data) {
-		var mark struct {
-			NotPrivate any `json:"not_private"`
-		}
-		// Other programs may have made 1 or "True" of it.
-		if bounded.UnmarshalJSON(line, bounded.Huge, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false {
+		if markedLine(line) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// markedLine reports whether a JSON object says that it is NOT PRIVATE.
+func markedLine(line []byte) bool {
+	var mark struct {
+		NotPrivate any `json:"not_private"`
+	}
+	// Other programs may have made 1 or "True" of it.
+	return bounded.UnmarshalJSON(line, bounded.Huge, &mark) == nil && mark.NotPrivate != nil && mark.NotPrivate != false
 }

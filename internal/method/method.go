@@ -26,6 +26,8 @@ const (
 	Answers Kind = "answers"
 	// Choosing lets records choose among prompts.
 	Choosing Kind = "choosing"
+	// Learning makes a classifier of all records.
+	Learning Kind = "learning"
 	// Profile sums up a table.
 	Profile Kind = "table profile"
 	// Perturbation changes the rows of a table one by one.

@@ -41,8 +41,6 @@ type Choose struct {
 	Made *Made `json:"made,omitempty"`
 	// Vary is how many texts like the winner's examples join the pool after a round.
 	Vary int `json:"vary,omitempty"`
-	// Evidence is what all records say about labels, if prompts may use that.
-	Evidence *Evidence `json:"evidence,omitempty"`
 	// Nearest are the ways to give each question the nearest examples of the pool, if that competes.
 	Nearest *Nearest `json:"nearest,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
@@ -185,12 +183,14 @@ func (r Request) choosing() (Plan, error) {
 	if p.WritesFromRecords() && c.Own >= 0 {
 		p.Choose.Own = &OwnTexts{cmp.Or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
 	}
-	if err := p.evidence(c, n); err != nil {
-		return Plan{}, err
+	if c.Evidence > 0 {
+		if err := p.evidence(c.Encoder, c.Evidence*p.Epsilon, n); err != nil {
+			return Plan{}, err
+		}
 	}
 	p.Choose.Nearest = c.nearest()
 	if c.Measuring >= 0 {
-		if err := p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, c.Work); err != nil {
+		if p.Choose.Measure, err = p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, p.measured(c.Work)); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -252,12 +252,12 @@ func (c *Choose) Event() privacy.Event {
 	return privacy.Canonical(privacy.Compose{Events: []privacy.Event{c.Choice.Event(), c.Last.Event()}})
 }
 
-// Steps says what a plan in which records choose is going to do, before anything is spent;
+// Steps says what a plan in which records choose or are added up is going to do, before anything is spent;
 // "" for others.
 func (p Plan) Steps() string {
 	c := p.Choose
 	if c == nil {
-		return ""
+		return p.learnSteps()
 	}
 	pool := fmt.Sprintf("the model writes %s by itself", counted(p.Shots, "text"))
 	switch {
@@ -273,7 +273,7 @@ func (p Plan) Steps() string {
 		pool += ", " + are(n, "example") + " given"
 	}
 	pool += c.Made.words()
-	pool += c.Evidence.words() + c.Nearest.words()
+	pool += p.Evidence.words() + c.Nearest.words()
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))

@@ -109,6 +109,20 @@ func checkExamples(list []prompt.Example, t prompt.Task) error {
 	return nil
 }
 
+// checkMeasure finds what is wrong with the number in the end.
+func (p Plan) checkMeasure(m *measure.Measure) error {
+	if m == nil {
+		return nil
+	}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if m.Prompts != 1 || m.Draw.Adjacency() != p.Adjacency {
+		return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
+	}
+	return measure.Suits(m.Verdict, p.Task)
+}
+
 // defaultUtility is what records say about a prompt, by default.
 func defaultUtility(t prompt.Task) choose.Utility {
 	if t.Kind == prompt.Generate {
@@ -132,16 +146,8 @@ func (p Plan) checkChoose() error {
 	if err := checkForm(c.Form, c.Utility, c.Reading); err != nil {
 		return err
 	}
-	if m := c.Measure; m != nil {
-		if err := m.Check(); err != nil {
-			return err
-		}
-		if m.Prompts != 1 || m.Draw.Adjacency() != p.Adjacency {
-			return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
-		}
-		if err := measure.Suits(m.Verdict, p.Task); err != nil {
-			return err
-		}
+	if err := p.checkMeasure(c.Measure); err != nil {
+		return err
 	}
 	if c.Own != nil {
 		if c.Own.Texts < 1 || p.Shots < 1 {
@@ -153,9 +159,6 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
-	}
-	if err := c.Evidence.check(p); err != nil {
-		return err
 	}
 	if err := c.Nearest.check(p); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if byItself {
 		writing.Method, writing.Sampler = "public", ""
 		writing.Settings = writing.Settings.For(spec("public"))
-		if r.Choosing.Pool == 0 && !c.Bare {
+		if !c.Bare && r.Choosing.Pool == 0 {
 			writing.Shots = max(c.Pool, OwnPool)
 		}
 	} else {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/private/choose"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -74,19 +75,22 @@ func (p *Plan) rounds(c Choosing, n int64) error {
 	return p.calibrateChoice(c.Last, nil)
 }
 
-// measuring plans the number in the end, for a share of ε and a part of the work.
-func (p *Plan) measuring(share float64, n int64, work float64) error {
+// measured is how many records are asked in the end, by a part of the work.
+func (p *Plan) measured(work float64) int64 {
+	return int64(math.Max(leastMeasured, math.Min(measuredRecords, measuredShare*work/p.asked().tokens())))
+}
+
+// measuring plans the number in the end, for a share of ε, from so many records or all n.
+func (p *Plan) measuring(share float64, n, records int64) (*measure.Measure, error) {
 	sampler := scheme.Poisson
 	if p.Adjacency == privacy.ReplaceOne {
 		sampler = scheme.FixedSize
 	}
-	records := math.Max(leastMeasured, math.Min(measuredRecords, measuredShare*work/p.asked().tokens()))
 	m, err := NewMeasurement(MeasurementRequest{
 		Task: p.Task, Prompts: []NamedPrompt{{Name: "chosen"}}, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,
-		Size: n, Records: min(n, int64(records)), Sampler: sampler,
+		Size: n, Records: min(n, records), Sampler: sampler,
 	})
-	p.Choose.Measure = &m.Measure
-	return err
+	return &m.Measure, err
 }
 
 // spending is what there is to spend on rounds, in tokens.

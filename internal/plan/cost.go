@@ -142,6 +142,14 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 	if spec, _ := method.Lookup(p.Method()); spec.Copies {
 		return c
 	}
+	if p.Learns() { // no language model takes part
+		c.Cached.Seconds = v.encode(p.Units(), p.Evidence.Each)
+		if p.Measure != nil {
+			c.Cached.Seconds += v.Encode * p.Measure.Draw.Expected(p.Units())
+		}
+		c.Uncached = c.Cached
+		return c
+	}
 	c.Cached = Work{Tokens: float64(s.Instruction), Seconds: v.read(float64(s.Instruction))}
 	// Texts are spread evenly over the parts.
 	texts := float64(p.Shots) / float64(len(p.Parts))
@@ -157,8 +165,8 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 		c.Uncached.add(alone.Uncached, float64(own))
 	}
 	choosing := p.choosingWork(s, v)
-	if p.Choose != nil && p.Choose.Evidence != nil {
-		choosing.Seconds += v.encode(p.Units(), p.Choose.Evidence.Each)
+	if p.Evidence != nil {
+		choosing.Seconds += v.encode(p.Units(), p.Evidence.Each)
 	}
 	if p.Choose != nil {
 		choosing.add(p.nearWork(s, v), 1)

@@ -13,6 +13,9 @@ import (
 // Noise says what protects records in a step: noise, or how far one may move a score. A
 // span stands for parts with different settings.
 func (p Plan) Noise() string {
+	if p.Learns() {
+		return fmt.Sprintf("σ = %s, %s", short(p.Evidence.Sigma), counted(int(p.Evidence.Sums.Sums), "sum"))
+	}
 	if p.Choose != nil {
 		return "c = " + short(p.Choose.Range) + " a round"
 	}
@@ -47,6 +50,9 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 
 // Draws says how many records are drawn, and how often.
 func (p Plan) Draws() string {
+	if p.Learns() {
+		return "all records, added up"
+	}
 	if c := p.Choose; c != nil {
 		said := fmt.Sprintf("%d × %.0f", c.Rounds, c.Draw.Expected(p.Units()))
 		if c.Last != nil {

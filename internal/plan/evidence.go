@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Evidence says that all records are added up before they choose, and how prompts may use the sum.
+// Evidence says that all records are added up, before they choose if they do, and how prompts may use the sum.
 type Evidence struct {
 	sums.Sums
 	// Weights with which it may be combined with a model's scores, Hints wordings that may tell a model
@@ -58,8 +58,7 @@ func (r Request) Evident() float64 {
 
 // hasLabels reports whether the task has a closed list of labels.
 func (r Request) hasLabels() bool {
-	t := r.Task.WithDefaults()
-	return !t.Open() && t.Kind != prompt.Generate && len(t.Labels) > 0
+	return labelled(r.Task.WithDefaults())
 }
 
 // fillEvidence sets the share for evidence, and checks what was asked of it. Without an encoder there is none
@@ -80,34 +79,40 @@ func (r *Request) fillEvidence(c *Choosing) error {
 	case !r.hasLabels():
 		return about("Evidence", "evidence is for tasks with a closed list of labels, and the task %s has none: leave it out", r.Task.Name)
 	case c.Encoder == "":
-		return about("Evidence", "evidence needs an encoder of sentences: fetch it with sotto model pull minilm")
+		return about("Evidence", noEncoder)
 	case !(share < 1-max(0, c.Writing)-max(0, c.Measuring)):
 		return about("Evidence", "the shares of ε for evidence (%v), writing (%v) and measuring (%v) leave nothing for choosing", share, max(0, c.Writing), max(0, c.Measuring))
 	}
 	return nil
 }
 
-// evidence plans to add up the records of n units for a share of ε.
-func (p *Plan) evidence(c Choosing, n int64) error {
-	if c.Evidence == 0 {
-		return nil
-	}
-	e := &Evidence{Sums: sums.Sums{Encoder: c.Encoder, Size: n, Adjacency: p.Adjacency, Each: unitRecords}, Alone: true}
+const noEncoder = "evidence needs an encoder of sentences: fetch it with sotto model pull minilm"
+
+// labelled reports whether a task has a closed list of labels to have evidence for.
+func labelled(t prompt.Task) bool { return !t.Open() && t.Kind != prompt.Generate && len(t.Labels) > 0 }
+
+// evidence plans to add up the records of n units, so that this and the events beside it cost at most ε.
+func (p *Plan) evidence(encoder string, epsilon float64, n int64, beside ...privacy.Event) error {
+	e := &Evidence{Sums: sums.Sums{Encoder: encoder, Size: n, Adjacency: p.Adjacency, Each: unitRecords}, Alone: true}
 	if p.Unit == privacy.Record {
 		e.Each = 1
 	}
-	one := func(x float64) privacy.Event { return privacy.Gaussian{Sigma: 1 / x} }
-	x, err := solve("evidence", accountant.Target{Epsilon: c.Evidence * p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency}, one)
+	all := func(x float64) privacy.Event {
+		return privacy.Canonical(privacy.Compose{Events: append([]privacy.Event{privacy.Gaussian{Sigma: 1 / x}}, beside...)})
+	}
+	x, err := solve("evidence", accountant.Target{Epsilon: epsilon, Delta: p.Delta, Adjacency: p.Adjacency}, all)
 	if err != nil {
 		return err
 	}
 	e.Sums = e.For(1 / x)
-	if p.Choose.Form.Turns() {
+	switch {
+	case p.Choose == nil:
+	case p.Choose.Form.Turns():
 		e.Hints = prompt.Hints()
-	} else {
+	default:
 		e.Weights = slices.Clone(weights)
 	}
-	p.Choose.Evidence = e
+	p.Evidence = e
 	return nil
 }
 
@@ -142,11 +147,14 @@ func (e *Evidence) check(p Plan) error {
 	if err := e.Sums.Check(); err != nil {
 		return err
 	}
-	if p.Task.Open() || p.Task.Kind == prompt.Generate {
+	if !labelled(p.Task) {
 		return fmt.Errorf("the task has no closed list of labels to have evidence for")
 	}
 	if e.Adjacency != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its evidence under %s", p.Adjacency, e.Adjacency)
+	}
+	if p.Choose == nil && (len(e.Weights) > 0 || e.Hints != 0 || !e.Alone) {
+		return fmt.Errorf("evidence without prompts is used alone")
 	}
 	if len(e.Weights) > 0 && p.Choose.Form.Turns() {
 		return fmt.Errorf("evidence is combined with scores, which turns do not have")

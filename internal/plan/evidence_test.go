@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
@@ -38,7 +39,7 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := mustPlan(t, r)
-			e := p.Choose.Evidence
+			e := p.Evidence
 			if e == nil {
 				t.Fatal("there is no evidence")
 			}
@@ -134,17 +135,17 @@ func TestPlainEvidenceIsChecked(t *testing.T) {
 		change func(*plan.Plan)
 		want   string
 	}{
-		"adjacency":     {func(p *plan.Plan) { p.Choose.Evidence.Adjacency = privacy.ReplaceOne }, "its evidence under replace-one"},
-		"no noise":      {func(p *plan.Plan) { p.Choose.Evidence.Sigma = 0 }, "noise of a positive scale"},
-		"no sums":       {func(p *plan.Plan) { p.Choose.Evidence.Sums.Sums = 0 }, "sums"},
-		"no encoder":    {func(p *plan.Plan) { p.Choose.Evidence.Encoder = "" }, "name of an encoder"},
+		"adjacency":     {func(p *plan.Plan) { p.Evidence.Adjacency = privacy.ReplaceOne }, "its evidence under replace-one"},
+		"no noise":      {func(p *plan.Plan) { p.Evidence.Sigma = 0 }, "noise of a positive scale"},
+		"no sums":       {func(p *plan.Plan) { p.Evidence.Sums.Sums = 0 }, "sums"},
+		"no encoder":    {func(p *plan.Plan) { p.Evidence.Encoder = "" }, "name of an encoder"},
 		"turns":         {func(p *plan.Plan) { p.Choose.Form = prompt.ChatForm }, "which turns do not have"},
-		"many hints":    {func(p *plan.Plan) { p.Choose.Evidence.Hints = prompt.Hints() + 1 }, "wordings of hints"},
-		"hints below 0": {func(p *plan.Plan) { p.Choose.Evidence.Hints = -1 }, "wordings of hints"},
-		"below 0":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{1, -1} }, "positive weights"},
-		"of 0":          {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{0} }, "positive weights"},
-		"no number":     {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
-		"endless":       {func(p *plan.Plan) { p.Choose.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
+		"many hints":    {func(p *plan.Plan) { p.Evidence.Hints = prompt.Hints() + 1 }, "wordings of hints"},
+		"hints below 0": {func(p *plan.Plan) { p.Evidence.Hints = -1 }, "wordings of hints"},
+		"below 0":       {func(p *plan.Plan) { p.Evidence.Weights = []float64{1, -1} }, "positive weights"},
+		"of 0":          {func(p *plan.Plan) { p.Evidence.Weights = []float64{0} }, "positive weights"},
+		"no number":     {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
+		"endless":       {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
 	} {
 		p := reread(t, made)
 		c.change(&p)
@@ -176,5 +177,83 @@ func TestPlainEvidenceTakesTime(t *testing.T) {
 		if !(short.Choosing.Work < long.Choosing.Work) {
 			t.Errorf("%q: work of %v with an encoder that takes its time, %v with one that does not", unit, short.Choosing.Work, long.Choosing.Work)
 		}
+	}
+}
+
+// TestPlainEvidenceByDefault: a closed list of labels has evidence if an encoder is there and the records are
+// enough, and nothing else has, unless it is asked for.
+func TestPlainEvidenceByDefault(t *testing.T) {
+	agnews := builtin(t, "agnews") // four labels
+	sets := [][]prompt.Example{{{Input: "a", Output: agnews.Labels[0]}}}
+	for _, c := range []struct {
+		name    string
+		request plan.Request
+		// choosing is what is asked of it, with an encoder unless bare.
+		choosing plan.Choosing
+		bare     bool
+		want     float64
+	}{
+		{name: "many", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, want: 0.7},
+		{name: "just enough", request: plan.Request{Task: agnews, Size: 240, Epsilon: 1}, want: 0.7},
+		{name: "too few", request: plan.Request{Task: agnews, Size: 239, Epsilon: 1}},
+		{name: "too few at a small ε", request: plan.Request{Task: agnews, Size: 600, Epsilon: 0.3}},
+		{name: "sizes of labels", request: plan.Request{Task: agnews, Sizes: map[string]int64{"World": 100, "Sports": 100, "Business": 100, "Technology": 100}, Epsilon: 1}, want: 0.7},
+		{name: "beside writing", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Writing: 0.5}, want: 0.35},
+		{name: "declined", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Evidence: -1}},
+		{name: "asked for", request: plan.Request{Task: agnews, Size: 100, Epsilon: 1}, choosing: plan.Choosing{Evidence: 0.2}, want: 0.2},
+		{name: "ready-made sets", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Sets: sets}},
+		{name: "no closed list", request: plan.Request{Task: builtin(t, "mit-g"), Size: 5000, Epsilon: 1}},
+		{name: "no encoder", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, bare: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.choosing.Rounds, c.choosing.Records = 2, 50
+			if !c.bare {
+				c.choosing.Encoder = "toy 1"
+			}
+			c.request.Choosing = &c.choosing
+			p := mustPlan(t, c.request)
+			e := p.Evidence
+			if (e != nil) != (c.want > 0) {
+				t.Fatalf("evidence %+v, want a share of %v", e, c.want)
+			}
+			if e == nil {
+				return
+			}
+			cost, err := accountant.Auto{}.Epsilon(e.Event(), p.Adjacency, p.Delta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if share := cost.Upper / p.Epsilon; share > c.want || share < 0.97*c.want {
+				t.Errorf("a share of %v, want %v", share, c.want)
+			}
+		})
+	}
+}
+
+// TestFormWithEvidence: the embedded engine has scores that evidence is combined with, so that prompts are texts,
+// unless the user says otherwise. Servers are asked in turns, as without evidence.
+func TestFormWithEvidence(t *testing.T) {
+	chats := lm.Info{Backend: "embedded", Parameters: 2_000_000_000, Can: lm.Capabilities{Chat: true}}
+	server := chats
+	server.Backend = "vllm"
+	for _, c := range []struct {
+		name     string
+		info     lm.Info
+		choosing plan.Choosing
+		want     prompt.Form
+	}{
+		{"embedded", chats, plan.Choosing{Encoder: "toy 1"}, prompt.TextForm},
+		{"a server", server, plan.Choosing{Encoder: "toy 1"}, prompt.ChatForm},
+		{"no encoder", chats, plan.Choosing{}, prompt.ChatForm},
+		{"no evidence", chats, plan.Choosing{Encoder: "toy 1", Evidence: -1}, prompt.ChatForm},
+		{"asked for turns", chats, plan.Choosing{Encoder: "toy 1", Form: prompt.ChatForm}, prompt.ChatForm},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &c.choosing}
+			if got := r.For(c.info).Choosing.Form; got != c.want {
+				t.Errorf("the form %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -22,6 +22,9 @@ func New(r Request) (Plan, error) {
 }
 
 func (r Request) plan() (Plan, error) {
+	if r.Learning != nil {
+		return r.learning()
+	}
 	if r.Choosing != nil {
 		return r.choosing()
 	}

@@ -136,7 +136,7 @@ func page(t *testing.T, s method.Spec) string {
 func index() string {
 	var out strings.Builder
 	out.WriteString("# Methods\n\nEach page is made from what the method says of itself in its own file; `sotto plan` compares them on a task. [A method of your own](own.md) walks through the file of one.\n")
-	for _, kind := range []method.Kind{method.Choosing, method.Texts, method.Answers, method.Profile, method.Perturbation} {
+	for _, kind := range []method.Kind{method.Choosing, method.Learning, method.Texts, method.Answers, method.Profile, method.Perturbation} {
 		fmt.Fprintf(&out, "\n## %s\n\n| Method | Guarantee | What it does |\n|---|---|---|\n", capital(string(kind)))
 		for _, s := range method.List(kind) {
 			fmt.Fprintf(&out, "| [%s](%s.md) | %s | %s |\n", s.Name, s.Name, s.Guarantee, s.Summary)

@@ -3,8 +3,10 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -33,6 +35,10 @@ type Plan struct {
 	Discover *Discover `json:"discover,omitempty"`
 	// Ending is too.
 	Ending *Ending `json:"ending,omitempty"`
+	// Evidence adds all records up, if set: for prompts that they choose from, or by itself, as a classifier
+	// that needs no language model. Measure says for how many records that is right, if set.
+	Evidence *Evidence        `json:"evidence,omitempty"`
+	Measure  *measure.Measure `json:"measure,omitempty"`
 	// Choose has the records choose a prompt that is made from the texts, if set.
 	Choose *Choose `json:"choose,omitempty"`
 }
@@ -80,14 +86,14 @@ func (p Plan) Event() privacy.Event {
 		all = append(all, privacy.Approx{Epsilon: p.Ending.Epsilon, Delta: p.Ending.Delta})
 	}
 	all = append(all, p.together())
+	if p.Evidence != nil {
+		all = append(all, p.Evidence.Event())
+	}
 	if p.Choose != nil {
-		if e := p.Choose.Evidence; e != nil {
-			all = append(all, e.Event())
-		}
 		all = append(all, p.Choose.Event())
-		if m := p.Choose.Measure; m != nil {
-			all = append(all, m.Event())
-		}
+	}
+	if m := p.Measured(); m != nil {
+		all = append(all, m.Event())
 	}
 	return privacy.Canonical(privacy.Compose{Events: all})
 }
@@ -123,11 +129,21 @@ func (p Plan) Private() bool {
 	return true
 }
 
+// Measured is the number in the end, if there is one: on the prompt that is chosen, or on evidence alone.
+func (p Plan) Measured() *measure.Measure {
+	if p.Choose != nil {
+		return p.Choose.Measure
+	}
+	return p.Measure
+}
+
 // Method is the name of the method: of a pool that records choose from, choose, after how
 // it is written from records, if it is.
 func (p Plan) Method() string {
 	name := p.Parts[0].Method.Name()
 	switch {
+	case p.Learns():
+		return Learns
 	case p.Choose == nil:
 		return name
 	case p.WritesFromRecords():
@@ -140,6 +156,8 @@ func (p Plan) Method() string {
 func (p Plan) Proof() string {
 	proof := p.Parts[0].Method.Proof()
 	switch {
+	case p.Learns():
+		proof = ""
 	case p.Choose == nil || proof == "":
 		return proof
 	case p.WritesFromRecords():
@@ -147,13 +165,17 @@ func (p Plan) Proof() string {
 	default:
 		proof = p.Choose.Proof()
 	}
-	if e := p.Choose.Evidence; e != nil {
-		proof = e.Proof() + "; then " + proof
+	var all []string
+	if p.Evidence != nil {
+		all = append(all, p.Evidence.Proof())
 	}
-	if m := p.Choose.Measure; m != nil {
-		proof += "; then " + m.Proof()
+	if proof != "" {
+		all = append(all, proof)
 	}
-	return proof
+	if m := p.Measured(); m != nil {
+		all = append(all, m.Proof())
+	}
+	return strings.Join(all, "; then ")
 }
 
 // Claim says what a publication claims of the method and why it is not proven; "" for
@@ -171,7 +193,7 @@ func claim(m decode.Method, epsilon, delta float64) string {
 
 // Check finds what is wrong with a plan that was read from a file.
 func (p Plan) Check() error {
-	if len(p.Parts) == 0 || p.Shots < 1 && p.Choose == nil || p.Tokens < 1 {
+	if len(p.Parts) == 0 || p.Shots < 1 && p.Choose == nil && p.Evidence == nil || p.Tokens < 1 {
 		return fmt.Errorf("a plan needs parts, shots and tokens")
 	}
 	for _, part := range p.Parts {
@@ -194,7 +216,13 @@ func (p Plan) Check() error {
 	if err := p.Rules.Check(); err != nil {
 		return err
 	}
+	if err := p.Evidence.check(p); err != nil {
+		return err
+	}
 	if err := p.checkChoose(); err != nil {
+		return err
+	}
+	if err := p.checkLearning(); err != nil {
 		return err
 	}
 	if err := p.Ending.check(p); err != nil {
@@ -223,7 +251,7 @@ func (p Plan) Units() int64 {
 
 // Reads reports whether the plan looks at records.
 func (p Plan) Reads() bool {
-	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Ending != nil || p.Choose != nil
+	return p.WritesFromRecords() || p.Count != nil || p.Discover != nil || p.Ending != nil || p.Evidence != nil || p.Choose != nil
 }
 
 // WritesFromRecords reports whether texts are written from records.

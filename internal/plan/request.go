@@ -59,6 +59,8 @@ type Request struct {
 	// Choosing has the records choose a prompt that is made from the texts; nil writes texts
 	// and no more. Shots is then the number of examples that a set has to begin with.
 	Choosing *Choosing
+	// Learning adds all records up as a classifier without a language model, and does nothing else.
+	Learning *Learning
 }
 
 // DefaultRules returns the default rules of texts.
@@ -229,7 +231,15 @@ func (r *Request) split() ([]Part, error) {
 // has, or for records that choose.
 func (r Request) By(name string) Request {
 	r.Method = name
+	if name != Learns {
+		r.Learning = nil
+	}
 	switch {
+	case name == Learns:
+		r.Method, r.Choosing, r.Settings = "", nil, nil
+		if r.Learning == nil {
+			r.Learning = &Learning{}
+		}
 	case name != Chooses:
 		r.Choosing = nil
 		r.Settings = r.Settings.For(spec(name))

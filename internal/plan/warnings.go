@@ -43,7 +43,7 @@ func (p Plan) uncovered() []string {
 			labels++
 		}
 	}
-	if p.Shots >= labels || p.Shots == 0 && p.Choose != nil { // prompts are made from what there is
+	if p.Shots >= labels || p.Shots == 0 { // prompts are made from what there is, or there are none
 		return nil
 	}
 	leave := "leave"

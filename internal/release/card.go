@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -24,15 +25,20 @@ func card(r Release) ([]byte, error) {
 	p("# license and language: for the owner of the data to state")
 	p("task_categories: [%s]", category(r.Task))
 	p("tags: [%s]", strings.Join(r.tags(), ", "))
-	p("size_categories: [%s]", sizeCategory(len(r.Examples)))
-	p("configs:\n- config_name: default\n  data_files: demos.jsonl")
+	if !r.learned() {
+		p("size_categories: [%s]", sizeCategory(len(r.Examples)))
+		p("configs:\n- config_name: default\n  data_files: demos.jsonl")
+	}
 	p("---\n")
 	if r.NotPrivate() {
 		p("> **%s**: %s.\n", Mark, r.why())
 	}
 	p("# %s\n", inline(title))
 	p("%s\n", r.summary())
-	if r.Prompt != nil {
+	switch {
+	case r.learned():
+		p("%s\n", r.reading())
+	case r.Prompt != nil:
 		p("Private records chose this prompt. %s\n", r.reading())
 	}
 	if r.Worth != nil {
@@ -60,6 +66,10 @@ func (r Release) tags() []string {
 	switch {
 	case r.copies():
 		return []string{"few-shot", "not-private"}
+	case r.learned() && r.NotPrivate():
+		return []string{"classifier", "not-private"}
+	case r.learned():
+		return []string{"classifier", "differential-privacy"}
 	case r.NotPrivate():
 		return []string{"synthetic", "few-shot", "not-private"}
 	}
@@ -87,6 +97,8 @@ func (r Release) title() string {
 		return name + ", real examples"
 	case r.Origin == Averaged:
 		return name + ", profiles of groups"
+	case r.learned():
+		return name + ", a classifier"
 	case r.bare():
 		return name + ", a prompt without examples"
 	}
@@ -109,6 +121,9 @@ func (r Release) summary() string {
 		}
 		return fmt.Sprintf("%d records of the data as they are, to compare with.", len(r.Examples))
 	}
+	if r.learned() {
+		return fmt.Sprintf("A linear classifier of texts for %d labels, from noisy sums over all records. It needs no language model.", len(r.Task.Labels))
+	}
 	if r.bare() {
 		return "An instruction and no examples: private records chose it over all sets of examples that it was tried against."
 	}
@@ -119,6 +134,10 @@ func (r Release) summary() string {
 }
 
 func (r Release) cardExamples(p func(string, ...any)) error {
+	if r.learned() {
+		p("Labels: %s.\n", inline(strings.Join(r.Task.Labels, ", ")))
+		return nil
+	}
 	if r.bare() {
 		p("```\n%s\n```\n", strings.TrimSpace(r.Task.AnswerPrefix()))
 		return nil
@@ -148,10 +167,15 @@ func (r Release) contents() [][2]string {
 		{"finetune.jsonl", "for fine-tuning, not for prompts: a conversation a line, as OpenAI's fine-tuning takes them"},
 		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, what it is worth, and the texts"},
 	}
+	if r.learned() {
+		list = learnedContents()
+	} else if r.Evidence != nil {
+		list = append(list, [2]string{evidence.File, "what all records say about labels: for each a vector, whose inner product with that of a text is the logarithm of its odds"})
+	}
 	if !r.bare() {
 		list = append(list, [2]string{croissantFile, "what demos.jsonl has, for programs that look for data sets (Croissant)"})
 	}
-	if r.Prompt != nil {
+	if r.Prompt != nil && !r.learned() {
 		list = append(list, [2]string{promptFile, "the prompt that the records chose: instruction, examples, and how labels are read off"})
 	}
 	list = append(list, r.ExtraFiles...)
@@ -228,7 +252,9 @@ type named struct{ Name, Value string }
 // facts lists the model, the method and the cost.
 func (r Release) facts() []named {
 	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
-	if r.Prompt != nil {
+	if r.learned() {
+		list[2].Value = "none: " + r.Model + ", an encoder of sentences, saw the records"
+	} else if r.Prompt != nil {
 		list = append(list, named{"form", string(r.Prompt.Form.Name())})
 	}
 	if r.Prompt != nil && r.Prompt.Calibrated {

@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -16,8 +17,27 @@ func evidenceFile(r Release) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
+// learned: the release is a classifier of all records, and has no prompt for a language model.
+func (r Release) learned() bool { return r.Origin == Learned }
+
+// forPrompts are files for those who ask a language model, which a classifier has none of.
+var forPrompts = map[string]bool{"demos.jsonl": true, "chat.json": true, "prompt.txt": true, "dspy.json": true, "finetune.jsonl": true}
+
+// learnedContents lists the files of a classifier that are its own.
+func learnedContents() [][2]string {
+	return [][2]string{
+		{evidence.File, "the classifier: for each label a vector, whose inner product with that of a text is the logarithm of its odds"},
+		{promptFile, "says to programs that the classifier answers alone"},
+		{"use.md", "how to predict with it, serve it, and read it from Python"},
+		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, and what it is worth"},
+	}
+}
+
 // evident describes how the chosen prompt uses evidence; "" if it does not.
 func (r Release) evident() string {
+	if r.learned() {
+		return "It answers without a language model: `sotto learn predict` labels a file of texts, a route of `sotto serve` speaks OpenAI's API, and `sotto eval` measures it."
+	}
 	switch u := r.Prompt.Evidence; u.How {
 	case prompt.Combined:
 		return fmt.Sprintf("The records chose to combine the model's probabilities with what all records say, evidence.json, at a weight of %v: `sotto eval` does so, and a route of `sotto serve` with a model of its own.", u.Weight)

@@ -64,6 +64,8 @@ type reportView struct {
 	MeasuredAs string
 	// Blind says how often a guess among the labels is right.
 	Blind string
+	// Classifier: there is no prompt, and no language model.
+	Classifier bool
 }
 
 // guess is the best guess about a unit, as a share of the way from a coin to certainty.
@@ -100,7 +102,7 @@ func report(r Release, files []File) ([]byte, error) {
 	v := reportView{
 		Release: r, Title: r.title(), Summary: r.summary(), Verdict: r.verdict(), Glance: r.glance(), Lines: gradeLines,
 		Names: [2]string{r.Task.Answer.Output, r.Task.Answer.Input}, Limits: r.limits(), Facts: r.facts(), Options: r.settings(),
-		Foot: Mark, MeasuredAs: r.measuredAs(),
+		Foot: Mark, MeasuredAs: r.measuredAs(), Classifier: r.learned(),
 	}
 	if n := len(r.Task.Labels); r.Worth != nil && r.Worth.Metric == "accuracy" && !r.Task.Open() && n > 0 {
 		v.Blind = fmt.Sprintf("A blind guess is right on %.0f %%", 100/float64(n))

@@ -11,6 +11,8 @@ const (
 	Written Origin = ""
 	// Chosen: by private records, from generated and given texts.
 	Chosen Origin = "chosen"
+	// Learned: there are no examples, but a classifier of all records that needs no language model.
+	Learned Origin = "learned"
 	// Averaged: each is the noisy average of a group of rows.
 	Averaged Origin = "averaged"
 	// Sampled: drawn from a distribution that was estimated from perturbed rows.
@@ -71,6 +73,10 @@ var writtenLimits = []string{
 var madeLimits = map[Origin][]string{
 	Written: writtenLimits,
 	Chosen:  append([]string{"The best prompt for every model. Records chose it by the answers of one, and another may answer better with another."}, writtenLimits...),
+	Learned: {
+		"Right every time. It knows the labels of its task alone: a text that belongs to none of them gets one all the same, sometimes with a high probability.",
+		"A judgement about content. What many records share, their prejudices too, is what it passes on.",
+	},
 	Averaged: {
 		"Rows. No row has these values: they are averages and most frequent values of groups, with noise.",
 		"Exact. Where a group is small, most of what is said of it is noise.",

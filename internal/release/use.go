@@ -12,6 +12,11 @@ var useText string
 
 var useTemplate = template.Must(template.New("use").Parse(useText))
 
+//go:embed use_learned.md.tmpl
+var useLearnedText string
+
+var useLearnedTemplate = template.Must(template.New("use of a classifier").Parse(useLearnedText))
+
 // use returns code to paste for the libraries that programs ask models with.
 func use(r Release) ([]byte, error) {
 	place, question := openQuestion(r.Task, r.shown())
@@ -36,6 +41,10 @@ func use(r Release) ([]byte, error) {
 		page.Mark, page.Why = Mark, r.why()
 	}
 	var b bytes.Buffer
-	err := useTemplate.Execute(&b, page)
+	of := useTemplate
+	if r.learned() {
+		of = useLearnedTemplate
+	}
+	err := of.Execute(&b, page)
 	return b.Bytes(), err
 }

@@ -64,6 +64,8 @@ type verdict struct {
 func (r Release) subject() (what, they, s string) {
 	n := len(r.Examples)
 	switch {
+	case r.learned():
+		return "This classifier", "it", "s"
 	case r.bare():
 		return "This prompt", "it", "s"
 	case r.Origin == Averaged && n == 1:

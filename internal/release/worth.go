@@ -13,11 +13,16 @@ type Worth struct {
 	High  float64 `json:"high"`
 	// Epsilon is its part of the run's ε.
 	Epsilon float64 `json:"epsilon"`
+	// Alone: no language model answered, but the evidence of all records.
+	Alone bool `json:"-"`
 }
 
 // Sentence describes it.
 func (w Worth) Sentence() string {
 	what := "With the chosen prompt the model is right on"
+	if w.Alone {
+		what = "The classifier is right on"
+	}
 	if w.Metric != "accuracy" {
 		what = fmt.Sprintf("With the chosen prompt the model has a %s of", w.Metric)
 	}
@@ -36,6 +41,9 @@ func (w Worth) Range() string {
 func (w Worth) What() string {
 	if w.Metric != "accuracy" {
 		return fmt.Sprintf("That is the model's %s with the chosen prompt, on average over the records.", w.Metric)
+	}
+	if w.Alone {
+		return "On so many of the records the classifier is right, without a language model."
 	}
 	return "On so many of the records the model answers right with the chosen prompt."
 }
@@ -60,6 +68,9 @@ func chosen(r Release) ([]byte, error) {
 
 // measuredAs says how labels were read off for the measured worth.
 func (r Release) measuredAs() string {
+	if r.learned() {
+		return ""
+	}
 	if r.Worth != nil && r.Prompt != nil && r.Prompt.Evidence.Used() {
 		return "It was measured with the evidence, as the records chose: clients that do not use it get another number."
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // check finds what is wrong with the options.
@@ -30,7 +31,7 @@ func (r *runner) check() (err error) {
 		// An exchanged unit touches two counts, and the plan's event has one.
 		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.Plan.Adjacency)
 	}
-	if !r.Model.Valid() {
+	if !r.Model.Valid() && !r.Plan.Learns() {
 		return errors.New("a run needs a trusted model")
 	}
 	if c := r.Plan.Choose; c != nil && c.Vary > 0 && r.Vary == nil {
@@ -54,6 +55,9 @@ func (r *runner) checkData() error {
 		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
 	}
 	if !r.Plan.WritesFromRecords() { // all records are read alike
+		if m := r.Plan.Measure; m != nil {
+			return checkSize(r.Data, m.Draw, 0)
+		}
 		if r.Plan.Choose == nil {
 			return nil
 		}
@@ -145,12 +149,12 @@ func (r *reader) judge(of *execution) lm.Trusted {
 // isolation is how records are kept apart in all of a run.
 func (r *reader) isolation() lm.Isolation { return r.isolated.Isolation().And(r.judges.Isolation()) }
 
-// identified identifies the model, as the journal did if there is one.
-func (r *reader) identified(of *execution) model {
-	if of.progress != nil && of.header.Run != "" {
-		return of.header.Model
+// identified is who sees records, as the journal says if there is one.
+func (r *execution) identified(now func() model) model {
+	if r.progress != nil && r.header.Run != "" {
+		return r.header.Model
 	}
-	return modelOf(of.env.Model, of.env.ModelName, r.isolation())
+	return now()
 }
 
 // checkWriter refuses a model without scores for a run that needs them.
@@ -172,6 +176,14 @@ func (r *runner) checkWriter() error {
 // preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
+	if r.Plan.Evidence != nil { // what cannot be added up is found here, and not when it is charged
+		if _, err := r.summer(noise.KeyFromSeed(0)); err != nil {
+			return err
+		}
+	}
+	if r.Plan.Learns() {
+		return nil // no model reads a prompt
+	}
 	if err := r.checkWriter(); err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (r *runner) space() search.Space {
 	if !r.Plan.Task.Open() && r.Plan.Task.Kind != prompt.Generate {
 		out.Labels = r.Plan.Task.Labels
 	}
-	if e := c.Evidence; e != nil {
+	if e := r.Plan.Evidence; e != nil {
 		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone}
 	}
 	if n := c.Nearest; n != nil {
@@ -216,16 +216,23 @@ func (r *runner) space() search.Space {
 	return out
 }
 
-// prompt is the one that the records chose last; none before the first round.
+// prompt is the one that the records chose last, none before the first round; or evidence alone, where that
+// is all there is.
 func (r *runner) prompt() prompt.Prompt {
+	if r.Plan.Learns() {
+		return prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}
+	}
 	if r.progress == nil || len(r.winners) == 0 {
 		return prompt.Prompt{}
 	}
 	return r.space().Prompt(r.winners[len(r.winners)-1])
 }
 
-// judging adds up what the model does in rounds.
+// judging adds up what the model does in rounds; nil if there are none.
 func (r *runner) judging() func(lm.Usage) {
+	if r.Plan.Choose == nil {
+		return nil // no model takes part
+	}
 	before, last := r.usage, lm.Usage{}
 	return func(u lm.Usage) {
 		if u.Computed < last.Computed { // a new round counts from nothing

@@ -10,19 +10,16 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/sums"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // addUp adds up all records as evidence for labels, if the plan says so. The encoder repeats itself, so that
 // what was begun and lost comes out the same.
 func (r *runner) addUp(ctx context.Context) error {
-	c := r.Plan.Choose
-	if c == nil || c.Evidence == nil || r.evidence != nil {
+	if r.Plan.Evidence == nil || r.evidence != nil {
 		return nil
 	}
-	summer, err := sums.New(sums.Options{
-		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Sums: c.Evidence.Sums,
-		Encoded: func(int64) { r.report(env.Progress{Kind: env.Encoded}) },
-	})
+	summer, err := r.summer(r.key)
 	if err != nil {
 		return err
 	}
@@ -40,6 +37,14 @@ func (r *runner) addUp(ctx context.Context) error {
 	return r.announce(entry{State: summed, Evidence: data}, env.Progress{Kind: env.Summed})
 }
 
+// summer adds records up with noise of a key. No record is read before it is asked to.
+func (r *runner) summer(key noise.Key) (*sums.Summer, error) {
+	return sums.New(sums.Options{
+		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Sums: r.Plan.Evidence.Sums,
+		Encoded: func(int64) { r.report(env.Progress{Kind: env.Encoded}) },
+	})
+}
+
 // coveredSums makes sure that records were added up as the plan says, and that this is among what is charged,
 // before evidence is released.
 func (r *runner) coveredSums(out sums.Outcome) error {
@@ -51,7 +56,7 @@ func (r *runner) coveredSums(out sums.Outcome) error {
 	if err != nil {
 		return err
 	}
-	covered := out.Event.String() == r.Plan.Choose.Evidence.Event().String()
+	covered := out.Event.String() == r.Plan.Evidence.Event().String()
 	for _, t := range ran {
 		covered = covered && slices.ContainsFunc(paid, func(p privacy.Term) bool { return p.Event.String() == t.Event.String() && p.N >= t.N })
 	}
@@ -67,7 +72,7 @@ func (r *runner) summed() (*evidence.Evidence, error) {
 		return nil, nil
 	}
 	const instead = "the folder was changed. Restore it from a backup, or start again in another folder"
-	if c := r.Plan.Choose; c == nil || c.Evidence == nil {
+	if r.Plan.Evidence == nil {
 		return nil, r.refuse("its journal holds evidence, and its plan has none: %s", instead)
 	}
 	e, err := evidence.Decode(r.evidence)
@@ -77,7 +82,7 @@ func (r *runner) summed() (*evidence.Evidence, error) {
 	if err != nil {
 		return nil, r.refuse("its journal holds evidence that cannot be used: %v; %s", err, instead)
 	}
-	if s := r.Plan.Choose.Evidence.Sums; e.Encoder != s.Encoder || int64(e.Sums) != s.Sums || e.Sigma != s.Sigma || len(e.Vectors[0]) != r.Encoder.Dimension() {
+	if s := r.Plan.Evidence.Sums; e.Encoder != s.Encoder || int64(e.Sums) != s.Sums || e.Sigma != s.Sigma || len(e.Vectors[0]) != r.Encoder.Dimension() {
 		return nil, r.refuse("its journal holds evidence of another encoder, or with other noise, than its plan: %s", instead)
 	}
 	return e, nil
@@ -85,10 +90,6 @@ func (r *runner) summed() (*evidence.Evidence, error) {
 
 // checkEncoder finds a missing encoder, or another one than that of the plan.
 func (r *runner) checkEncoder() error {
-	c := r.Plan.Choose
-	if c == nil {
-		return nil
-	}
 	check := func(use, name string) error {
 		if !r.Encoder.Valid() {
 			return fmt.Errorf("the plan %s by the encoder %s, and none was opened", use, name)
@@ -98,12 +99,12 @@ func (r *runner) checkEncoder() error {
 		}
 		return nil
 	}
-	if c.Evidence != nil {
-		if err := check("adds records up", c.Evidence.Encoder); err != nil {
+	if e := r.Plan.Evidence; e != nil {
+		if err := check("adds records up", e.Encoder); err != nil {
 			return err
 		}
 	}
-	if c.Nearest != nil {
+	if c := r.Plan.Choose; c != nil && c.Nearest != nil {
 		return check("finds the examples nearest to a question", c.Nearest.Encoder)
 	}
 	return nil

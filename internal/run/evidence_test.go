@@ -68,7 +68,7 @@ func (e *hashEncoder) trusted() lm.TrustedEmbedder {
 func newEvidencePlace(t testing.TB) *place {
 	p := newChoosingPlace(t)
 	p.encoder = &hashEncoder{name: "hash"}
-	p.made.Choose.Evidence = &plan.Evidence{
+	p.made.Evidence = &plan.Evidence{
 		Sums:    sums.Sums{Encoder: "hash", Sums: 2, Sigma: 1.5, Step: 20, Size: 40, Adjacency: privacy.AddRemove, Each: 1},
 		Weights: []float64{1}, Alone: true,
 	}
@@ -97,7 +97,7 @@ func TestEvidence(t *testing.T) {
 	if result.Evidence == nil || !reflect.DeepEqual(result.Evidence, file) || !slices.Contains(result.Files, evidence.File) {
 		t.Errorf("the result has %+v and the files %v, and %s has %+v", result.Evidence, result.Files, evidence.File, file)
 	}
-	s := o.Plan.Choose.Evidence
+	s := o.Plan.Evidence
 	if !slices.Equal(file.Labels, o.Plan.Task.Labels) || file.Encoder != s.Encoder || int64(file.Sums) != s.Sums.Sums || file.Sigma != s.Sigma {
 		t.Errorf("%+v is not what was planned: %+v", file, s)
 	}
@@ -141,7 +141,7 @@ func TestEvidenceIsCertified(t *testing.T) {
 	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.SampleAll) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Kind)) {
 		t.Errorf("events %v, samplers %v", c.Events, c.Samplers)
 	}
-	if !strings.Contains(c.Proof, made.Choose.Evidence.Proof()) {
+	if !strings.Contains(c.Proof, made.Evidence.Proof()) {
 		t.Errorf("the proof is %s", c.Proof)
 	}
 	name := filepath.Join(o.Dir, evidence.File)
@@ -227,7 +227,7 @@ func TestEvidenceOfAnotherJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newEvidencePlace(t)
 			if name == "without a plan" {
-				p.made.Choose.Evidence = nil
+				p.made.Evidence = nil
 			}
 			m := newHashModel()
 			o := p.options(t, p.plan(), m)
@@ -292,7 +292,7 @@ func TestCoveredSums(t *testing.T) {
 	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	planned, charged := *r.Plan.Choose.Evidence, r.execution.spec.Event
+	planned, charged := *r.Plan.Evidence, r.execution.spec.Event
 	ran := func(n int64, sigma float64) sums.Outcome {
 		return sums.Outcome{Event: privacy.Repeat{N: n, Event: privacy.Gaussian{Sigma: sigma}}}
 	}
@@ -309,6 +309,6 @@ func TestCoveredSums(t *testing.T) {
 		}
 	}
 	r.execution.spec.Event = charged
-	r.Plan.Choose.Evidence = &planned
+	r.Plan.Evidence = &planned
 	must(t, r.coveredSums(ran(2, 1.5)))
 }

@@ -142,7 +142,7 @@ func (p *place) writeData(t testing.TB, n int) {
 func (p *place) open(t testing.TB, of plan.Plan) *record.Data {
 	t.Helper()
 	o := record.Options{Text: "text", Condition: "label", Labels: of.Task.Labels, OneLine: true, Private: filepath.Join(filepath.Dir(p.data), "private")}
-	o.Together = len(o.Labels) > 0 && !of.WritesFromRecords() && of.Choose != nil
+	o.Together = len(o.Labels) > 0 && !of.WritesFromRecords() && (of.Choose != nil || of.Learns())
 	if column, ok := strings.CutPrefix(string(of.Unit), "user:"); ok {
 		o.Unit = column
 	}

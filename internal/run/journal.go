@@ -154,6 +154,12 @@ func modelOf(of lm.Trusted, name string, isolated lm.Isolation) model {
 	return m
 }
 
+// modelOfEncoder identifies an encoder of sentences that sees records where no language model does. By what
+// [lm.Embedder] promises its vectors depend neither on the batch nor on the time.
+func modelOfEncoder(e lm.TrustedEmbedder) model {
+	return model{Name: e.Name(), Backend: "embedded", Fingerprint: e.Fingerprint(), Deterministic: true, BatchInvariant: true}
+}
+
 // claimed is how a certificate names the model.
 func (m model) claimed() *certificate.Model {
 	return &certificate.Model{

@@ -85,7 +85,7 @@ func (w *measurer) check() (err error) {
 		return err
 	}
 	switch {
-	case !w.Model.Valid():
+	case !w.Model.Valid() && w.asksModel():
 		return errors.New("a measurement needs a trusted model")
 	case w.Data == nil:
 		return errors.New("a measurement needs records, and no data was opened")
@@ -120,12 +120,17 @@ func (w *measurer) checkEncoder() error {
 // preflight makes sure that a record's verdicts depend on it alone, and that the longest question
 // there may be fits the model after each prompt: one that does not counts as wrong.
 func (w *measurer) preflight(ctx context.Context) error {
-	if err := w.isolate(ctx, w.execution, false, true); err != nil {
-		return err
+	if w.asksModel() {
+		if err := w.isolate(ctx, w.execution, false, true); err != nil {
+			return err
+		}
 	}
 	// A model that cannot score labels is found here, and not when it is charged.
 	if _, err := w.measurement(ctx, noise.KeyFromSeed(0)); err != nil {
 		return err
+	}
+	if !w.asksModel() {
+		return nil
 	}
 	room, longest := w.Model.Info().Context, 0
 	for _, n := range w.Plan.Prompts {
@@ -150,7 +155,16 @@ func (w *measurer) longest(ctx context.Context, n plan.NamedPrompt) (int, error)
 	return reply.Longest(ctx, w.Model, w.Plan.Task, n.Prompt)
 }
 
-func (w *measurer) model() model { return modelOf(w.Model, w.ModelName, w.isolation()) }
+// asksModel reports whether a language model answers: evidence alone needs none.
+func (w *measurer) asksModel() bool { return len(w.Plan.Forms()) > 0 }
+
+// model is who sees records: a language model, or where none is asked the encoder.
+func (w *measurer) model() model {
+	if !w.asksModel() {
+		return modelOfEncoder(w.Encoder)
+	}
+	return modelOf(w.Model, w.ModelName, w.isolation())
+}
 
 func (w *measurer) stages() []func(context.Context) error {
 	return []func(context.Context) error{w.look}

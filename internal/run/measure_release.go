@@ -72,5 +72,5 @@ func (w *measurer) claim(c *certificate.Claim) {
 	if w.progress != nil && len(w.recharges) > 0 {
 		c.Assumptions = append(c.Assumptions, "A measurement that was begun and lost was made again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
 	}
-	c.Model = w.identified(w.execution).claimed()
+	c.Model = w.identified(w.model).claimed()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -26,7 +27,13 @@ func (r *runner) spec() spec {
 	}
 }
 
-func (r *runner) model() model { return modelOf(r.Model, r.ModelName, r.isolation()) }
+// model is who sees records: a language model, or where none takes part the encoder.
+func (r *runner) model() model {
+	if r.Plan.Learns() {
+		return modelOfEncoder(r.Encoder)
+	}
+	return modelOf(r.Model, r.ModelName, r.isolation())
+}
 
 func (r *runner) stages() []func(context.Context) error {
 	return []func(context.Context) error{r.count, r.discover, r.findEnding, r.choose, r.writeTexts, r.addUp, r.rounds, r.worth}
@@ -43,7 +50,7 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 		return err
 	}
 	out.Examples, out.Ending, out.Usage = r.examples(), r.ending, r.usage
-	if r.Plan.Choose != nil {
+	if r.Plan.Choose != nil || r.Plan.Learns() {
 		chosen := r.prompt()
 		out.Prompt = &chosen
 		if out.Worth, err = r.measuredWorth(); err != nil {
@@ -60,6 +67,9 @@ func (r *runner) fill(ctx context.Context, out *Result) (err error) {
 // planned is how many tokens the plan puts through the model, on average over who is
 // drawn: what it took in fact depends on that.
 func (r *runner) planned(ctx context.Context) (int64, error) {
+	if r.Plan.Learns() {
+		return 0, nil
+	}
 	shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, r.conditions)
 	if err != nil {
 		return 0, err
@@ -103,10 +113,12 @@ func (r *runner) release(ctx context.Context) (release.Release, error) {
 	}
 	out.Forecast = r.foreseen(r.header.Model.Name)
 	out.Sizes = r.released()
-	if c := r.Plan.Choose; c != nil {
+	if r.Plan.Choose != nil || r.Plan.Learns() {
 		chosen := r.prompt()
-		out.Origin, out.Task = release.Chosen, chosen.For(out.Task)
-		out.Prompt, out.Settings["pool"] = &chosen, len(r.space().Pool)
+		out.Origin, out.Task, out.Prompt = release.Learned, chosen.For(out.Task), &chosen
+		if r.Plan.Choose != nil {
+			out.Origin, out.Settings["pool"] = release.Chosen, len(r.space().Pool)
+		}
 		var err error
 		if out.Worth, err = r.measuredWorth(); err != nil {
 			return out, err
@@ -146,6 +158,12 @@ func (r *runner) files(ctx context.Context) ([]release.File, error) {
 // settings returns what the report shows of the plan.
 func (r *runner) settings() map[string]any {
 	out, rules := map[string]any{}, map[string]any{}
+	if e := r.Plan.Evidence; e != nil {
+		out["evidence_sums"], out["evidence_sigma"], out["encoder"] = e.Sums.Sums, e.Sigma, e.Encoder
+	}
+	if r.Plan.Learns() {
+		return out // nothing is written
+	}
 	// What a plan holds can be encoded: it was, for plan.json.
 	data, _ := json.Marshal(r.Plan.Parts[0].Method.Method)
 	_ = json.Unmarshal(data, &out)
@@ -162,9 +180,6 @@ func (r *runner) settings() map[string]any {
 			out["last_records"], out["last_range"] = l.Draw.Expected(r.units()), l.Range
 		}
 		out["form"] = r.prompt().Form.Name()
-		if e := c.Evidence; e != nil {
-			out["evidence_sums"], out["evidence_sigma"], out["encoder"] = e.Sums.Sums, e.Sigma, e.Encoder
-		}
 		if c.Made != nil {
 			out["pool_model"] = c.Made.Model
 		}
@@ -197,7 +212,7 @@ func (r *runner) claim(c *certificate.Claim) {
 	if said := r.authors(); said != "" {
 		c.Assumptions = append(c.Assumptions, said)
 	}
-	c.Model = r.identified(r.execution).claimed()
+	c.Model = r.identified(r.model).claimed()
 }
 
 // samplers lists the samplers of a run, by the names that schemes and certificates share. A
@@ -209,10 +224,12 @@ func (r *runner) samplers() []certificate.Sampler {
 			out = append(out, certificate.Sampler(sampling.Kind))
 		}
 	}
-	all := r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil
+	all := r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil || r.Plan.Evidence != nil
 	if c := r.Plan.Choose; c != nil {
 		out = append(out, certificate.Sampler(c.Draw.Kind)) // the last round draws alike
-		all = all || c.Evidence != nil
+	}
+	if m := r.Plan.Measure; m != nil && privacy.Sampled(m.Event()) {
+		out = append(out, certificate.Sampler(m.Draw.Kind))
 	}
 	if all || len(out) == 0 {
 		out = append(out, certificate.SampleAll)

@@ -16,19 +16,19 @@ import (
 // worth counts, with noise, for how many records the chosen prompt is right, if the plan
 // says so.
 func (r *runner) worth(ctx context.Context) error {
-	c := r.Plan.Choose
-	if c == nil || c.Measure == nil || r.measured != nil {
+	planned := r.Plan.Measured()
+	if planned == nil || r.measured != nil {
 		return nil
 	}
 	if !r.header.Model.exact() {
 		if r.looking { // a second look would be a second use of the records
 			return r.note(entry{State: measured, Measured: json.RawMessage(lostCounts)})
 		}
-		if err := r.note(entry{State: begun, Round: c.AllRounds() + 1}); err != nil {
+		if err := r.note(entry{State: begun, Round: int64(len(r.winners)) + 1}); err != nil {
 			return err
 		}
 	}
-	settings := *c.Measure
+	settings := *planned
 	settings.Draw = r.rate(settings.Draw)
 	said, err := r.summed()
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *runner) worth(ctx context.Context) error {
 	}
 	m, err := measure.New(ctx, measure.Options{
 		Evidence: said, Encoder: r.Encoder,
-		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: c.Forms(),
+		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: r.forms(),
 		PassTokens: r.PassTokens, Usage: r.judging(),
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *runner) worth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sampling := settings.Draw; out.Event.String() != settings.Event().String() || sampling.Rate > c.Measure.Draw.Rate || sampling.Take != c.Measure.Draw.Take {
+	if sampling := settings.Draw; out.Event.String() != settings.Event().String() || sampling.Rate > planned.Draw.Rate || sampling.Take != planned.Draw.Take {
 		return fmt.Errorf("the prompt was measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", out.Event)
 	}
 	data, err := json.Marshal(out)
@@ -56,13 +56,21 @@ func (r *runner) worth(ctx context.Context) error {
 	return r.note(entry{State: measured, Measured: data})
 }
 
+// forms are those that a model is asked with; none, and not nil, where none is.
+func (r *runner) forms() []prompt.Form {
+	if r.Plan.Learns() {
+		return []prompt.Form{}
+	}
+	return r.Plan.Choose.Forms()
+}
+
 // lostCounts stand for a measurement that was begun and lost.
 const lostCounts = `{"counts":null}`
 
 // measuredWorth is what the journal says about the chosen prompt; nil if nothing.
 func (r *runner) measuredWorth() (*release.Worth, error) {
-	c := r.Plan.Choose
-	if c == nil || c.Measure == nil || r.measured == nil {
+	planned := r.Plan.Measured()
+	if planned == nil || r.measured == nil {
 		return nil, nil
 	}
 	var out measure.Outcome
@@ -72,17 +80,17 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 	if len(out.Counts) == 0 {
 		return nil, nil
 	}
-	settings := *c.Measure
+	settings := *planned
 	settings.Draw = r.rate(settings.Draw)
 	shares, err := plan.Measurement{Measure: settings}.Rows(out)
 	if err != nil {
 		return nil, err
 	}
-	cost, err := accountant.Auto{}.Epsilon(c.Measure.Event(), r.Plan.Adjacency, r.Plan.Delta)
+	cost, err := accountant.Auto{}.Epsilon(planned.Event(), r.Plan.Adjacency, r.Plan.Delta)
 	if err != nil {
 		return nil, fmt.Errorf("work out the ε of a number: %w", err)
 	}
 	return &release.Worth{
-		Metric: measure.Metric(settings.Verdict), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper,
+		Metric: measure.Metric(settings.Verdict), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper, Alone: r.prompt().Evidence.How == prompt.Alone,
 	}, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Options of a [Measurer].
 type Options struct {
-	// Model, Task, Pool, Key and Measure are required. Parts is the number of parts of the
+	// Model, Task, Pool, Key and Measure are required, the model unless all prompts are evidence alone. Parts is the number of parts of the
 	// pool, 1 by default; records are drawn from all of them alike.
 	Model   lm.Trusted
 	Task    prompt.Task

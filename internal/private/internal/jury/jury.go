@@ -39,7 +39,7 @@ const (
 
 // Options of a [Jury].
 type Options struct {
-	// Model and Task are required.
+	// Model and Task are required; the model is not where all prompts are evidence alone, see Forms.
 	Model   lm.Trusted
 	Task    prompt.Task
 	Utility Utility
@@ -80,20 +80,23 @@ type Jury struct {
 
 // New checks the options.
 func New(ctx context.Context, o Options) (*Jury, error) {
-	if !o.Model.Valid() {
-		return nil, errors.New("records may only be shown to a trusted model, and there is none")
+	if alone := o.Forms != nil && len(o.Forms) == 0 && o.Evidence != nil; !o.Model.Valid() && !alone {
+		return nil, errNoModel
 	}
 	o.Task = o.Task.WithDefaults()
 	if err := Suits(o.Utility, o.Task); err != nil {
 		return nil, err
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
-	j := &Jury{Options: o, info: o.Model.Info()}
+	j := &Jury{Options: o}
 	if err := j.openEvidence(); err != nil {
 		return nil, err
 	}
-	if err := j.prepare(ctx); err != nil {
-		return nil, err
+	if o.Model.Valid() {
+		j.info = o.Model.Info()
+		if err := j.prepare(ctx); err != nil {
+			return nil, err
+		}
 	}
 	forms := o.Forms
 	if forms == nil {
@@ -106,6 +109,9 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 	}
 	return j, nil
 }
+
+// errNoModel says that nobody may be shown records.
+var errNoModel = errors.New("records may only be shown to a trusted model, and there is none")
 
 // prepare lays out what all prompts have in common.
 func (j *Jury) prepare(ctx context.Context) (err error) {
@@ -295,6 +301,8 @@ func (j *Jury) can(f prompt.Form) error {
 		return err
 	}
 	switch {
+	case !j.Model.Valid():
+		return errNoModel
 	case !f.Turns() && j.Model.NeedScores() != nil:
 		return j.Model.NeedScores()
 	case f.Turns() && !j.info.Can.Chat:

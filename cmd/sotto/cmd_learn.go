@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/models"
+)
+
+type learnOptions struct {
+	targetFlags
+	sourceFlags
+	measuring number
+	out       string
+}
+
+// newLearnCommand makes a classifier of all records.
+func newLearnCommand(p *program) *cobra.Command {
+	var opt learnOptions
+	cmd := &cobra.Command{
+		Use:   "learn --task T --data F --size N --epsilon E --out DIR",
+		Short: "A private classifier of texts, without a language model",
+		Long: `Makes a classifier of texts from private records, for a task with a closed list
+of labels: (ε, δ)-differentially private, with a certificate. No language model
+takes part, neither here nor where it answers. A public encoder of sentences in
+this process turns each record's text into a vector, and sums of vectors by
+label are released with noise: a small linear classifier (evidence.json). All of
+ε is for that. The encoder is minilm, 91 MB, fetched once if it is not here.
+
+Where the answer is one of a list, and nothing has to be written, this is all
+that you need: it answers in milliseconds, with the probabilities of all labels,
+any number of times at no further cost:
+
+  sotto learn predict DIR --data F     labels for a file of texts
+  sotto serve route set NAME ...       OpenAI's API, without an upstream model
+  sotto eval --demos DIR ...           how often it is right on a test
+  sotto verify DIR                     its certificate
+
+"sotto synth" makes a prompt for a language model from the same records, which
+knows things that records do not say.
+
+--measuring keeps a share of ε to say in the end, with noise, on how many of the
+private records the classifier is right.
+
+The data, the ledger and the budget are as in "sotto synth". A run that was
+interrupted goes on with the same command, and nothing is charged twice.` + jsonKeys(learnResult{}, progressHelp),
+		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
+  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
+  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measuring 0.1 --out labels
+  sotto learn predict labels --data new.csv --out predictions.csv`,
+		Args:        noneBut,
+		Annotations: map[string]string{runsItself: "yes"},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "task", "data", "size", "epsilon", "out"); err != nil {
+				return err
+			}
+			return runLearn(cmd.Context(), p, opt)
+		},
+	}
+	opt.targetFlags.add(cmd, "", "the classifier may cost, such as 1", "how far sums go follows from it; required")
+	opt.addRecords(cmd)
+	cmd.Flags().Var(&opt.measuring, "measuring", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
+	addDir(cmd, &opt.out, "out", "the `DIR` to write to, also to go on with a run; required")
+	p.addPlaces(cmd)
+	cmd.AddCommand(newLearnPredictCommand(p))
+	return cmd
+}
+
+// options makes of the flags what the library takes.
+func (o *learnOptions) options() (s sotto.SynthesizeOptions, err error) {
+	task, size, unit, err := o.target()
+	if err != nil {
+		return s, err
+	}
+	if o.size == sizeAuto {
+		return s, usage("--size is auto, and how far sums go follows from it: declare about how many records there are, such as 20000")
+	}
+	o.columns(&task)
+	s = sotto.SynthesizeOptions{Out: o.out, Request: plan.Request{
+		Task: task, Size: size, Unit: unit, Epsilon: o.epsilon.value, Delta: o.delta.value, Learning: &plan.Learning{Measuring: o.measuring.value},
+	}}
+	if s.Source, s.Use, err = o.source(o.task, plan.Learns); err != nil {
+		return s, err
+	}
+	// What cannot be met is said before anything is fetched.
+	dry := s.Request
+	dry.Learning = &plan.Learning{Encoder: "any", Measuring: o.measuring.value}
+	_, err = plan.New(dry)
+	return s, err
+}
+
+func runLearn(ctx context.Context, p *program, opt learnOptions) error {
+	o, err := opt.options()
+	if err != nil {
+		return err
+	}
+	if err := p.fetchEncoder(ctx); err != nil {
+		return err
+	}
+	client, err := p.client(backend.Spec{})
+	if err != nil {
+		return err
+	}
+	progress := &ui.RunProgress{Progress: p.Progress()}
+	o.Observe, o.Source.Progress = progress.Report, progress.Reading
+	return p.carryOut(ctx, client, progress, func() (outcome, error) {
+		done, err := client.Learn(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return newLearnResult(done), nil
+	})
+}
+
+// fetchEncoder fetches the encoder of sentences if it is missing, and says so.
+func (p *program) fetchEncoder(ctx context.Context) error {
+	const name = "minilm"
+	if _, _, err := models.Find(name); err == nil {
+		return nil
+	}
+	entry, _ := models.Lookup(name)
+	fmt.Fprintf(p.Stderr, "fetching the encoder of sentences %s, once\n", entry.Title)
+	report := &ui.PullProgress{Progress: p.Progress()}
+	_, err := models.Pull(ctx, name, models.Options{Progress: report.Report})
+	report.Clear()
+	if err != nil {
+		return fmt.Errorf("the encoder of sentences is needed, and is not here: %w", err)
+	}
+	return nil
+}
+
+// encoderFor fetches the encoder of sentences where records are added up as evidence, or the nearest examples compete.
+// Where that was not asked for and it cannot be had, the run is without, and says so.
+func (p *program) encoderFor(ctx context.Context, r plan.Request) error {
+	nearest := r.Choosing != nil && r.Choosing.Nearest > 0
+	if r.Evident() == 0 && !nearest {
+		return nil
+	}
+	err := p.fetchEncoder(ctx)
+	if err != nil && ctx.Err() == nil && r.Choosing.Evidence == 0 && !nearest {
+		p.Warn(fmt.Sprintf("%v; the run goes on without evidence", err))
+		return nil
+	}
+	return err
+}
+
+type learnResult struct {
+	released
+	Labels  []string       `json:"labels"`
+	Encoder string         `json:"encoder"`
+	Sums    int            `json:"sums"`
+	Sigma   float64        `json:"sigma"`
+	Worth   *release.Worth `json:"worth,omitempty"`
+
+	seeded bool
+}
+
+func newLearnResult(d *sotto.Run) *learnResult {
+	r := &learnResult{
+		released: newReleased(d.Result, "no tokens through a language model", d.Plan.Delta, d.Plan.Adjacency, d.Plan.Unit),
+		Worth:    d.Worth, seeded: !d.Private,
+	}
+	if e := d.Evidence; e != nil {
+		r.Labels, r.Encoder, r.Sums, r.Sigma = e.Labels, e.Encoder, e.Sums, e.Sigma
+	}
+	return r
+}
+
+func (r *learnResult) Print(p *ui.Page) {
+	what := fmt.Sprintf("a classifier for %s is in %s", ui.Counted(len(r.Labels), "label"), r.Dir)
+	if r.seeded {
+		p.Alarm("%s: NOT PRIVATE, the random numbers are known", what)
+	} else {
+		p.Head("%s: ε ≤ %s at δ = %s, %s", what, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
+	}
+	if r.Worth != nil {
+		p.Painted(ui.Bold, 2, r.Worth.Sentence())
+		p.Line("")
+	}
+	p.Sentences(r.Guarantee)
+	r.facts(p,
+		"method", fmt.Sprintf("%s: %s over all records, each with noise of σ = %.3g", plan.Learns, ui.Counted(r.Sums, "sum"), r.Sigma),
+		"encoder", r.Encoder,
+		"event", r.Event,
+		"needs", "no language model: sotto learn predict "+r.Dir+" --data FILE labels texts, and a route of sotto serve answers by it",
+	)
+}
