@@ -138,8 +138,9 @@ func (c *call) openEncoder() (err error) {
 	return err
 }
 
-// withEncoder opens the encoder where records are added up as evidence or get the nearest examples, names it in the request, and measures
-// it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was never fetched.
+// withEncoder opens the encoder where records are added up as evidence, or get the nearest examples, names it in the
+// request, and measures it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was
+// never fetched.
 func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
 	if l := r.Learning; l != nil && l.Encoder == "" {
 		if err := c.openEncoder(); err != nil {
