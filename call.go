@@ -138,8 +138,9 @@ func (c *call) openEncoder() (err error) {
 	return err
 }
 
-// withEncoder opens the encoder where records are added up as evidence, names it in the request, and measures
-// it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was never fetched.
+// withEncoder opens the encoder where records are added up as evidence, or get the nearest examples, names it in the
+// request, and measures it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was
+// never fetched.
 func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
 	if l := r.Learning; l != nil && l.Encoder == "" {
 		if err := c.openEncoder(); err != nil {
@@ -149,13 +150,13 @@ func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Reque
 		return r, nil
 	}
 	asked := r.Choosing
-	if asked == nil || asked.Encoder != "" || r.Evident() == 0 {
+	if asked == nil || asked.Encoder != "" || r.Evident() == 0 && asked.Nearest <= 0 {
 		return r, nil
 	}
 	own := *asked
 	r.Choosing = &own
 	err := c.openEncoder()
-	if _, missing := errors.AsType[*models.MissingError](err); missing && asked.Evidence == 0 {
+	if _, missing := errors.AsType[*models.MissingError](err); missing && asked.Evidence == 0 && asked.Nearest <= 0 {
 		own.Evidence = -1
 		c.note("records are not added up as evidence for labels: the encoder of sentences is not here, and sotto model pull minilm fetches it")
 		return r, nil

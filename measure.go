@@ -54,7 +54,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 // openMeasurement opens all that a measurement needs, and says what to expect of it before
 // anything is spent: that is a function of the plan.
 func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) error {
-	if p.Evidence != nil {
+	if p.Evidence != nil || p.Encoder() != "" {
 		if err := c.openEncoder(); err != nil {
 			return err
 		}

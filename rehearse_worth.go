@@ -180,6 +180,7 @@ func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (
 			return nil, err
 		}
 	}
+	o.Nearest, o.Encoder = p.Nearest, r.call.encoder
 	a, err := icl.Open(ctx, r.model.Public(), p.For(r.Request.Task), demos, o)
 	if _, ok := errors.AsType[*lm.UnsupportedError](err); ok && o.Calibrate {
 		o.Calibrate = false

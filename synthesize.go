@@ -98,7 +98,7 @@ type synthesis struct {
 // goes on is without evidence if it began so.
 func (s *synthesis) encode(ctx context.Context) (err error) {
 	if s.Plan != nil {
-		if s.Plan.Evidence == nil {
+		if c := s.Plan.Choose; s.Plan.Evidence == nil && (c == nil || c.Nearest == nil) {
 			return nil
 		}
 		return s.openEncoder()

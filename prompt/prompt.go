@@ -27,6 +27,8 @@ type Prompt struct {
 	Calibrated bool `json:"calibrated,omitempty"`
 	// Evidence is how it uses what all records say, if it does.
 	Evidence Use `json:"evidence,omitzero"`
+	// Nearest says that a question gets only some of the examples: those most similar to it.
+	Nearest Nearest `json:"nearest,omitzero"`
 }
 
 // ContentFree returns the questions of contextual calibration (Zhao et al. 2021, section
@@ -50,7 +52,7 @@ func (p Prompt) Segments(t Task) []string {
 	if prefix := t.AnswerPrefix(); prefix != "" {
 		out = append(out, prefix)
 	}
-	for _, e := range p.Examples {
+	for _, e := range p.Shown() {
 		input, output := e.Input, e.Output
 		if t.Kind != Generate {
 			input = oneLine(input)
@@ -75,6 +77,9 @@ func (p Prompt) Check(t Task) error {
 		return fmt.Errorf("a prompt of the form %s is read off what the model writes, so that there is nothing to calibrate", p.Form)
 	}
 	if err := p.Evidence.check(t, p); err != nil {
+		return err
+	}
+	if err := p.Nearest.check(p); err != nil {
 		return err
 	}
 	if !utf8.ValidString(p.Instruction) {

@@ -28,7 +28,7 @@ func (p Prompt) Turns(t Task) []Turn {
 	if instruction := t.Instruction(); instruction != "" {
 		turns = append(turns, Turn{SystemRole, instruction})
 	}
-	for _, e := range p.Examples {
+	for _, e := range p.Shown() {
 		turns = append(turns, t.Question(e.Input), Turn{AssistantRole, strings.TrimSpace(e.Output)})
 	}
 	return turns

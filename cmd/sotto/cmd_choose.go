@@ -88,6 +88,7 @@ type chooseFlags struct {
 	reading      string
 	writing      number
 	evidence     number
+	nearest      int
 	measuring    number
 	noMeasure    bool
 	time         time.Duration
@@ -105,6 +106,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
 	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
 	f.Var(&c.evidence, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
+	f.IntVar(&c.nearest, "nearest", 0, "choose: prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
 	c.poolFlags.add(cmd)
 }
 
@@ -129,7 +131,7 @@ func (c *chooseFlags) addPool(cmd *cobra.Command) {
 
 // choosing fills in the request.
 func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) error {
-	if err := positive(given, map[string]float64{"pool": float64(c.pool), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
+	if err := positive(given, map[string]float64{"pool": float64(c.pool), "nearest": float64(c.nearest), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
 		return err
 	}
 	q.Method = ""
@@ -146,7 +148,7 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	}
 	q.Choosing = &plan.Choosing{
 		Measuring: measuring,
-		Pool:      c.pool, Writing: c.writing.value, Evidence: evidence, Rounds: c.rounds, Records: c.records,
+		Pool:      c.pool, Writing: c.writing.value, Evidence: evidence, Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	q.Choosing.Bare = c.bare

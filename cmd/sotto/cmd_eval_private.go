@@ -218,7 +218,7 @@ func (o *evalPrivateOptions) prompts(q *plan.MeasurementRequest) error {
 			if !o.given("calibrate") {
 				n.Prompt.Calibrated = c.Calibrated && worth.Listed(t)
 			}
-			n.Prompt.Evidence = c.Evidence
+			n.Prompt.Evidence, n.Prompt.Nearest = c.Evidence, c.Nearest
 		}
 		if n.Prompt.Evidence.How == prompt.Alone {
 			n.Prompt = aloneOf(n.Prompt)

@@ -136,14 +136,15 @@ func (p *program) fetchEncoder(ctx context.Context) error {
 	return nil
 }
 
-// encoderFor fetches the encoder of sentences where records are added up as evidence. Where that was not asked
-// for and it cannot be had, the run is without, and says so.
+// encoderFor fetches the encoder of sentences where records are added up as evidence, or the nearest examples compete.
+// Where that was not asked for and it cannot be had, the run is without, and says so.
 func (p *program) encoderFor(ctx context.Context, r plan.Request) error {
-	if r.Evident() == 0 {
+	nearest := r.Choosing != nil && r.Choosing.Nearest > 0
+	if r.Evident() == 0 && !nearest {
 		return nil
 	}
 	err := p.fetchEncoder(ctx)
-	if err != nil && ctx.Err() == nil && r.Choosing.Evidence == 0 {
+	if err != nil && ctx.Err() == nil && r.Choosing.Evidence == 0 && !nearest {
 		p.Warn(fmt.Sprintf("%v; the run goes on without evidence", err))
 		return nil
 	}

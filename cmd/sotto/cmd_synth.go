@@ -123,7 +123,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != methodChoose {
-		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "writing", "evidence", "measuring", "no-measure"}...) {
+		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "writing", "evidence", "nearest", "measuring", "no-measure"}...) {
 			if given(name) {
 				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
 			}

@@ -92,7 +92,7 @@ var flagGroups = []struct{ title, flags string }{
 	{"Budget, keys and guarantee", "epsilon delta adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
-	{"How records choose", "time rounds records pool writing evidence examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
+	{"How records choose", "time rounds records pool writing evidence nearest examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
 }
 
 // Titles of the groups that are not in the table.

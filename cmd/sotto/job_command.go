@@ -33,7 +33,7 @@ const jobOut = "out"
 // whoever runs the worker.
 var inJobs = strings.Fields(`task schema data query table name label unit size epsilon delta adjacency sampler proof on-error known
 	text-column label-column label-size labels discover-labels shared-ending inputs least shots tokens max-tokens answers as-many-as-fit cut
-	method no-choose set sets examples instruction pool pool-model reword vary reading utility rounds records time writing evidence measuring no-measure
+	method no-choose set sets examples instruction pool pool-model reword vary reading utility rounds records time writing evidence nearest measuring no-measure
 	demos test limit form compare calibrate normalise metric datasets methods seeds items stand-in invent group groups rows-per-unit push-down
 	parallel workers model threads`)
 

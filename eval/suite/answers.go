@@ -76,6 +76,9 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 		}
 		o.Use = e.set.Prompt.Evidence
 	}
+	if p := e.set.Prompt; p != nil && p.Nearest.Used() {
+		o.Nearest, o.Encoder = p.Nearest, r.Sentences
+	}
 	a, err := icl.Open(ctx, m.answers, e.cell.Task, e.set.Demos, o)
 	if err != nil {
 		return nil, err

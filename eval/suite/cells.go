@@ -70,11 +70,13 @@ func (c Cell) String() string {
 func (c Cell) Reads() bool { return kinds[c.Method].Reads() }
 
 // Encodes reports whether a trusted encoder is needed.
-func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes || c.evidence() }
+func (c Cell) Encodes() bool { return kinds[c.Method].Spec.Encodes || c.compares() }
 
-// evidence reports whether all records are added up as evidence.
-func (c Cell) evidence() bool {
-	return c.Method == plan.Learns || c.Method == plan.Chooses && c.Settings.Values.Float("evidence", 0) > 0
+// compares reports whether records are compared with what is public by their vectors: added up as evidence, or given the
+// nearest examples.
+func (c Cell) compares() bool {
+	chooses := c.Settings.Values.Float("evidence", 0) > 0 || c.Settings.Values.Int("nearest", 0) > 0
+	return c.Method == plan.Learns || c.Method == plan.Chooses && chooses
 }
 
 // Claims reports whether the ε is what a paper says and nobody has proven.

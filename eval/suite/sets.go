@@ -64,7 +64,7 @@ func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan]
 	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
 		request := c.Request()
 		switch {
-		case !c.evidence():
+		case !c.compares():
 		case request.Learning != nil:
 			request.Learning.Encoder = r.Sentences.Name()
 		default:

@@ -34,7 +34,8 @@ type Evaluation struct {
 	Metric string
 	// Encoder opens the encoder of sentences, which metrics with embeddings need.
 	Encoder func(context.Context) (lm.Embedder, error)
-	// Vectors opens the encoder that prompts with evidence need: the one that the evidence names.
+	// Vectors opens the encoder that prompts need which use evidence, or give questions the nearest examples: the
+	// one that they name.
 	Vectors func() (lm.Embedder, error)
 	// Seed resamples questions.
 	Seed uint64
@@ -43,7 +44,7 @@ type Evaluation struct {
 	Keep    func([]Prediction) error
 
 	sentences lm.Embedder
-	vectors   lm.Embedder // of evidence
+	vectors   lm.Embedder // of evidence and the nearest examples
 }
 
 // Close closes the encoders, if there are any.
@@ -62,16 +63,22 @@ func (e *Evaluation) reads(set Set) (_ *evidence.Reader, err error) {
 	if set.Evidence == nil || e.Vectors == nil {
 		return nil, nil
 	}
-	if e.vectors == nil {
-		if e.vectors, err = e.Vectors(); err != nil {
-			return nil, err
-		}
+	if err := e.openVectors(); err != nil {
+		return nil, err
 	}
 	r, err := evidence.Open(set.Evidence, e.vectors)
 	if err != nil {
 		return nil, wrong("the evidence of %s: %w", set.Name, err)
 	}
 	return r, nil
+}
+
+// openVectors opens the encoder, once.
+func (e *Evaluation) openVectors() (err error) {
+	if e.vectors == nil {
+		e.vectors, err = e.Vectors()
+	}
+	return err
 }
 
 func (e *Evaluation) observe(set string, done int) {
@@ -115,7 +122,7 @@ func (e *Evaluation) Run(ctx context.Context, sets []Set, prepare func(*Set) err
 
 // row answers the questions with one set in one form.
 func (e *Evaluation) row(ctx context.Context, set Set, form prompt.Form) (Row, error) {
-	row := Row{Demos: set.Name, Form: form, Shots: len(set.Examples), Private: !set.NotPrivate, N: len(e.Items)}
+	row := Row{Demos: set.Name, Form: form, Shots: set.shown(), Private: !set.NotPrivate, N: len(e.Items)}
 	began := time.Now()
 	answers, err := e.answer(ctx, &row, set)
 	if err != nil {
@@ -220,6 +227,15 @@ func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer,
 	var err error
 	if o.Evidence, err = e.reads(set); err != nil {
 		return nil, err
+	}
+	if c := set.Chosen; c != nil && c.Nearest.Used() {
+		if e.Vectors == nil {
+			return nil, wrong("the prompt of %s gives questions the examples nearest to them, and there is no encoder to find those", set.Name)
+		}
+		if err := e.openVectors(); err != nil {
+			return nil, err
+		}
+		o.Nearest, o.Encoder = c.Nearest, e.vectors
 	}
 	if e.Model == nil && o.Use.How != prompt.Alone {
 		return nil, errors.New("a model is needed to answer with examples, and there is none")

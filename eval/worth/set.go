@@ -31,6 +31,14 @@ type Set struct {
 	Evidence *evidence.Evidence
 }
 
+// shown is how many examples a question gets.
+func (s Set) shown() int {
+	if s.Chosen == nil {
+		return len(s.Examples)
+	}
+	return len(prompt.Prompt{Examples: s.Examples, Nearest: s.Chosen.Nearest}.Shown())
+}
+
 // readChosen reads what the records of a release's folder chose, if they chose, and whether the file says that it
 // is NOT PRIVATE: there may be no example to say so.
 func readChosen(dir string) (_ *prompt.Prompt, marked bool, err error) {

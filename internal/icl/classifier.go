@@ -85,7 +85,7 @@ func (c *Classifier) Describe() string {
 	if c.options.Use.How == prompt.Combined {
 		how += fmt.Sprintf(", combined with evidence of weight %g", c.options.Use.Weight)
 	}
-	return c.hints.describe(how)
+	return c.options.describeNear(c.hints.describe(how))
 }
 
 // wholeRoot reports whether the first token's probability has to be known over the whole

@@ -36,6 +36,11 @@
 // evidence's to the power of a weight. Hinted, the model is told in a line, in each question and
 // demonstration; questions without content have none. [Alone] asks no language model.
 //
+// # The nearest demonstrations
+//
+// A prompt may give each question only the demonstrations that are nearest to it (package internal/nearest). Then the
+// instruction alone is common to all questions, and labels are not calibrated.
+//
 // # Free-form answers
 //
 // Extraction and generation have no list. A [Writer] generates greedily, to the end of the

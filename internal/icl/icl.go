@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -34,6 +35,10 @@ type Options struct {
 	// Use is how the prompt uses evidence, if it does, and Evidence what it uses.
 	Use      prompt.Use
 	Evidence *evidence.Reader
+	// Nearest gives each question only the demonstrations that are most similar to it, by Encoder: the one that
+	// it names.
+	Nearest prompt.Nearest
+	Encoder nearest.Encodes
 }
 
 // defaultPass is enough for the embedded engine to run at its best.
@@ -45,6 +50,9 @@ func (o Options) filled(t prompt.Task) (Options, error) {
 		return o, fmt.Errorf("%d tokens cannot go through the model at once: give a positive number, or 0 for the default", o.PassTokens)
 	}
 	o.PassTokens = cmp.Or(o.PassTokens, defaultPass)
+	if o.Nearest.Used() && o.Calibrate {
+		return o, errors.New("answers with demonstrations for each question are not calibrated: turn calibration off")
+	}
 	return o, o.checkUse(t)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -29,6 +30,8 @@ type stem struct {
 	bare lm.Sequence
 	// hints of demonstrations and questions.
 	hints *hints
+	// near, if set, picks the demonstrations of each question. Then root has none.
+	near *nearest.Picker
 }
 
 // question is what to extend a fork with.
@@ -44,14 +47,24 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 	if err != nil {
 		return nil, err
 	}
+	own := 0
+	if s.near, err = o.near(ctx, demos); err != nil {
+		return nil, err
+	}
+	if s.near != nil {
+		if own, err = reply.LongestExamples(ctx, m, t, prompt.Prompt{Examples: demos, Form: o.Form, Nearest: o.Nearest}); err != nil {
+			return nil, err
+		}
+		demos = nil
+	}
 	tokens, layout, err := s.layOut(ctx, demos)
 	if err != nil {
 		return nil, err
 	}
-	longest := len(tokens) + layout + t.Limits.InputTokens + seamTokens + after
+	longest := len(tokens) + own + layout + t.Limits.InputTokens + seamTokens + after
 	if limit := m.Info().Context; limit > 0 && longest > limit {
 		return nil, fmt.Errorf("%d demonstrations make a prompt of %d tokens, which with a question of up to %d and its answer is more than the model's %d: use fewer or shorter demonstrations, shorter questions, or a model with a longer context",
-			len(demos), len(tokens), t.Limits.InputTokens, limit)
+			max(len(demos), o.Nearest.Examples), len(tokens)+own, t.Limits.InputTokens, limit)
 	}
 	s.length = len(tokens)
 	if s.session, err = m.Open(ctx); err != nil {
@@ -136,15 +149,24 @@ func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 // Close drops the demonstrations. The model stays open.
 func (s *stem) Close() error { return s.session.Close() }
 
-// question turns a text into tokens.
-func (s *stem) question(ctx context.Context, input string) (_ question, err error) {
+// question turns a text into tokens, after demonstrations of its own.
+func (s *stem) question(ctx context.Context, input string, own []Demo) (_ question, err error) {
 	var tokens []lm.Token
 	from := s.root
 	if s.chat != nil {
+		chat := s.chat
+		if own != nil {
+			chat = reply.NewConversation(s.task, prompt.Prompt{Examples: own, Form: s.options.Form}, s.model.Tokenizer())
+		}
 		from = s.bare
-		tokens, err = s.chat.Tokens(ctx, s.model, input)
+		tokens, err = chat.Tokens(ctx, s.model, input)
 	} else {
 		tokens, err = reply.Item(ctx, s.model.Tokenizer(), s.task, input)
+		if own != nil && err == nil {
+			var before []lm.Token
+			before, err = reply.Examples(ctx, s.model.Tokenizer(), s.task, own)
+			tokens = append(before, tokens...)
+		}
 	}
 	if n := len(s.lead); len(tokens) > n && slices.Equal(tokens[:n], s.lead) {
 		return question{s.named, tokens[n:]}, err
@@ -157,8 +179,12 @@ func (s *stem) passes(ctx context.Context, inputs []string, do func([]question) 
 	sequences := s.options.sequences(s.model.Info())
 	var list []question
 	total := 0
-	for _, input := range inputs {
-		q, err := s.question(ctx, input)
+	own, err := picks(ctx, s.near, inputs)
+	if err != nil {
+		return err
+	}
+	for i, input := range inputs {
+		q, err := s.question(ctx, input, own[i])
 		if err != nil {
 			return err
 		}

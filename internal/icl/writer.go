@@ -44,7 +44,9 @@ func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o 
 }
 
 // Describe implements [Answerer].
-func (w *Writer) Describe() string { return w.hints.describe(howWritten(w.task)) }
+func (w *Writer) Describe() string {
+	return w.options.describeNear(w.hints.describe(howWritten(w.task)))
+}
 
 // Answer generates an answer to each question. A new question replaces one that is
 // answered, so that batches stay full.
@@ -62,11 +64,15 @@ func (w *Writer) Answer(ctx context.Context, inputs []string) (answers []string,
 	answers = make([]string, len(inputs))
 	done := func(l *reply.Line) { answers[l.ID] = writer.Answer(l) }
 	sequences := w.options.sequences(w.model.Info())
+	own, err := picks(ctx, w.near, inputs)
+	if err != nil {
+		return nil, err
+	}
 	var waiting question // the first that is not among the active ones
 	for next := 0; next < len(inputs) || len(active) > 0; {
 		for total := len(active); next < len(inputs) && len(active) < sequences; next++ {
 			if waiting.tokens == nil {
-				if waiting, err = w.question(ctx, inputs[next]); err != nil {
+				if waiting, err = w.question(ctx, inputs[next], own[next]); err != nil {
 					return nil, err
 				}
 			}

@@ -2,8 +2,10 @@ package icl
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -23,6 +25,7 @@ type writing struct {
 	limit     int                 // of tokens
 	usage     lm.Usage
 	hints     *hints
+	near      *nearest.Picker // picks the demonstrations of each question, if set
 }
 
 var _ Answerer = (*writing)(nil)
@@ -43,7 +46,14 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 	if demos, err = told.demos(ctx, demos); err != nil {
 		return nil, err
 	}
-	w := &writing{model: m, task: t, options: o, hints: told, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
+	near, err := o.near(ctx, demos)
+	if err != nil {
+		return nil, err
+	}
+	if near != nil {
+		demos = nil
+	}
+	w := &writing{model: m, task: t, options: o, hints: told, near: near, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
 	if w.limit, err = reply.Limit(ctx, tokenizerOf(m), t); err != nil {
 		return nil, err
 	}
@@ -59,7 +69,7 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o 
 }
 
 func (w *writing) Describe() string {
-	return w.hints.describe(howWritten(w.task))
+	return w.options.describeNear(w.hints.describe(howWritten(w.task)))
 }
 
 // howWritten is how answers are found that a model writes.
@@ -101,12 +111,16 @@ func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error)
 	defer func() { w.usage = w.usage.Plus(less(w.model.Usage(), before)) }()
 	answers := make([]string, 0, len(inputs))
 	options := reply.Writing(w.task, w.turns(), w.limit)
+	own, err := picks(ctx, w.near, inputs)
+	if err != nil {
+		return nil, err
+	}
 	for len(inputs) > 0 {
 		n := min(len(inputs), w.options.sequences(w.model.Info()))
 		prompts := make([]lm.Prompt, n)
 		for i, input := range inputs[:n] {
 			var err error
-			if prompts[i], err = w.prompt(ctx, input); err != nil {
+			if prompts[i], err = w.prompt(ctx, input, own[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -117,23 +131,36 @@ func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error)
 		for _, text := range texts {
 			answers = append(answers, w.answer(text.Text))
 		}
-		inputs = inputs[n:]
+		inputs, own = inputs[n:], own[n:]
 	}
 	return answers, nil
 }
 
 // prompt returns a whole prompt: turns if they were asked for, tokens if the model has a
 // tokeniser, otherwise a text; a message for a model that only chats.
-func (w *writing) prompt(ctx context.Context, input string) (lm.Prompt, error) {
+// Demonstrations of the question's own come before it.
+func (w *writing) prompt(ctx context.Context, input string, own []Demo) (lm.Prompt, error) {
 	if w.chat != nil {
-		turns, err := w.chat.Asked(ctx, input)
+		chat := w.chat
+		if own != nil {
+			chat = reply.NewConversation(w.task, prompt.Prompt{Examples: own, Form: w.options.Form}, tokenizerOf(w.model))
+		}
+		turns, err := chat.Asked(ctx, input)
 		return lm.Prompt{Messages: turns}, err
 	}
 	if w.tokenizer != nil {
+		before, err := reply.Examples(ctx, w.tokenizer, w.task, own)
+		if err != nil {
+			return lm.Prompt{}, err
+		}
 		item, err := reply.Item(ctx, w.tokenizer, w.task, input)
-		return lm.Prompt{Tokens: append(w.prefix[:len(w.prefix):len(w.prefix)], item...)}, err
+		return lm.Prompt{Tokens: slices.Concat(w.prefix, before, item)}, err
 	}
-	text := w.text + w.task.AnswerItem(reply.Input(w.task, input))
+	text := w.text
+	if own != nil {
+		text = strings.Join(prompt.Prompt{Examples: own}.Segments(w.task), "")
+	}
+	text += w.task.AnswerItem(reply.Input(w.task, input))
 	if w.model.Info().Can.Generate {
 		return lm.Prompt{Text: text}, nil
 	}

@@ -41,6 +41,8 @@ type Choose struct {
 	Made *Made `json:"made,omitempty"`
 	// Vary is how many texts like the winner's examples join the pool after a round.
 	Vary int `json:"vary,omitempty"`
+	// Nearest are the ways to give each question the nearest examples of the pool, if that competes.
+	Nearest *Nearest `json:"nearest,omitempty"`
 	// Measure says in the end for how many records the chosen prompt is right, if set.
 	Measure *measure.Measure `json:"measure,omitempty"`
 	// Form of the prompts: a text ([prompt.TextForm], also if it is empty), or turns
@@ -113,6 +115,9 @@ type Choosing struct {
 	// this name. With 0 it is what [Request.Evident] says, if there is an encoder; below 0 there is none.
 	Evidence float64
 	Encoder  string
+	// Nearest has prompts compete that give each question the examples of the pool that are nearest to it, by Encoder:
+	// so many, and half as many; 0 or less has none. It is for tasks without a closed list of labels.
+	Nearest int
 	// Form and Reading are as in [Choose].
 	Form    prompt.Form
 	Reading search.Reading
@@ -183,6 +188,7 @@ func (r Request) choosing() (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	p.Choose.Nearest = c.nearest()
 	if c.Measuring >= 0 {
 		if p.Choose.Measure, err = p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, p.measured(c.Work)); err != nil {
 			return Plan{}, err
@@ -267,7 +273,7 @@ func (p Plan) Steps() string {
 		pool += ", " + are(n, "example") + " given"
 	}
 	pool += c.Made.words()
-	pool += p.Evidence.words()
+	pool += p.Evidence.words() + c.Nearest.words()
 	out := fmt.Sprintf("the plan: %s; then about %.0f records a round choose among prompts made from them, in %d rounds", pool, c.Draw.Expected(p.Units()), c.Rounds)
 	if c.Rounds == 1 {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))

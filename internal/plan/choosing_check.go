@@ -35,6 +35,9 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	if err := r.fillEvidence(c); err != nil {
 		return err
 	}
+	if err := r.fillNearest(c); err != nil {
+		return err
+	}
 	setDefault(&c.Utility, defaultUtility(t))
 	if err := choose.Suits(c.Utility, t); err != nil {
 		return wrong("%v", err)
@@ -156,6 +159,9 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the plan is under %s adjacency, and its records choose under %s", p.Adjacency, c.Draw.Adjacency())
+	}
+	if err := c.Nearest.check(p); err != nil {
+		return err
 	}
 	if err := c.Last.check(*c); err != nil {
 		return err

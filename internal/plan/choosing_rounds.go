@@ -100,15 +100,18 @@ type spending struct {
 	adjacency privacy.Adjacency
 	// work in all, what a prompt takes by itself, and each question after it.
 	work, prompt, question float64
+	// near is how many more tokens a question takes that has the nearest examples before it.
+	near float64
 }
 
 func (p *Plan) spending(c Choosing, n int64) spending {
 	s := spending{Choosing: c, units: n, adjacency: p.Adjacency, work: c.Work, question: p.asked().tokens()}
 	// Texts are about half as long as they may be. The layout is not known without a model.
 	const instruction, layout = 30, 12
-	s.prompt = instruction + (float64(p.Tokens)/2+layout)*float64(c.Shots+c.Most)/2
+	example := float64(p.Tokens)/2 + layout
+	s.prompt, s.near = instruction+example*float64(c.Shots+c.Most)/2, example*p.Choose.Nearest.mean()
 	if m := p.Choose.Measure; m != nil {
-		s.work -= s.prompt + m.Draw.Expected(n)*s.question
+		s.work -= s.prompt + m.Draw.Expected(n)*(s.question+s.near)
 	}
 	s.work = math.Max(s.work, c.Work/2)
 	return s
@@ -133,15 +136,20 @@ func (s spending) plan(c *Choose, rounds int64) {
 	if c.Last != nil {
 		share = lastShare
 	}
-	records := s.records(s.work*(1-share)/float64(c.roundSets()), leastRecords, manyRecords)
+	records := s.records(s.work*(1-share)/s.sized(c.roundSets(), c.nearRounds()), leastRecords, manyRecords)
 	if s.Records > 0 {
 		records = min(s.units, s.Records)
 	}
 	c.Draw = s.draw(records)
 	if c.Last != nil {
 		c.Last.Choice = choose.Choice{Utility: c.Utility, Rounds: 1}
-		c.Last.Draw = s.draw(s.records(s.work*share/float64(c.lastSets()), float64(records), manyLastRecord))
+		c.Last.Draw = s.draw(s.records(s.work*share/s.sized(c.lastSets(), c.nearLast()), float64(records), manyLastRecord))
 	}
+}
+
+// sized is how many sets take as many tokens as all of some, of which some give questions the nearest examples.
+func (s spending) sized(sets, near int64) float64 {
+	return float64(sets-near) + float64(near)*(1+s.near/s.question)
 }
 
 // sets is how many the first and a later round propose.
@@ -177,7 +185,7 @@ func (c *Choose) roundSets() int64 {
 	if len(c.Given) > 0 {
 		first = c.First + len(c.Wordings())
 	}
-	return heats*int64(first+1) + (c.Rounds-heats)*int64(c.Next)
+	return heats*int64(first+1) + (c.Rounds-heats)*int64(c.Next) + heats*c.Nearest.sets()
 }
 
 // lastSets is that of the last round: with no examples, also with the winner's instruction.
@@ -185,7 +193,7 @@ func (c *Choose) lastSets() int64 {
 	if c.Last == nil {
 		return 0
 	}
-	return int64(c.Last.Finalists + 1 + min(1, len(c.Wordings())))
+	return int64(c.Last.Finalists+1+min(1, len(c.Wordings()))) + c.Nearest.sets()
 }
 
 // Sets is how many sets of examples all rounds together propose, at most.

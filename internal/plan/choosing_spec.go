@@ -54,6 +54,7 @@ func init() {
 			{Name: "work", Type: method.Float, Help: "tokens that may go through the model to choose and to measure", Default: fmt.Sprintf("what the time is enough for; %d in suites, which do not measure it", DefaultWork), Suites: true},
 			{Name: "writing", Type: method.Float, Help: "share of ε for writing the pool from the records; 0 or less has the model write it by itself", Default: "0", Negative: true, Most: 1, Suites: true},
 			{Name: "evidence", Type: method.Float, Help: "share of ε for adding up all records as evidence for labels, which prompts may use; below 0 there is none", Default: fmt.Sprintf("%v for a closed list of labels, with %d records for each at ε = 1; 0 in suites", DefaultEvidence, leastEach), Negative: true, Most: 1, Suites: true},
+			number("nearest", "prompts compete that give each question its nearest examples of the pool, so many and half as many", "none"),
 			{Name: "last", Type: method.Float, Help: "weight of the last round, as a multiple of another one's; below 0 there is none", Default: fmt.Sprintf("%v, after at least %d others", lastWeight, lastAfter), Negative: true, Suites: true},
 			{Name: "own_words", Type: method.Bool, Help: "leave out instructions beside the task's own and those that are given", Suites: true},
 			own,
@@ -68,6 +69,6 @@ func ChoosingOf(v method.Values) *Choosing {
 		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), Most: v.Int("most_shots", 0),
 		Evidence: v.Float("evidence", 0), Work: v.Float("work", 0), Last: v.Float("last", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
 		Utility: choose.Utility(v.Word("utility", "")), Reading: search.Reading(v.Word("reading", "")),
-		Form: prompt.Form(v.Word("form", "")),
+		Form: prompt.Form(v.Word("form", "")), Nearest: v.Int("nearest", 0),
 	}
 }

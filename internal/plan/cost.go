@@ -168,6 +168,9 @@ func (p Plan) Cost(s Shape, v Speed) Cost {
 	if p.Evidence != nil {
 		choosing.Seconds += v.encode(p.Units(), p.Evidence.Each)
 	}
+	if p.Choose != nil {
+		choosing.add(p.nearWork(s, v), 1)
+	}
 	c.Cached.add(choosing, 1)
 	c.Uncached.add(choosing, 1)
 	return c

@@ -225,6 +225,16 @@ func (p Measurement) checkEvidence() error {
 	return p.Evidence.Suits(p.Task.Labels)
 }
 
+// Encoder is the name of the encoder that prompts give questions the nearest examples by; "" if none does.
+func (p Measurement) Encoder() string {
+	for _, n := range p.Prompts {
+		if n.Prompt.Nearest.Used() {
+			return n.Prompt.Nearest.Encoder
+		}
+	}
+	return ""
+}
+
 // Rows read shares off counts: one for each prompt, in their order.
 func (p Measurement) Rows(out measure.Outcome) ([]stat.Estimate, error) {
 	cells := 1

@@ -126,11 +126,19 @@ func chat(r Release) ([]byte, error) {
 
 // shown is the prompt of the release as turns: those in which it was chosen, if it was.
 func (r Release) shown() prompt.Prompt {
-	p := prompt.Prompt{Examples: r.Examples, Form: prompt.ChatForm}
+	p := prompt.Prompt{Examples: r.fixed(), Form: prompt.ChatForm}
 	if r.Prompt != nil && r.Prompt.Form.Turns() {
 		p.Form = r.Prompt.Form
 	}
 	return p
+}
+
+// fixed are the examples for clients that give all questions the same.
+func (r Release) fixed() []Example {
+	if r.Prompt == nil {
+		return r.Examples
+	}
+	return prompt.Prompt{Examples: r.Examples, Nearest: r.Prompt.Nearest}.Shown()
 }
 
 // openQuestion returns a question's layout, and what stands in the place of its text, which
@@ -149,7 +157,7 @@ func prefix(r Release) ([]byte, error) {
 	if r.NotPrivate() {
 		fmt.Fprintf(&b, "%s: %s.\n", Mark, r.why())
 	}
-	for _, s := range (prompt.Prompt{Examples: r.Examples}).Segments(r.Task) {
+	for _, s := range (prompt.Prompt{Examples: r.fixed()}).Segments(r.Task) {
 		b.WriteString(s)
 	}
 	return []byte(b.String()), nil
@@ -173,7 +181,7 @@ func fields(t prompt.Task) (input, output string) {
 func dspy(r Release) ([]byte, error) {
 	input, output := fields(r.Task)
 	list := []object{}
-	for _, e := range r.Examples {
+	for _, e := range r.fixed() {
 		list = append(list, r.mark(object{{input, e.Input}, {output, e.Output}}))
 	}
 	instructions := r.Task.Instruction()

@@ -57,6 +57,9 @@ func chosen(r Release) ([]byte, error) {
 	if r.Prompt.Evidence.Used() {
 		fields = append(fields, member{"evidence", r.Prompt.Evidence})
 	}
+	if r.Prompt.Nearest.Used() {
+		fields = append(fields, member{"nearest", r.Prompt.Nearest})
+	}
 	if r.Worth != nil {
 		fields = append(fields, object{{"worth", r.Worth}}...)
 	}
@@ -70,6 +73,9 @@ func (r Release) measuredAs() string {
 	}
 	if r.Worth != nil && r.Prompt != nil && r.Prompt.Evidence.Used() {
 		return "It was measured with the evidence, as the records chose: clients that do not use it get another number."
+	}
+	if r.Worth != nil && r.Prompt != nil && r.Prompt.Nearest.Used() {
+		return "It was measured with the nearest examples for each question, as the records chose: clients that give all questions the same get another number."
 	}
 	switch {
 	case r.Worth == nil || r.Prompt == nil:
@@ -88,6 +94,9 @@ func (r Release) measuredAs() string {
 func (r Release) reading() string {
 	if said := r.evident(); said != "" {
 		return said
+	}
+	if n := r.Prompt.Nearest; n.Used() {
+		return fmt.Sprintf("The records chose to give each question the %d of these %d examples that are nearest to it by the encoder %s, the nearest last: `sotto eval` does so, and a route of `sotto serve`, whatever its model. chat.json, prompt.txt and dspy.json have the first %d of them for all questions, which the records did not judge; demos.jsonl has them all, for programs that find the nearest themselves, by the product of the vectors of the inputs.", n.Examples, len(r.Examples), n.Encoder, len(r.fixed()))
 	}
 	switch {
 	case r.Prompt.Form.Turns() && !r.Task.Open():

@@ -3,6 +3,7 @@ package reply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -80,9 +81,49 @@ type Asks interface {
 	Tokenizer() lm.Tokenizer
 }
 
+// LongestExamples is how many tokens the examples take at most that a question gets of a prompt.
+func LongestExamples(ctx context.Context, m Asks, t prompt.Task, p prompt.Prompt) (int, error) {
+	long, err := longestShown(ctx, m.Tokenizer(), t, p)
+	if err != nil {
+		return 0, err
+	}
+	with, err := Longest(ctx, m, t, p.With(long))
+	if err != nil {
+		return 0, err
+	}
+	without, err := Longest(ctx, m, t, p.With(nil))
+	return with - without, err
+}
+
+// longestShown are the longest of a prompt's examples, as many as a question gets.
+func longestShown(ctx context.Context, tok lm.Tokenizer, t prompt.Task, p prompt.Prompt) ([]prompt.Example, error) {
+	if !p.Nearest.Used() {
+		return p.Examples, nil
+	}
+	length := make([]int, len(p.Examples))
+	order := make([]int, len(p.Examples))
+	for i, e := range p.Examples {
+		tokens, err := Examples(ctx, tok, t, []prompt.Example{e})
+		if err != nil {
+			return nil, err
+		}
+		length[i], order[i] = len(tokens), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return length[b] - length[a] })
+	var out []prompt.Example
+	for _, i := range order[:min(len(order), p.Nearest.Examples)] {
+		out = append(out, p.Examples[i])
+	}
+	return out, nil
+}
+
 // Longest is how many tokens a prompt with the longest question and answer takes at most, in its form.
 func Longest(ctx context.Context, m Asks, t prompt.Task, p prompt.Prompt) (int, error) {
-	t = p.For(t)
+	long, err := longestShown(ctx, m.Tokenizer(), p.For(t), p)
+	if err != nil {
+		return 0, err
+	}
+	t, p = p.For(t), p.With(long)
 	p = longestHints(t, p)
 	answer, err := Limit(ctx, m.Tokenizer(), t)
 	if err != nil {

@@ -236,7 +236,7 @@ func (r *runner) checkChoosing(ctx context.Context) error {
 		return err
 	}
 	return r.Model.Fits(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
-		choose.Loads(r.PassTokens, held(r.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+shape.Record)))...)
+		choose.Loads(r.PassTokens, held(r.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.Most())*shape.Record)))...)
 }
 
 // checkMemory refuses a run whose sequences would not fit this machine's memory: what fails

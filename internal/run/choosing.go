@@ -175,6 +175,9 @@ func (r *runner) space() search.Space {
 	if e := r.Plan.Evidence; e != nil {
 		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone}
 	}
+	if n := c.Nearest; n != nil {
+		out.Near = search.Near{Examples: n.Examples, Encoder: n.Encoder}
+	}
 	seen := map[prompt.Example]bool{}
 	add := func(e prompt.Example) {
 		fits := (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.Plan.Task) == nil

@@ -92,15 +92,22 @@ func (r *runner) summed() (*evidence.Evidence, error) {
 
 // checkEncoder finds a missing encoder, or another one than that of the plan.
 func (r *runner) checkEncoder() error {
-	c := r.Plan
-	if c.Evidence == nil {
+	check := func(use, name string) error {
+		if !r.Encoder.Valid() {
+			return fmt.Errorf("the plan %s by the encoder %s, and none was opened", use, name)
+		}
+		if own := r.Encoder.Name(); own != name {
+			return fmt.Errorf("the plan %s by the encoder %s, and this one is %s", use, name, own)
+		}
 		return nil
 	}
-	if !r.Encoder.Valid() {
-		return fmt.Errorf("the plan adds records up by the encoder %s, and none was opened", c.Evidence.Encoder)
+	if e := r.Plan.Evidence; e != nil {
+		if err := check("adds records up", e.Encoder); err != nil {
+			return err
+		}
 	}
-	if name := r.Encoder.Name(); name != c.Evidence.Encoder {
-		return fmt.Errorf("the plan adds records up by the encoder %s, and this one is %s", c.Evidence.Encoder, name)
+	if c := r.Plan.Choose; c != nil && c.Nearest != nil {
+		return check("finds the examples nearest to a question", c.Nearest.Encoder)
 	}
 	return nil
 }

@@ -102,6 +102,11 @@ func (w *measurer) check() (err error) {
 
 // checkEncoder finds a missing encoder, or another one than that of the evidence.
 func (w *measurer) checkEncoder() error {
+	for _, n := range w.Plan.Prompts {
+		if name := n.Prompt.Nearest.Encoder; n.Prompt.Nearest.Used() && (!w.Encoder.Valid() || w.Encoder.Name() != name) {
+			return fmt.Errorf("prompt %q gives questions the examples nearest to them by the encoder %s, and none was opened, or another: use the version of the program and of the encoder that it was chosen with", n.Name, name)
+		}
+	}
 	if w.Plan.Evidence == nil {
 		return nil
 	}

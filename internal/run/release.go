@@ -171,7 +171,10 @@ func (r *runner) settings() map[string]any {
 	_ = json.Unmarshal(data, &rules)
 	out["shots"], out["tokens"], out["rules"] = r.Plan.Shots, r.Plan.Tokens, rules
 	if c := r.Plan.Choose; c != nil {
-		out["shots"] = len(r.prompt().Examples)
+		out["shots"] = len(r.prompt().Shown())
+		if n := r.prompt().Nearest; n.Used() {
+			out["nearest"], out["encoder"] = n.Examples, n.Encoder
+		}
 		out["rounds"], out["records"], out["range"], out["utility"] = c.Rounds, c.Draw.Expected(r.units()), c.Range, c.Utility
 		if l := c.Last; l != nil {
 			out["last_records"], out["last_range"] = l.Draw.Expected(r.units()), l.Range
@@ -202,6 +205,9 @@ func (r *runner) claim(c *certificate.Claim) {
 	}
 	if of := r.Plan.Choose; of != nil && of.Form.Turns() {
 		c.Assumptions = append(c.Assumptions, "Records judged prompts as turns of a chat, by what the model wrote.")
+	}
+	if r.Plan.Choose != nil && r.Plan.Choose.Nearest != nil {
+		c.Assumptions = append(c.Assumptions, "A record judged prompts that give each question the nearest examples with those nearest to its own: they are public, and which a record got is not released.")
 	}
 	if said := r.authors(); said != "" {
 		c.Assumptions = append(c.Assumptions, said)

@@ -140,7 +140,7 @@ func (s Space) weighted(p Point) []prompt.Use {
 func (s Space) bothWays(sets []Point) []Point {
 	var out []Point
 	for _, p := range sets {
-		if p.Evidence == alone {
+		if p.Evidence == alone || p.Nearest > 0 {
 			out = append(out, p)
 			continue
 		}
@@ -163,9 +163,13 @@ func (s Space) fresh(at int, r *noise.Stream) (Point, error) {
 	return s.hinted(Point{Set: set, Instruction: below(r, len(s.Instructions)+1), Form: s.form(r)}, at), nil
 }
 
-// another is a variation of a point, or a set at random after evidence alone.
+// another is a variation of a point, or a set at random after evidence alone and beside the nearest examples, of which
+// there is one variation.
 func (s Space) another(p Point, at int, r *noise.Stream) Point {
-	if p.Evidence != alone {
+	switch {
+	case p.Nearest > 0 && at == 0:
+		return s.varyNearest(p, r)
+	case p.Evidence != alone && p.Nearest == 0:
 		return s.vary(p, r)
 	}
 	if len(s.Pool) == 0 {

@@ -9,7 +9,8 @@
 // The first rounds of a search propose random sets with balanced labels, and no examples at
 // all. Later rounds propose the winner and variations of it. The last proposes the winners
 // of rounds, that of the first among them, and no examples. Where there is evidence ([Uses]), every set
-// that is one text is also read with it, some sets have hints, and evidence alone competes.
+// that is one text is also read with it, some sets have hints, and evidence alone competes. Where questions may get the
+// nearest examples ([Near]), that of the whole pool competes in the first rounds and in the last.
 package search
 
 import (
@@ -44,6 +45,8 @@ type Space struct {
 	Fresh int
 	// Uses are the ways to use evidence, none by default.
 	Uses Uses
+	// Near are the ways to give each question the nearest examples of the pool, none by default.
+	Near Near
 	// Given are sets that the first round proposes instead of random ones.
 	Given [][]int
 }
@@ -72,10 +75,13 @@ type Point struct {
 	Calibrated  bool        `json:"calibrated,omitempty"`
 	// Evidence is how it is used, if it is.
 	Evidence prompt.Use `json:"evidence,omitzero"`
+	// Nearest is how many examples a question gets of the first Of in the pool, in place of Set; 0 for Set.
+	Nearest int `json:"nearest,omitempty"`
+	Of      int `json:"of,omitempty"`
 }
 
 func (p Point) equal(o Point) bool {
-	return p.Instruction == o.Instruction && p.Form == o.Form && p.Calibrated == o.Calibrated && p.Evidence == o.Evidence && slices.Equal(p.Set, o.Set)
+	return p.Instruction == o.Instruction && p.Form == o.Form && p.Calibrated == o.Calibrated && p.Evidence == o.Evidence && p.Nearest == o.Nearest && p.Of == o.Of && slices.Equal(p.Set, o.Set)
 }
 
 // Valid reports whether a point is in the space.
@@ -86,7 +92,7 @@ func (s Space) Valid(p Point) bool {
 	if p.Form != "" && !slices.Contains(s.Forms, p.Form) || p.Form == "" && len(s.Forms) > 0 {
 		return false
 	}
-	return s.usable(p) && !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
+	return s.usable(p) && s.placed(p) && !slices.ContainsFunc(p.Set, func(i int) bool { return i < 0 || i >= len(s.Pool) })
 }
 
 // Prompt returns the prompt of a point.
@@ -97,6 +103,9 @@ func (s Space) Prompt(p Point) prompt.Prompt {
 	}
 	for _, i := range p.Set {
 		out.Examples = append(out.Examples, s.Pool[i])
+	}
+	if p.Nearest > 0 {
+		out.Examples, out.Nearest = slices.Clone(s.Pool[:p.Of]), prompt.Nearest{Examples: p.Nearest, Encoder: s.Near.Encoder}
 	}
 	return out
 }
@@ -112,7 +121,7 @@ func (s Space) Prompts(points []Point) []prompt.Prompt {
 
 // First proposes prompts without examples, one for each instruction, and random sets, up to
 // n+1 prompts in all, each with each way of reading labels; and beside them those without examples that
-// use evidence.
+// use evidence, and those that give questions the nearest examples.
 func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	var sets []Point
 	add := func(p Point) {
@@ -134,7 +143,11 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 		}
 		return s.bothWays(sets), nil
 	}
-	most, before := n+1+len(evident), len(sets)
+	near := s.nearest(s.none())
+	for _, p := range near {
+		add(p)
+	}
+	most, before := n+1+len(evident)+len(near), len(sets)
 	for tries := 0; len(sets) < most && tries < 8*n && len(s.Pool) > 0; tries++ {
 		p, err := s.fresh(len(sets)-before, r)
 		if err != nil {
@@ -246,7 +259,7 @@ func (s Space) Next(winner Point, n int, r *noise.Stream) []Point {
 
 // final proposes at most n winners of rounds, each once, the latest first, and at any rate that of the
 // first round, and no examples, with the task's instruction and the latest winner's: a
-// winner should be better than all that, and than evidence alone.
+// winner should be better than all that, than evidence alone, and than the nearest examples.
 func (s Space) final(winners []Point, n int) []Point {
 	var sets []Point
 	add := func(p Point) {
@@ -271,6 +284,9 @@ func (s Space) final(winners []Point, n int) []Point {
 	add(bare)
 	if s.Uses.Alone && len(s.Labels) > 0 {
 		add(s.alone())
+	}
+	for _, p := range s.nearest(winners[len(winners)-1]) {
+		add(p)
 	}
 	return s.bothWays(sets)
 }

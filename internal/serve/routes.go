@@ -150,6 +150,11 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	local, own := out.Upstream.(*gateway.Local)
 	if own && AsJudged(r.Spec, chosen) || chosen.Evidence.How == prompt.Alone {
 		out.Judged = &gateway.Judged{Local: local, Task: t, Prompt: chosen, Evidence: said}
+		if chosen.Nearest.Used() {
+			if out.Judged.Encoder, err = b.Encoder(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
 	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
@@ -200,7 +205,7 @@ func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest 
 	}
 	p.Examples = set.Examples
 	var encoder lm.Embedder
-	if nearest > 0 && nearest < len(p.Examples) {
+	if gateway.Picks(p, nearest) {
 		if encoder, err = b.Encoder(); err != nil {
 			return nil, none, nil, nil, err
 		}

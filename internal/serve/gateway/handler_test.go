@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -239,6 +241,49 @@ func TestNearest(t *testing.T) {
 	}
 	if _, err := NewShots(t.Context(), task, p, 2, nil); err == nil {
 		t.Error("nearest examples without an encoder")
+	}
+}
+
+// TestNearestOfAPrompt: a prompt that says so gives questions the nearest examples by the encoder that it names, as many as
+// it says or the route asks for; hints stay with them; and another encoder is refused.
+func TestNearestOfAPrompt(t *testing.T) {
+	task, p := tickets()
+	p.Nearest = prompt.Nearest{Examples: 1, Encoder: "nearby"}
+	for most, want := range map[int]string{0: "I paid twice.", 2: "The invoice is wrong. I paid twice."} {
+		s, err := NewShots(t.Context(), task, p, most, nearby{})
+		must(t, err)
+		got, err := s.choose(t.Context(), "I paid")
+		must(t, err)
+		var inputs []string
+		for _, e := range got {
+			inputs = append(inputs, e.Input)
+		}
+		if strings.Join(inputs, " ") != want {
+			t.Errorf("%d: %v", most, inputs)
+		}
+	}
+	for name, encoder := range map[string]string{"another": "elsewhere", "none": ""} {
+		q := p
+		q.Nearest.Encoder = cmp.Or(encoder, "nearby")
+		var by lm.Embedder = nearby{}
+		if name == "none" {
+			by = nil
+		}
+		if _, err := NewShots(t.Context(), task, q, 0, by); err == nil {
+			t.Errorf("%s: the encoder is taken", name)
+		}
+	}
+	_, plain := tickets()
+	s, err := NewShots(t.Context(), task, plain, 1, nearby{})
+	must(t, err)
+	e := &evidence.Evidence{Encoder: "nearby", Labels: task.Labels, Sums: 1, Sigma: 1, Vectors: [][]float64{{3, 0}, {0, 3}}}
+	by, err := evidence.Open(e, nearby{})
+	must(t, err)
+	must(t, s.Hint(t.Context(), by, 0))
+	got, err := s.choose(t.Context(), "I paid")
+	must(t, err)
+	if len(got) != 1 || !strings.HasPrefix(got[0].Input, "I paid twice. (similar texts: billing") {
+		t.Errorf("the nearest example with a hint is %v", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -23,6 +24,8 @@ type Judged struct {
 	Prompt prompt.Prompt
 	// Evidence is required for prompts that use it.
 	Evidence *evidence.Reader
+	// Encoder is required for prompts that give questions the nearest examples.
+	Encoder nearest.Encodes
 
 	answerer icl.Answerer // of whoever has the turn
 }
@@ -72,7 +75,7 @@ func (j *Judged) alone(ctx context.Context, question string) (string, counts, er
 // asked opens what answers as the records judged.
 func (j *Judged) asked(ctx context.Context, model lm.Model) (icl.Answerer, error) {
 	return icl.Open(ctx, model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{
-		Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated, Use: j.Prompt.Evidence, Evidence: j.Evidence,
+		Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated, Use: j.Prompt.Evidence, Evidence: j.Evidence, Nearest: j.Prompt.Nearest, Encoder: j.Encoder,
 	})
 }
 

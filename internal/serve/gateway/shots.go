@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -19,46 +20,59 @@ type Shots struct {
 	task     prompt.Task
 	examples []prompt.Example
 	form     prompt.Form
-	// nearest is how many examples go along, those most similar to the question; 0 for all.
-	nearest int
-	encoder lm.Embedder
-	vectors [][]float32
+	// near picks the examples that go along, those most similar to the question; nil for all.
+	near *nearest.Picker
 	// hints go with questions, as they do with examples; nil for none.
 	hints   *evidence.Reader
 	wording int
+	// told are the examples with hints.
+	told map[prompt.Example]prompt.Example
 }
 
-// NewShots prepares a prompt for a task. With nearest, an encoder compares inputs of examples
-// with questions.
-func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, nearest int, encoder lm.Embedder) (*Shots, error) {
+// NewShots prepares a prompt for a task. A prompt that gives questions the nearest examples does so by the encoder that
+// it names, and any prompt where only so many are asked for, which is 0 for what the prompt says.
+func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, most int, encoder lm.Embedder) (*Shots, error) {
 	s := &Shots{task: p.For(t), examples: p.Examples, form: prompt.ChatForm}
 	if p.Form.Turns() {
 		s.form = p.Form
 	}
-	if nearest < 0 {
-		return nil, fmt.Errorf("the number of examples is %d, it should be 0 for all, or more", nearest)
+	if most < 0 {
+		return nil, fmt.Errorf("the number of examples is %d, it should be 0 for all, or more", most)
 	}
-	if nearest == 0 || nearest >= len(p.Examples) {
+	if !Picks(p, most) {
 		return s, nil
 	}
 	if encoder == nil {
-		return nil, fmt.Errorf("the %d examples nearest to a question are found by a sentence encoder, and there is none: run sotto model pull minilm", nearest)
+		return nil, errors.New("the examples nearest to a question are found by a sentence encoder, and there is none: run sotto model pull minilm")
 	}
-	texts := make([]string, len(p.Examples))
-	for i, e := range p.Examples {
-		texts[i] = e.Input
+	if p.Nearest.Encoder == "" {
+		p.Nearest.Encoder = encoder.Name()
+	}
+	if most > 0 {
+		p.Nearest.Examples = most
 	}
 	var err error
-	s.nearest, s.encoder = nearest, encoder
-	s.vectors, err = encoder.Embed(ctx, texts)
+	s.near, err = nearest.Open(ctx, p, encoder)
 	return s, err
+}
+
+// Picks reports whether questions get only some of a prompt's examples, where most, unless it is 0, is how many.
+func Picks(p prompt.Prompt, most int) bool {
+	return p.Nearest.Used() || most > 0 && most < len(p.Examples)
 }
 
 // Hint has examples and questions tell what evidence says, in a wording. It is called once.
 func (s *Shots) Hint(ctx context.Context, by *evidence.Reader, wording int) (err error) {
 	s.hints, s.wording = by, wording
-	s.examples, err = by.Examples(ctx, wording, s.examples)
-	return err
+	before := s.examples
+	if s.examples, err = by.Examples(ctx, wording, before); err != nil {
+		return err
+	}
+	s.told = map[prompt.Example]prompt.Example{}
+	for i, e := range before {
+		s.told[e] = s.examples[i]
+	}
+	return nil
 }
 
 // hinted is a question with what evidence says, if it is told.
@@ -78,28 +92,22 @@ func (s *Shots) hinted(ctx context.Context, question string) (string, error) {
 
 // choose returns the examples for a question: all, or the nearest, the most similar last.
 func (s *Shots) choose(ctx context.Context, question string) ([]prompt.Example, error) {
-	if s.nearest == 0 {
+	if s.near == nil {
 		return s.examples, nil
 	}
-	of, err := s.encoder.Embed(ctx, []string{question})
+	if len(question) > longestQuestion {
+		return nil, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	}
+	picked, err := s.near.Pick(ctx, []string{question})
 	if err != nil {
 		return nil, err
 	}
-	likeness := make([]float32, len(s.vectors))
-	order := make([]int, len(s.vectors))
-	for i, v := range s.vectors {
-		order[i] = i
-		for j, x := range v {
-			likeness[i] += x * of[0][j]
+	if s.hints != nil {
+		for i, e := range picked[0] {
+			picked[0][i] = s.told[e]
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(likeness[a], likeness[b]) })
-	order = order[len(order)-s.nearest:]
-	out := make([]prompt.Example, len(order))
-	for i, at := range order {
-		out[i] = s.examples[at]
-	}
-	return out, nil
+	return picked[0], nil
 }
 
 // turn is what the gateway reads of a client's message.

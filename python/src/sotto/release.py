@@ -60,7 +60,11 @@ class Release:
         return turns
 
     def turns(self, text: str) -> list[dict[str, str]]:
-        """A whole chat that asks about a text, as the records judged it."""
+        """A whole chat that asks about a text, as the records judged it.
+
+        Where they chose to give each question its nearest examples, it has the first ones, which they did
+        not judge: ``sotto eval`` and ``sotto serve`` find the nearest.
+        """
         chat = json.loads(self._text("chat.json"))
         asked = str(chat["question"]).replace(chat["placeholder"], text.strip())
         return [*chat["messages"], {"role": "user", "content": asked}]

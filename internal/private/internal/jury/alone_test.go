@@ -69,6 +69,9 @@ func cast(task prompt.Task) *rapid.Generator[struct {
 			if p.Evidence.How == prompt.Alone {
 				p = prompt.Prompt{Evidence: p.Evidence}
 			}
+			if near := rapid.IntRange(0, 3).Draw(t, "nearest"); near > 0 {
+				p = near1(p, near, rapid.IntRange(1, 9).Draw(t, "of"))
+			}
 			out.prompts = append(out.prompts, p)
 		}
 		return out
@@ -91,9 +94,7 @@ func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
 					of := func(o Options, sequences int) judge {
 						toy := &jurytest.Toy{Can: can, Context: 300, Sequences: sequences}
 						o.Model, o.Task, o.Utility = trust(t, toy), task, u
-						if !task.Open() {
-							o = evident(t, o)
-						}
+						o = listed(t, o)
 						j := newJury(t, o)
 						return func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) {
 							out, err := j.Judge(t.Context(), p, r)

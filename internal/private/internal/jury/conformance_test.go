@@ -154,6 +154,11 @@ func follows(t *testing.T, v vocabulary, all []script) *jurytest.Toy {
 		if _, err := fmt.Sscanf(whole[max(at, 0):], "number %d", &n); err != nil || n >= len(all) {
 			return end // a question without content
 		}
+		if before := whole[:at]; strings.Contains(before, "sample") { // which examples it gets decides as well
+			h := fnv.New32a()
+			h.Write([]byte(before))
+			n = (n + int(h.Sum32()%uint32(len(all)))) % len(all)
+		}
 		// The tokens after the question are those of the script so far.
 		for k := min(len(all[n]), len(tokens)); k >= 0; k-- {
 			if slices.Equal(tokens[len(tokens)-k:], all[n][:k]) {
@@ -194,10 +199,10 @@ func TestPlainVerdictsInVocabularies(t *testing.T) {
 	}
 }
 
-// ways are a prompt and the same prompt with its answers read in the other ways that there are: calibrated,
-// and with evidence.
+// ways are a prompt, one of whose examples questions get the nearest, and the same prompt with its answers read in the
+// other ways that there are: calibrated, and with evidence.
 func ways(c trial, form prompt.Form) []prompt.Prompt {
-	prompts := []prompt.Prompt{c.prompt}
+	prompts := []prompt.Prompt{c.prompt, samples(c, 3)}
 	if len(c.task.Labels) == 0 {
 		return prompts
 	}
@@ -214,6 +219,19 @@ func ways(c trial, form prompt.Form) []prompt.Prompt {
 		add(true, prompt.Use{How: prompt.Combined, Weight: 0.5})
 	}
 	return append(prompts, prompt.Prompt{Form: form, Evidence: prompt.Use{How: prompt.Alone}})
+}
+
+// samples is a prompt of whose examples questions get the nearest.
+func samples(c trial, near int) prompt.Prompt {
+	p := c.prompt
+	p.Examples = nil
+	for i := range 12 {
+		if label, known := c.task.ResolveLabel(c.wanted[i%len(c.wanted)]); known {
+			p.Examples = append(p.Examples, prompt.Example{Input: fmt.Sprint("sample ", i), Output: label})
+		}
+	}
+	p.Nearest = prompt.Nearest{Examples: near, Encoder: (&jurytest.Encoder{}).Name()}
+	return p
 }
 
 func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) {
@@ -292,7 +310,7 @@ func answered(t *testing.T, m lm.Model, task prompt.Task, p prompt.Prompt, input
 // answeredBy does so with evidence.
 func answeredBy(t *testing.T, reader *evidence.Reader, m lm.Model, task prompt.Task, p prompt.Prompt, inputs []string) []string {
 	t.Helper()
-	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, Evidence: reader})
+	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, Evidence: reader, Nearest: p.Nearest, Encoder: &jurytest.Encoder{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,10 @@
 // the model's probabilities, as a hint in the question, or alone. Evidence is public, and what it says of
 // a record follows from the record's input alone, which only a trusted encoder sees.
 //
+// A prompt may give each question the nearest of its examples (package internal/nearest). Which those are follows from
+// the record's input and the public prompt, by a trusted encoder; the question is then asked with them before it, and
+// shares only the instruction with others.
+//
 // Verdicts are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
 // is outside of [0, 1], or no number, is a fault of the model; it is clamped, so that not
 // even that makes a record count for more than one.

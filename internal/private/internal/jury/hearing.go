@@ -127,16 +127,17 @@ type question struct {
 // ask lays out a case after a stem.
 func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q question, err error) {
 	s, q := stems[at], question{stem: at, layout: c.asked[stems[at].hint], situation: c}
-	if s.chat == nil {
-		return q, nil
+	chat, err := h.own(ctx, s, &q)
+	if err != nil || chat == nil {
+		return q, err
 	}
 	if h.generates() {
-		if q.turns, err = s.chat.Asked(ctx, q.text); err != nil {
+		if q.turns, err = chat.Asked(ctx, q.text); err != nil {
 			return q, fmt.Errorf("lay out a record: %w", err)
 		}
 		return q, nil
 	}
-	if q.tokens, err = s.chat.Tokens(ctx, h.Model, q.text); err != nil {
+	if q.tokens, err = chat.Tokens(ctx, h.Model, q.text); err != nil {
 		return q, fmt.Errorf("lay out a record: %w", err)
 	}
 	if n := len(s.tokens); len(q.tokens) > n && slices.Equal(q.tokens[:n], s.tokens) {

@@ -82,10 +82,10 @@ func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o jury.Op
 	t.Helper()
 	if len(o.Task.Labels) > 0 {
 		o.Evidence = e
-		var err error
-		if o.Encoder, err = lm.TrustEmbedder(encoder, lm.InProcess); err != nil {
-			t.Fatal(err)
-		}
+	}
+	var err error
+	if o.Encoder, err = lm.TrustEmbedder(encoder, lm.InProcess); err != nil {
+		t.Fatal(err)
 	}
 	j, err := jury.New(t.Context(), o)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/internal/reply"
@@ -54,8 +55,8 @@ type Options struct {
 	PassTokens int
 	// Prompts is how many prompts are held at once, 8 by default.
 	Prompts int
-	// Evidence, if there is any, is what prompts may use, and Encoder turns records into its vectors: the
-	// one that the evidence names.
+	// Evidence, if there is any, is what prompts may use, and Encoder turns records into vectors, for it and for
+	// prompts whose questions get the nearest examples: the one that they name.
 	Evidence *evidence.Evidence
 	Encoder  lm.TrustedEmbedder
 	// Usage, if set, receives what the model has done so far in this call. It depends on the
@@ -75,6 +76,8 @@ type Jury struct {
 	reader *evidence.Reader
 	said   map[string]string
 	kept   vectors.Keeper // of records, nil if there is none
+	// encoder finds the examples nearest to a question, nil until a prompt wants them.
+	encoder *nearest.Encoder
 }
 
 // New checks the options.
@@ -193,6 +196,9 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 	if err := j.weigh(ctx, prompts, cases); err != nil {
 		return nil, err
 	}
+	if err := j.place(ctx, prompts, cases); err != nil {
+		return nil, err
+	}
 	verdicts = make([][]int64, len(prompts))
 	var ways [2]group
 	for i, p := range prompts {
@@ -280,6 +286,9 @@ func (j *Jury) check(prompts []prompt.Prompt) error {
 		}
 		if p.Evidence.How == prompt.Alone {
 			continue // no model is asked
+		}
+		if p.Nearest.Used() && !j.Encoder.Valid() {
+			return fmt.Errorf("prompt %d: records may only be shown to a trusted encoder, and there is none to find the nearest examples by", i+1)
 		}
 		if err := j.can(p.Form); err != nil {
 			return fmt.Errorf("prompt %d: %w", i+1, err)

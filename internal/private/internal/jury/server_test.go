@@ -158,6 +158,9 @@ func asked(task prompt.Task, form prompt.Form, calibrated bool) ([]prompt.Prompt
 			p.Examples = []prompt.Example{{Input: fmt.Sprint("in ", i), Output: "a"}}
 		}
 		p.Calibrated = calibrated && i%3 == 0
+		if i%4 == 3 {
+			p = near1(p, 2, 5)
+		}
 		if len(task.Labels) > 0 && i%4 == 2 { // what is hinted is asked beside what is not
 			p.Evidence = prompt.Use{How: prompt.Hinted, Wording: i / 4 % 2}
 		}
@@ -166,10 +169,11 @@ func asked(task prompt.Task, form prompt.Form, calibrated bool) ([]prompt.Prompt
 	return prompts, records
 }
 
-// listed adds evidence to options where labels are of a list.
+// listed adds an encoder to options, and evidence where labels are of a list.
 func listed(t testing.TB, o Options) Options {
 	t.Helper()
 	if len(o.Task.Labels) == 0 {
+		o.Encoder = trustEncoder(t, &jurytest.Encoder{})
 		return o
 	}
 	return evident(t, o)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/nearest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -21,6 +22,10 @@ type stem struct {
 	hint int
 	// chat lays questions out, where they are turns.
 	chat *reply.Conversation
+	// near are the examples of which a record's question gets the nearest, and the stem has none of them; nil
+	// where all records get the same. prompt is what it is of.
+	near   *nearest.Examples
+	prompt prompt.Prompt
 }
 
 // reading is how a label is read off the scores of all.
@@ -82,6 +87,13 @@ func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
 	if p, err = j.hinted(ctx, p); err != nil {
 		return s, err
 	}
+	if p.Nearest.Used() {
+		if s.near, err = j.encoder.Examples(ctx, p); err != nil {
+			return s, err
+		}
+		p = p.With(nil)
+	}
+	s.prompt = p
 	if !p.Form.Turns() {
 		s.tokens, err = reply.Prefix(ctx, j.Model.Tokenizer(), j.Task, p)
 		return s, err
@@ -103,6 +115,8 @@ type situation struct {
 	answer string     // as a text
 	// evidence are log-probabilities of labels by the record's input, if a prompt uses them.
 	evidence []float64
+	// vector of the input, if a prompt gives it the nearest examples.
+	vector []float32
 	// asked are the layouts of the question, by the wording of its hint: the first has none.
 	asked []layout
 }
