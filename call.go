@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/version"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -22,6 +23,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Use says how a use of private data is charged, and who hears of it.
@@ -125,8 +127,13 @@ func (c *call) openModel(ctx context.Context, reads bool) (err error) {
 	return nil
 }
 
-// openEncoder opens the encoder of sentences, in this process, unless the client was given one.
-func (c *call) openEncoder() (err error) {
+// openEncoder opens the encoder of a table's rows, or that of sentences, in this process, unless the client was
+// given one.
+func (c *call) openEncoder(of *schema.Schema) (err error) {
+	if of != nil {
+		c.encoder, err = rows.Trusted(*of)
+		return err
+	}
 	if c.encoder = c.client.encoder; !c.encoder.Valid() {
 		c.encoder, err = backend.TrustedEncoder()
 		c.closes = true

@@ -55,7 +55,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 // anything is spent: that is a function of the plan.
 func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) error {
 	if p.Evidence != nil {
-		if err := c.openEncoder(); err != nil {
+		if err := c.openEncoder(p.Evidence.Schema); err != nil {
 			return err
 		}
 	}

@@ -159,7 +159,7 @@ func (c *Client) encoded(ctx context.Context, r Request, v *plan.Speed) (_ Reque
 		return r, nil
 	}
 	opened := c.call(Use{})
-	if err := opened.openEncoder(); err != nil {
+	if err := opened.openEncoder(asked.Schema); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, opened.close()) }()

@@ -91,16 +91,17 @@ func (s *synthesis) encode(context.Context) error {
 		if c := s.Plan.Choose; c == nil || c.Evidence == nil {
 			return nil
 		}
-		return s.openEncoder()
+		return s.openEncoder(s.Plan.Choose.Evidence.Schema)
 	}
 	c := s.Request.Choosing
 	if c == nil || !(c.Evidence > 0) {
 		return nil
 	}
-	if err := s.openEncoder(); err != nil {
+	own := *c
+	own.Schema = cmp.Or(c.Schema, s.Source.Schema)
+	if err := s.openEncoder(own.Schema); err != nil {
 		return err
 	}
-	own := *c
 	own.Encoder = s.encoder.Name()
 	s.Request.Choosing = &own
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Choose says that what is written is a pool, and that the records choose a prompt made
@@ -115,6 +116,9 @@ type Choosing struct {
 	// this name; 0 or less has none.
 	Evidence float64
 	Encoder  string
+	// Schema is that of the table whose rows, in words, are the records, if they are: Encoder is then that of
+	// its rows ([rows.New]).
+	Schema *schema.Schema
 	// Form and Reading are as in [Choose].
 	Form    prompt.Form
 	Reading search.Reading

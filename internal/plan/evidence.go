@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/private/sums"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Evidence says that all records are added up before they choose, and how prompts may use the sum.
 type Evidence struct {
 	sums.Sums
+	// Schema is that of the rows of a table, if they are what is added up: the encoder is theirs.
+	Schema *schema.Schema `json:"schema,omitempty"`
 	// Weights with which it may be combined with a model's scores, Hints wordings that may tell a model
 	// of it; Alone says that it may answer without a model.
 	Weights []float64 `json:"weights,omitempty"`
@@ -64,7 +68,11 @@ func (p *Plan) evidence(c Choosing, n int64) error {
 	if err != nil {
 		return err
 	}
-	e.Sums = e.For(1 / x)
+	if e.Schema = c.Schema; e.Schema != nil {
+		e.Sums = e.ForRows(1 / x)
+	} else {
+		e.Sums = e.For(1 / x)
+	}
 	if p.Choose.Form.Turns() {
 		e.Hints = prompt.Hints()
 	} else {
@@ -103,6 +111,9 @@ func (e *Evidence) check(p Plan) error {
 		return nil
 	}
 	if err := e.Sums.Check(); err != nil {
+		return err
+	}
+	if err := rows.Named(e.Schema, e.Encoder); err != nil {
 		return err
 	}
 	if p.Task.Open() || p.Task.Kind == prompt.Generate {

@@ -33,6 +33,7 @@ func (r *runner) addUp(ctx context.Context) error {
 	if err := r.coveredSums(out); err != nil {
 		return err
 	}
+	out.Evidence.Schema = c.Evidence.Schema
 	data, err := json.Marshal(out.Evidence)
 	if err != nil {
 		return fmt.Errorf("encode the evidence: %w", err)
