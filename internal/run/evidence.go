@@ -20,7 +20,7 @@ func (r *runner) addUp(ctx context.Context) error {
 		return nil
 	}
 	summer, err := sums.New(sums.Options{
-		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Sums: c.Evidence.Sums,
+		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Sums: c.Evidence.Sums, Schema: c.Evidence.Schema,
 		Encoded: func(int64) { r.report(env.Progress{Kind: env.Encoded}) },
 	})
 	if err != nil {
@@ -33,7 +33,6 @@ func (r *runner) addUp(ctx context.Context) error {
 	if err := r.coveredSums(out); err != nil {
 		return err
 	}
-	out.Evidence.Schema = c.Evidence.Schema
 	data, err := json.Marshal(out.Evidence)
 	if err != nil {
 		return fmt.Errorf("encode the evidence: %w", err)
