@@ -87,7 +87,7 @@ func TestRowsOnTheGrid(t *testing.T) {
 // TestSumsForRows: there are several sums with short steps, and they cost no more than one.
 func TestSumsForRows(t *testing.T) {
 	for _, size := range []int64{1, 449, 5000, 35000, math.MaxInt64} {
-		for _, sigma := range []float64{1e-9, 0.5, 5.9, 13, 1e6} {
+		for _, sigma := range []float64{1e-9, 0.5, 5.9, 13, 1000} {
 			for _, adjacency := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
 				before := Sums{Encoder: toyName, Size: size, Adjacency: adjacency, Each: 1}
 				s := before.ForRows(sigma)
@@ -143,7 +143,7 @@ func TestEvidenceOfRows(t *testing.T) {
 		if i%50 == 0 {
 			words = fmt.Sprintf("no row %d", i)
 		}
-		data.unit(0, seal.NewRecord(int64(i+1), words, task.Labels[ill(age, pet)]))
+		data.unit(0, seal.NewRecord(int64(i+1), task.Labels[ill(age, pet)], words))
 	}
 	o := data.options(t, 2, Sums{Encoder: e.Name(), Size: n, Adjacency: privacy.AddRemove, Each: 1}.ForRows(5))
 	o.Encoder, o.Task, o.Schema = trust(t, e), task, &s
