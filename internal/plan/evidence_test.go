@@ -48,7 +48,7 @@ func ofRows(t *testing.T, r plan.Request) plan.Request {
 func TestPlainEvidenceOfRows(t *testing.T) {
 	for _, size := range []int64{100, 5000, 1_000_000} {
 		p := mustPlan(t, ofRows(t, plan.Request{Size: size, Epsilon: 1}))
-		if e := p.Choose.Evidence; e.Sums.Sums < 2 || e.Step > 6.25 || e.Schema == nil {
+		if e := p.Choose.Evidence; e.Sums.Sums < 2 || e.Step > 12.5 || e.Schema == nil {
 			t.Errorf("%d rows: %d sums with steps of %v", size, e.Sums.Sums, e.Step)
 		}
 	}
