@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/version"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -23,6 +24,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Use says how a use of private data is charged, and who hears of it.
@@ -126,10 +128,15 @@ func (c *call) openModel(ctx context.Context, reads bool) (err error) {
 	return nil
 }
 
-// openEncoder opens the encoder of sentences, in this process, unless the client was given one.
-func (c *call) openEncoder() (err error) {
+// openEncoder opens the encoder of a table's rows, or that of sentences, in this process, unless the client was
+// given one.
+func (c *call) openEncoder(of *schema.Schema) (err error) {
 	if c.encoder.Valid() {
 		return nil
+	}
+	if of != nil {
+		c.encoder, err = rows.Trusted(*of)
+		return err
 	}
 	if c.encoder = c.client.encoder; !c.encoder.Valid() {
 		c.encoder, err = backend.TrustedEncoder()
@@ -143,10 +150,11 @@ func (c *call) openEncoder() (err error) {
 // never fetched.
 func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
 	if l := r.Learning; l != nil && l.Encoder == "" {
-		if err := c.openEncoder(); err != nil {
+		if err := c.openEncoder(l.Schema); err != nil {
 			return r, err
 		}
-		r.Learning = &plan.Learning{Encoder: c.encoder.Name(), Measuring: l.Measuring}
+		own := *l
+		own.Encoder, r.Learning = c.encoder.Name(), &own
 		return r, nil
 	}
 	asked := r.Choosing
@@ -155,7 +163,7 @@ func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Reque
 	}
 	own := *asked
 	r.Choosing = &own
-	err := c.openEncoder()
+	err := c.openEncoder(asked.Schema)
 	if _, missing := errors.AsType[*models.MissingError](err); missing && asked.Evidence == 0 && asked.Nearest <= 0 {
 		own.Evidence = -1
 		c.note("records are not added up as evidence for labels: the encoder of sentences is not here, and sotto model pull minilm fetches it")

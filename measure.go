@@ -6,6 +6,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // MeasureOptions say which prompts to measure, on what, and where to.
@@ -55,7 +56,11 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 // anything is spent: that is a function of the plan.
 func (c *call) openMeasurement(ctx context.Context, from Source, p MeasurePlan) error {
 	if p.Evidence != nil || p.Encoder() != "" {
-		if err := c.openEncoder(); err != nil {
+		var of *schema.Schema
+		if p.Evidence != nil {
+			of = p.Evidence.Schema
+		}
+		if err := c.openEncoder(of); err != nil {
 			return err
 		}
 	}

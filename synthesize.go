@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // SynthesizeOptions say what to write, from what, and where to.
@@ -101,12 +102,24 @@ func (s *synthesis) encode(ctx context.Context) (err error) {
 		if c := s.Plan.Choose; s.Plan.Evidence == nil && (c == nil || c.Nearest == nil) {
 			return nil
 		}
-		return s.openEncoder()
+		var of *schema.Schema
+		if s.Plan.Evidence != nil {
+			of = s.Plan.Evidence.Schema
+		}
+		return s.openEncoder(of)
 	}
 	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Evidence == nil && s.Request.Choosing != nil && s.Request.Choosing.Evidence == 0 {
 		own := *s.Request.Choosing
 		own.Evidence = -1
 		s.Request.Choosing = &own
+	}
+	if asked := s.Request.Choosing; asked != nil && asked.Schema == nil {
+		own := *asked
+		own.Schema, s.Request.Choosing = s.Source.Schema, &own
+	}
+	if asked := s.Request.Learning; asked != nil && asked.Schema == nil {
+		own := *asked
+		own.Schema, s.Request.Learning = s.Source.Schema, &own
 	}
 	s.Request, err = s.withEncoder(ctx, s.Request, nil)
 	return err

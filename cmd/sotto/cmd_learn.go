@@ -101,8 +101,10 @@ func runLearn(ctx context.Context, p *program, opt learnOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.fetchEncoder(ctx); err != nil {
-		return err
+	if o.Source.Schema == nil { // rows of a table are read by their schema
+		if err := p.fetchEncoder(ctx); err != nil {
+			return err
+		}
 	}
 	client, err := p.client(backend.Spec{})
 	if err != nil {

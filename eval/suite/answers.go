@@ -71,7 +71,11 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	m, inputs := e.answerer, e.data.inputs
 	o := icl.Options{Form: e.form(), Calibrate: calibrate && e.calibrates(), PassTokens: r.PassTokens}
 	if e.set.Evidence != nil {
-		if o.Evidence, err = evidence.Open(e.set.Evidence, r.Sentences); err != nil {
+		var encoder evidence.Encodes = r.Sentences
+		if e.set.Evidence.Rows() {
+			encoder = nil // its own
+		}
+		if o.Evidence, err = evidence.Open(e.set.Evidence, encoder); err != nil {
 			return nil, err
 		}
 		o.Use = e.set.Prompt.Evidence

@@ -63,10 +63,17 @@ func (e *Evaluation) reads(set Set) (_ *evidence.Reader, err error) {
 	if set.Evidence == nil || e.Vectors == nil {
 		return nil, nil
 	}
-	if err := e.openVectors(); err != nil {
-		return nil, err
+	var encoder evidence.Encodes
+	if !set.Evidence.Rows() {
+		if err := e.openVectors(); err != nil {
+			return nil, err
+		}
+		encoder = e.vectors
 	}
-	r, err := evidence.Open(set.Evidence, e.vectors)
+	r, err := evidence.Open(set.Evidence, encoder)
+	if err == nil {
+		err = r.Reads(inputsOf(e.Items))
+	}
 	if err != nil {
 		return nil, wrong("the evidence of %s: %w", set.Name, err)
 	}

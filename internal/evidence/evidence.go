@@ -9,7 +9,10 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // File is the name of evidence in a release.
@@ -22,6 +25,9 @@ const mostBytes = 64 << 20
 type Evidence struct {
 	// Encoder is the name of the encoder of texts, with its fingerprint.
 	Encoder string `json:"encoder"`
+	// Schema is that of the table whose rows, in words, it is about, if it is: the encoder is theirs (package
+	// internal/rows), and needs nothing else.
+	Schema *schema.Schema `json:"schema,omitempty"`
 	// Labels of the task, in its order.
 	Labels []string `json:"labels"`
 	// Sums is how many noisy sums it was made from, Sigma the noise of each as a multiple of what one
@@ -45,6 +51,9 @@ func (e *Evidence) Check() error {
 		return errors.New("the vectors of the evidence are empty")
 	case e.Sums < 0 || !(e.Sigma >= 0) || math.IsInf(e.Sigma, 1):
 		return errors.New("the evidence has a negative number of sums, or noise of no scale")
+	}
+	if err := rows.Named(e.Schema, e.Encoder); err != nil {
+		return fmt.Errorf("the evidence cannot be read: %w", err)
 	}
 	for i, v := range e.Vectors {
 		if len(v) != len(e.Vectors[0]) {
@@ -77,6 +86,9 @@ func (e *Evidence) Logs(vector []float32) ([]float64, error) {
 	for l, v := range e.Vectors {
 		var sum float64
 		for i, x := range v {
+			if e.Schema != nil && i == rows.Unsaid {
+				continue // what a row does not say is no evidence
+			}
 			sum += float64(x * float64(vector[i])) // the conversion keeps the product from being fused
 		}
 		if math.IsNaN(sum) || math.IsInf(sum, 0) {
@@ -135,8 +147,19 @@ type Reader struct {
 	encoder Encodes
 }
 
-// Open reads texts by evidence. The encoder must be the one that the evidence was made with.
+// Rows reports whether it is about rows of a table: then it brings its encoder along.
+func (e *Evidence) Rows() bool { return e.Schema != nil }
+
+// Open reads texts by evidence. The encoder must be the one that the evidence was made with; for rows of a
+// table it may be nil.
 func Open(e *Evidence, encoder Encodes) (*Reader, error) {
+	if e != nil && e.Rows() && encoder == nil {
+		own, err := rows.New(*e.Schema)
+		if err != nil {
+			return nil, err
+		}
+		encoder = own
+	}
 	if e == nil || encoder == nil {
 		return nil, errors.New("there is no evidence, or no encoder")
 	}
@@ -150,6 +173,35 @@ func Open(e *Evidence, encoder Encodes) (*Reader, error) {
 		return nil, fmt.Errorf("the evidence is of the encoder %s, and this one is %s: vectors of different encoders are not comparable; use the version of the program and of the encoder that made it", e.Encoder, encoder.Name())
 	}
 	return &Reader{e, encoder}, nil
+}
+
+// Reads finds a text that is not what the evidence is about: of a table it reads rows, in the words of their
+// schema. Others would be answered without evidence.
+func (r *Reader) Reads(texts []string) error {
+	own, ok := r.encoder.(interface{ Reads(text string) bool })
+	if !ok {
+		return nil
+	}
+	for i, text := range texts {
+		if !own.Reads(text) {
+			return &NotRowError{Place: i, Of: len(texts), Template: r.Schema.WithDefaults().Template}
+		}
+	}
+	return nil
+}
+
+// NotRowError reports a text that is no row of the table that evidence is about.
+type NotRowError struct {
+	Place, Of int
+	Template  string
+}
+
+func (e *NotRowError) Error() string {
+	which := "the question"
+	if e.Of > 1 {
+		which = fmt.Sprintf("question %d of %d", e.Place+1, e.Of)
+	}
+	return fmt.Sprintf("%s is not a row of the table that the evidence is about, in the words of its schema: %q; sotto table items writes rows so", which, document.Shorten(e.Template))
 }
 
 // Suits checks that the evidence is for a list of labels.

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Choose says that what is written is a pool, and that the records choose a prompt made
@@ -118,6 +119,9 @@ type Choosing struct {
 	// Nearest has prompts compete that give each question the examples of the pool that are nearest to it, by Encoder:
 	// so many, and half as many; 0 or less has none. It is for tasks without a closed list of labels.
 	Nearest int
+	// Schema is that of the table whose rows, in words, are the records, if they are: Encoder is then that of
+	// its rows ([rows.New]).
+	Schema *schema.Schema
 	// Form and Reading are as in [Choose].
 	Form    prompt.Form
 	Reading search.Reading
@@ -184,7 +188,7 @@ func (r Request) choosing() (Plan, error) {
 		p.Choose.Own = &OwnTexts{cmp.Or(c.Own, max(ownBeside, len(p.Parts))), decode.Public{Temperature: 1, Candidates: r.Settings.Tokens()}}
 	}
 	if c.Evidence > 0 {
-		if err := p.evidence(c.Encoder, c.Evidence*p.Epsilon, n); err != nil {
+		if err := p.evidence(c.Encoder, c.Schema, c.Evidence*p.Epsilon, n); err != nil {
 			return Plan{}, err
 		}
 	}

@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/private/sums"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Evidence says that all records are added up, before they choose if they do, and how prompts may use the sum.
 type Evidence struct {
 	sums.Sums
+	// Schema is that of the rows of a table, if they are what is added up: the encoder is theirs.
+	Schema *schema.Schema `json:"schema,omitempty"`
 	// Weights with which it may be combined with a model's scores, Hints wordings that may tell a model
 	// of it; Alone says that it may answer without a model.
 	Weights []float64 `json:"weights,omitempty"`
@@ -91,9 +95,9 @@ const noEncoder = "evidence needs an encoder of sentences: fetch it with sotto m
 // labelled reports whether a task has a closed list of labels to have evidence for.
 func labelled(t prompt.Task) bool { return !t.Open() && t.Kind != prompt.Generate && len(t.Labels) > 0 }
 
-// evidence plans to add up the records of n units, so that this and the events beside it cost at most ε.
-func (p *Plan) evidence(encoder string, epsilon float64, n int64, beside ...privacy.Event) error {
-	e := &Evidence{Sums: sums.Sums{Encoder: encoder, Size: n, Adjacency: p.Adjacency, Each: unitRecords}, Alone: true}
+// evidence plans to add up the records of n units, rows of a table if they have a schema, so that this and the events beside it cost at most ε.
+func (p *Plan) evidence(encoder string, of *schema.Schema, epsilon float64, n int64, beside ...privacy.Event) error {
+	e := &Evidence{Sums: sums.Sums{Encoder: encoder, Size: n, Adjacency: p.Adjacency, Each: unitRecords}, Schema: of, Alone: true}
 	if p.Unit == privacy.Record {
 		e.Each = 1
 	}
@@ -104,7 +108,11 @@ func (p *Plan) evidence(encoder string, epsilon float64, n int64, beside ...priv
 	if err != nil {
 		return err
 	}
-	e.Sums = e.For(1 / x)
+	if e.Schema != nil {
+		e.Sums = e.ForRows(1 / x)
+	} else {
+		e.Sums = e.For(1 / x)
+	}
 	switch {
 	case p.Choose == nil:
 	case p.Choose.Form.Turns():
@@ -145,6 +153,9 @@ func (e *Evidence) check(p Plan) error {
 		return nil
 	}
 	if err := e.Sums.Check(); err != nil {
+		return err
+	}
+	if err := rows.Named(e.Schema, e.Encoder); err != nil {
 		return err
 	}
 	if !labelled(p.Task) {

@@ -10,16 +10,64 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // withEvidence has all records added up, and then choose in a few rounds.
 func withEvidence() *plan.Choosing {
 	return &plan.Choosing{Writing: -1, Measuring: -1, Rounds: 2, Records: 50, Evidence: 0.5, Encoder: "toy 1"}
+}
+
+// ofRows is a request about rows of a table.
+func ofRows(t *testing.T, r plan.Request) plan.Request {
+	t.Helper()
+	s, err := schema.Find("heart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Task, err = s.Task(); err != nil {
+		t.Fatal(err)
+	}
+	e, err := rows.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Choosing = withEvidence()
+	r.Choosing.Encoder = e.Name()
+	r.FromSchema(s, 0, nil)
+	return r
+}
+
+// TestPlainEvidenceOfRows: rows of a table have several sums with short steps, however few there are, and a plan
+// with another schema than its encoder's, or without, is refused.
+func TestPlainEvidenceOfRows(t *testing.T) {
+	for _, size := range []int64{100, 5000, 1_000_000} {
+		p := mustPlan(t, ofRows(t, plan.Request{Size: size, Epsilon: 1}))
+		if e := p.Evidence; e.Sums.Sums < 2 || e.Step > 12.5 || e.Schema == nil {
+			t.Errorf("%d rows: %d sums with steps of %v", size, e.Sums.Sums, e.Step)
+		}
+	}
+	made := mustPlan(t, ofRows(t, plan.Request{Size: 5000, Epsilon: 1}))
+	for name, change := range map[string]func(*plan.Evidence){
+		"no schema":       func(e *plan.Evidence) { e.Schema = nil },
+		"another schema":  func(e *plan.Evidence) { e.Schema.Columns[0].High++ },
+		"another encoder": func(e *plan.Evidence) { e.Encoder = "toy 1" },
+	} {
+		p := reread(t, made)
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		change(p.Evidence)
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "schema") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestPlainEvidenceIsPaidFor: whatever the unit and the adjacency, the sums are in the plan's event, which costs what
@@ -35,6 +83,8 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 		"users":      {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: withEvidence()},
 		"counted":    {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: withEvidence()},
 		"chat":       {Task: agnews, Size: 5000, Epsilon: 1, Choosing: chat},
+		"table":      ofRows(t, plan.Request{Size: 5000, Epsilon: 1}),
+		"few rows":   ofRows(t, plan.Request{Size: 100, Epsilon: 0.3, Unit: "user:owner"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +116,7 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 			if r.Unit != "" {
 				each = 4
 			}
-			if e.Each != each || e.Adjacency != p.Adjacency || e.Encoder != "toy 1" || !e.Alone {
+			if e.Each != each || e.Adjacency != p.Adjacency || e.Encoder != r.Choosing.Encoder || e.Schema != r.Choosing.Schema || !e.Alone {
 				t.Errorf("evidence %+v of a plan under %s", e, p.Adjacency)
 			}
 			if turns := r.Choosing.Form.Turns(); (len(e.Weights) > 0) == turns || (e.Hints > 0) != turns {

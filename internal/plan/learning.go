@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/private/sums"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Learns is how people call the method that makes a classifier of all records, and nothing else.
@@ -14,8 +15,10 @@ const Learns = "learn"
 
 // Learning is what a user asks of a classifier. The zero value of a field leaves it to [New], but for Encoder.
 type Learning struct {
-	// Encoder of texts, by its name.
+	// Encoder of texts, by its name. Schema is that of the table whose rows, in words, are the records, if they
+	// are: Encoder is then that of its rows.
 	Encoder string
+	Schema  *schema.Schema
 	// Measuring is the share of ε for saying in the end for how many records the classifier is right; 0 or
 	// less has none.
 	Measuring float64
@@ -81,7 +84,7 @@ func (r Request) learning() (Plan, error) {
 		}
 		beside = append(beside, p.Measure.Event())
 	}
-	if err := p.evidence(l.Encoder, p.Epsilon, n, beside...); err != nil {
+	if err := p.evidence(l.Encoder, l.Schema, p.Epsilon, n, beside...); err != nil {
 		return Plan{}, err
 	}
 	if err := p.Check(); err != nil {

@@ -12,12 +12,10 @@ const madeUpRows = 40
 // FromSchema gives the rows of a table, in words, something to choose from: n rows (0: 40) that
 // are drawn from the public schema, free, and in words that a small model would write badly.
 // Public examples of the user's own take their place. No text is written unless a share of ε
-// is for that.
+// is for that. Evidence reads rows by the schema.
 func (r *Request) FromSchema(of schema.Schema, n int, seed *uint64) {
 	c := r.Choosing
-	if c.Evidence == 0 { // encoders of sentences know little about rows
-		c.Evidence = -1
-	}
+	c.Schema = &of
 	c.Bare = c.Bare || c.Writing == 0
 	if len(c.Sets) > 0 {
 		return

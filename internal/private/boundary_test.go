@@ -71,6 +71,7 @@ var decoders = map[string]string{
 	"internal/convert": "rows of workbooks, Arrow files, JSON and folders",
 	"internal/pages":   "pages of Parquet files",
 	"internal/reply":   "what models answer to records, and whether it is right",
+	"internal/rows":    "rows of tables in words, as vectors",
 }
 
 func decodes(path string) bool {
@@ -348,6 +349,7 @@ var callers = map[string]map[string]string{
 	"lm.TrustEmbedder": {
 		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
 		module + "/lm/backend":             "opens the encoder of this process",
+		module + "/internal/rows":          "the encoder is a function of a public schema, in this process",
 		module + "/bench/gpu":              "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {

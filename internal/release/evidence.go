@@ -13,7 +13,11 @@ func evidenceFile(r Release) ([]byte, error) {
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	data, err := encode(r.mark(object{{"encoder", e.Encoder}, {"labels", e.Labels}, {"sums", e.Sums}, {"sigma", e.Sigma}, {"vectors", e.Vectors}}), "")
+	about := object{{"encoder", e.Encoder}}
+	if e.Rows() {
+		about = append(about, object{{"schema", e.Schema}}...)
+	}
+	data, err := encode(r.mark(append(about, object{{"labels", e.Labels}, {"sums", e.Sums}, {"sigma", e.Sigma}, {"vectors", e.Vectors}}...)), "")
 	return append(data, '\n'), err
 }
 

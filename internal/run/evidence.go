@@ -40,7 +40,7 @@ func (r *runner) addUp(ctx context.Context) error {
 // summer adds records up with noise of a key. No record is read before it is asked to.
 func (r *runner) summer(key noise.Key) (*sums.Summer, error) {
 	return sums.New(sums.Options{
-		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Sums: r.Plan.Evidence.Sums,
+		Encoder: r.Encoder, Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: key, Sums: r.Plan.Evidence.Sums, Schema: r.Plan.Evidence.Schema,
 		Encoded: func(units int64) {
 			r.report(env.Progress{Kind: env.Encoded, Share: min(1, float64(units)/float64(r.Plan.Evidence.Size))})
 		},

@@ -214,10 +214,13 @@ func (b *Builder) shots(ctx context.Context, dir string, t prompt.Task, nearest 
 	if err != nil || set.Evidence == nil {
 		return shots, p, nil, report, err
 	}
-	if encoder, err = b.Encoder(); err != nil {
-		return nil, none, nil, nil, err
+	var reads evidence.Encodes // nil for rows of a table, which need no encoder of sentences
+	if !set.Evidence.Rows() {
+		if reads, err = b.Encoder(); err != nil {
+			return nil, none, nil, nil, err
+		}
 	}
-	said, err := evidence.Open(set.Evidence, encoder)
+	said, err := evidence.Open(set.Evidence, reads)
 	if err == nil && p.Evidence.How == prompt.Hinted {
 		err = shots.Hint(ctx, said, p.Evidence.Wording)
 	}

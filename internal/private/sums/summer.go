@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // Options of a [Summer].
@@ -30,6 +31,8 @@ type Options struct {
 	Parts   int
 	Key     noise.Key
 	Sums    Sums
+	// Schema is that of the table whose rows the encoder reads, if it does: evidence carries it.
+	Schema *schema.Schema
 	// Encoded, if set, hears how many units were encoded so far, again and again. It depends on how many
 	// there are: it is not to be published.
 	Encoded func(units int64)
@@ -84,7 +87,7 @@ func (o *Options) check() error {
 // empty is evidence before there are sums.
 func (o *Options) empty() evidence.Evidence {
 	e := evidence.Evidence{
-		Encoder: o.Sums.Encoder, Labels: slices.Clone(o.Task.Labels),
+		Encoder: o.Sums.Encoder, Schema: o.Schema, Labels: slices.Clone(o.Task.Labels),
 		Sums: int(o.Sums.Sums), Sigma: o.Sums.Sigma, Vectors: make([][]float64, len(o.Task.Labels)),
 	}
 	for l := range e.Vectors {

@@ -85,21 +85,38 @@ func (Sums) Proof() string {
 func (s Sums) For(sigma float64) Sums {
 	const odds, leastWay, mostWay = 0.6, 150, 1600
 	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), mostWay)
-	s.Sums, s.Step, s.Sigma = 1, 0, sigma
+	n := int64(32)
 	switch {
 	case way < leastWay:
+		s.Sums, s.Step, s.Sigma = 1, 0, sigma
 		return s
 	case way < 300:
-		s.Sums = 8
+		n = 8
 	case way < 1000:
-		s.Sums = 16
-	default:
-		s.Sums = 32
+		n = 16
 	}
-	s.Step = way / float64(s.Sums)
+	return s.several(n, way, sigma)
+}
+
+// several sums go a way together, and cost what one with noise of scale sigma does.
+func (s Sums) several(n int64, way, sigma float64) Sums {
+	s.Sums, s.Step = n, way/float64(n)
 	// Rounded up, so that it does not cost more.
 	s.Sigma = sigma * math.Sqrt(float64(s.Sums)) * (1 + 1e-15)
 	return s
+}
+
+// ForRows is [Sums.For] for vectors of rows (package internal/rows).
+//
+// Settled in trials on eight tables, on training rows that were kept back. Vectors of rows have much in common, so
+// that long steps overshoot: those of 25 did. They are of length stride, and up to twice that where there would be more
+// than most of them, which costs no more: what noise does follows from the way alone. Naive Bayes of one sum was worse
+// on all eight, with 449 rows and with 34,168, so there are several however few rows there are; and with few features
+// more noise in the odds is worth its while.
+func (s Sums) ForRows(sigma float64) Sums {
+	const odds, mostWay, stride, most = 1.5, 3000, 6.25, 240
+	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), mostWay)
+	return s.several(min(max(int64(math.Ceil(way/stride)), 2), most), way, sigma)
 }
 
 // sensitivity is how far one unit moves a sum: an exchanged one takes away and adds.

@@ -35,6 +35,9 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 	if len(question) > longestQuestion {
 		return "", counts{}, invalid("messages", "the question is longer than %d bytes", longestQuestion)
 	}
+	if err := reads(j.Evidence, question); err != nil {
+		return "", counts{}, err
+	}
 	if j.Prompt.Evidence.How == prompt.Alone {
 		return j.alone(ctx, question)
 	}
@@ -56,6 +59,18 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 	}
 	used.Total = used.Prompt + used.Completion
 	return answers[0], used, nil
+}
+
+// reads refuses a question that evidence is not about: without it the answer would be worth less than the release
+// says.
+func reads(by *evidence.Reader, question string) error {
+	if by == nil {
+		return nil
+	}
+	if err := by.Reads([]string{question}); err != nil {
+		return invalid("messages", "%v", err)
+	}
+	return nil
 }
 
 // alone answers by evidence. Nobody waits for a turn.

@@ -83,6 +83,9 @@ func (s *Shots) hinted(ctx context.Context, question string) (string, error) {
 	if len(question) > longestQuestion {
 		return "", invalid("messages", "the question is longer than %d bytes", longestQuestion)
 	}
+	if err := reads(s.hints, question); err != nil {
+		return "", err
+	}
 	out, err := s.hints.Hinted(ctx, s.wording, []string{question})
 	if err != nil {
 		return "", err
