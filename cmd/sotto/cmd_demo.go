@@ -62,7 +62,7 @@ func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string,
 	q.made = demoExamples(made, of)
 	c := &plan.Choosing{
 		Examples: q.made, Bare: true, OwnWords: true, Form: prompt.TextForm,
-		Shots: task.Limits.Shots, Most: task.Limits.Shots, First: 12, Next: 6, Rounds: 3, Records: 32, Last: -1, Work: 60_000,
+		Shots: task.Limits.Shots, Most: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
 	}
 	if !task.Open() {
 		c.Reading, c.Rounds = search.Calibrated, 2 // evidence leaves less to choose
@@ -126,7 +126,7 @@ own are not touched. The same command goes on with a demo that was interrupted.
 	f := cmd.Flags()
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.IntVar(&opt.messages, "messages", 10_000, "how many private messages to make up")
+	f.IntVar(&opt.messages, "messages", 6_000, "how many private messages to make up")
 	f.Var(&opt.epsilon, "epsilon", "the ε that both questions may cost together")
 	f.Var(&opt.delta, "delta", "the δ that they may have together")
 	f.IntVar(&opt.sets, "sets", 2, "how many sets of examples by hand and of real messages to compare with")
@@ -377,7 +377,7 @@ func (q *demoQuestion) keep(done *sotto.Run) {
 	r := newSynthResult(done)
 	q.result = demoAnswers{
 		Question: q.name, Release: r.Dir, Files: r.Files, Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency, Event: r.Event,
-		Guarantee: r.Guarantee, Texts: r.Texts, Worth: r.Worth,
+		Guarantee: r.Guarantee, Texts: r.Texts, Worth: r.Worth, planned: q.request.Epsilon,
 	}
 	if p := done.Prompt; p != nil {
 		q.result.Calibrated, q.result.Evidence = p.Calibrated, p.Evidence.How

@@ -28,7 +28,7 @@ import (
 // evaluate answers held-out messages, the same for all that is compared.
 func (d *demoRun) evaluate(ctx context.Context) (err error) {
 	held := demo.Repairs().HeldOut(d.items)
-	d.result.Items = len(held)
+	d.result.Items, d.result.sets, d.result.shots = len(held), d.sets, d.questions[0].request.Task.Limits.Shots
 	clients, err := d.serve(ctx)
 	if err != nil {
 		return err

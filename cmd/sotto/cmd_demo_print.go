@@ -45,6 +45,8 @@ type demoAnswers struct {
 	Worth       *release.Worth    `json:"worth,omitempty"`
 	Release     string            `json:"release"`
 	Files       []string          `json:"files"`
+
+	planned float64 // the ε that it was given
 }
 
 // row is the accuracy of a row; 0 if there is none.
@@ -69,6 +71,8 @@ type demoResult struct {
 	Model        string        `json:"model"`
 	Seconds      float64       `json:"seconds"`
 	Dir          string        `json:"dir"`
+
+	sets, shots int
 }
 
 func (r *demoResult) Print(p *ui.Page) {
@@ -76,8 +80,8 @@ func (r *demoResult) Print(p *ui.Page) {
 	for i := range r.Questions {
 		r.Questions[i].print(p)
 	}
-	p.Line("  In percent of the same %d held-out messages. Examples by hand and real messages are sets", r.Items)
-	p.Line("  of 8: means ± standard deviations. What was chosen was asked for by a client of the gateway.\n")
+	p.Text(2, fmt.Sprintf("In percent of the same %d held-out messages. Examples by hand and real messages are %d sets of %d each: means ± standard deviations. The evidence alone is a private classifier, and asks no language model. What was chosen is what a client of the gateway got.", r.Items, r.sets, r.shots))
+	p.Line("")
 	p.Line("  %s\n", p.Paint(ui.Bold, "What the messages chose to show a model, of two dozen examples by hand"))
 	t := ui.NewTable("for", "example", "answer")
 	for _, q := range r.Questions {
@@ -111,14 +115,14 @@ func (a *demoAnswers) print(p *ui.Page) {
 	asked := map[string]string{"desk": "Which desk takes care of it? One of Computers, Building, Vehicles and Kitchen", "broken": "What is broken? In the words of the message"}[a.Question]
 	p.Line("  %s\n", p.Paint(ui.Bold, asked))
 	t := ui.NewTable("answered with", "#right", "#", "", "who is protected")
-	all := "everybody, ε ≤ " + ui.AtMost(a.Epsilon)
+	all := "everybody, ε ≤ " + ui.Whole(a.planned)
 	chosen := "chosen by the messages"
 	if a.Evidence != "" {
 		chosen = "chosen, with evidence"
 	}
 	for _, r := range a.Rows {
 		name := map[string]string{
-			demoNone: "no examples", demoMade: "examples by hand", demoClassifier: "evidence alone, no language model", demoChosen: chosen, demoReal: "real messages",
+			demoNone: "no examples", demoMade: "examples by hand", demoClassifier: "the evidence alone", demoChosen: chosen, demoReal: "real messages",
 		}[r.Name]
 		protects := map[string]string{demoNone: "everybody, ε = 0", demoMade: "everybody, ε = 0", demoReal: "nobody"}[r.Name]
 		if protects == "" {
