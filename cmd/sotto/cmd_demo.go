@@ -198,10 +198,18 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 	return ui.Reported("%d planted secrets are in the output", n)
 }
 
+// demoWidth is how many columns a screen has.
+const demoWidth = 100
+
 // say reports what the demo is doing to people; programs read the result.
 func (d *demoRun) say(format string, args ...any) {
-	if !d.JSON {
-		fmt.Fprintf(d.Stderr, "== "+format+"\n", args...)
+	if d.JSON {
+		return
+	}
+	mark := "== "
+	for _, line := range ui.Fold(fmt.Sprintf(format, args...), demoWidth-len(mark)) {
+		fmt.Fprintf(d.Stderr, "%s%s\n", mark, line)
+		mark = "   "
 	}
 }
 

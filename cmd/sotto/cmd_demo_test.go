@@ -1,7 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,6 +146,38 @@ func testDemoSet(t *testing.T, q *demoQuestion, set []prompt.Example) {
 		if count[l] != len(set)/len(q.request.Task.Labels) {
 			t.Errorf("a set has %d examples of %s", count[l], l)
 		}
+	}
+}
+
+// TestDemoClient: what counts is what a client of the gateway reads, and an error is none of the answers.
+func TestDemoClient(t *testing.T) {
+	q := demoQuestions(t)[0]
+	messages := demo.Repairs().Development(8)
+	broken := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Model    string
+			Messages []struct{ Role, Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Model != "desk" || len(asked.Messages) != 1 || asked.Messages[0].Role != "user" {
+			t.Errorf("a client asks %+v (%v)", asked, err)
+		}
+		if !slices.ContainsFunc(messages, func(m demo.Ticket) bool { return m.Text == asked.Messages[0].Content }) {
+			t.Error("a client asks something else than a message")
+		}
+		if broken {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":" kitchen\n"}}]}`)
+	}))
+	defer server.Close()
+	g := &demoGateway{url: server.URL}
+	if got, err := g.accuracy(t.Context(), q, messages); err != nil || got != 0.25 { // each desk has two of eight
+		t.Errorf("%v (%v)", got, err)
+	}
+	broken = true
+	if _, err := g.accuracy(t.Context(), q, messages); err == nil {
+		t.Error("a gateway that fails has an accuracy")
 	}
 }
 
