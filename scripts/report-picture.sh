@@ -1,6 +1,6 @@
 #!/bin/sh
 # Draws docs/pictures/report.png: the report of a real run, on the made-up messages of
-# "sotto demo" and after it, so that the budget has two users. Takes some ten minutes;
+# "sotto demo" and after it, so that the budget has several users. Takes some ten minutes;
 # a folder of a demo that is complete saves half of them.
 #
 #   scripts/report-picture.sh [DIR]
@@ -9,13 +9,13 @@ set -eu
 cd "$(dirname "$0")/.."
 sotto=${SOTTO:-bin/sotto}
 dir=$(realpath -m "${1:-sotto-demo}")
-[ -f "$dir/release/certificate.json" ] || "$sotto" demo --out "$dir"
+[ -f "$dir/release-desk/certificate.json" ] || "$sotto" demo --out "$dir"
 
 export SOTTO_LEDGER="$dir/ledger.db" SOTTO_KEYS="$dir/keys" SOTTO_PRIVATE="$dir/private"
 if [ ! -d "$dir/picture" ]; then
 	"$sotto" ledger grant demo --epsilon 2 --delta 1e-6 --reason 'a run whose report is drawn'
 fi
-"$sotto" synth --task "$dir/task.toml" --data "$dir/messages.jsonl" --size 50000 --epsilon 1 --delta 1e-6 \
+"$sotto" synth --task "$dir/desk.toml" --data "$dir/messages.jsonl" --size 6000 --epsilon 1 --delta 1e-6 \
 	--time 2m --out "$dir/picture"
 "$sotto" verify "$dir/picture"
 

@@ -13,13 +13,14 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -33,61 +34,90 @@ type demoOptions struct {
 	items    int
 }
 
-// demoRequest is what the demo asks of "sotto synth": a pool written from the messages for
-// demoWriting of ε, and a prompt of it that the messages choose. The settings were settled on
-// development messages, such that all of it takes about three minutes of the default model on
-// two processors. The instruction is the task's, and labels are read off in one way, as in
-// everything that the demo compares with.
-func demoRequest(task prompt.Task, epsilon, delta float64, messages int) plan.Request {
-	return plan.Request{
-		Task: task, Epsilon: epsilon, Delta: delta, Size: int64(messages),
-		// What the messages are about is far down in what the model would say by itself: more
-		// records a text and a larger gain lift it, if it is a candidate.
-		Settings: method.Values{"batch": 32, "candidates": 1000, "gain": 1.4, "temperature": 0.6},
-		Choosing: &plan.Choosing{
-			Writing: demoWriting, Pool: 28, Shots: task.Limits.Shots, Most: task.Limits.Shots, Reading: search.Calibrated,
-			First: 24, Next: 8, Rounds: 3, Records: 40, Last: -1, Measuring: -1,
-			// All candidates are written from the messages and follow the task's instruction.
-			Own: -1, OwnWords: true,
-		},
-	}
+// demoQuestion is one of the two questions about messages: a task, a release and what it is worth.
+type demoQuestion struct {
+	name    string // of the task's file, the release's folder and the route
+	file    []byte
+	request plan.Request
+	// of is what a message's answer is.
+	of func(demo.Ticket) string
+	// made are public examples, which the messages choose from.
+	made    []prompt.Example
+	release string
+	result  demoAnswers
 }
 
-// demoWriting is the share of ε for writing.
-const demoWriting = 0.6
+// demoShare is each question's share of ε and δ: there are two.
+const demoShare = 0.5
+
+// newDemoQuestion plans a question. The settings were settled on development messages, such that all of the
+// demo takes about three minutes of the default model on two processors. The instruction is the task's, and
+// labels are read off in one way, as in everything that the demo compares with.
+func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string, o demoOptions) (*demoQuestion, error) {
+	q := &demoQuestion{name: task.Name, file: file, of: of}
+	made, err := demo.Repairs().MadeUp()
+	if err != nil {
+		return nil, err
+	}
+	q.made = demoExamples(made, of)
+	c := &plan.Choosing{
+		Examples: q.made, Bare: true, OwnWords: true, Form: prompt.TextForm,
+		Shots: task.Limits.Shots, Most: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
+	}
+	if !task.Open() {
+		c.Reading, c.Rounds = search.Calibrated, 2 // evidence leaves less to choose
+	}
+	q.request = plan.Request{
+		Task: task, Epsilon: demoShare * o.epsilon.value, Delta: demoShare * o.delta.value, Size: int64(o.messages), Choosing: c,
+	}
+	return q, nil
+}
+
+// demoExamples makes examples of messages.
+func demoExamples(tickets []demo.Ticket, of func(demo.Ticket) string) []prompt.Example {
+	out := make([]prompt.Example, len(tickets))
+	for i, t := range tickets {
+		out[i] = prompt.Example{Input: t.Text, Output: of(t)}
+	}
+	return out
+}
 
 func newDemoCommand(p *program) *cobra.Command {
 	opt := demoOptions{epsilon: number{value: 1}, delta: number{value: 1e-6}}
 	cmd := &cobra.Command{
 		Use:   "demo [--out DIR]",
-		Short: "All of it on made-up data: records choose examples that help",
-		Long: `Shows on data that is made up what the program is for. People in an office
-building that does not exist report what is broken. Four desks take care of it:
-Blue, Red, Green and Orange. The names say nothing; only the messages show that
-Blue gets the printers. A quarter of them name people, numbers and addresses.
+		Short: "All of it on made-up data: what private records add to a prompt",
+		Long: `Shows on data that is made up what the program is for. People at a company that
+does not exist report what is broken; a third of them name people, numbers and
+addresses. Two questions are asked about each message: which desk takes care of
+it (one of a list), and what is broken, in the words of the message, for which a
+language model is needed.
 
-The program does what "sotto synth" does: the model writes examples from the
-messages, for three fifths of ε, and the messages choose a prompt made of them,
-for the rest. Then the model sorts other messages:
+For each question the program does what "sotto synth" does, for half of ε. The
+messages choose a prompt among public examples, two dozen that were written by
+hand; and where the answer is one of a list, all messages are added up as
+evidence for it, by a public encoder of sentences. Both are charged to one
+budget. Then other messages are answered:
 
-  - without any example (zero-shot),
-  - with examples that it made up by itself, from the same task,
-  - with the examples that the private messages chose,
-  - with real messages, which protects nobody.
+  - without any example,
+  - with examples that were written by hand, at random,
+  - for the desk by the evidence alone: a private classifier, no language model,
+  - with what the private messages chose, as clients of "sotto serve" get it,
+  - with real messages as examples, which protects nobody.
 
-Nothing but the examples differs: the instruction is the task's, labels are read
-off calibrated, and there are 20 examples, five for each desk; of those that are
-chosen up to 20. The model's own examples and real messages are several sets
-each; accuracies are means over the sets, with the standard deviation. All are
-measured on the same held-out messages; the task and the settings were settled
-on others. Everything that was released is searched for the names, numbers and
-addresses that were planted in the data, and the certificate is verified.
+Nothing but examples and evidence differs: the instruction is the task's, labels
+are read off calibrated, and there are at most 8 examples. Those by hand and the
+real messages are several sets each; what is shown are means over the sets, with
+the standard deviation. All are measured on the same held-out messages; tasks
+and settings were settled on others. Everything that was released is searched
+for the names, numbers and addresses that were planted in the data, and the
+certificates are verified.
 
-The default model is fetched if it is not there (98 MB). Everything is put into
-DIR, also the ledger and the keys, so that your own are not touched. The same
-command goes on with a demo that was interrupted.
+The default model (98 MB) and the encoder (91 MB) are fetched if they are not
+there. Everything is put into DIR, also the ledger and the keys, so that your
+own are not touched. The same command goes on with a demo that was interrupted.
 
-` + modelHelp + jsonKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets."),
+` + modelHelp + jsonKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets; rows are none, made_up, classifier, chosen and real."),
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), p, opt) },
@@ -96,11 +126,11 @@ command goes on with a demo that was interrupted.
 	f := cmd.Flags()
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
-	f.IntVar(&opt.messages, "messages", 50_000, "how many private messages to make up")
-	f.Var(&opt.epsilon, "epsilon", "the ε that writing and choosing may cost together")
-	f.Var(&opt.delta, "delta", "the δ of the guarantee")
-	f.IntVar(&opt.sets, "sets", 3, "how many sets of the model's own examples and of real messages to compare with")
-	f.IntVar(&opt.items, "items", 100, "how many held-out messages to sort with each set")
+	f.IntVar(&opt.messages, "messages", 6_000, "how many private messages to make up")
+	f.Var(&opt.epsilon, "epsilon", "the ε that both questions may cost together")
+	f.Var(&opt.delta, "delta", "the δ that they may have together")
+	f.IntVar(&opt.sets, "sets", 2, "how many sets of examples by hand and of real messages to compare with")
+	f.IntVar(&opt.items, "items", 100, "how many held-out messages to answer with each set")
 	return cmd
 }
 
@@ -114,11 +144,17 @@ func (o *demoOptions) check() error {
 			return usage("--%s is %d, it should be at least %d", c.flag, c.value, c.least)
 		}
 	}
+	if o.sets > demoMostSets {
+		return usage("--sets is %d, and there are %d sets that were written by hand", o.sets, demoMostSets)
+	}
 	if o.out == "" {
 		return usage("--out is empty: give a folder for the demo")
 	}
 	return nil
 }
+
+// demoMostSets is how many sets of examples were written by hand.
+const demoMostSets = 3
 
 // demoRun holds what the steps of a demo share.
 type demoRun struct {
@@ -127,14 +163,12 @@ type demoRun struct {
 	began time.Time
 	model lm.Trusted
 	// client has ledger, keys and private folder in the folder of the demo.
-	client  *sotto.Client
-	request plan.Request
-	secrets []string
-	// public are examples that the model writes by itself, chosen the prompt that the
-	// messages chose.
-	public []prompt.Example
-	chosen prompt.Prompt
-	result demoResult
+	client *sotto.Client
+	// encoder reads evidence where questions are answered.
+	encoder   lm.Embedder
+	questions []*demoQuestion
+	secrets   []string
+	result    demoResult
 }
 
 func runDemo(ctx context.Context, p *program, opt demoOptions) error {
@@ -147,8 +181,11 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 		if d.model.Valid() {
 			d.model.Close()
 		}
+		if d.encoder != nil {
+			d.encoder.Close()
+		}
 	}()
-	for _, step := range []func(context.Context) error{d.look, d.plan, d.openModel, d.writeData, d.synthesize, d.imagine, d.search, d.verify, d.evaluate} {
+	for _, step := range []func(context.Context) error{d.look, d.plan, d.openModel, d.writeData, d.grant, d.choose, d.search, d.verify, d.evaluate} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -161,10 +198,18 @@ func runDemo(ctx context.Context, p *program, opt demoOptions) error {
 	return ui.Reported("%d planted secrets are in the output", n)
 }
 
+// demoWidth is how many columns a screen has.
+const demoWidth = 100
+
 // say reports what the demo is doing to people; programs read the result.
 func (d *demoRun) say(format string, args ...any) {
-	if !d.JSON {
-		fmt.Fprintf(d.Stderr, "== "+format+"\n", args...)
+	if d.JSON {
+		return
+	}
+	mark := "== "
+	for _, line := range ui.Fold(fmt.Sprintf(format, args...), demoWidth-len(mark)) {
+		fmt.Fprintf(d.Stderr, "%s%s\n", mark, line)
+		mark = "   "
 	}
 }
 
@@ -192,6 +237,12 @@ func (d *demoRun) openModel(ctx context.Context) error {
 		return err
 	}
 	d.result.Model = models.NameOf(d.model.Info())
+	if err := d.fetchEncoder(ctx); err != nil {
+		return err
+	}
+	if d.encoder, err = backend.Encoder(); err != nil {
+		return err
+	}
 	d.client, err = sotto.Open(d.out, &sotto.Options{Trusted: d.model})
 	return err
 }
@@ -202,8 +253,43 @@ func (d *demoRun) look(context.Context) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usage("the folder of the demo: %w", err)
 	}
-	if _, err := os.Stat(d.path("task.toml")); err != nil && len(entries) > 0 {
+	if _, err := os.Stat(d.path("desk.toml")); err != nil && len(entries) > 0 {
 		return usage("%s holds something else than a demo: choose another folder with --out", d.out)
+	}
+	return nil
+}
+
+// plan settles what will be done, before anything is fetched or written.
+func (d *demoRun) plan(context.Context) error {
+	desk, err := demo.Repairs().Task()
+	if err != nil {
+		return err
+	}
+	broken, err := demo.Repairs().ItemTask()
+	if err != nil {
+		return err
+	}
+	desk.Name = "desk"
+	for _, of := range []struct {
+		task   prompt.Task
+		file   []byte
+		answer func(demo.Ticket) string
+	}{
+		{desk, demo.Repairs().TaskFile(), func(t demo.Ticket) string { return t.Label }},
+		{broken, demo.Repairs().ItemFile(), func(t demo.Ticket) string { return t.Item }},
+	} {
+		q, err := newDemoQuestion(of.task, of.file, of.answer, d.demoOptions)
+		if err != nil {
+			return err
+		}
+		dry := q.request
+		own := *dry.Choosing
+		dry.Choosing, own.Encoder = &own, "any"
+		if _, err := plan.New(dry); err != nil {
+			return err
+		}
+		q.release = d.path("release-" + q.name)
+		d.questions = append(d.questions, q)
 	}
 	return nil
 }
@@ -213,13 +299,15 @@ func (d *demoRun) writeData(context.Context) error {
 	if err := os.MkdirAll(d.out, 0o700); err != nil {
 		return fmt.Errorf("the folder of the demo: %w", err)
 	}
-	tickets := demo.Office().Tickets(d.messages)
-	d.secrets = demo.Office().Secrets(d.messages)
-	d.say("%s messages about what is broken in an office, with %s secrets in them: %s", ui.Thousands(len(tickets)), ui.Thousands(len(d.secrets)), d.path("messages.jsonl"))
-	if err := os.WriteFile(d.path("task.toml"), demo.Office().TaskFile(), 0o600); err != nil {
-		return fmt.Errorf("write the task: %w", err)
+	tickets := demo.Repairs().Tickets(d.messages)
+	d.secrets = demo.Repairs().Secrets(d.messages)
+	d.say("%s messages about what is broken, with %s secrets in them: %s", ui.Thousands(len(tickets)), ui.Thousands(len(d.secrets)), d.path("messages.jsonl"))
+	for _, q := range d.questions {
+		if err := os.WriteFile(d.path(q.name+".toml"), q.file, 0o600); err != nil {
+			return fmt.Errorf("write the task: %w", err)
+		}
 	}
-	d.result.Messages, d.result.Secrets = len(tickets), len(d.secrets)
+	d.result.Dir, d.result.Messages, d.result.Secrets = d.out, len(tickets), len(d.secrets)
 	return writeTickets(d.path("messages.jsonl"), tickets)
 }
 
@@ -239,94 +327,107 @@ func writeTickets(path string, tickets []demo.Ticket) error {
 	return nil
 }
 
-// plan settles what will be done, before anything is fetched or written.
-func (d *demoRun) plan(context.Context) error {
-	task, err := demo.Office().Task()
+// grant gives the messages one budget for both questions, in a ledger of the demo's own.
+func (d *demoRun) grant(ctx context.Context) error {
+	d.result.Epsilon, d.result.Delta = d.epsilon.value, d.delta.value
+	id, err := d.client.Identity(ctx, sotto.Source{Location: d.path("messages.jsonl")}, d.questions[0].request.Task)
 	if err != nil {
 		return err
 	}
-	d.request = demoRequest(task, d.epsilon.value, d.delta.value, d.messages)
-	planned, err := plan.New(d.request)
+	l, err := ledger.Open(ctx, d.client.Ledger(), ledger.Options{Create: true})
 	if err != nil {
 		return err
 	}
-	d.say("the plan: method %s, records drawn: %s, %s, for ε = %s at δ = %s", planned.Method(), planned.Draws(), planned.Noise(), ui.Whole(planned.Epsilon), ui.Whole(planned.Delta))
-	return nil
-}
-
-// synthesize does what "sotto synth" does, with a ledger and keys of the demo's own.
-func (d *demoRun) synthesize(ctx context.Context) error {
-	d.say("the model writes examples from the messages, and the messages choose a prompt made of them")
-	progress := &ui.RunProgress{Progress: d.Progress()}
-	observe := func(e sotto.Progress) {
-		switch e.Kind {
-		case sotto.Notice: // that a demo's ledger and keys are new is no news
-		case sotto.Released: // nor are eighty lines about texts
-		default:
-			progress.Report(e)
-		}
-	}
-	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{
-		Use:     sotto.Use{Dataset: "demo", Observe: observe},
-		Request: d.request, Out: d.path("release"),
-		Source: sotto.Source{Location: d.path("messages.jsonl"), Progress: progress.Reading},
+	_, err = l.Init(ctx, ledger.InitRequest{
+		Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
+		Name: "demo", Budget: ledger.Budget{Epsilon: d.epsilon.value, Delta: d.delta.value},
 	})
-	progress.Clear()
-	if err != nil {
+	if _, before := errors.AsType[*ledger.ExistsError](err); before {
+		err = nil
+	}
+	if err := errors.Join(err, l.Close()); err != nil {
 		return err
 	}
+	d.say("they have one budget of ε = %s at δ = %s, half of it for each question", ui.Whole(d.epsilon.value), ui.Whole(d.delta.value))
+	return nil
+}
+
+// choose does what "sotto synth" does, for each question.
+func (d *demoRun) choose(ctx context.Context) error {
+	for _, q := range d.questions {
+		if q.request.Task.Open() {
+			d.say("what is broken? The messages choose a prompt")
+		} else {
+			d.say("which desk? All messages are added up as evidence, and choose a prompt")
+		}
+		progress := &ui.RunProgress{Progress: d.Progress()}
+		observe := func(e sotto.Progress) {
+			if e.Kind != sotto.Notice { // that a demo's ledger and keys are new is no news
+				progress.Report(e)
+			}
+		}
+		done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{
+			Use:     sotto.Use{Dataset: "demo", Known: true, Observe: observe},
+			Request: q.request, Out: q.release,
+			Source: sotto.Source{Location: d.path("messages.jsonl"), Progress: progress.Reading},
+		})
+		progress.Clear()
+		if err != nil {
+			return err
+		}
+		q.keep(done)
+	}
+	return nil
+}
+
+// keep notes what was released.
+func (q *demoQuestion) keep(done *sotto.Run) {
 	r := newSynthResult(done)
-	d.result.Dir, d.result.Release, d.result.Files, d.result.Texts, d.result.Guarantee = d.out, r.Dir, r.Files, r.Texts, r.Guarantee
-	d.result.Epsilon, d.result.Delta, d.result.Adjacency, d.result.Event = r.Epsilon, r.Delta, r.Adjacency, r.Event
-	if done.Prompt != nil {
-		d.chosen = *done.Prompt
+	q.result = demoAnswers{
+		Question: q.name, Release: r.Dir, Files: r.Files, Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency, Event: r.Event,
+		Guarantee: r.Guarantee, Texts: r.Texts, Worth: r.Worth, planned: q.request.Epsilon,
 	}
-	d.result.Calibrated = d.chosen.Calibrated
-	d.result.Instruction = d.chosen.For(d.request.Task).Answer.Instruction
-	return nil
+	if p := done.Prompt; p != nil {
+		q.result.Calibrated, q.result.Evidence = p.Calibrated, p.Evidence.How
+		q.result.Instruction = p.For(q.request.Task).Answer.Instruction
+	}
 }
 
-// imagine lets the model write examples without any message, to see what the chosen ones
-// owe to the messages.
-func (d *demoRun) imagine(ctx context.Context) error {
-	request := d.request
-	request.Method, request.Choosing, request.Shots = "public", nil, d.sets*d.request.Task.Limits.Shots
-	request.Settings = nil
-	done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{Request: request, Out: d.path("public")})
-	if err != nil {
-		return err
-	}
-	d.public = newSynthResult(done).Texts
-	return nil
-}
-
-// search looks for planted secrets in every file of the release: also in the plan, the
-// journal and the certificate.
+// search looks for planted secrets in every file of the releases: also in plans, journals and
+// certificates.
 func (d *demoRun) search(context.Context) error {
-	entries, err := os.ReadDir(d.result.Release)
-	if err != nil {
-		return fmt.Errorf("search the output: %w", err)
-	}
-	for _, entry := range entries {
-		text, err := os.ReadFile(filepath.Join(d.result.Release, entry.Name()))
+	files := 0
+	for _, q := range d.questions {
+		entries, err := os.ReadDir(q.release)
 		if err != nil {
 			return fmt.Errorf("search the output: %w", err)
 		}
-		d.result.SecretsFound = append(d.result.SecretsFound, demo.Find(string(text), d.secrets)...)
+		for _, entry := range entries {
+			text, err := os.ReadFile(filepath.Join(q.release, entry.Name()))
+			if err != nil {
+				return fmt.Errorf("search the output: %w", err)
+			}
+			d.result.SecretsFound = append(d.result.SecretsFound, demo.Find(string(text), d.secrets)...)
+		}
+		files += len(entries)
 	}
-	d.say("searched %s for %s secrets: %d found", ui.Counted(len(entries), "file"), ui.Thousands(len(d.secrets)), len(d.result.SecretsFound))
+	d.say("searched %s for %s secrets: %d found", ui.Counted(files, "file"), ui.Thousands(len(d.secrets)), len(d.result.SecretsFound))
 	return nil
 }
 
 // verify does what "sotto verify" does.
 func (d *demoRun) verify(ctx context.Context) error {
-	report, err := fault.Await(ctx, func() (*certificate.Report, error) { return d.client.Verify(d.result.Release) })
-	if err != nil {
-		return err
+	d.result.Verified = true
+	for _, q := range d.questions {
+		report, err := fault.Await(ctx, func() (*certificate.Report, error) { return d.client.Verify(q.release) })
+		if err != nil {
+			return err
+		}
+		if !report.OK {
+			d.result.Verified = false
+			return ui.NotVerified("the certificate of %s does not hold: run sotto verify %s --keys %s", q.release, q.release, d.path("keys"))
+		}
+		d.say("the certificate of %s holds: ε ≤ %s at δ = %s, computed again", filepath.Base(q.release), ui.AtMost(q.result.Epsilon), ui.Whole(q.result.Delta))
 	}
-	if d.result.Verified = report.OK; !report.OK {
-		return ui.NotVerified("the certificate of %s does not hold: run sotto verify %s --keys %s", d.result.Release, d.result.Release, d.path("keys"))
-	}
-	d.say("the certificate holds: ε ≤ %s at δ = %s, computed again", ui.AtMost(d.result.Epsilon), ui.Whole(d.result.Delta))
 	return nil
 }

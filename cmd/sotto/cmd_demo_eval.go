@@ -1,194 +1,220 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/search"
-	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/reply"
+	service "github.com/sotto-dp/sotto/internal/serve"
+	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// demoPair is what a set of the model's own examples and one of real messages are worth.
-type demoPair struct {
-	PublicDemos float64 `json:"public_demos"`
-	RealDemos   float64 `json:"real_demos"`
-}
-
-type demoResult struct {
-	ZeroShot       float64           `json:"zero_shot"`
-	PublicDemos    float64           `json:"public_demos"`
-	ChosenDemos    float64           `json:"chosen_demos"`
-	RealDemos      float64           `json:"real_demos"`
-	PublicDemosStd float64           `json:"public_demos_std"`
-	RealDemosStd   float64           `json:"real_demos_std"`
-	Sets           []demoPair        `json:"sets"`
-	Items          int               `json:"items"`
-	Epsilon        ui.Real           `json:"epsilon"`
-	Delta          float64           `json:"delta"`
-	Adjacency      privacy.Adjacency `json:"adjacency"`
-	Event          string            `json:"event"`
-	Guarantee      []string          `json:"guarantee"`
-	Instruction    string            `json:"instruction"`
-	Texts          []prompt.Example  `json:"texts"`
-	Calibrated     bool              `json:"calibrated"`
-	Messages       int               `json:"messages"`
-	Secrets        int               `json:"secrets"`
-	SecretsFound   []string          `json:"secrets_found"`
-	Verified       bool              `json:"verified"`
-	Model          string            `json:"model"`
-	Seconds        float64           `json:"seconds"`
-	Dir            string            `json:"dir"`
-	Release        string            `json:"release"`
-	Files          []string          `json:"files"`
-
-	labels, shots int
-}
-
-// evaluate sorts held-out messages, the same for all that is compared.
-func (d *demoRun) evaluate(ctx context.Context) error {
-	held := demo.Office().HeldOut(d.items)
-	d.result.Items = len(held)
-	return d.compare(func(with prompt.Prompt) (float64, error) { return d.accuracy(ctx, with, held) })
-}
-
-// compare measures no examples, those that were chosen, and sets of the model's own examples
-// and of real messages.
-func (d *demoRun) compare(accuracy func(prompt.Prompt) (float64, error)) error {
-	r, task := &d.result, d.request.Task
-	public := demoSets(d.public, task)
-	if len(public) < d.sets {
-		return fmt.Errorf("the model wrote %d sets of examples by itself, %d are needed: give the demo a new folder with --out", len(public), d.sets)
-	}
-	r.labels, r.shots = len(task.Labels), task.Limits.Shots
-	var err error
-	if r.ZeroShot, err = accuracy(d.compared(nil)); err != nil {
+// evaluate answers held-out messages, the same for all that is compared.
+func (d *demoRun) evaluate(ctx context.Context) (err error) {
+	held := demo.Repairs().HeldOut(d.items)
+	d.result.Items, d.result.sets, d.result.shots = len(held), d.sets, d.questions[0].request.Task.Limits.Shots
+	clients, err := d.serve(ctx)
+	if err != nil {
 		return err
 	}
-	if r.ChosenDemos, err = accuracy(d.chosen); err != nil {
-		return err
-	}
-	d.say("no examples: %.0f %%; the prompt that the messages chose: %.0f %%", 100*r.ZeroShot, 100*r.ChosenDemos)
-	// Tickets come in blocks that have every label once.
-	real := demo.Office().Tickets(d.sets * r.shots)
-	for s := range d.sets {
-		var shown []prompt.Example
-		for _, t := range real[s*r.shots : (s+1)*r.shots] {
-			shown = append(shown, prompt.Example{Input: t.Text, Output: t.Label})
-		}
-		var pair demoPair
-		if pair.PublicDemos, err = accuracy(d.compared(public[s])); err != nil {
+	defer func() { err = errors.Join(err, clients.close()) }()
+	for _, q := range d.questions {
+		err := q.compare(d.sets, func(set worth.Set) (float64, error) { return d.accuracy(ctx, q, set, held) },
+			func() (float64, error) { return clients.accuracy(ctx, q, held) })
+		if err != nil {
 			return err
 		}
-		if pair.RealDemos, err = accuracy(d.compared(shown)); err != nil {
-			return err
-		}
-		d.say("set %d of %d: the model's own examples: %.0f %%; real messages: %.0f %%", s+1, d.sets, 100*pair.PublicDemos, 100*pair.RealDemos)
-		r.Sets = append(r.Sets, pair)
+		d.say("%s: with no examples %.0f %% of %d messages are right, as clients of the gateway get it %.0f %%", q.name, 100*q.result.row(demoNone), len(held), 100*q.result.row(demoChosen))
+		d.result.Questions = append(d.result.Questions, q.result)
 	}
-	r.PublicDemos, r.PublicDemosStd = spread(r.Sets, func(s demoPair) float64 { return s.PublicDemos })
-	r.RealDemos, r.RealDemosStd = spread(r.Sets, func(s demoPair) float64 { return s.RealDemos })
 	return nil
 }
 
-// compared is a prompt to compare the chosen one with: only the examples differ.
-func (d *demoRun) compared(examples []prompt.Example) prompt.Prompt {
-	return prompt.Prompt{Examples: examples, Calibrated: d.request.Choosing.Reading == search.Calibrated}
+// compare measures no examples, sets that were written by hand, the evidence alone, what was chosen as clients
+// get it, and sets of real messages.
+func (q *demoQuestion) compare(sets int, accuracy func(worth.Set) (float64, error), served func() (float64, error)) error {
+	shots := q.request.Task.Limits.Shots
+	of := func(name string, examples []prompt.Example) error {
+		return q.sets(name, sets, shots, examples, accuracy)
+	}
+	one := func(name string, of func() (float64, error)) error {
+		value, err := of()
+		q.result.Rows = append(q.result.Rows, demoRow{Name: name, Accuracy: value})
+		return err
+	}
+	if err := one(demoNone, func() (float64, error) { return accuracy(q.compared(nil)) }); err != nil {
+		return err
+	}
+	if err := of(demoMade, q.made); err != nil {
+		return err
+	}
+	if !q.request.Task.Open() {
+		said, err := evidence.Read(filepath.Join(q.release, evidence.File))
+		if err != nil {
+			return err
+		}
+		alone := worth.Set{Name: demoClassifier, Evidence: said, Chosen: &prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}}
+		if err := one(demoClassifier, func() (float64, error) { return accuracy(alone) }); err != nil {
+			return err
+		}
+	}
+	if err := one(demoChosen, served); err != nil {
+		return err
+	}
+	// Tickets come in blocks that have every label once.
+	return of(demoReal, demoExamples(demo.Repairs().Tickets(sets*shots), q.of))
 }
 
-// demoSets puts texts together in sets as large as the task says, with every label equally
-// often.
-func demoSets(texts []prompt.Example, task prompt.Task) [][]prompt.Example {
-	each := task.Limits.Shots / len(task.Labels)
-	var sets [][]prompt.Example
-	count := map[string]int{}
-	for _, t := range texts {
-		k := count[t.Output] / each
-		count[t.Output]++
-		if k == len(sets) {
-			sets = append(sets, nil)
+// sets measures sets of examples, one after the other.
+func (q *demoQuestion) sets(name string, sets, shots int, examples []prompt.Example, accuracy func(worth.Set) (float64, error)) error {
+	row := demoRow{Name: name}
+	for s := range sets {
+		value, err := accuracy(q.compared(examples[s*shots : (s+1)*shots]))
+		if err != nil {
+			return err
 		}
-		sets[k] = append(sets[k], t)
+		row.Sets = append(row.Sets, value)
 	}
-	for i, s := range sets {
-		if len(s) < each*len(task.Labels) {
-			return sets[:i]
-		}
-	}
-	return sets
+	row.Accuracy, row.Std = stat.Mean(row.Sets), stat.Std(row.Sets)
+	q.result.Rows = append(q.result.Rows, row)
+	return nil
 }
 
-// accuracy is the share of messages that the model puts on the right desk, measured as
-// "sotto eval --form text" does: that is how the messages chose.
-func (d *demoRun) accuracy(ctx context.Context, with prompt.Prompt, messages []demo.Ticket) (float64, error) {
-	e := &worth.Evaluation{Task: d.request.Task, Model: d.model.Public(), Form: prompt.TextForm}
+// compared is what the chosen prompt is compared with: only the examples differ.
+func (q *demoQuestion) compared(examples []prompt.Example) worth.Set {
+	asked := &prompt.Prompt{Form: prompt.TextForm, Calibrated: !q.request.Task.Open()}
+	return worth.Set{Name: "the demo", Examples: examples, Chosen: asked}
+}
+
+// accuracy is the share of messages that are answered rightly, measured as "sotto eval" does.
+func (d *demoRun) accuracy(ctx context.Context, q *demoQuestion, set worth.Set, messages []demo.Ticket) (float64, error) {
+	e := &worth.Evaluation{
+		Task: q.request.Task, Model: d.model.Public(), Form: prompt.TextForm,
+		Vectors: func() (lm.Embedder, error) { return d.encoder, nil },
+	}
 	for _, m := range messages {
-		e.Items = append(e.Items, eval.Item{Input: m.Text, Output: m.Label})
+		e.Items = append(e.Items, eval.Item{Input: m.Text, Output: q.of(m)})
 	}
-	row, err := e.Row(ctx, worth.Set{Name: "the demo", Examples: with.Examples, Chosen: &with})
+	row, err := e.Row(ctx, set)
 	return row.Value, err
 }
 
-// spread is the mean and the standard deviation of a sample.
-func spread(sets []demoPair, of func(demoPair) float64) (mean, deviation float64) {
-	values := make([]float64, len(sets))
-	for i, s := range sets {
-		values[i] = of(s)
-	}
-	return stat.Mean(values), stat.Std(values)
+// demoGateway is the gateway of "sotto serve" with a route for each question, on a free port of this machine.
+type demoGateway struct {
+	url     string
+	server  *http.Server
+	builder *service.Builder
 }
 
-func (r *demoResult) Print(p *ui.Page) {
-	p.Head("A prompt of %s, chosen by the private messages", ui.Examples(len(r.Texts)))
-	t := ui.NewTable("for", "what the model wrote and the messages chose")
-	texts := slices.Clone(r.Texts)
-	slices.SortStableFunc(texts, func(a, b prompt.Example) int { return strings.Compare(a.Output, b.Output) })
-	for _, text := range texts {
-		t.Add(text.Output, ui.Visible(text.Input))
+// serve makes the routes as "sotto serve" does, on the model of this process.
+func (d *demoRun) serve(ctx context.Context) (*demoGateway, error) {
+	local := &gateway.Local{
+		Turns:   &gateway.Turns{},
+		Open:    func(context.Context) (lm.Model, error) { return d.model.Public(), nil },
+		Encoder: func() (lm.Embedder, error) { return d.encoder, nil },
 	}
-	p.Table(t)
-	p.Line("\n%s\n", p.Paint(ui.Bold, fmt.Sprintf("How well %s sorts messages that it has not seen", r.Model)))
-	accuracies := ui.NewTable("examples", "#accuracy", "#", "", "who is protected")
-	row := func(name string, mean float64, deviation, protects string) {
-		accuracies.Add(name, ui.Percent(mean), deviation, demoBar(mean), protects)
+	g := &demoGateway{builder: &service.Builder{
+		Upstreams: map[string]http.RoundTripper{embeddedUpstream: local}, Task: d.taskOf, Verify: d.client.Verify, Encoder: local.Encoder,
+	}}
+	var routes []store.Route
+	for _, q := range d.questions {
+		routes = append(routes, store.Route{Name: q.name, Version: 1, Spec: store.RouteSpec{Upstream: embeddedUpstream, Release: q.release, Task: q.name}})
 	}
-	within := func(deviation float64) string { return fmt.Sprintf("± %.1f", 100*deviation) }
-	row("none (zero-shot)", r.ZeroShot, "", "everybody, ε = 0")
-	row("the model's own", r.PublicDemos, within(r.PublicDemosStd), "everybody, ε = 0")
-	row("chosen by the messages", r.ChosenDemos, "", "everybody, ε ≤ "+ui.AtMost(r.Epsilon))
-	row("real messages", r.RealDemos, within(r.RealDemosStd), "nobody")
-	p.Table(accuracies)
-	p.Line("\n  On the same %d held-out messages, with the same instruction; chance is %.0f %%.", r.Items, 100/float64(max(1, r.labels)))
-	p.Line("  The model's own examples and the real messages are %d sets of %d each: means", len(r.Sets), r.shots)
-	p.Line("  ± standard deviations over the sets.\n")
-	for _, w := range r.Guarantee[:min(1, len(r.Guarantee))] { // the report has them all
-		p.Text(2, w)
+	table, err := g.builder.Table(ctx, routes)
+	if err != nil {
+		return nil, err
 	}
-	secrets := p.Paint(ui.Green, fmt.Sprintf("none of %s in the output", ui.Thousands(r.Secrets)))
-	if n := len(r.SecretsFound); n > 0 {
-		secrets = p.Paint(ui.Red, fmt.Sprintf("%d of %s are in the output", n, ui.Thousands(r.Secrets)))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		g.builder.Close()
+		return nil, fmt.Errorf("serve the demo: %w", err)
 	}
-	p.Line("")
-	p.Facts(
-		"secrets", secrets,
-		"certificate", p.Paint(ui.Green, "holds"),
-		"data", filepath.Join(r.Dir, "messages.jsonl"),
-		"task", filepath.Join(r.Dir, "task.toml"),
-		"prompt", filepath.Join(r.Release, "prompt.txt"),
-		"report", filepath.Join(r.Release, "report.html"),
-		"check", fmt.Sprintf("sotto verify %s --keys %s", r.Release, filepath.Join(r.Dir, "keys")),
-		"budget", fmt.Sprintf("sotto ledger list --ledger %s", filepath.Join(r.Dir, "ledger.db")),
-		"time", ui.Span(r.Seconds),
-	)
+	g.url = "http://" + listener.Addr().String() + "/v1/chat/completions"
+	g.server = &http.Server{Handler: gateway.New(table, gateway.Options{}), ReadHeaderTimeout: time.Minute}
+	go func() { _ = g.server.Serve(listener) }() // until it is closed
+	return g, nil
 }
 
-// demoBar draws a share from 0 to 1, rounded.
-func demoBar(share float64) string { return ui.Gauge(share+0.5/12, 12) }
+func (d *demoRun) taskOf(name string) (prompt.Task, error) {
+	for _, q := range d.questions {
+		if q.name == name {
+			return q.request.Task, nil
+		}
+	}
+	return prompt.Task{}, fmt.Errorf("the demo has no task %q", name)
+}
+
+func (g *demoGateway) close() error {
+	err := g.server.Close()
+	g.builder.Close()
+	return err
+}
+
+// accuracy is the share of messages whose answer a client reads rightly.
+func (g *demoGateway) accuracy(ctx context.Context, q *demoQuestion, messages []demo.Ticket) (float64, error) {
+	right := 0
+	for _, m := range messages {
+		got, err := g.ask(ctx, q.name, m.Text)
+		if err != nil {
+			return 0, err
+		}
+		if reply.Same(q.of(m), reply.Read(q.request.Task, got)) {
+			right++
+		}
+	}
+	return float64(right) / float64(max(1, len(messages))), nil
+}
+
+// ask sends a message as any client of OpenAI's API does: the message alone, in one turn.
+func (g *demoGateway) ask(ctx context.Context, route, text string) (string, error) {
+	type turn struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	body, err := json.Marshal(struct {
+		Model    string `json:"model"`
+		Messages []turn `json:"messages"`
+	}{route, []turn{{"user", text}}})
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url, bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", fmt.Errorf("ask the gateway of the demo: %w", err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return "", fmt.Errorf("ask the gateway of the demo: %w", err)
+	}
+	var got struct {
+		Choices []struct {
+			Message turn `json:"message"`
+		} `json:"choices"`
+	}
+	if err := json.Unmarshal(data, &got); err != nil || answer.StatusCode != http.StatusOK || len(got.Choices) != 1 {
+		return "", fmt.Errorf("the gateway of the demo does not answer: status %d", answer.StatusCode)
+	}
+	return got.Choices[0].Message.Content, nil
+}

@@ -1,110 +1,183 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// TestDemoSearch: a secret in any file of a release is found, whatever its case.
+// TestDemoSearch: a secret in any file of any release is found, whatever its case.
 func TestDemoSearch(t *testing.T) {
-	dir := t.TempDir()
-	secrets := demo.Office().Secrets(1000)
-	put := func(name, text string) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	secrets := demo.Repairs().Secrets(1000)
+	put := func(dir, name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	d := demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}, secrets: secrets}
-	d.result.Release = dir
-	put("a.txt", "My landlord does not answer.")
+	d := demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}, secrets: secrets, questions: []*demoQuestion{{release: dirs[0]}, {release: dirs[1]}}}
+	put(dirs[0], "a.txt", "My landlord does not answer.")
 	if err := d.search(t.Context()); err != nil || len(d.result.SecretsFound) > 0 {
 		t.Errorf("found %q (%v)", d.result.SecretsFound, err)
 	}
-	put("journal.jsonl", `{"text": "I am `+strings.ToUpper(secrets[7])+`."}`)
-	if err := d.search(t.Context()); err != nil || !slices.Contains(d.result.SecretsFound, secrets[7]) {
-		t.Errorf("found %q (%v), want %q", d.result.SecretsFound, err, secrets[7])
+	for i, dir := range dirs {
+		put(dir, "journal.jsonl", `{"text": "I am `+strings.ToUpper(secrets[i])+`."}`)
+		if err := d.search(t.Context()); err != nil || !slices.Contains(d.result.SecretsFound, secrets[i]) {
+			t.Errorf("found %q (%v), want %q", d.result.SecretsFound, err, secrets[i])
+		}
 	}
-	d.result.Release = filepath.Join(dir, "none")
+	d.questions[1].release = filepath.Join(dirs[0], "none")
 	if err := d.search(t.Context()); err == nil {
 		t.Error("a folder that cannot be read was not searched")
 	}
 }
 
-func TestDemoSets(t *testing.T) {
-	task := prompt.Task{Labels: []string{"a", "b"}, Limits: prompt.Limits{Shots: 2}}
-	texts := []prompt.Example{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}, {Input: "3", Output: "b"}, {Input: "4", Output: "a"}, {Input: "5", Output: "a"}}
-	want := [][]prompt.Example{{{Input: "1", Output: "a"}, {Input: "2", Output: "b"}}, {{Input: "3", Output: "b"}, {Input: "4", Output: "a"}}}
-	if got := demoSets(texts, task); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v", got)
+// demoQuestions are those of a demo with the defaults.
+func demoQuestions(t *testing.T) []*demoQuestion {
+	t.Helper()
+	d := &demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}}
+	d.messages, d.epsilon, d.delta, d.out = 6000, number{value: 1}, number{value: 1e-6}, t.TempDir()
+	if err := d.plan(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if got := demoSets(nil, task); len(got) != 0 {
-		t.Errorf("%v", got)
-	}
-	task.Limits.Shots = 4
-	if got := demoSets(texts, task); len(got) != 1 || len(got[0]) != 4 {
-		t.Errorf("%v", got)
+	return d.questions
+}
+
+// TestDemoIsFair: nothing but examples and evidence differs between what the demo compares. All are asked with
+// the task's own instruction, labels are read off in one way, and sets have as many examples, of each
+// label equally often. What is chosen has no instruction and no example that the others have not.
+func TestDemoIsFair(t *testing.T) {
+	for _, q := range demoQuestions(t) {
+		t.Run(q.name, func(t *testing.T) { testDemoIsFair(t, q) })
 	}
 }
 
-// TestDemoIsFair: nothing but the examples differs between what the demo compares. All are
-// asked with the task's own instruction, labels are read off in one way, and sets have as many
-// examples, of each label equally often. What is chosen can have no instruction or example that
-// the others have not.
-func TestDemoIsFair(t *testing.T) {
-	task, err := demo.Office().Task()
+func testDemoIsFair(t *testing.T, q *demoQuestion) {
+	const sets = demoMostSets
+	task, c := q.request.Task, q.request.Choosing
+	if len(c.Instructions)+len(c.Sets) > 0 || !c.OwnWords || !c.Bare || c.Writing > 0 || !slices.Equal(c.Examples, q.made) || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {
+		t.Errorf("choosing has more to choose from than examples by hand: %+v", c)
+	}
+	if open := task.Open(); open != (q.request.Evident() == 0) || open != (c.Reading == "") {
+		t.Errorf("a share of %v is for evidence, and labels are read %q", q.request.Evident(), c.Reading)
+	}
+	if err := os.Mkdir(q.release, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if !task.Open() {
+		said := &evidence.Evidence{Encoder: "made up", Labels: task.Labels, Sums: 1, Sigma: 1}
+		for range task.Labels {
+			said.Vectors = append(said.Vectors, []float64{1})
+		}
+		data, err := said.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(q.release, evidence.File), data)
+	}
+	var asked []worth.Set
+	err := q.compare(sets, func(s worth.Set) (float64, error) {
+		asked = append(asked, s)
+		return float64(len(asked)) / 100, nil
+	}, func() (float64, error) { return 0.99, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demoRun{program: &program{Terminal: ui.Terminal{JSON: true}}, request: demoRequest(task, 1, 1e-6, 50_000)}
-	d.sets = 2
-	c := d.request.Choosing
-	if len(c.Instructions)+len(c.Examples)+len(c.Sets) > 0 || !c.OwnWords || c.Own >= 0 || c.Reading == "" || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {
-		t.Errorf("choosing has more to choose from than examples: %+v", c)
-	}
-	for i := range d.sets * task.Limits.Shots {
-		d.public = append(d.public, prompt.Example{Input: fmt.Sprint("own ", i), Output: task.Labels[i%len(task.Labels)]})
-	}
-	d.chosen = prompt.Prompt{Examples: []prompt.Example{{Input: "chosen", Output: "Red"}}, Calibrated: true}
-	var asked []prompt.Prompt
-	err = d.compare(func(p prompt.Prompt) (float64, error) {
-		asked = append(asked, p)
-		return float64(len(asked)) / 10, nil
-	})
-	if err != nil || len(asked) != 2+2*d.sets {
-		t.Fatalf("%d prompts were compared (%v)", len(asked), err)
-	}
-	for i, p := range asked {
-		if p.For(task).Answer.Instruction != task.Answer.Instruction || p.Calibrated != asked[1].Calibrated {
-			t.Errorf("prompt %d is asked otherwise: %+v", i, p)
-		}
-		if i < 2 {
+	byHand, real := 0, 0
+	for i, s := range asked {
+		if s.Chosen.Evidence.How == prompt.Alone && i > 0 {
+			if len(s.Examples) > 0 || s.Evidence == nil {
+				t.Errorf("the classifier has examples, or no evidence: %+v", s)
+			}
 			continue
 		}
-		count := map[string]int{}
-		for _, e := range p.Examples {
-			count[e.Output]++
-			if own := strings.HasPrefix(e.Input, "own "); own != (i%2 == 0) {
-				t.Errorf("prompt %d has the example %q", i, e.Input)
-			}
+		if s.Chosen.For(task).Answer.Instruction != task.Answer.Instruction || s.Chosen.Calibrated == task.Open() || s.Chosen.Evidence.Used() || s.Chosen.Form != prompt.TextForm {
+			t.Errorf("set %d is asked otherwise: %+v", i, s)
 		}
-		for _, l := range task.Labels {
-			if count[l] != task.Limits.Shots/len(task.Labels) {
-				t.Errorf("prompt %d has %d examples of %s", i, count[l], l)
+		if i == 0 {
+			if len(s.Examples) > 0 {
+				t.Error("there are examples where there should be none")
 			}
+			continue
+		}
+		if slices.Contains(q.made, s.Examples[0]) {
+			byHand++
+		} else {
+			real++
+		}
+		testDemoSet(t, q, s.Examples)
+	}
+	if byHand != sets || real != sets {
+		t.Errorf("%d sets by hand and %d real ones, want %d", byHand, real, sets)
+	}
+	if r := q.result; r.row(demoNone) != 0.01 || math.Abs(r.row(demoMade)-0.03) > 1e-12 || r.row(demoChosen) != 0.99 || r.row(demoReal) < 0.05 || (r.row(demoClassifier) == 0) != task.Open() {
+		t.Errorf("the numbers are mixed up: %+v", r.Rows)
+	}
+}
+
+// testDemoSet: a set is of one kind, and has every desk equally often.
+func testDemoSet(t *testing.T, q *demoQuestion, set []prompt.Example) {
+	t.Helper()
+	if len(set) != q.request.Task.Limits.Shots {
+		t.Errorf("a set has %d examples", len(set))
+	}
+	count := map[string]int{}
+	made := slices.Contains(q.made, set[0])
+	for _, e := range set {
+		count[e.Output]++
+		if slices.Contains(q.made, e) != made {
+			t.Errorf("a set has examples by hand and real ones: %q", e.Input)
 		}
 	}
-	if r := d.result; r.ZeroShot != 0.1 || r.ChosenDemos != 0.2 || math.Abs(r.PublicDemos-0.4) > 1e-12 || math.Abs(r.RealDemos-0.5) > 1e-12 {
-		t.Errorf("the numbers are mixed up: %+v", r)
+	for _, l := range q.request.Task.Labels {
+		if count[l] != len(set)/len(q.request.Task.Labels) {
+			t.Errorf("a set has %d examples of %s", count[l], l)
+		}
+	}
+}
+
+// TestDemoClient: what counts is what a client of the gateway reads, and an error is none of the answers.
+func TestDemoClient(t *testing.T) {
+	q := demoQuestions(t)[0]
+	messages := demo.Repairs().Development(8)
+	broken := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			Model    string
+			Messages []struct{ Role, Content string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Model != "desk" || len(asked.Messages) != 1 || asked.Messages[0].Role != "user" {
+			t.Errorf("a client asks %+v (%v)", asked, err)
+		}
+		if !slices.ContainsFunc(messages, func(m demo.Ticket) bool { return m.Text == asked.Messages[0].Content }) {
+			t.Error("a client asks something else than a message")
+		}
+		if broken {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		fmt.Fprint(w, `{"choices":[{"message":{"role":"assistant","content":" kitchen\n"}}]}`)
+	}))
+	defer server.Close()
+	g := &demoGateway{url: server.URL}
+	if got, err := g.accuracy(t.Context(), q, messages); err != nil || got != 0.25 { // each desk has two of eight
+		t.Errorf("%v (%v)", got, err)
+	}
+	broken = true
+	if _, err := g.accuracy(t.Context(), q, messages); err == nil {
+		t.Error("a gateway that fails has an accuracy")
 	}
 }
 
@@ -116,9 +189,24 @@ func TestDemoBar(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
-	mean, deviation := spread([]demoPair{{RealDemos: 0.2}, {RealDemos: 0.4}, {RealDemos: 0.6}}, func(s demoPair) float64 { return s.RealDemos })
-	if math.Abs(mean-0.4) > 1e-12 || math.Abs(deviation-0.2) > 1e-12 {
-		t.Errorf("%v ± %v", mean, deviation)
+// TestDemoFits: what the demo prints fits a hundred columns, whatever the numbers.
+func TestDemoFits(t *testing.T) {
+	r := &demoResult{Messages: 6000, Items: 100, Epsilon: 1, Delta: 1e-6, Secrets: 4481, Dir: "sotto-demo", Seconds: 170}
+	for _, q := range demoQuestions(t) {
+		a := demoAnswers{Question: q.name, Epsilon: 0.499987, planned: 0.5, Evidence: prompt.Combined, Texts: q.made}
+		for _, name := range []string{demoNone, demoMade, demoClassifier, demoChosen, demoReal} {
+			a.Rows = append(a.Rows, demoRow{Name: name, Accuracy: 1, Std: 0.123, Sets: []float64{1, 1}})
+		}
+		r.Questions = append(r.Questions, a)
+	}
+	var out strings.Builder
+	r.Print(&ui.Page{W: &out})
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if strings.Count(out.String(), "everybody, ε ≤ 0.5\n") != 4 {
+		t.Errorf("a row does not say who is protected, or not in one line:\n%s", out.String())
 	}
 }

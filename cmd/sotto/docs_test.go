@@ -72,7 +72,7 @@ func TestDocuments(t *testing.T) {
 }
 
 // helpline writes the files that docs/eval.md speaks of: demonstrations that "sotto
-// synth" wrote for "sotto demo", and messages of the demo.
+// synth" wrote for the helpline, and its messages.
 func helpline(t *testing.T, examples []byte) {
 	t.Helper()
 	if err := os.Mkdir("demos", 0o700); err != nil {

@@ -45,6 +45,7 @@ var otherWays = map[string]string{
 	"sotto/cmd/sotto.mcpServer.budgets ledger.Open":    "found by Places",
 	"sotto/cmd/sotto.openLedger.get ledger.Open":       "found by Places, for pages",
 
+	"sotto/cmd/sotto.demoRun.grant ledger.Open":       "the demo's own, which its client uses",
 	"sotto/cmd/sotto.demoRun.openModel sotto.Open":    "messages of a demo are made up",
 	"sotto/cmd/sotto.setting.drawReal sotto.Open":     "eval shows records as they are, seeded: nothing is charged",
 	"sotto/eval/suite.runner.client sotto.Open":       "suites are seeded: nothing is charged",

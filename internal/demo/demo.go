@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 type Ticket struct {
 	Text  string `json:"text"`
 	Label string `json:"label"`
+	// Item is what the message says is broken, in its words, if that is asked about too.
+	Item string `json:"item,omitempty"`
 }
 
 // Messages are tickets of one kind, in three parts of the same distribution, and the task of
@@ -25,6 +28,8 @@ type Messages struct {
 	topics   []topic
 	grammar  func() grammar
 	taskFile []byte
+	// itemFile and made are of messages that name an item.
+	itemFile, made []byte
 }
 
 // topic of a grammar, and the label of what is about it.
@@ -37,6 +42,11 @@ func Helpline() *Messages { return &helpline }
 // what they repair: only the messages tell.
 func Office() *Messages { return &office }
 
+// Repairs returns what people of a company report as broken. The labels are desks, and each
+// message names the thing that is broken: [Messages.ItemTask] asks for it. [Messages.MadeUp] has
+// examples that are public.
+func Repairs() *Messages { return &repairs }
+
 var (
 	helpline = Messages{
 		name: "helpline", grammar: rules(helplineRules), taskFile: helplineTask,
@@ -45,6 +55,10 @@ var (
 	office = Messages{
 		name: "office", grammar: rules(officeRules), taskFile: officeTask,
 		topics: []topic{{"printer", "Blue"}, {"phone", "Red"}, {"car", "Green"}, {"door", "Orange"}},
+	}
+	repairs = Messages{
+		name: "repairs", grammar: rules(repairsRules), taskFile: repairsTask, itemFile: brokenTask, made: repairsMade,
+		topics: []topic{{"computers", "Computers"}, {"building", "Building"}, {"vehicles", "Vehicles"}, {"kitchen", "Kitchen"}},
 	}
 )
 
@@ -127,6 +141,14 @@ var (
 	officeRules string
 	//go:embed office.toml
 	officeTask []byte
+	//go:embed repairs.txt
+	repairsRules string
+	//go:embed repairs.toml
+	repairsTask []byte
+	//go:embed broken.toml
+	brokenTask []byte
+	//go:embed repairs.jsonl
+	repairsMade []byte
 )
 
 // TaskFile returns the task as a file, an example of what users write for theirs.
@@ -134,3 +156,25 @@ func (m *Messages) TaskFile() []byte { return slices.Clone(m.taskFile) }
 
 // Task reports how messages are written and sorted.
 func (m *Messages) Task() (prompt.Task, error) { return prompt.Parse("demo", m.taskFile) }
+
+// ItemFile returns the task of [Messages.ItemTask] as a file.
+func (m *Messages) ItemFile() []byte { return slices.Clone(m.itemFile) }
+
+// ItemTask is the second question about a message of [Repairs]: which thing is broken, in its
+// own words.
+func (m *Messages) ItemTask() (prompt.Task, error) { return prompt.Parse("broken", m.itemFile) }
+
+// MadeUp returns public examples of [Repairs], written by hand by somebody who has seen no
+// message: what a company would write down to begin with. Each block of as many as there are
+// labels has every label once.
+func (m *Messages) MadeUp() ([]Ticket, error) {
+	var all []Ticket
+	for line := range bytes.Lines(m.made) {
+		var t Ticket
+		if err := json.Unmarshal(line, &t); err != nil {
+			return nil, fmt.Errorf("example %d that was made up: %w", len(all)+1, err)
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}

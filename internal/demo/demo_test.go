@@ -19,9 +19,9 @@ const (
 	manyOthers  = 2_000
 )
 
-// each runs a test on both kinds of messages.
+// each runs a test on all kinds of messages.
 func each(t *testing.T, test func(*testing.T, *Messages)) {
-	for _, m := range []*Messages{Helpline(), Office()} {
+	for _, m := range []*Messages{Helpline(), Office(), Repairs()} {
 		t.Run(m.name, func(t *testing.T) { test(t, m) })
 	}
 }
@@ -40,7 +40,7 @@ func TestPartsAreApart(t *testing.T) {
 			}
 		}
 		// What people in an office report is short: the same is reported several times.
-		least := map[string]int{"helpline": 90, "office": 45}[m.name]
+		least := map[string]int{"helpline": 90, "office": 45, "repairs": 60}[m.name]
 		if distinct := len(in); distinct < (manyTickets+2*manyOthers)*least/100 {
 			t.Errorf("only %d texts are distinct", distinct)
 		}
@@ -120,6 +120,7 @@ func TestForEver(t *testing.T) {
 		want := map[string]string{
 			"helpline": "0ea049eb9ef0e1c7f4b89b8807a7dea53831042b5ac1d703d2d48623d1e059f5",
 			"office":   "28b00ec060fd651258aeb9f03ca8f494b99346968485ad8a219ca694d363a721",
+			"repairs":  "28569634350c676c36e46d1a42a4d9d7c6ecedaab3d6b49d9729122ea1b97d56",
 		}[m.name]
 		if got := fmt.Sprintf("%x", sha256.Sum256(b.Bytes())); got != want {
 			t.Errorf("the data has changed: SHA-256 %s, was %s; if that is meant, measure again what documents say about it", got, want)
@@ -135,12 +136,12 @@ func TestForEver(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	each(t, func(t *testing.T, m *Messages) {
-		least := map[string]int{"helpline": 30, "office": 15}[m.name]
+		least := map[string]int{"helpline": 30, "office": 15, "repairs": 15}[m.name]
 		for _, k := range append(m.Tickets(manyTickets), m.HeldOut(manyOthers)...) {
 			switch {
 			case strings.Join(strings.Fields(k.Text), " ") != k.Text:
 				t.Errorf("white space: %q", k.Text)
-			case strings.ContainsAny(k.Text, "{}\x00×"):
+			case strings.ContainsAny(k.Text, "{}[]\x00×"):
 				t.Errorf("something was not replaced: %q", k.Text)
 			case len(k.Text) < least || len(k.Text) > 260:
 				t.Errorf("%d characters: %q", len(k.Text), k.Text)
@@ -208,6 +209,46 @@ func TestOnlyMessagesTell(t *testing.T) {
 	}
 }
 
+// TestItems: every message of repairs names one thing that is broken, word for word, and others name none.
+// Public examples do the same, and none of them is a message.
+func TestItems(t *testing.T) {
+	made, err := Repairs().MadeUp()
+	if err != nil || len(made) < 24 {
+		t.Fatalf("%d examples were made up (%v)", len(made), err)
+	}
+	task, err := Repairs().ItemTask()
+	if err != nil || len(task.Check()) > 0 || !task.Open() || task.Label != "item" {
+		t.Fatalf("the task is %+v (%v)", task, err)
+	}
+	private := map[string]bool{}
+	for _, k := range append(Repairs().Tickets(manyOthers), Repairs().HeldOut(manyOthers)...) {
+		private[k.Text] = true
+		if k.Item == "" || strings.Count(k.Text, k.Item) < 1 || strings.ToLower(k.Item) != k.Item {
+			t.Errorf("%q is not what is broken in %q", k.Item, k.Text)
+		}
+	}
+	for i, k := range made {
+		if !strings.Contains(k.Text, k.Item) || k.Item == "" || private[k.Text] {
+			t.Errorf("example %d is %+v", i+1, k)
+		}
+	}
+	for block := range slices.Chunk(made, len(repairs.topics)) {
+		count := map[string]int{}
+		for _, k := range block {
+			count[k.Label]++
+		}
+		if len(count) != len(repairs.topics) {
+			t.Errorf("a block of examples has the labels %v", count)
+		}
+	}
+	if k := Helpline().Tickets(1)[0]; k.Item != "" {
+		t.Errorf("%q is broken", k.Item)
+	}
+	if text, item := marked("the [coffee machine] leaks."); text != "the coffee machine leaks." || item != "coffee machine" {
+		t.Errorf("%q of %q", item, text)
+	}
+}
+
 func ExampleMessages_Tickets() {
 	for _, t := range Helpline().Tickets(2) {
 		fmt.Printf("%s: %s\n", t.Label, t.Text)
@@ -215,9 +256,14 @@ func ExampleMessages_Tickets() {
 	for _, t := range Office().Tickets(2) {
 		fmt.Printf("%s: %s\n", t.Label, t.Text)
 	}
+	for _, t := range Repairs().Tickets(2) {
+		fmt.Printf("%s, %s: %s\n", t.Label, t.Item, t.Text)
+	}
 	// Output:
 	// Work: Hello Oxmere Line, I am afraid to ask my boss for a raise. My manager wants to see me next month.
 	// Money: I do not know how to pay the rent next month. They want the whole amount at once.
 	// Green: The car leaks petrool since Thursday
 	// Blue: The printer at 98 Stonewhistle Lane has a paper jam
+	// Vehicles, pool car: The pool car pulls to the left.
+	// Computers, printer: The printer in room 203 prints stripes on every page.
 }

@@ -1,12 +1,14 @@
 // Package demo generates the made-up private data of the demonstration, documents and
 // tests.
 //
-// The data are messages of people who do not exist, of two kinds. [Office]: what is broken
-// in an office building, sorted by desks whose names say nothing; "sotto demo" is about
-// these. [Helpline]: people write about debts, quarrels, bosses, illnesses and landlords,
-// sorted by desks that say what they are for; documents and tests use these. Many tell who
-// they are. Nothing was copied from anywhere. A grammar (office.txt, helpline.txt,
-// names.txt) is expanded with pseudo-random numbers that are the same forever, so that the
+// The data are messages of people who do not exist, of three kinds. [Repairs]: what is broken
+// at a company, with the desk that takes care of it and the thing that is broken; "sotto demo"
+// is about these. [Office]: the same in short sentences, sorted by desks whose names say
+// nothing; attacks on the program use these. [Helpline]: people write about debts, quarrels,
+// bosses, illnesses and landlords, sorted by desks that say what they are for; documents and
+// tests use these. Many tell who
+// they are. Nothing was copied from anywhere. A grammar (repairs.txt, office.txt,
+// helpline.txt, names.txt) is expanded with pseudo-random numbers that are the same forever, so that the
 // i-th message is the same on every machine, and every planted name, phone number, member
 // number, e-mail address and street address is known ([Messages.Secrets]). Anything that is
 // released can be searched for them ([Find]).
@@ -22,15 +24,16 @@
 //
 // # Why these tasks
 //
-// Examples are worth most where nothing but the records tells what labels mean. So the
-// demo's desks are called Blue, Red, Green and Orange, and its task (office.toml) does not
-// say what they take care of. The model's own examples can then only mislead.
+// The demo asks two questions about a message. Which desk takes care of it is one of a list:
+// all private messages are added up as evidence for that, and a classifier without a language
+// model does as well, which the demo shows beside it. What is broken has to be taken out of the
+// message, for which a language model is needed, and examples show it the form of the answer.
 //
-// The default model, the smallest there is, hardly learns such labels. From twelve real
-// messages to the helpline, with such labels, it learns next to nothing: with names of
-// colours, of letters and of winds it sorted 35, 28 and 32 % of 40 messages, where chance
-// is 25 %. From sixteen short ones that begin with what they are about it learns more,
-// about 45 %. So the messages are short.
+// The smallest model, the default, writes examples that nobody would show to others. So the
+// public ones that messages choose from were written by hand (repairs.jsonl, [Messages.MadeUp]).
+//
+// The office's desks are called Blue, Red, Green and Orange, and its task (office.toml) does not
+// say what they take care of: nothing but the messages tells.
 //
 // The helpline's labels say what they mean. With the default model most of what examples
 // teach is then the form of the answer. Accuracy on the first 60 development messages, by

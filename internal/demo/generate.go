@@ -135,6 +135,17 @@ func (w *writer) mistype(words []string) {
 	}
 }
 
+// marked takes the brackets out of a text, and returns what stood in them. Words in brackets are
+// neither mistyped nor begin a sentence.
+func marked(text string) (plain, item string) {
+	before, rest, ok := strings.Cut(text, "[")
+	if !ok {
+		return text, ""
+	}
+	item, after, _ := strings.Cut(rest, "]")
+	return before + item + after, item
+}
+
 // part is one of three sets of tickets.
 type part uint64
 
@@ -168,8 +179,8 @@ func (m *Messages) ticket(p part, i int) (Ticket, []string) {
 	d = dice(d.next())
 	for {
 		w := writer{dice: dice(d.next()), grammar: m.grammar()}
-		if text := w.write(t.name); owner(text) == p {
-			return Ticket{Text: text, Label: t.label}, w.secrets
+		if text, item := marked(w.write(t.name)); owner(text) == p {
+			return Ticket{Text: text, Label: t.label, Item: item}, w.secrets
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestSecretsArePlanted(t *testing.T) {
 				kinds[kind(s)]++
 			}
 		}
-		if least := map[string]int{"helpline": 40, "office": 20}[m.name]; with < manyTickets*least/100 || with > manyTickets*7/10 {
+		if least := map[string]int{"helpline": 40, "office": 20, "repairs": 30}[m.name]; with < manyTickets*least/100 || with > manyTickets*7/10 {
 			t.Errorf("%d of %d messages have a secret", with, manyTickets)
 		}
 		for _, k := range []string{"person", "phone", "member", "email", "address"} {
@@ -61,7 +61,7 @@ func kind(secret string) string {
 
 // TestNobodyIsReal keeps to what is reserved for fiction.
 func TestNobodyIsReal(t *testing.T) {
-	for _, s := range append(Helpline().Secrets(manyTickets), Office().Secrets(manyTickets)...) {
+	for _, s := range slices.Concat(Helpline().Secrets(manyTickets), Office().Secrets(manyTickets), Repairs().Secrets(manyTickets)) {
 		if _, domain, ok := strings.Cut(s, "@"); ok && !slices.Contains([]string{"example.com", "example.net", "example.org"}, domain) {
 			t.Errorf("somebody may own the address %s", s)
 		}
@@ -94,7 +94,7 @@ func TestFind(t *testing.T) {
 func TestFindWhatIsThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.IntRange(0, 100_000).Draw(t, "ticket")
-		k, planted := rapid.SampledFrom([]*Messages{Helpline(), Office()}).Draw(t, "messages").ticket(training, i)
+		k, planted := rapid.SampledFrom([]*Messages{Helpline(), Office(), Repairs()}).Draw(t, "messages").ticket(training, i)
 		text := rapid.String().Draw(t, "before") + k.Text + rapid.String().Draw(t, "after")
 		if got := Find(text, planted); !slices.Equal(got, planted) {
 			t.Fatalf("found %q of %q", got, planted)
