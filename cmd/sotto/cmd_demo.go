@@ -51,7 +51,7 @@ type demoQuestion struct {
 const demoShare = 0.5
 
 // newDemoQuestion plans a question. The settings were settled on development messages, such that all of the
-// demo takes about three minutes of the default model on two processors. The instruction is the task's, and
+// demo takes less than three minutes of the default model on two processors. The instruction is the task's, and
 // labels are read off in one way, as in everything that the demo compares with.
 func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string, o demoOptions) (*demoQuestion, error) {
 	q := &demoQuestion{name: task.Name, file: file, of: of}
@@ -100,7 +100,7 @@ evidence for it, by a public encoder of sentences. Both are charged to one
 budget. Then other messages are answered:
 
   - without any example,
-  - with examples that were written by hand, at random,
+  - with sets of the examples that were written by hand,
   - for the desk by the evidence alone: a private classifier, no language model,
   - with what the private messages chose, as clients of "sotto serve" get it,
   - with real messages as examples, which protects nobody.
