@@ -88,7 +88,7 @@ func newDemoCommand(p *program) *cobra.Command {
 		Use:   "demo [--out DIR]",
 		Short: "All of it on made-up data: what private records add to a prompt",
 		Long: `Shows on data that is made up what the program is for. People at a company that
-does not exist report what is broken; a third of them name people, numbers and
+does not exist report what is broken; two in five name people, numbers and
 addresses. Two questions are asked about each message: which desk takes care of
 it (one of a list), and what is broken, in the words of the message, for which a
 language model is needed.
