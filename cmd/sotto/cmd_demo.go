@@ -51,7 +51,7 @@ type demoQuestion struct {
 const demoShare = 0.5
 
 // newDemoQuestion plans a question. The settings were settled on development messages, such that all of the
-// demo takes about three minutes of the default model on two processors. The instruction is the task's, and
+// demo takes less than three minutes of the default model on two processors. The instruction is the task's, and
 // labels are read off in one way, as in everything that the demo compares with.
 func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string, o demoOptions) (*demoQuestion, error) {
 	q := &demoQuestion{name: task.Name, file: file, of: of}
@@ -88,7 +88,7 @@ func newDemoCommand(p *program) *cobra.Command {
 		Use:   "demo [--out DIR]",
 		Short: "All of it on made-up data: what private records add to a prompt",
 		Long: `Shows on data that is made up what the program is for. People at a company that
-does not exist report what is broken; a third of them name people, numbers and
+does not exist report what is broken; two in five name people, numbers and
 addresses. Two questions are asked about each message: which desk takes care of
 it (one of a list), and what is broken, in the words of the message, for which a
 language model is needed.
@@ -100,7 +100,7 @@ evidence for it, by a public encoder of sentences. Both are charged to one
 budget. Then other messages are answered:
 
   - without any example,
-  - with examples that were written by hand, at random,
+  - with sets of the examples that were written by hand,
   - for the desk by the evidence alone: a private classifier, no language model,
   - with what the private messages chose, as clients of "sotto serve" get it,
   - with real messages as examples, which protects nobody.
