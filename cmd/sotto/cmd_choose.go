@@ -105,7 +105,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
 	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
-	f.Var(&c.evidence, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
+	addEvidence(cmd, &c.evidence)
 	f.IntVar(&c.nearest, "nearest", 0, "choose: prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
 	c.poolFlags.add(cmd)
 }
@@ -113,6 +113,11 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 // addTime adds the flag of how long a run may take in which records choose.
 func addTime(cmd *cobra.Command, to *time.Duration) {
 	cmd.Flags().DurationVar(to, "time", 0, "choose: about how long the whole run may take: writing the texts to choose from, all rounds, and measuring; the model's speed is measured, and how much is done follows from it (default 5m)")
+}
+
+// addEvidence adds the flag of the share of ε for evidence.
+func addEvidence(cmd *cobra.Command, to *number) {
+	cmd.Flags().Var(to, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
 }
 
 // addMeasure adds flags of the number in the end.
@@ -142,13 +147,9 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	case c.noMeasure || c.measuring.set && measuring == 0:
 		measuring = -1
 	}
-	evidence := c.evidence.value
-	if c.evidence.set && evidence == 0 {
-		evidence = -1
-	}
 	q.Choosing = &plan.Choosing{
 		Measuring: measuring,
-		Pool:      c.pool, Writing: c.writing.value, Evidence: evidence, Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
+		Pool:      c.pool, Writing: c.writing.value, Evidence: c.evidence.share(), Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
 	q.Choosing.Bare = c.bare

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/reply"
 	service "github.com/sotto-dp/sotto/internal/serve"
@@ -147,7 +148,10 @@ func (d *demoRun) serve(ctx context.Context) (*demoGateway, error) {
 	}
 	g.url = "http://" + listener.Addr().String() + "/v1/chat/completions"
 	g.server = &http.Server{Handler: gateway.New(table, gateway.Options{}), ReadHeaderTimeout: time.Minute}
-	go func() { _ = g.server.Serve(listener) }() // until it is closed
+	go func() {
+		defer fault.Watch()
+		_ = g.server.Serve(listener) // until it is closed
+	}()
 	return g, nil
 }
 

@@ -31,6 +31,8 @@ type planOptions struct {
 	answers int64
 	plot    string
 	time    time.Duration
+	// evidence is its share of ε.
+	evidence number
 }
 
 func newPlanCommand(p *program) *cobra.Command {
@@ -74,6 +76,7 @@ budget buys.
 	complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
 	addTime(cmd, &opt.time)
+	addEvidence(cmd, &opt.evidence)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
 }
@@ -217,6 +220,15 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 		if err := fromSchema(o.task, &request, 0, nil); err != nil {
 			return request, err
 		}
+	}
+	if o.evidence.set {
+		if answers {
+			return request, usage("--evidence is for prompts that records choose, and not for answers")
+		}
+		if request.Choosing == nil {
+			request.Choosing = &plan.Choosing{}
+		}
+		request.Choosing.Evidence = o.evidence.share()
 	}
 	known := sotto.Methods()
 	if answers {

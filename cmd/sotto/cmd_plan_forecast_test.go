@@ -6,12 +6,17 @@ import (
 )
 
 // TestPlainPlanForecasts: a plan in which records choose has a forecast, which says of itself that
-// it is a guess for a model that no suite ran; a plan without choosing has none.
+// it is a guess for a model that no suite ran; one with evidence says that there is none, and a plan without
+// choosing has none.
 func TestPlainPlanForecasts(t *testing.T) {
 	choosingHome(t)
 	write(t, "chat.toml", []byte(chatTask))
 	write(t, "inputs.jsonl", []byte("\"A: Six? B: Fine.\"\n"))
 	labels := []string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "choose", "--model", "tiny.gguf"}
+	if code, out, errs := run(t, labels...); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "There is no forecast of what a prompt with evidence is worth") {
+		t.Errorf("with evidence: %s%s", out, errs)
+	}
+	labels = append(labels, "--evidence", "0")
 	code, out, errs := run(t, append(labels, "--json")...)
 	if code != 0 {
 		t.Fatal(errs)

@@ -41,6 +41,14 @@ func (n *number) String() string {
 // Type implements [pflag.Value].
 func (n *number) Type() string { return "number" }
 
+// share is that of a setting for which 0 is the default and what is below 0 is none: a flag says none with 0.
+func (n *number) share() float64 {
+	if n.set && n.value == 0 {
+		return -1
+	}
+	return n.value
+}
+
 // unitFlag is the value of --unit, which means the same for all verbs.
 type unitFlag struct {
 	unit privacy.Unit // "" if it was not given
