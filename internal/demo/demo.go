@@ -164,9 +164,9 @@ func (m *Messages) ItemFile() []byte { return slices.Clone(m.itemFile) }
 // own words.
 func (m *Messages) ItemTask() (prompt.Task, error) { return prompt.Parse("broken", m.itemFile) }
 
-// MadeUp returns public examples of [Repairs], written by hand by somebody who has seen no
-// message: what a company would write down to begin with. Each block of as many as there are
-// labels has every label once.
+// MadeUp returns public examples of [Repairs], written by hand: what a company would write down
+// to begin with. They are about other things than the grammar's. Each block of as many as there
+// are labels has every label once.
 func (m *Messages) MadeUp() ([]Ticket, error) {
 	var all []Ticket
 	for line := range bytes.Lines(m.made) {
