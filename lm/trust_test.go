@@ -131,6 +131,7 @@ func TestTrustRefuses(t *testing.T) {
 
 // mayTrust lists who may state that a model is trusted, and why.
 var mayTrust = map[string]string{
+	"internal/rows":          "turns rows of a table into vectors by their public schema, in this process",
 	"lm/backend":             "opens the embedded engine, and end points that the configuration marks as trusted",
 	"bench/pace":             "times a service that answers from records that are made up",
 	"bench/attack":           "attacks data that may be shown, through bench/gpu",
