@@ -126,18 +126,11 @@ func runLearnPredict(ctx context.Context, p *program, dir string, opt learnPredi
 	if err != nil {
 		return err
 	}
-	if err := p.fetchEncoder(ctx); err != nil {
-		return err
-	}
-	encoder, err := backend.Encoder()
+	reader, done, err := p.readsEvidence(ctx, e, texts)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, encoder.Close()) }()
-	reader, err := evidence.Open(e, encoder)
-	if err != nil {
-		return usage("%w", err)
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	by, err := icl.Open(ctx, nil, task, nil, icl.Options{Use: prompt.Use{How: prompt.Alone}, Evidence: reader})
 	if err != nil {
 		return err
@@ -181,6 +174,34 @@ func runLearnPredict(ctx context.Context, p *program, dir string, opt learnPredi
 
 // predictedAtOnce is how many texts are encoded between two reports.
 const predictedAtOnce = 256
+
+// readsEvidence opens what reads texts by evidence: the encoder of sentences, or for rows of a table their schema. What
+// it returns closes it.
+func (p *program) readsEvidence(ctx context.Context, e *evidence.Evidence, texts []eval.Item) (*evidence.Reader, func() error, error) {
+	if e.Rows() {
+		r, err := evidence.Open(e, nil)
+		if err == nil {
+			inputs := make([]string, len(texts))
+			for i, t := range texts {
+				inputs[i] = t.Input
+			}
+			err = r.Reads(inputs)
+		}
+		return r, func() error { return nil }, ui.AsUsage(err)
+	}
+	if err := p.fetchEncoder(ctx); err != nil {
+		return nil, nil, err
+	}
+	encoder, err := backend.Encoder()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := evidence.Open(e, encoder)
+	if err != nil {
+		return nil, nil, errors.Join(usage("%w", err), encoder.Close())
+	}
+	return r, encoder.Close, nil
+}
 
 // readTexts reads texts, with labels where there are some.
 func readTexts(stdin io.Reader, path string, t prompt.Task) ([]eval.Item, error) {

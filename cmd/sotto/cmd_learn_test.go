@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,5 +31,30 @@ func TestLearnServes(t *testing.T) {
 	}
 	if code, _, errs := run(t, "serve", "route", "set", "other"); code != 2 || !strings.Contains(errs, "--upstream is missing") {
 		t.Errorf("a route of nothing is made: %s", errs)
+	}
+}
+
+// TestLearnFromTable: rows of a table are read by their schema, for which nothing is fetched, and a text that is no
+// row gets an error that says how rows read.
+func TestLearnFromTable(t *testing.T) {
+	home(t)
+	t.Setenv("SOTTO_MODELS", t.TempDir())
+	rows := "age,pet,ill\n"
+	for i := range 400 {
+		rows += fmt.Sprintf("%d,%s,%s\n", i%29, []string{"cat", "dog"}[i%2], []string{"y", "n"}[i%2])
+	}
+	write(t, "pets.toml", []byte(petSchema))
+	write(t, "pets.csv", []byte(rows))
+	printed(t, "ledger", "init")
+	printed(t, "learn", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "400", "--epsilon", "4", "--out", "ill")
+	printed(t, "table", "items", "--schema", "pets.toml", "--data", "pets.csv", "--out", "items.jsonl")
+	found := object(t, printed(t, "learn", "predict", "ill", "--data", "items.jsonl", "--json"))
+	accuracy, _ := found["accuracy"].(map[string]any)
+	if right, _ := accuracy["right"].(float64); right < 0.9 {
+		t.Errorf("a law that rows follow is not found: %v", accuracy)
+	}
+	write(t, "other.jsonl", []byte(`{"text": "A poem about the sea."}`+"\n"))
+	if code, _, errs := run(t, "learn", "predict", "ill", "--data", "other.jsonl"); code != 2 || !strings.Contains(errs, "sotto table items") {
+		t.Errorf("a text that is no row: %d %s", code, errs)
 	}
 }
