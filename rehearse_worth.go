@@ -88,7 +88,7 @@ func (r *rehearsing) compare(ctx context.Context) error {
 	if !r.result.Invented { // invented records are the model's own examples
 		kinds = append(kinds, kind{RehearsedReal, plain(r.sets(r.records, shots)...)})
 	}
-	if r.result.Evidence != nil && came.Evidence.How != prompt.Alone {
+	if r.result.Evidence != nil {
 		kinds = append(kinds, kind{RehearsedAlone, []prompt.Prompt{{Form: form, Evidence: prompt.Use{How: prompt.Alone}}}})
 	}
 	for _, k := range kinds {

@@ -224,7 +224,7 @@ func TestRouteOfText(t *testing.T) {
 	choosingHome(t)
 	printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
 	for _, reading := range []string{"calibrated", "raw"} {
-		if code, _, errs := run(t, choosing("--reading", reading, "--out", reading)...); code != 0 {
+		if code, _, errs := run(t, choosing("--reading", reading, "--evidence", "0", "--out", reading)...); code != 0 {
 			t.Fatal(errs)
 		}
 		for _, shadowed := range []bool{false, true} {

@@ -84,6 +84,7 @@ func TestOneWayOut(t *testing.T) {
 	may := map[string]string{
 		"main.go":              "help, which is the program's own",
 		"cmd_table_perturb.go": "rows of data",
+		"cmd_learn_predict.go": "labels of texts, as a file has them",
 		"cmd_mcp.go":           "a protocol of JSON",
 		"cmd_answer_view.go":   "a stream, which guards itself",
 		"cmd_audit_onerun.go":  "what another process prints, into memory",
