@@ -232,10 +232,8 @@ func split(ids [][]int32, list []int, full int) [][]int {
 	return parts
 }
 
-// run lets threads take one batch after the other. Where there are fewer batches, as of a single question, several
-// threads share one.
+// run lets threads take one batch after the other.
 func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read reader) error {
-	each := max(1, e.threads/max(1, len(batches)))
 	var next atomic.Int64
 	var failed atomic.Bool
 	var wait sync.WaitGroup
@@ -244,7 +242,6 @@ func (e *Encoder) run(ctx context.Context, ids [][]int32, batches []batch, read 
 			defer fault.Watch()
 			w := e.workers.Get().(*worker)
 			defer e.workers.Put(w)
-			w.useThreads(each)
 			for ctx.Err() == nil && !failed.Load() {
 				i := int(next.Add(1)) - 1
 				if i >= len(batches) {

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -168,7 +167,6 @@ func TestVectorsDoNotDependOnTheBatch(t *testing.T) {
 		same("a few, some twice", []int{7, 3, len(texts) - 1, 3, 0})
 	}
 	for i := range texts {
-		e.threads = []int{1, 2, 3, 64}[i%4] // they share one text
 		same("alone", []int{i})
 	}
 }
@@ -312,27 +310,6 @@ func BenchmarkEmbed(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(texts)*b.N)/b.Elapsed().Seconds(), "sentences/s")
 	b.ReportMetric(float64(len(e.tokens.encode(news))), "tokens/sentence")
-}
-
-// BenchmarkQuestion encodes a question of 30 words alone, by one thread and by all in turns, and prints how many times
-// faster that is.
-func BenchmarkQuestion(b *testing.B) {
-	e := openEncoder(b)
-	question := []string{"Since the update of last week the imaginary printer on the third floor prints every second page twice, " +
-		"and nobody at the desk could tell me whom to ask about it or when"}
-	all, took := e.threads, map[int]time.Duration{}
-	for b.Loop() {
-		for _, threads := range []int{1, all} {
-			e.threads = threads
-			began := time.Now()
-			if _, err := e.Embed(context.Background(), question); err != nil {
-				b.Fatal(err)
-			}
-			took[threads] += time.Since(began)
-		}
-	}
-	b.ReportMetric(took[all].Seconds()*1000/float64(b.N), "ms/question")
-	b.ReportMetric(took[1].Seconds()/took[all].Seconds(), "x-one-thread")
 }
 
 func BenchmarkOpen(b *testing.B) {

@@ -3,9 +3,7 @@ package bert
 import (
 	"context"
 	"math"
-	"sync"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
@@ -23,8 +21,7 @@ const (
 // worker holds the memory of one thread. Its buffers grow and are reused.
 type worker struct {
 	k       *kernel.Kernels
-	threads int              // that share a product
-	scratch []kernel.Scratch // one for each of them
+	scratch kernel.Scratch
 
 	x, qkv, mixed, inner, back []float32
 	keys, values, scores       []float32
@@ -32,14 +29,6 @@ type worker struct {
 	exact     bool // in float32
 	rows      kernel.ByteRows
 	sentences [][]int32
-}
-
-// useThreads sets how many threads share a product.
-func (w *worker) useThreads(n int) {
-	w.threads = n
-	for len(w.scratch) < n {
-		w.scratch = append(w.scratch, kernel.Scratch{})
-	}
 }
 
 // forward puts sentences through the layers: x gets a row of width for every
@@ -121,32 +110,14 @@ func (w *worker) embed(m *weights, sentences [][]int32) {
 // apply sets rows of dst to the map of n rows of x.
 func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dstRow int) {
 	if w.exact {
-		w.share(d.exact.Panels(), func(thread, from, to int) {
-			w.k.Mul(d.exact, from, to, x, xRow, n, dst, dstRow, &w.scratch[thread])
-		})
+		w.k.Mul(d.exact, 0, d.exact.Panels(), x, xRow, n, dst, dstRow, &w.scratch)
 		return
 	}
 	w.rows.Reset(n, d.bytes.Cols)
 	for i := range n {
 		w.k.RoundBytes(&w.rows, i, x[i*xRow:][:d.bytes.Cols])
 	}
-	w.share(d.bytes.Panels(), func(_, from, to int) {
-		w.k.MulBytes(d.bytes, from, to, &w.rows, n, dst, dstRow)
-	})
-}
-
-// share has the threads of a worker compute some of the panels each. No bit depends on which.
-func (w *worker) share(panels int, compute func(thread, from, to int)) {
-	threads := min(w.threads, panels)
-	var wait sync.WaitGroup
-	for i := 1; i < threads; i++ {
-		wait.Go(func() {
-			defer fault.Watch()
-			compute(i, panels*i/threads, panels*(i+1)/threads)
-		})
-	}
-	compute(0, 0, panels/max(1, threads))
-	wait.Wait()
+	w.k.MulBytes(d.bytes, 0, d.bytes.Panels(), &w.rows, n, dst, dstRow)
 }
 
 // join adds back to x and norms.
