@@ -73,10 +73,11 @@ const (
 	// comparedRecords is the number of made-up records, comparedPrompts that of the prompts
 	// that each is asked about at once.
 	comparedRecords, comparedPrompts = 3, 4
-	// comparedTimes is how often each record is asked about after each. An answer that is one
+	// comparedTimes is how often each record is asked about after each, and again while an answer
+	// looks as if it depended on the one before, up to comparedMost times. An answer that is one
 	// of two by chance, with probability 1/2 each time, is taken for a dependence with a
-	// probability of 6/512.
-	comparedTimes = 3
+	// probability of 6/2³⁶, and 1e-9 for a dozen of them.
+	comparedTimes, comparedMost = 3, 12
 	// comparedTokens is the length of the answers.
 	comparedTokens = 4
 )
@@ -109,23 +110,34 @@ func CompareRecords(ctx context.Context, model Scorer) (RecordComparison, error)
 }
 
 func compareRecords(ctx context.Context, model Scorer, ask func(context.Context, Scorer, int) ([]string, error)) (c RecordComparison, err error) {
-	order := []int{0}
-	for range comparedTimes {
-		order = append(order, everyPair[1:]...)
-		order = append(order, everyPair[0])
-	}
 	// seen[record][before] are the answers, one list for each time.
 	var seen [comparedRecords][comparedRecords][][]string
-	for i, record := range order {
-		answers, err := ask(ctx, model, record)
-		if err != nil {
-			return c, err
-		}
-		if i > 0 {
-			before := order[i-1]
+	before := everyPair[0]
+	if _, err := ask(ctx, model, before); err != nil {
+		return c, err
+	}
+	for times := 1; times <= comparedMost; times++ {
+		for i := range everyPair {
+			record := everyPair[(i+1)%len(everyPair)]
+			answers, err := ask(ctx, model, record)
+			if err != nil {
+				return c, err
+			}
 			seen[record][before] = append(seen[record][before], answers)
+			before = record
+		}
+		if times < comparedTimes {
+			continue
+		}
+		if c = countAnswers(seen); c.Different == 0 {
+			break
 		}
 	}
+	return c, nil
+}
+
+// countAnswers counts the answers that depend on the record before, and those that vary.
+func countAnswers(seen [comparedRecords][comparedRecords][][]string) (c RecordComparison) {
 	for _, after := range seen {
 		for i := range after[0][0] {
 			c.Answers++
@@ -137,7 +149,7 @@ func compareRecords(ctx context.Context, model Scorer, ask func(context.Context,
 			}
 		}
 	}
-	return c, nil
+	return c
 }
 
 // answersAfter reports whether an answer repeats itself after each record, and whether it then
