@@ -164,6 +164,8 @@ type rehearsing struct {
 	// records choose and held are measured on; own are the model's own examples.
 	records, held, own []prompt.Example
 	result             Rehearsal
+	// saved, if set, is how much longer the real run encodes than this one.
+	saved func() time.Duration
 }
 
 func (r *rehearsing) path(name string) string { return filepath.Join(r.dir, name) }
@@ -190,8 +192,8 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.call.encoder.Valid() {
-		r.client.encoder = r.call.encoder
+	if r.call.encoder.Valid() { // few records stand in for many: each is encoded once
+		r.client.encoder, r.saved = r.call.encoder.Once()
 	}
 	if r.real, err = plan.New(s.Request); err != nil {
 		return err
@@ -229,6 +231,11 @@ func (r *rehearsing) carryOut(ctx context.Context) error {
 	r.result.RunLow, r.result.RunHigh = done.Seconds, done.Seconds
 	if used := done.Usage.Computed; used > 0 && done.Planned > used {
 		r.result.RunHigh = done.Seconds * float64(done.Planned) / float64(used)
+	}
+	if r.saved != nil {
+		encoding := r.saved().Seconds()
+		r.result.RunLow += encoding
+		r.result.RunHigh += encoding
 	}
 	return nil
 }

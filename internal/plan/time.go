@@ -149,7 +149,7 @@ func (v Speed) work(seconds float64, a asking, prompt float64) float64 {
 	if v.Prefill <= 0 || a.tokens() <= 0 {
 		return 0
 	}
-	return seconds * a.tokens() / ((prompt+a.read)/v.Prefill + a.written*v.writes())
+	return seconds * a.tokens() / (prompt/v.Prefill + v.question(a))
 }
 
 // judge is how long so many tokens take where records judge.
@@ -157,8 +157,12 @@ func (v Speed) judge(tokens float64, a asking) float64 {
 	if v.Prefill <= 0 {
 		return 0
 	}
-	return tokens / a.tokens() * (a.read/v.Prefill + a.written*v.writes())
+	return tokens / a.tokens() * v.question(a)
 }
+
+// question is how long a question takes after a prompt that was read: its tokens, and the scores
+// behind the last one that was read, which are most of it where a model is tiny.
+func (v Speed) question(a asking) float64 { return a.read/v.Prefill + v.Each + a.written*v.writes() }
 
 // writes is how long a token of an answer takes where many are written at once: a step of many sequences
 // costs about as much for each as reading does, or what was measured, if that is more.
