@@ -29,7 +29,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -72,8 +72,11 @@ demo: build ## the whole promise on made-up data, in the folder sotto-demo
 check: postgres models lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
 	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
 
-test: postgres chromium qemu models llamacpp lint ## all checks and tests; sets up what they need
+test: postgres chromium models llamacpp lint ## all checks and tests of the program; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
+
+test-all: postgres qemu models ## what make test leaves out: Beam, DuckDB, benchmarks, other systems, an emulated arm64
+	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
 	@GOWORK=off go -C tools run -buildvcs=false ./test -arm64 "$(CURDIR)"

@@ -1,13 +1,14 @@
 // Command test runs the tests of every module, shows what "go test" does, and ends with what each
 // package took and the slowest tests.
 //
-//	test [-short] [-read] [-arm64] ROOT [FLAG…]
+//	test [-short] [-rest] [-read] [-arm64] ROOT [FLAG…]
 //
 // FLAGs are go test's. The race detector makes tests about six times as slow, so it is on
 // only where there are goroutines (plan.go); with -short it is off, and what is long is
-// left out. Without -short, the program is compiled for other systems, and a part of the
-// tests runs on an emulated arm64 processor too; with -arm64, only that runs, with the real
-// models. With -read, the events of "go test -json" come from the standard input.
+// left out. With -rest, only what can find no bug in this machine's program runs: modules
+// beside it, compiling for other systems, and a part of the tests on an emulated arm64
+// processor. With -arm64, only that processor's tests run, with the real models. With -read,
+// the events of "go test -json" come from the standard input.
 //
 // The exit status is 1 if a test failed, a package did not compile, or nothing was tested.
 package main
@@ -27,16 +28,17 @@ import (
 
 func main() {
 	short := flag.Bool("short", false, "without the race detector and long tests")
+	rest := flag.Bool("rest", false, "only modules beside the program's and other systems")
 	read := flag.Bool("read", false, "only report on events from the standard input")
 	arm64 := flag.Bool("arm64", false, "only what runs on arm64, all of it, emulated")
 	flag.Parse()
-	if err := test(*short, *read, *arm64, flag.Args()); err != nil {
+	if err := test(*short, *rest, *read, *arm64, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "test:", err)
 		os.Exit(1)
 	}
 }
 
-func test(short, read, arm64 bool, args []string) error {
+func test(short, rest, read, arm64 bool, args []string) error {
 	r := newReport(os.Stdout, slices.Contains(args, "-v"))
 	var failed error
 	switch {
@@ -53,8 +55,8 @@ func test(short, read, arm64 bool, args []string) error {
 			os.Setenv("GOTMPDIR", cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()))
 			os.Setenv("TMPDIR", memory)
 		}
-		failed = modules(r, args[0], args[1:], short)
-		if !short && len(args) == 1 {
+		failed = modules(r, args[0], args[1:], short, rest)
+		if rest && len(args) == 1 {
 			failed = errors.Join(failed, crossCompile(r, args[0]), emulate(r, args[0], brief))
 		}
 	}
@@ -65,8 +67,8 @@ func test(short, read, arm64 bool, args []string) error {
 	return failed
 }
 
-// modules tests every module below a folder, though one fails.
-func modules(r *report, root string, flags []string, short bool) error {
+// modules tests every module below a folder, though one fails: those of the rest, or the others.
+func modules(r *report, root string, flags []string, short, rest bool) error {
 	race := !short && compiler()
 	if !short && !race {
 		r.plain("== WITHOUT the race detector: it needs a C compiler, and there is none\n")
@@ -85,6 +87,9 @@ func modules(r *report, root string, flags []string, short bool) error {
 		m, err := open(filepath.Dir(path))
 		if err != nil {
 			return err
+		}
+		if m.among(beside) != rest {
+			return nil
 		}
 		for _, b := range m.batches(short, race) {
 			failed = errors.Join(failed, m.run(r, b, flags))
@@ -107,7 +112,7 @@ func compiler() bool {
 // run tests a batch. That a test failed is seen by the report.
 func (m *module) run(r *report, b batch, flags []string) error {
 	r.plain(fmt.Sprintf("== %s in %s\n", b.title, m.name))
-	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-timeout=30m"}, b.flags, flags, b.packages)
+	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-timeout=45m"}, b.flags, flags, b.packages)
 	if strings.HasSuffix(m.name, "/tools") {
 		// They read files of the repository outside of their module, whose changes Go's cache of
 		// test results does not see.

@@ -55,6 +55,9 @@ var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/
 // runner are 800 packages, and DuckDB is a C library, which the detector does not see.
 var once = []string{"engines/beam", "engines/duckdb"}
 
+// beside are modules that the program has nothing of: "make test-all" tests them.
+var beside = []string{"bench", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
+
 // linked are modules that need a C library: without a C compiler their tests are left out.
 var linked = []string{"engines/duckdb"}
 
