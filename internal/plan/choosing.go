@@ -283,7 +283,11 @@ func (p Plan) Steps() string {
 		out = fmt.Sprintf("the plan: %s; then about %.0f records choose once among prompts made from them", pool, c.Draw.Expected(p.Units()))
 	}
 	if l := c.Last; l != nil {
-		out += fmt.Sprintf("; then about %.0f choose among the winners and no examples, which tells differences of about %s apart", l.Draw.Expected(p.Units()), points(p.Tells()))
+		beside := "no examples"
+		if p.OnlyEvident() {
+			beside = "evidence alone"
+		}
+		out += fmt.Sprintf("; then about %.0f choose among the winners and %s, which tells differences of about %s apart", l.Draw.Expected(p.Units()), beside, points(p.Tells()))
 	}
 	if m := c.Measure; m != nil {
 		out += fmt.Sprintf("; then about %.0f say whether it is right for them", m.Draw.Expected(p.Units()))

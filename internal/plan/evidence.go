@@ -43,6 +43,23 @@ const DefaultEvidence = 0.7
 // trials with from 60 to 2,000 records, those with fewer said less than a small model does by itself.
 const leastEach = 60
 
+// leastJudges is how many records choose last, at least, for prompts that use no evidence to compete: of so many, one
+// prompt is right for about five in a hundred more or less than another by chance alone.
+const leastJudges = 100
+
+// OnlyEvident reports whether only prompts that use evidence compete, since few records choose.
+func (p Plan) OnlyEvident() bool {
+	c := p.Choose
+	if c == nil || p.Evidence == nil {
+		return false
+	}
+	deciding := c.Draw
+	if c.Last != nil {
+		deciding = c.Last.Draw
+	}
+	return deciding.Expected(p.Units()) < leastJudges
+}
+
 // Evident is the share of ε for evidence: what was asked for, or else the default, where the task has a closed
 // list of labels and the records are enough. An encoder is needed if it is not 0.
 func (r Request) Evident() float64 {

@@ -307,3 +307,30 @@ func TestFormWithEvidence(t *testing.T) {
 		})
 	}
 }
+
+// TestOnlyEvident: where few records choose, prompts that use no evidence do not compete, and the plan says so.
+func TestOnlyEvident(t *testing.T) {
+	agnews := builtin(t, "agnews")
+	for name, c := range map[string]struct {
+		work     float64
+		evidence float64
+		want     bool
+	}{
+		"few":                  {20_000, 0.5, true},
+		"many":                 {2_000_000, 0.5, false},
+		"few without evidence": {20_000, -1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := plan.Request{Task: agnews, Size: 20000, Epsilon: 1}
+			r.Choosing = withEvidence()
+			r.Choosing.Rounds, r.Choosing.Records, r.Choosing.Work, r.Choosing.Evidence, r.Choosing.Last = 3, 0, c.work, c.evidence, 0.5
+			p := mustPlan(t, r)
+			if got := p.OnlyEvident(); got != c.want {
+				t.Errorf("only evidence: %v, want %v", got, c.want)
+			}
+			if got := strings.Contains(p.Steps(), "the winners and evidence alone"); got != c.want {
+				t.Errorf("%s", p.Steps())
+			}
+		})
+	}
+}

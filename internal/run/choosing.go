@@ -173,7 +173,7 @@ func (r *runner) space() search.Space {
 		out.Labels = r.Plan.Task.Labels
 	}
 	if e := r.Plan.Evidence; e != nil {
-		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone}
+		out.Uses = search.Uses{Weights: e.Weights, Hints: e.Hints, Alone: e.Alone, Only: r.Plan.OnlyEvident()}
 	}
 	if n := c.Nearest; n != nil {
 		out.Near = search.Near{Examples: n.Examples, Encoder: n.Encoder}

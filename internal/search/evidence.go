@@ -16,6 +16,9 @@ type Uses struct {
 	Hints int
 	// Alone: it may answer without a model.
 	Alone bool
+	// Only prompts that use it are proposed, if there are any: where few records choose, one that does not
+	// would win by chance as a rule.
+	Only bool
 }
 
 // has reports whether a use is one of the ways.
@@ -75,10 +78,15 @@ func (s Space) evident() (out []Point) {
 	return out
 }
 
-// hinted has every fourth of some sets ask with a hint, in each wording in turn.
+// hinted has every fourth of some sets ask with a hint, in each wording in turn; or each of them, where it would
+// not be proposed without.
 func (s Space) hinted(p Point, at int) Point {
-	if s.hints() > 0 && at%4 == 3 {
-		p.Evidence = hint(at / 4 % s.hints())
+	each := 4
+	if s.Uses.Only && len(s.Forms) > 0 {
+		each = 1
+	}
+	if s.hints() > 0 && at%each == each-1 {
+		p.Evidence = hint(at / each % s.hints())
 	}
 	return p
 }
@@ -151,7 +159,16 @@ func (s Space) bothWays(sets []Point) []Point {
 			}
 		}
 	}
-	return out
+	return s.only(out)
+}
+
+// only leaves out points that use no evidence, where those that do are the only ones to compete.
+func (s Space) only(points []Point) []Point {
+	uses := func(p Point) bool { return p.Evidence.Used() }
+	if !s.Uses.Only || !slices.ContainsFunc(points, uses) {
+		return points
+	}
+	return slices.DeleteFunc(points, func(p Point) bool { return !uses(p) })
 }
 
 // fresh is a set at random.

@@ -310,3 +310,31 @@ func TestNoEvidence(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyEvidence: where only prompts that use evidence compete, each round proposes some, and no other; without a
+// way to use it, all compete.
+func TestOnlyEvidence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := withEvidence(t, spaces().Draw(t, "space"))
+		s.Forms = rapid.SampledFrom([][]prompt.Form{nil, {prompt.ChatForm}, {prompt.ChatForm, prompt.MessageForm}}).Draw(t, "forms")
+		s.Uses.Only = true
+		ways := s.Uses.Alone || s.Uses.Hints > 0 || len(s.Uses.Weights) > 0 && len(s.Forms) == 0
+		at := Schedule{Rounds: 4, Heats: 1, First: 5, Next: 4, Finalists: 2}
+		var winners []Point
+		for round := range at.Rounds + 1 {
+			list, err := s.Propose(at, winners, key.Stream("only", uint64(round)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) == 0 {
+				t.Fatalf("round %d: nothing is proposed", round)
+			}
+			for _, p := range list {
+				if got, want := p.Evidence.Used(), ways && len(s.Labels) > 0; got != want {
+					t.Fatalf("round %d: %+v uses evidence: %v, want %v", round, p, got, want)
+				}
+			}
+			winners = append(winners, list[rapid.IntRange(0, len(list)-1).Draw(t, "winner")])
+		}
+	})
+}
