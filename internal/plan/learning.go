@@ -40,7 +40,8 @@ func init() {
 		Draws: "nobody: all records are added up", Calibrates: "sigma",
 		Steps: []string{
 			"Turn each record's text into a vector φ of length one, by a public encoder in this process.",
-			"Where records are few for the noise: add φ up by label, once. Else in T sums, one after the other: each record adds (e_y − p) ⊗ φ, with the probabilities p that the classifier of the sums before gives, cut to a norm.",
+			"Begin with a classifier whose rows are the vectors of the labels' names, times a weight that the first noisy sum gives them.",
+			"Make T sums, one after the other: each record adds (e_y − p) ⊗ φ, with the probabilities p that the classifier of the sums before gives, cut to a norm.",
 			"Round what a unit adds to a grid, so that its norm is at most one, and add exact discrete Gaussian noise of scale σ to each sum.",
 			"Release the vectors of the labels, which follow from the noisy sums.",
 			"If asked to: draw records, count with noise for how many the classifier is right, for a share of ε.",

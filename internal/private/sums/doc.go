@@ -6,12 +6,13 @@
 // the Gaussian mechanism is added to the whole sum, so that the number of labels costs nothing. There are
 // two ways:
 //
-//   - One sum: a record adds φ to the row of its label, and a label's vector is the direction of its row.
-//     It is robust where records are few.
 //   - Several sums, one after the other: a record adds what moves the classifier of the sums before towards
 //     the record's label, (e_y − p) ⊗ φ with the classifier's probabilities p, cut to a norm. It is the noisy
 //     gradient descent of Song, Chaudhuri and Sarwate (2013) and Abadi et al. (2016), over all records
-//     and not over samples of them. It is better where there are enough records for each label.
+//     and not over samples of them. The classifier may begin at the labels' names, which the encoder reads
+//     too: the first noisy sum says with which weight, which is 0 for names that mislead.
+//   - One sum: a record adds φ to the row of its label, and a label's vector is the direction of its row. Plans
+//     have several.
 //
 // [Sums.Check] knows which settings are possible, [New] carries them out.
 //
@@ -34,8 +35,8 @@
 // two, in ℓ2. (4) Normal noise of Sigma times that is added to whole steps and rounded to them, exactly
 // (package noise): gaussian(Sigma). (5) The sums follow each other, and each is a function of the records
 // and of what was released: adaptive composition. With the draws random again the laws are mixtures with the same
-// weights, which are no further apart. Vectors of labels are made from released sums alone:
-// post-processing. ∎
+// weights, which are no further apart. Vectors of labels are made from released sums and from the names of the
+// labels, which are public: post-processing. ∎
 //
 // # What would break it, and what keeps it from happening
 //
@@ -43,6 +44,7 @@
 //     released. (The end of a run shows it. The embedded encoder has no such vectors.)
 //   - The number of records, for example as a divisor: steps are divided by the declared size, which is
 //     public.
+//   - A weight of names that follows from the exact first sum: it is made after noise was added.
 //   - An encoder whose vectors depend on the batch: the embedded one is tested for that; others are not
 //     accepted.
 //   - A second release with the same noise: the noise is of the run's key, which is bound to the data, and

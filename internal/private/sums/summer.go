@@ -123,6 +123,10 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	names, err := s.names(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
 	units, err := s.encode(ctx, key)
 	if err != nil {
 		return Outcome{}, err
@@ -135,6 +139,9 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 		sum := s.add(units, e.Vectors)
 		if err := noise.AddTo(key.Stream("noise", uint64(at)), sum); err != nil {
 			return Outcome{}, err
+		}
+		if at == 0 {
+			s.begin(e.Vectors, names, sum)
 		}
 		for l, v := range e.Vectors {
 			s.move(v, sum[l*width:(l+1)*width])

@@ -261,7 +261,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSumsFor: one sum where records are few for the noise, and several that cost no more than it.
+// TestSumsFor: more sums where there are more records for the noise, that cost no more than one, and begin at names.
 func TestSumsFor(t *testing.T) {
 	for _, c := range []struct {
 		size      int64
@@ -270,28 +270,28 @@ func TestSumsFor(t *testing.T) {
 		sums      int64
 		way       float64
 	}{
-		{1, 4, privacy.AddRemove, 1, 0},
-		{900, 4, privacy.AddRemove, 1, 0},
-		{999, 4, privacy.AddRemove, 1, 0},
-		{1000, 4, privacy.AddRemove, 8, 150},
-		{1990, 4, privacy.AddRemove, 8, 298.5},
-		{2000, 4, privacy.AddRemove, 16, 300},
-		{6660, 4, privacy.AddRemove, 16, 999},
-		{6670, 4, privacy.AddRemove, 32, 1000.5},
+		{1, 4, privacy.AddRemove, 4, 0.225},
+		{600, 4, privacy.AddRemove, 4, 135},
+		{666, 4, privacy.AddRemove, 4, 149.85},
+		{667, 4, privacy.AddRemove, 8, 150.075},
+		{1333, 4, privacy.AddRemove, 8, 299.925},
+		{1334, 4, privacy.AddRemove, 16, 300.15},
+		{4444, 4, privacy.AddRemove, 16, 999.9},
+		{4445, 4, privacy.AddRemove, 32, 1000.125},
 		{10_000_000, 4, privacy.AddRemove, 32, 1600},
 		{math.MaxInt64, 1e-9, privacy.AddRemove, 32, 1600},
-		{5452, 13, privacy.AddRemove, 8, 0.6 * 5452 / 13},
+		{5452, 13, privacy.AddRemove, 16, 0.9 * 5452 / 13},
 		// Exchanged units have twice the noise.
-		{1999, 4, privacy.ReplaceOne, 1, 0},
-		{2000, 4, privacy.ReplaceOne, 8, 150},
-		{6670, 4, privacy.ReplaceOne, 16, 500.25},
+		{1333, 4, privacy.ReplaceOne, 4, 149.9625},
+		{1334, 4, privacy.ReplaceOne, 8, 150.075},
+		{4445, 4, privacy.ReplaceOne, 16, 500.0625},
 	} {
 		before := Sums{Encoder: toyName, Size: c.size, Adjacency: c.adjacency, Each: 2}
 		s := before.For(c.sigma)
 		if err := s.Check(); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if s.Sums != c.sums || math.Abs(s.Step*float64(s.Sums)-c.way) > 1e-9 || s.Size != c.size || s.Each != 2 || s.Adjacency != c.adjacency {
+		if s.Sums != c.sums || math.Abs(s.Step*float64(s.Sums)-c.way) > 1e-9 || s.Size != c.size || s.Each != 2 || s.Names != mostNames || s.Adjacency != c.adjacency {
 			t.Errorf("%+v: %+v", c, s)
 		}
 		// N/σ² is what N sums cost.

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// pointing is an encoder: the record points along the second axis, its opposite against it, others along
-// the first.
+// pointing is an encoder: the record and the name of its label point along the second axis, its opposite and the
+// name of the other label against it, others along the first.
 type pointing struct{}
 
 const against = "against " + mark
@@ -21,9 +21,9 @@ func (pointing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		switch text {
-		case mark:
+		case mark, task.Labels[0]:
 			out[i] = []float32{0, 1}
-		case against:
+		case against, task.Labels[1]:
 			out[i] = []float32{0, -1}
 		default:
 			out[i] = []float32{1, 0}
@@ -37,7 +37,8 @@ func (pointing) Close() error   { return nil }
 
 // evidence are sums of vectors over all records. In one sum others give the row of a label its length, so
 // that its direction, which is released, tells the number along the second axis. In several sums, with steps
-// that are too small for the classifier to learn anything, the record adds the same each time.
+// that are too small for the classifier to learn anything, the record adds the same each time. Where vectors begin at the
+// names of labels, what is released is the weight that the first sum gives them, and hardly anything else.
 func evidence() ([]Game, error) {
 	encoder, err := lm.TrustEmbedder(pointing{}, lm.InProcess)
 	if err != nil {
@@ -93,5 +94,11 @@ func evidence() ([]Game, error) {
 	}
 	several, err := game("evidence sums", "four sums of what one record, or none, adds against a classifier that knows nothing", "", 0,
 		sums.Sums{Sums: 4, Sigma: 2, Step: 1, Adjacency: privacy.AddRemove})
-	return []Game{one, exchanged, several}, err
+	if err != nil {
+		return nil, err
+	}
+	named, err := game("evidence names", "the same with a classifier that begins at the names of labels, which the record agrees with", "", 0,
+		sums.Sums{Sums: 2, Sigma: math.Sqrt2, Step: 1e-3, Names: 10, Adjacency: privacy.AddRemove})
+	named.Tight = false // half of the first sum's noise ends at a weight of 0
+	return []Game{one, exchanged, several, named}, err
 }
