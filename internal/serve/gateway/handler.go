@@ -232,6 +232,9 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// chatPath is that of conversations.
+const chatPath = "/v1/chat/completions"
+
 // send asks the upstream.
 func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, error) {
 	b, err := r.add(ctx, path, b)
@@ -241,6 +244,9 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 	data, err := marshal(b)
 	if err != nil {
 		return nil, err
+	}
+	if r.Shots != nil {
+		ctx = context.WithValue(ctx, openingKey{}, opening{r.Shots, path == chatPath})
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://upstream"+path, bytes.NewReader(data))
 	if err != nil {

@@ -11,21 +11,33 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
 )
 
 // Local is an upstream in this process: a model and a sentence encoder, each opened when it is
-// asked for the first time. It answers one request after the other.
+// asked for the first time. Texts of several requests are written at once, where the model says that
+// they do not depend on each other, and what the requests of a route begin with is computed once.
 type Local struct {
 	Open    func(context.Context) (lm.Model, error)
 	Encoder func() (lm.Embedder, error)
 	// Turns are those of the model.
 	Turns *Turns
+	// Keep bounds the memory of what routes' requests begin with, in bytes. 0 is a gigabyte, and at most a quarter
+	// of what is free when the model is opened.
+	Keep int64
 
+	// What follows is of whoever has the turn.
 	model   lm.Model
 	encoder lm.Embedder
+	session lm.Session // of texts, and of what they begin with
+	begun   beginnings
+
+	mu      sync.Mutex
+	queue   []*wanted
+	writing bool // somebody writes for those in the queue
 }
 
 // open returns the model, to whoever has the turn.
@@ -36,6 +48,9 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 	if err != nil {
 		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto chat says why")
 	}
+	if l.begun.most == 0 {
+		l.begun.most = bound(l.Keep)
+	}
 	return l.model, nil
 }
 
@@ -45,8 +60,9 @@ func (l *Local) Close() (err error) {
 		return err
 	}
 	defer l.Turns.Give()
+	err = l.reset()
 	if l.model != nil {
-		err = l.model.Close()
+		err = errors.Join(err, l.model.Close())
 	}
 	if l.encoder != nil {
 		err = errors.Join(err, l.encoder.Close())

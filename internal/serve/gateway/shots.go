@@ -229,6 +229,11 @@ func (s *Shots) prompt(ctx context.Context, raw json.RawMessage) (string, error)
 	if question, err = s.hinted(ctx, question); err != nil {
 		return "", err
 	}
+	return s.text(examples, question), nil
+}
+
+// text is a question after examples, as one text.
+func (s *Shots) text(examples []prompt.Example, question string) string {
 	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(reply.Input(s.task, question)))
-	return strings.Join(segments, ""), nil
+	return strings.Join(segments, "")
 }
