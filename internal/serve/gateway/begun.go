@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/machine"
-	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -26,27 +25,43 @@ func openingOf(ctx context.Context) opening {
 	return o
 }
 
-// opening is what the prompts of any two questions have in common, in tokens.
-func (s *Shots) opening(ctx context.Context, m lm.Scorer, chat bool) (tokens []lm.Token, err error) {
+// opening is what the prompts of any two questions have in common, in tokens: also of conversations
+// whose first turn is not laid out as a question is.
+func (s *Shots) opening(ctx context.Context, m lm.Scorer, chat bool) ([]lm.Token, error) {
 	p := prompt.Prompt{Examples: s.examples, Form: s.form}
 	if s.near != nil {
 		p.Examples = nil // each question has its own
 	}
+	const one, other = "The first", "7"
+	prompts := []lm.Prompt{{Text: s.text(p.Examples, one)}, {Text: s.text(p.Examples, other)}}
 	if chat {
-		tokens, _, err = reply.NewConversation(s.task, p, nil).Common(ctx, m)
-		return tokens, err
-	}
-	var lists [2][]lm.Token
-	for i, question := range []string{"The first", "7"} {
-		if lists[i], err = (lm.Prompt{Text: s.text(p.Examples, question)}).Encode(ctx, m); err != nil {
-			return nil, err
+		turns := func(last prompt.Turn) (list []lm.Message) {
+			for _, t := range append(p.Turns(s.task), last) {
+				list = append(list, lm.Message{Role: lm.Role(t.Role), Content: t.Content})
+			}
+			return list
+		}
+		prompts = []lm.Prompt{
+			{Messages: turns(p.Question(s.task, one))}, {Messages: turns(p.Question(s.task, other))},
+			{Messages: turns(prompt.Turn{Role: prompt.UserRole, Content: one})},
 		}
 	}
-	n := 0
-	for n < min(len(lists[0]), len(lists[1])) && lists[0][n] == lists[1][n] {
-		n++
+	var common []lm.Token
+	for i, one := range prompts {
+		tokens, err := one.Encode(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			common = tokens
+		}
+		n := 0
+		for n < min(len(common), len(tokens)) && common[n] == tokens[n] {
+			n++
+		}
+		common = common[:n]
 	}
-	return lists[0][:n], nil
+	return common, nil
 }
 
 // beginning is what a route's prompts begin with, as far as it is computed.

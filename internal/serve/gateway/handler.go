@@ -225,7 +225,11 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		secret = s.key
 	}
 	heard := overheard{wanted: route.Shadow.chosen(r.URL.Path, b)}
-	h.hand(w, answer, route.About, secret, &heard, record.Client)
+	about := route.About
+	if _, own := route.Upstream.(*Local); own {
+		about.Ignored = answer.Header[ignoredHeader]
+	}
+	h.hand(w, answer, about, secret, &heard, record.Client)
 	if heard.wanted {
 		release = func() {} // when both have answered
 		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String(), held.Release)
