@@ -224,7 +224,7 @@ func TestServePrivateBudget(t *testing.T) {
 	if code, errs := set("--epsilon", "1"); code != 0 {
 		t.Fatalf("data that the ledger does not know: %d %s", code, errs)
 	}
-	printed(t, append([]string{"answer", "I forgot it.", "--epsilon", "1"}, data...)...)
+	printed(t, append([]string{"answer", "--input", "I forgot it.", "--epsilon", "1"}, data...)...)
 	before := printed(t, "ledger", "show", "messages", "--json")
 	if code, errs := set("--epsilon", "1"); code != 3 || !strings.Contains(errs, "sotto ledger grant") {
 		t.Errorf("a budget that is spent: %d %s", code, errs)

@@ -85,6 +85,10 @@ func newPlace(t *testing.T) *place {
 			data, err := os.ReadFile(filepath.Join(dir, "demos.jsonl"))
 			sum := sha256.Sum256(data)
 			r.Subjects = []certificate.Subject{{Name: "demos.jsonl", Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}}}
+			if chosen, err := os.ReadFile(filepath.Join(dir, "prompt.json")); err == nil {
+				sum := sha256.Sum256(chosen)
+				r.Subjects = append(r.Subjects, certificate.Subject{Name: "prompt.json", Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}})
+			}
 			return r, err
 		},
 	}

@@ -229,6 +229,9 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	if _, own := route.Upstream.(*Local); own {
 		about.Ignored = answer.Header[ignoredHeader]
 	}
+	if route.Shots != nil && r.URL.Path == chatPath {
+		about.Unmeasured = unmeasured(b["messages"])
+	}
 	h.hand(w, answer, about, secret, &heard, record.Client)
 	if heard.wanted {
 		release = func() {} // when both have answered
@@ -367,6 +370,12 @@ func (a About) headers(to http.Header) {
 	to.Set("Sotto-Epsilon-Spent", strconv.FormatFloat(a.Spent, 'g', -1, 64))
 	if a.Paid > 0 {
 		to.Set("Sotto-Answers-In-Series", strconv.FormatInt(a.Paid, 10))
+	}
+	if len(a.Ignored) > 0 {
+		to.Set("Sotto-Ignored", strings.Join(a.Ignored, ", "))
+	}
+	if len(a.Unmeasured) > 0 {
+		to.Set("Sotto-Unmeasured", strings.Join(a.Unmeasured, ", "))
 	}
 	if a.Left != nil {
 		to.Set("Sotto-Epsilon-Left", strconv.FormatFloat(*a.Left, 'g', -1, 64))

@@ -229,9 +229,10 @@ func (j *Judged) Close() error {
 	return j.Local.begun.forget(j)
 }
 
-// judged answers a request as records judged.
+// judged answers a request as records judged. They judged without a client's instruction, which most clients send and
+// which would change what the release says of itself: it is left out, and the answer says so.
 func (h *Handler) judged(w http.ResponseWriter, r *http.Request, who string, route *Route, b body) {
-	q, err := readQuestion(r.URL.Path, b)
+	q, err := readQuestion(r.URL.Path, b, true)
 	if err != nil {
 		fail(w, err)
 		return

@@ -89,7 +89,7 @@ var member = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
 
 // private answers a request from records.
 func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, route *Route, b body) {
-	q, err := readQuestion(r.URL.Path, b)
+	q, err := readQuestion(r.URL.Path, b, false)
 	if err != nil {
 		fail(w, err)
 		return
@@ -141,8 +141,8 @@ type asked struct {
 
 // readQuestion reads the one question of a request. What would change an answer's shape is
 // refused; how a model should choose its words is not the client's to say, and is named as
-// ignored.
-func readQuestion(path string, b body) (q asked, err error) {
+// ignored. So is an instruction, if it may be there.
+func readQuestion(path string, b body, instructed bool) (q asked, err error) {
 	q.chat = path == "/v1/chat/completions"
 	if !q.chat && path != "/v1/completions" {
 		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions, and nothing else")
@@ -169,6 +169,9 @@ func readQuestion(path string, b body) (q asked, err error) {
 	q.stream, q.usage = request.Stream, request.StreamOptions != nil && request.StreamOptions.Usage
 	q.ignored = b.besides(understood)
 	if q.chat {
+		if n := leading(request.Messages); instructed && n > 0 {
+			request.Messages, q.ignored = request.Messages[n:], append(q.ignored, systemMessage)
+		}
 		q.text, err = lone(request.Messages)
 	} else if json.Unmarshal(request.Prompt, &q.text) != nil {
 		err = invalid("prompt", `"prompt" should be one string, the question`)
@@ -177,6 +180,17 @@ func readQuestion(path string, b body) (q asked, err error) {
 		err = invalid(map[bool]string{true: "messages", false: "prompt"}[q.chat], "the question is empty")
 	}
 	return q, err
+}
+
+// systemMessage is what answers call a client's own instruction.
+const systemMessage = "system message"
+
+// leading is how many messages of a conversation are instructions before its first turn.
+func leading(list []turn) (n int) {
+	for n < len(list) && (list[n].Role == "system" || list[n].Role == "developer") {
+		n++
+	}
+	return n
 }
 
 // lone returns the one message of a conversation: a mechanism's task says what is asked for, and
