@@ -72,7 +72,11 @@ func TestUnknownModels(t *testing.T) {
 		key, model string
 		want       int
 	}{
-		{key("*"), "news", 200}, {key("*"), "nowhere", 404}, {key("news"), "news", 200}, {key("news"), "other", 403}, {key("news"), "nowhere", 403},
+		{key("*"), "news", 200},
+		{key("*"), "nowhere", 404},
+		{key("news"), "news", 200},
+		{key("news"), "other", 403},
+		{key("news"), "nowhere", 403},
 		{key("news", "gone"), "gone", 404},
 	}
 	address, _ := p.start(t, Options{})

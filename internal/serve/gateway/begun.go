@@ -42,7 +42,8 @@ func (s *Shots) opening(ctx context.Context, m lm.Scorer, chat bool) ([]lm.Token
 			return list
 		}
 		prompts = []lm.Prompt{
-			{Messages: turns(p.Question(s.task, one))}, {Messages: turns(p.Question(s.task, other))},
+			{Messages: turns(p.Question(s.task, one))},
+			{Messages: turns(p.Question(s.task, other))},
 			{Messages: turns(prompt.Turn{Role: prompt.UserRole, Content: one})},
 		}
 	}

@@ -75,18 +75,18 @@ func (l *Local) Close() (err error) {
 // localRequest is what it understands of a request. What would change an answer's shape is refused, and
 // answers say what else was ignored.
 type localRequest struct {
-	Model       string          `json:"model"`
-	Messages    []turn          `json:"messages"`
-	Prompt      json.RawMessage `json:"prompt"`
-	Input       json.RawMessage `json:"input"`
-	Encoding    string          `json:"encoding_format"`
-	Stream      bool            `json:"stream"`
-	MaxTokens   *int            `json:"max_tokens"`
-	MaxNew      *int            `json:"max_completion_tokens"`
-	Temperature *float64        `json:"temperature"`
-	TopP        *float64        `json:"top_p"`
-	Seed        *int64          `json:"seed"`
-	Stop        json.RawMessage `json:"stop"`
+	Model         string          `json:"model"`
+	Messages      []turn          `json:"messages"`
+	Prompt        json.RawMessage `json:"prompt"`
+	Input         json.RawMessage `json:"input"`
+	Encoding      string          `json:"encoding_format"`
+	Stream        bool            `json:"stream"`
+	MaxTokens     *int            `json:"max_tokens"`
+	MaxNew        *int            `json:"max_completion_tokens"`
+	Temperature   *float64        `json:"temperature"`
+	TopP          *float64        `json:"top_p"`
+	Seed          *int64          `json:"seed"`
+	Stop          json.RawMessage `json:"stop"`
 	StreamOptions *struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
