@@ -18,6 +18,7 @@ import (
 // with fewer examples and beside a shadow it is asked.
 func TestJudgedPrompt(t *testing.T) {
 	p := newPlace(t)
+	p.covers = true
 	p.builder.Upstreams["embedded"] = &gateway.Local{Turns: &gateway.Turns{}}
 	chosen := func(name, form string) string {
 		t.Helper()
