@@ -2,7 +2,6 @@ package lm
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -77,8 +76,8 @@ func (o GenerateOptions) Check() error {
 	return nil
 }
 
-// tokens returns a prompt's tokens for a model.
-func (p Prompt) tokens(ctx context.Context, s Scorer) ([]Token, error) {
+// Encode returns a prompt's tokens for a model.
+func (p Prompt) Encode(ctx context.Context, s Scorer) ([]Token, error) {
 	set := 0
 	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
 		if is {
@@ -114,7 +113,7 @@ func GenerateBySteps(ctx context.Context, s Scorer, prompts []Prompt, o Generate
 	lists := make([][]Token, len(prompts))
 	for i, p := range prompts {
 		var err error
-		if lists[i], err = p.tokens(ctx, s); err != nil {
+		if lists[i], err = p.Encode(ctx, s); err != nil {
 			return nil, fmt.Errorf("prompt %d: %w", i, err)
 		}
 		if limit := s.Info().Context; len(lists[i])+o.MaxTokens > limit {
@@ -126,30 +125,31 @@ func GenerateBySteps(ctx context.Context, s Scorer, prompts []Prompt, o Generate
 		return nil, err
 	}
 	defer session.Close()
-	writers, err := begin(ctx, session, lists)
-	if err != nil {
+	batch := NewBatch(s, session)
+	if err := begin(ctx, batch, lists, o); err != nil {
 		return nil, err
 	}
-	for i, w := range writers {
-		w.tokenizer, w.options = s.Tokenizer(), o
-		w.ends = s.Tokenizer().Ends()
-		var seed [32]byte
-		binary.LittleEndian.PutUint64(seed[:], o.Seed)
-		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		w.random = rand.New(rand.NewChaCha8(seed))
+	writings := slices.Clone(batch.active)
+	for batch.Len() > 0 {
+		ended, err := batch.Step(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range ended {
+			if w.Err != nil {
+				return nil, w.Err
+			}
+		}
 	}
-	if err := write(ctx, session, writers, o); err != nil {
-		return nil, err
-	}
-	texts := make([]Text, len(writers))
-	for i, w := range writers {
-		texts[i] = Text{Text: w.text, Finish: w.finish, Tokens: len(w.written)}
+	texts := make([]Text, len(writings))
+	for i, w := range writings {
+		texts[i] = w.Text()
 	}
 	return texts, nil
 }
 
-// begin makes a sequence for each prompt on top of their common prefix.
-func begin(ctx context.Context, session Session, lists [][]Token) ([]*writer, error) {
+// begin adds all prompts to a batch, on top of their common prefix.
+func begin(ctx context.Context, batch *Batch, lists [][]Token, o GenerateOptions) error {
 	shared := len(lists[0])
 	for _, l := range lists[1:] {
 		n := 0
@@ -159,54 +159,24 @@ func begin(ctx context.Context, session Session, lists [][]Token) ([]*writer, er
 		shared = n
 	}
 	for _, l := range lists {
-		shared = min(shared, len(l)-1) // each is extended by at least one token
+		shared = max(0, min(shared, len(l)-1)) // each is extended by at least one token
 	}
+	session := batch.session
 	root, err := session.New()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if shared > 0 {
 		if _, err := session.Step(ctx, []Step{{Sequence: root, Tokens: lists[0][:shared]}}); err != nil {
-			return nil, err
-		}
-	}
-	writers := make([]*writer, len(lists))
-	for i, l := range lists {
-		fork, err := session.Fork(root)
-		if err != nil {
-			return nil, err
-		}
-		writers[i] = &writer{index: i, sequence: fork, next: l[max(shared, 0):]}
-	}
-	return writers, session.Drop(root)
-}
-
-// write runs all writers until each has ended.
-func write(ctx context.Context, session Session, writers []*writer, o GenerateOptions) error {
-	active := slices.Clone(writers)
-	for len(active) > 0 {
-		steps := make([]Step, len(active))
-		for i, w := range active {
-			steps[i] = Step{Sequence: w.sequence, Tokens: w.next, Ask: o.ask()}
-		}
-		scores, err := session.Step(ctx, steps)
-		if err != nil {
 			return err
 		}
-		var left []*writer
-		for i, w := range active {
-			if err := w.take(ctx, scores[i]); err != nil {
-				return err
-			}
-			if w.finish == "" {
-				left = append(left, w)
-			} else if err := session.Drop(w.sequence); err != nil {
-				return err
-			}
-		}
-		active = left
 	}
-	return nil
+	for i, l := range lists {
+		if _, err := batch.add(root, l[shared:], o, i); err != nil {
+			return err
+		}
+	}
+	return session.Drop(root)
 }
 
 func (o GenerateOptions) ask() Ask {
@@ -217,61 +187,6 @@ func (o GenerateOptions) ask() Ask {
 		return Ask{Top: o.TopK}
 	}
 	return Ask{All: true}
-}
-
-// writer generates one text.
-type writer struct {
-	index     int
-	sequence  Sequence
-	next      []Token // to extend the sequence with
-	tokenizer Tokenizer
-	options   GenerateOptions
-	ends      []Token
-	random    *rand.Rand
-
-	written []Token
-	text    string // all so far, cut at a stop string
-	sent    int    // bytes of text passed to OnText
-	finish  Finish
-}
-
-// take samples a token from the scores and appends it.
-func (w *writer) take(ctx context.Context, s Scores) error {
-	token := w.options.pick(s, w.random)
-	w.written = append(w.written, token)
-	w.next = []Token{token}
-	if slices.Contains(w.ends, token) {
-		w.finish = FinishEnd
-	} else {
-		text, err := w.tokenizer.Decode(ctx, w.written)
-		if err != nil {
-			return err
-		}
-		w.text = text
-		if at := firstOf(text, w.options.Stop); at >= 0 {
-			w.text, w.finish = text[:at], FinishStop
-		} else if len(w.written) == w.options.MaxTokens {
-			w.finish = FinishLength
-		}
-	}
-	return w.send()
-}
-
-// send passes on the text that no stop string can take back.
-func (w *writer) send() error {
-	if w.options.OnText == nil {
-		return nil
-	}
-	safe := len(w.text)
-	if w.finish == "" {
-		safe = settled(w.text, w.options.Stop)
-	}
-	if safe <= w.sent {
-		return nil
-	}
-	piece := w.text[w.sent:safe]
-	w.sent = safe
-	return w.options.OnText(w.index, piece)
 }
 
 // firstOf finds the first place where one of the strings begins, or -1.

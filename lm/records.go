@@ -230,7 +230,7 @@ func scoresOf(ctx context.Context, model Scorer, record int) ([]string, error) {
 	}
 	steps := make([]Step, comparedPrompts)
 	for i := range steps {
-		tokens, err := Prompt{Text: madeUpPrompt(record, i)}.tokens(ctx, model)
+		tokens, err := Prompt{Text: madeUpPrompt(record, i)}.Encode(ctx, model)
 		if err != nil {
 			return nil, err
 		}

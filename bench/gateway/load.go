@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +18,10 @@ import (
 // target is something that answers chats.
 type target struct {
 	name, address, key, model string
+	// asks is another question than the one that all ask, if it is set.
+	asks string
+	// alone: no upstream is asked, so that answers do not say how long one took.
+	alone bool
 }
 
 // request is a whole one as it goes over the wire.
@@ -44,7 +49,7 @@ type took struct {
 func load(ctx context.Context, t target, connections int, span time.Duration) (took, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+time.Minute)
 	defer cancel()
-	wire := t.request(question, false)
+	wire := t.request(cmp.Or(t.asks, question), false)
 	var mu sync.Mutex
 	var all []time.Duration
 	failed := 0
@@ -53,7 +58,7 @@ func load(ctx context.Context, t target, connections int, span time.Duration) (t
 	end := began.Add(span)
 	for range connections {
 		wg.Go(func() {
-			times, bad := one(ctx, t.address, wire, end)
+			times, bad := one(ctx, t, wire, end)
 			mu.Lock()
 			defer mu.Unlock()
 			all, failed = append(all, times...), failed+bad
@@ -69,7 +74,7 @@ func load(ctx context.Context, t target, connections int, span time.Duration) (t
 }
 
 // one uses one connection.
-func one(ctx context.Context, address string, wire []byte, end time.Time) (times []time.Duration, failed int) {
+func one(ctx context.Context, t target, wire []byte, end time.Time) (times []time.Duration, failed int) {
 	var c net.Conn
 	var in *bufio.Reader
 	defer func() {
@@ -80,7 +85,7 @@ func one(ctx context.Context, address string, wire []byte, end time.Time) (times
 	for time.Now().Before(end) && ctx.Err() == nil {
 		if c == nil {
 			var err error
-			if c, err = net.DialTimeout("tcp", address, 10*time.Second); err != nil {
+			if c, err = net.DialTimeout("tcp", t.address, 10*time.Second); err != nil {
 				failed++
 				time.Sleep(10 * time.Millisecond)
 				continue
@@ -89,7 +94,7 @@ func one(ctx context.Context, address string, wire []byte, end time.Time) (times
 		}
 		began := time.Now()
 		_ = c.SetDeadline(began.Add(time.Minute)) // it is a TCP connection
-		status, thought, again, err := exchange(c, in, wire)
+		status, thought, again, err := exchange(c, in, wire, t.alone)
 		if err != nil || status != http.StatusOK {
 			failed++
 		} else {
@@ -105,7 +110,7 @@ func one(ctx context.Context, address string, wire []byte, end time.Time) (times
 
 // exchange sends a request and reads its answer, which says how long the upstream thought; again
 // says that the connection can be used again.
-func exchange(c net.Conn, in *bufio.Reader, wire []byte) (status int, thought time.Duration, again bool, err error) {
+func exchange(c net.Conn, in *bufio.Reader, wire []byte, alone bool) (status int, thought time.Duration, again bool, err error) {
 	if _, err := c.Write(wire); err != nil {
 		return 0, 0, false, err
 	}
@@ -115,7 +120,7 @@ func exchange(c net.Conn, in *bufio.Reader, wire []byte) (status int, thought ti
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
-	if err == nil && r.StatusCode == http.StatusOK {
+	if err == nil && r.StatusCode == http.StatusOK && !alone {
 		_, said, _ := bytes.Cut(text, []byte("billing "))
 		n, failed := strconv.Atoi(string(said[:min(9, len(said))]))
 		if thought = time.Duration(n); failed != nil {

@@ -65,6 +65,9 @@ func run(ctx context.Context) (err error) {
 	if err := r.compare(ctx, s); err != nil {
 		return err
 	}
+	if err := r.encode(ctx, s); err != nil {
+		return err
+	}
 	if *soaking > 0 {
 		if r.soak, err = soak(ctx, s, *soaking); err != nil {
 			return err
@@ -91,10 +94,10 @@ func (r *result) compare(ctx context.Context, s *sotto) error {
 	sideAt := func(name, address, key, suffix string) *side {
 		return &side{
 			name:   name,
-			thinks: target{name, address, key, "thinks-" + suffix}, atonce: target{name, address, key, "atonce-" + suffix},
+			thinks: target{name: name, address: address, key: key, model: "thinks-" + suffix}, atonce: target{name: name, address: address, key: key, model: "atonce-" + suffix},
 		}
 	}
-	direct := &side{name: "the upstream itself", thinks: target{"upstream", s.upstreams["thinks"], "none", "big"}, atonce: target{"upstream", s.upstreams["atonce"], "none", "big"}}
+	direct := &side{name: "the upstream itself", thinks: target{name: "upstream", address: s.upstreams["thinks"], key: "none", model: "big"}, atonce: target{name: "upstream", address: s.upstreams["atonce"], key: "none", model: "big"}}
 	r.sides = []*side{direct, sideAt("Sotto", clients, s.key, "plain"), sideAt("Sotto, with a release's examples", clients, s.key, "demos")}
 	if *proxy != "" {
 		workers := runtime.NumCPU()

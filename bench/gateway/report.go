@@ -14,6 +14,7 @@ type result struct {
 	machine            harness.Machine
 	connections, turns int
 	sides              []*side
+	encoded            []*side // in latency
 	soak               *soaked
 }
 
@@ -58,6 +59,7 @@ processes of one machine, which asks too. Medians of %d turns, in which each is 
 		}
 	}
 	fmt.Fprintf(&b, "\np50 and p99 are of what answers took beyond the time that the server itself took, which was %v on average, from half to one and a half of that; requests a second are those of one that answers at once. Requests that failed: %d.\n", thinking, failed)
+	r.reportEncoding(&b)
 	if r.soak != nil {
 		r.soak.report(&b)
 	}

@@ -101,7 +101,7 @@ func (s *sotto) prepare(ctx context.Context) error {
 	for i := range 400 {
 		fmt.Fprintf(&rows, "%d,%d,%s\n", i%97, i%31, []string{"billing", "login"}[i%2])
 	}
-	for name, text := range map[string]string{"own.toml": own.String(), "rows.csv": rows.String(), "schema.toml": schema} {
+	for name, text := range map[string]string{"own.toml": own.String(), "rows.csv": rows.String(), "schema.toml": schema, "texts.csv": texts(), "teams.toml": teams} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			return err
 		}
@@ -109,6 +109,8 @@ func (s *sotto) prepare(ctx context.Context) error {
 	steps := [][]string{
 		{"ledger", "init"},
 		{"table", "profile", "--schema", "schema.toml", "--data", "rows.csv", "--size", "400", "--epsilon", "4", "--group", "team", "--out", "demos"},
+		{"learn", "--task", "teams.toml", "--data", "texts.csv", "--size", "400", "--epsilon", "1", "--out", "labels"},
+		{"serve", "route", "set", "labels", "--release", "labels", "--task", "teams.toml"},
 	}
 	for name := range s.upstreams {
 		steps = append(steps,

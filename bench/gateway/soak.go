@@ -44,7 +44,7 @@ func soak(ctx context.Context, s *sotto, span time.Duration) (out *soaked, err e
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(worker), 1))
 			for time.Now().Before(end) && ctx.Err() == nil {
-				kind, err := strange(target{"Sotto", clients, s.key, "atonce-demos"}, random)
+				kind, err := strange(target{name: "Sotto", address: clients, key: s.key, model: "atonce-demos"}, random)
 				requests.Add(1)
 				if err != nil {
 					wrong.Add(1)

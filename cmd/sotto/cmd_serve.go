@@ -173,27 +173,30 @@ func shared[T any](open func() (T, error)) func() (T, error) {
 }
 
 // upstreams opens those of the configuration, and the model in this program when it is asked
-// for the first time.
-func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (map[string]http.RoundTripper, error) {
+// for the first time. One whose key is not there is among the unusable, with the reason.
+func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (all map[string]http.RoundTripper, unusable map[string]error, err error) {
 	settings, err := p.configured()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := map[string]http.RoundTripper{}
+	all, unusable = map[string]http.RoundTripper{}, map[string]error{}
 	for name, u := range settings.Upstreams {
 		if name == embeddedUpstream {
-			return nil, usage("an upstream of your configuration is called %s, which is the model in this program: call it something else", name)
+			return nil, nil, usage("an upstream of your configuration is called %s, which is the model in this program: call it something else", name)
 		}
-		key, err := remote.Key{Env: u.KeyEnv, File: u.KeyFile}.Read()
+		key, wrong := remote.Key{Env: u.KeyEnv, File: u.KeyFile}.Read()
+		server, err := gateway.NewServer(u.URL, key, u.AllowPlaintext)
 		if err != nil {
-			return nil, usage("upstream %s: %w", name, err)
+			return nil, nil, usage("upstream %s: %w", name, err)
 		}
-		if all[name], err = gateway.NewServer(u.URL, key, u.AllowPlaintext); err != nil {
-			return nil, usage("upstream %s: %w", name, err)
+		if wrong != nil {
+			unusable[name] = wrong
+			continue
 		}
+		all[name] = server
 	}
 	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder, Turns: &model.turns}
-	return all, nil
+	return all, unusable, nil
 }
 
 // builder makes routes, with the model of this process, which it returns too.
@@ -203,12 +206,12 @@ func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) 
 		return nil, nil, err
 	}
 	encoder, model := shared(backend.Encoder), &sharedModel{spec: spec}
-	all, err := p.upstreams(model, encoder)
+	all, unusable, err := p.upstreams(model, encoder)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &service.Builder{
-		Upstreams: all, Task: findTask, Encoder: encoder, Records: p.records(model),
+		Upstreams: all, Unusable: unusable, Task: findTask, Encoder: encoder, Records: p.records(model),
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(verifyOptions{})
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // routeAnswerOptions are those of "sotto answer" that are about a plan and its data.
@@ -47,7 +49,9 @@ func newServeRouteAnswerCommand(p *program) *cobra.Command {
 answer" does: each answer is charged to the data set's budget in the ledger
 before a record is drawn. When the budget does not allow another, requests are
 refused (402) and no record is drawn. Now nothing is charged; the records are
-read to check them, and the plan is made.
+read to check them, and the plan is made. If the budget of the data does not
+allow one answer the route is refused (exit code 3), and if it allows fewer than
+--answers there is a warning.
 
 ε is for each answer, or with --answers N for N of them together. A client sends
 one question, as one message of the user. It learns what is spent and left of
@@ -154,8 +158,15 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 		return err
 	}
 	defer builder.Close()
-	if err := builder.Check(ctx, name, spec); err != nil {
+	short, err := builder.CheckAnswers(ctx, name, spec)
+	if errors.Is(err, ledger.ErrBudget) {
+		return err
+	}
+	if err != nil {
 		return ui.AsUsage(err)
+	}
+	if short != nil {
+		p.Warn("the budget of the data does not allow all the answers that were planned: " + short.Error())
 	}
 	if err := p.setPace(ctx, builder, spec.Answers, opt.paced); err != nil {
 		return err

@@ -208,6 +208,39 @@ func TestServePrivateRoutes(t *testing.T) {
 	}
 }
 
+// TestServePrivateBudget: a route that could answer nothing is refused when it is set, with the budget's own words, and one that
+// could not answer as often as was planned is warned of. Nothing is charged for either.
+func TestServePrivateBudget(t *testing.T) {
+	home(t)
+	tinyModel(t, "tiny.gguf")
+	messages(t, 200)
+	printed(t, "ledger", "init")
+	data := []string{"--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--delta", "1e-5", "--model", "tiny.gguf"}
+	set := func(more ...string) (int, string) {
+		t.Helper()
+		code, _, errs := run(t, append(append([]string{"serve", "route", "answer", "ask", "--pace", "1s", "--store", "service.db"}, data...), more...)...)
+		return code, errs
+	}
+	if code, errs := set("--epsilon", "1"); code != 0 {
+		t.Fatalf("data that the ledger does not know: %d %s", code, errs)
+	}
+	printed(t, append([]string{"answer", "--input", "I forgot it.", "--epsilon", "1"}, data...)...)
+	before := printed(t, "ledger", "show", "messages", "--json")
+	if code, errs := set("--epsilon", "1"); code != 3 || !strings.Contains(errs, "sotto ledger grant") {
+		t.Errorf("a budget that is spent: %d %s", code, errs)
+	}
+	printed(t, "ledger", "grant", "messages", "--epsilon", "1.5", "--delta", "1e-5", "--reason", "a test")
+	if code, errs := set("--epsilon", "8", "--answers", "40"); code != 0 || !strings.Contains(errs, "does not allow all the answers") {
+		t.Errorf("a budget for some of the answers: %d %s", code, errs)
+	}
+	if after := printed(t, "ledger", "show", "messages", "--json"); strings.Count(after, `"reserved"`) != strings.Count(before, `"reserved"`) {
+		t.Errorf("setting a route was charged: %s", after)
+	}
+	if versions := printed(t, "serve", "route", "list", "ask", "--store", "service.db", "--json"); strings.Count(versions, `"version"`) != 2 {
+		t.Errorf("a route that was refused is there: %s", versions)
+	}
+}
+
 // TestServeRecordsAlone: an upstream of clients is not the server that sees records.
 func TestServeRecordsAlone(t *testing.T) {
 	home(t)

@@ -115,3 +115,34 @@ func TestConcurrentServe(t *testing.T) {
 		t.Errorf("the log holds what is private: %s", text)
 	}
 }
+
+// TestServeWithoutAKeyOfAnother: an upstream whose key is not set keeps nobody from the others; a route to it is refused when it
+// is set, and where it was set before it is not there, and the log says why.
+func TestServeWithoutAKeyOfAnother(t *testing.T) {
+	home(t)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"said":"here"}`)
+	}))
+	defer upstream.Close()
+	write(t, "own.toml", fmt.Appendf(nil, "service = \"service.db\"\n[upstream.far]\nurl = %q\nkey_env = \"FAR_KEY\"\n[upstream.near]\nurl = %q\n", upstream.URL, upstream.URL))
+	t.Setenv("SOTTO_CONFIG", "own.toml")
+	t.Setenv("FAR_KEY", "sk-far")
+	printed(t, "serve", "route", "set", "far", "--upstream", "far")
+	t.Setenv("FAR_KEY", "")
+	printed(t, "serve", "route", "set", "near", "--upstream", "near")
+	if code, _, errs := run(t, "serve", "route", "set", "far", "--upstream", "far"); code != 2 || !strings.Contains(errs, "FAR_KEY") {
+		t.Errorf("without the upstream's key: %d %s", code, errs)
+	}
+	secret := object(t, printed(t, "serve", "key", "add", "team", "--route", "*", "--json"))["secret"].(string)
+	service := serving(t)
+	for model, want := range map[string]int{"near": 200, "far": 404} {
+		if status, _, got := exchange(t, http.MethodPost, service.clients+"/v1/chat/completions", secret, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"x"}]}`, model)); status != want {
+			t.Errorf("%s: %d %s", model, status, got)
+		}
+	}
+	service.stop()
+	if log := service.stderr.String(); !strings.Contains(log, "FAR_KEY") || !strings.Contains(log, "route far") {
+		t.Errorf("the log does not say why: %s", log)
+	}
+}

@@ -224,6 +224,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded"}, 0},
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--release", "release", "--task", "task.toml"}, 2},
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--model", "other"}, 0},
+		{[]string{"ledger", "grant", "chats", "--epsilon", "8", "--delta", "1e-4", "--reason", "r"}, 0},
 		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf"}, 0},
 		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml"}, 2},
 		{[]string{"serve", "route", "use", "plain"}, 0},

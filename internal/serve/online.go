@@ -183,14 +183,22 @@ const grace = 30 * time.Second
 
 // retire closes what a route has open, once no request can have it any more.
 func (b *Builder) retire(r *gateway.Route) {
-	var closing io.Closer
-	switch {
-	case r.Judged != nil:
-		closing = r.Judged
-	case r.Private != nil:
-		closing, _ = r.Private.Answerer.(io.Closer)
+	var closing []func() error
+	if r.Judged != nil {
+		closing = append(closing, r.Judged.Close)
 	}
-	if closing == nil {
+	if r.Private != nil {
+		if c, is := r.Private.Answerer.(io.Closer); is {
+			closing = append(closing, c.Close)
+		}
+	}
+	if local, is := r.Upstream.(*gateway.Local); is && r.Shots != nil {
+		closing = append(closing, func() error { return local.Forget(r.Shots) })
+		if r.Shadow != nil {
+			closing = append(closing, func() error { return local.Forget(r.Shadow.Shots) })
+		}
+	}
+	if len(closing) == 0 {
 		return
 	}
 	b.retiring.Go(func() {
@@ -199,8 +207,10 @@ func (b *Builder) retire(r *gateway.Route) {
 		case <-time.After(grace):
 		case <-b.ending():
 		}
-		if err := closing.Close(); err != nil && b.Log != nil {
-			b.Log.Error("what a route has open cannot be closed", "route", r.Name, "error", err.Error())
+		for _, end := range closing {
+			if err := end(); err != nil && b.Log != nil {
+				b.Log.Error("what a route has open cannot be closed", "route", r.Name, "error", err.Error())
+			}
 		}
 	})
 }

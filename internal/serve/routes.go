@@ -17,13 +17,16 @@ import (
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Builder makes routes of what the store says.
 type Builder struct {
-	// Upstreams by name.
+	// Upstreams by name, and Unusable why there is none of a name that the configuration has: routes to
+	// others are served all the same.
 	Upstreams map[string]http.RoundTripper
+	Unusable  map[string]error
 	// Task finds a task by its name or file.
 	Task func(name string) (prompt.Task, error)
 	// Verify checks the certificate of a release's folder.
@@ -75,6 +78,27 @@ func (b *Builder) Check(ctx context.Context, name string, spec store.RouteSpec) 
 	b.retire(r)
 	_, err = gateway.NewTable([]*gateway.Route{r})
 	return err
+}
+
+// CheckAnswers is [Builder.Check] of a route that answers from records. It is refused if the budget of the data does not
+// allow one answer; short, if not nil, is why it does not allow as many as were planned. Nothing is charged.
+func (b *Builder) CheckAnswers(ctx context.Context, name string, spec store.RouteSpec) (short, err error) {
+	if err := cmp.Or(store.CheckName(name), spec.Check()); err != nil {
+		return nil, err
+	}
+	r, err := b.route(ctx, store.Route{Name: name, Version: 1, Spec: spec})
+	if err != nil {
+		return nil, err
+	}
+	defer b.retire(r)
+	answers := r.Private.Answerer.(*online).answers
+	if err := answers.Affords(ctx, 1); err != nil || answers.Plan.Answers < 2 {
+		return nil, err
+	}
+	if short = answers.Affords(ctx, answers.Plan.Answers); short != nil && !errors.Is(short, ledger.ErrBudget) {
+		return nil, short
+	}
+	return short, nil
 }
 
 // Table makes a table of all routes. One that cannot be made is left out, and reported. It is
@@ -130,6 +154,9 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 		out.About.Private = true
 		out.Private, out.About.Price, err = b.online(ctx, r)
 		return out, err
+	}
+	if why := b.Unusable[r.Spec.Upstream]; why != nil {
+		return nil, fmt.Errorf("upstream %s: %w", r.Spec.Upstream, why)
 	}
 	if out.Upstream = b.Upstreams[r.Spec.Upstream]; out.Upstream == nil {
 		return nil, fmt.Errorf("there is no upstream %q: name one of your configuration, or embedded", r.Spec.Upstream)

@@ -49,6 +49,7 @@ type place struct {
 	mu      sync.Mutex // guards log
 	slow    chan struct{}
 	fails   error // of checking a certificate
+	covers  bool  // certificates cover the chosen prompt, too
 }
 
 func (p *place) Write(data []byte) (int, error) {
@@ -85,6 +86,10 @@ func newPlace(t *testing.T) *place {
 			data, err := os.ReadFile(filepath.Join(dir, "demos.jsonl"))
 			sum := sha256.Sum256(data)
 			r.Subjects = []certificate.Subject{{Name: "demos.jsonl", Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}}}
+			if chosen, err := os.ReadFile(filepath.Join(dir, "prompt.json")); err == nil && p.covers {
+				sum := sha256.Sum256(chosen)
+				r.Subjects = append(r.Subjects, certificate.Subject{Name: "prompt.json", Digest: certificate.Digest{SHA256: hex.EncodeToString(sum[:])}})
+			}
 			return r, err
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,6 +83,18 @@ func (b body) clear(names ...string) error {
 		}
 	}
 	return nil
+}
+
+// besides returns the names of members that are not among these, sorted, as far as they may be repeated to
+// whoever sent them.
+func (b body) besides(known []string) (names []string) {
+	for name := range b {
+		if !slices.Contains(known, name) && member.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // text returns a member that has to be a string, "" if it is missing.

@@ -70,32 +70,24 @@ type answered struct {
 	Usage   *counts  `json:"usage,omitempty"`
 }
 
-// generate has the model write a text, with the number of tokens read and written.
+// generate has the model write a text, beside those of others, with the number of tokens read and
+// written.
 func (l *Local) generate(ctx context.Context, g *generation, onText func(int, string) error) (lm.Text, counts, error) {
-	if err := l.Turns.Take(ctx, recordOf(ctx).Client); err != nil {
-		return lm.Text{}, counts{}, err
-	}
-	defer l.Turns.Give()
-	model, err := l.open(ctx)
-	if err != nil {
-		return lm.Text{}, counts{}, err
-	}
 	o := g.options
 	o.OnText = onText
-	texts, err := model.Generate(ctx, []lm.Prompt{g.prompt}, o)
+	w := &wanted{ctx: ctx, prompt: g.prompt, options: o, opening: openingOf(ctx), done: make(chan struct{})}
+	err := l.await(w, recordOf(ctx).Client)
 	var long *lm.ContextError
 	switch {
+	case w.fault != "":
+		recordOf(ctx).Fault = w.fault
+		return lm.Text{}, counts{}, problem(http.StatusInternalServerError, serverSide, "", "", "the request failed within the gateway")
 	case errors.As(err, &long):
 		return lm.Text{}, counts{}, problem(http.StatusBadRequest, invalidRequest, "messages", "context_length_exceeded", "the conversation with its examples and the answer does not fit the model's context: shorten it, or use fewer examples")
 	case err != nil:
 		return lm.Text{}, counts{}, err
 	}
-	c := counts{Completion: texts[0].Tokens}
-	if c.Prompt, err = length(ctx, model, g.prompt); err != nil {
-		return lm.Text{}, counts{}, err
-	}
-	c.Total = c.Prompt + c.Completion
-	return texts[0], c, nil
+	return w.text, counts{w.length, w.text.Tokens, w.length + w.text.Tokens}, nil
 }
 
 // length is the number of tokens of a prompt, where the model says. It is counted anew: what the

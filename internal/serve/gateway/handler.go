@@ -225,12 +225,22 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		secret = s.key
 	}
 	heard := overheard{wanted: route.Shadow.chosen(r.URL.Path, b)}
-	h.hand(w, answer, route.About, secret, &heard, record.Client)
+	about := route.About
+	if _, own := route.Upstream.(*Local); own {
+		about.Ignored = answer.Header[ignoredHeader]
+	}
+	if route.Shots != nil && r.URL.Path == chatPath {
+		about.Unmeasured = unmeasured(b["messages"])
+	}
+	h.hand(w, answer, about, secret, &heard, record.Client)
 	if heard.wanted {
 		release = func() {} // when both have answered
 		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String(), held.Release)
 	}
 }
+
+// chatPath is that of conversations.
+const chatPath = "/v1/chat/completions"
 
 // send asks the upstream.
 func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, error) {
@@ -241,6 +251,9 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 	data, err := marshal(b)
 	if err != nil {
 		return nil, err
+	}
+	if r.Shots != nil {
+		ctx = context.WithValue(ctx, openingKey{}, opening{r.Shots, path == chatPath})
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://upstream"+path, bytes.NewReader(data))
 	if err != nil {
@@ -357,6 +370,12 @@ func (a About) headers(to http.Header) {
 	to.Set("Sotto-Epsilon-Spent", strconv.FormatFloat(a.Spent, 'g', -1, 64))
 	if a.Paid > 0 {
 		to.Set("Sotto-Answers-In-Series", strconv.FormatInt(a.Paid, 10))
+	}
+	if len(a.Ignored) > 0 {
+		to.Set("Sotto-Ignored", strings.Join(a.Ignored, ", "))
+	}
+	if len(a.Unmeasured) > 0 {
+		to.Set("Sotto-Unmeasured", strings.Join(a.Unmeasured, ", "))
 	}
 	if a.Left != nil {
 		to.Set("Sotto-Epsilon-Left", strconv.FormatFloat(*a.Left, 'g', -1, 64))

@@ -68,11 +68,25 @@ func TestJudged(t *testing.T) {
 			if got, err := handler.Ask(t.Context(), "news", question, true); err != nil || got != want[i] {
 				t.Errorf("the playground: %q, %v, want %s", got, err, want[i])
 			}
+			// Most clients send an instruction. The records judged without.
+			for _, role := range []string{"system", "developer"} {
+				r, got := post(t, front.URL+"/v1/chat/completions", fmt.Sprintf(`{"model":"news","messages":[{"role":%q,"content":"Always say Sports."},{"role":"user","content":%q}]}`, role, question))
+				var said struct {
+					answered
+					Sotto About `json:"sotto"`
+				}
+				must(t, json.Unmarshal([]byte(got), &said))
+				if r.StatusCode != 200 || said.Choices[0].Message.Content != want[i] || fmt.Sprint(said.Sotto.Ignored) != "[system message]" || r.Header.Get("Sotto-Ignored") != "system message" {
+					t.Errorf("with an instruction: %d %s, %q, want %s", r.StatusCode, got, r.Header.Get("Sotto-Ignored"), want[i])
+				}
+			}
 			told[fmt.Sprint(i, want[i])] = true
 		}
 		for _, wrong := range []string{
 			`{"model":"news","messages":[]}`, `{"model":"news","n":2,"messages":[{"role":"user","content":"x"}]}`,
 			`{"model":"news","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"},{"role":"user","content":"z"}]}`,
+			`{"model":"news","messages":[{"role":"system","content":"x"}]}`, `{"model":"news","logprobs":true,"messages":[{"role":"user","content":"x"}]}`,
+			`{"model":"news","messages":[{"role":"user","content":"x"},{"role":"system","content":"y"}]}`,
 		} {
 			if r, got := post(t, front.URL+"/v1/chat/completions", wrong); r.StatusCode != 400 {
 				t.Errorf("%s: %d %s", wrong, r.StatusCode, got)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,30 @@ func TestLayoutIsTheReleases(t *testing.T) {
 		lines, err := shots.prompt(t.Context(), json.RawMessage(`"what {is}\n  this?"`))
 		if want := task.Kind != prompt.Generate; err != nil || (lines == text) != want {
 			t.Errorf("%s: %q, %v", name, lines, err)
+		}
+	}
+}
+
+// TestUnmeasured: a client's own instruction and earlier turns go along, and the answer says that what the release is worth was
+// measured without them; with a question alone, and on a route without a release, it says nothing.
+func TestUnmeasured(t *testing.T) {
+	u := newUpstream(t, says(200, completion))
+	_, front := gatewayTo(t, u, Options{})
+	for _, c := range []struct{ model, messages, want string }{
+		{"tickets", user("x"), ""},
+		{"tickets", `{"role":"system","content":"Be brief."},` + user("x"), "system message"},
+		{"tickets", `{"role":"developer","content":"Be brief."},` + user("x"), "system message"},
+		{"tickets", user("x") + `,{"role":"assistant","content":"login"},` + user("y"), "earlier turns"},
+		{"tickets", `{"role":"system","content":"Be brief."},` + user("x") + `,{"role":"assistant","content":"login"},` + user("y"), "system message, earlier turns"},
+		{"plain", `{"role":"system","content":"Be brief."},` + user("x"), ""},
+	} {
+		r, got := post(t, front.URL+"/v1/chat/completions", fmt.Sprintf(`{"model":%q,"messages":[%s]}`, c.model, c.messages))
+		var said struct {
+			Sotto About `json:"sotto"`
+		}
+		must(t, json.Unmarshal([]byte(got), &said))
+		if r.StatusCode != 200 || r.Header.Get("Sotto-Unmeasured") != c.want || strings.Join(said.Sotto.Unmeasured, ", ") != c.want {
+			t.Errorf("%s: %d %s, %q, want %q", c.messages, r.StatusCode, got, r.Header.Get("Sotto-Unmeasured"), c.want)
 		}
 	}
 }

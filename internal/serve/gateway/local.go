@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -11,21 +12,33 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
 )
 
 // Local is an upstream in this process: a model and a sentence encoder, each opened when it is
-// asked for the first time. It answers one request after the other.
+// asked for the first time. Texts of several requests are written at once, where the model says that
+// they do not depend on each other, and what the requests of a route begin with is computed once.
 type Local struct {
 	Open    func(context.Context) (lm.Model, error)
 	Encoder func() (lm.Embedder, error)
 	// Turns are those of the model.
 	Turns *Turns
+	// Keep bounds the memory of what routes' requests begin with, in bytes. 0 is a gigabyte, and at most a quarter
+	// of what is free when the model is opened.
+	Keep int64
 
+	// What follows is of whoever has the turn.
 	model   lm.Model
 	encoder lm.Embedder
+	session lm.Session // of texts, and of what they begin with
+	begun   beginnings
+
+	mu      sync.Mutex
+	queue   []*wanted
+	writing bool // somebody writes for those in the queue
 }
 
 // open returns the model, to whoever has the turn.
@@ -36,6 +49,9 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 	if err != nil {
 		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto chat says why")
 	}
+	if l.begun.most == 0 {
+		l.begun.most = bound(l.Keep)
+	}
 	return l.model, nil
 }
 
@@ -45,8 +61,9 @@ func (l *Local) Close() (err error) {
 		return err
 	}
 	defer l.Turns.Give()
+	err = l.reset()
 	if l.model != nil {
-		err = l.model.Close()
+		err = errors.Join(err, l.model.Close())
 	}
 	if l.encoder != nil {
 		err = errors.Join(err, l.encoder.Close())
@@ -55,30 +72,38 @@ func (l *Local) Close() (err error) {
 	return err
 }
 
-// localRequest is what it understands of a request. The rest is ignored, except what would
-// change an answer's shape.
+// localRequest is what it understands of a request. What would change an answer's shape is refused, and
+// answers say what else was ignored.
 type localRequest struct {
-	Model       string          `json:"model"`
-	Messages    []turn          `json:"messages"`
-	Prompt      json.RawMessage `json:"prompt"`
-	Input       json.RawMessage `json:"input"`
-	Encoding    string          `json:"encoding_format"`
-	Stream      bool            `json:"stream"`
-	MaxTokens   *int            `json:"max_tokens"`
-	MaxNew      *int            `json:"max_completion_tokens"`
-	Temperature *float64        `json:"temperature"`
-	TopP        *float64        `json:"top_p"`
-	Seed        *int64          `json:"seed"`
-	Stop        json.RawMessage `json:"stop"`
-	N           *int            `json:"n"`
-	Tools       []any           `json:"tools"`
-	Format      *struct {
-		Type string `json:"type"`
-	} `json:"response_format"`
+	Model         string          `json:"model"`
+	Messages      []turn          `json:"messages"`
+	Prompt        json.RawMessage `json:"prompt"`
+	Input         json.RawMessage `json:"input"`
+	Encoding      string          `json:"encoding_format"`
+	Stream        bool            `json:"stream"`
+	MaxTokens     *int            `json:"max_tokens"`
+	MaxNew        *int            `json:"max_completion_tokens"`
+	Temperature   *float64        `json:"temperature"`
+	TopP          *float64        `json:"top_p"`
+	Seed          *int64          `json:"seed"`
+	Stop          json.RawMessage `json:"stop"`
 	StreamOptions *struct {
 		Usage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	shape
+	Dimensions *int `json:"dimensions"`
 }
+
+// heeded are the members of a request for a text that Local heeds or refuses, or that change nothing about
+// an answer; embeds are those of one for vectors.
+var (
+	heeded = append([]string{"max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop"}, understood...)
+	embeds = []string{"model", "input", "encoding_format", "dimensions", "user"}
+)
+
+// ignoredHeader is how Local says which members of a request had no effect. It is of this process: what other
+// upstreams call so is not read.
+const ignoredHeader = "Sotto-Ignored"
 
 // defaultTokens is the length of answers to requests that do not say, mostTokens the largest
 // there is.
@@ -97,10 +122,14 @@ func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(data, &q); err != nil {
 		return nil, invalid("", "a member of the request has another kind than OpenAI's API says")
 	}
-	if r.URL.Path == "/v1/embeddings" {
-		return l.embed(r.Context(), q)
+	var members body
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
 	}
-	g := &generation{model: q.Model, usage: q.StreamOptions != nil && q.StreamOptions.Usage, chat: r.URL.Path == "/v1/chat/completions", id: newID(), created: time.Now().Unix()}
+	if r.URL.Path == "/v1/embeddings" {
+		return saying(members.besides(embeds))(l.embed(r.Context(), q))
+	}
+	g := &generation{model: cmp.Or(q.Model, recordOf(r.Context()).Route, "embedded"), usage: q.StreamOptions != nil && q.StreamOptions.Usage, chat: r.URL.Path == "/v1/chat/completions", id: newID(), created: time.Now().Unix()}
 	g.write = func(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error) {
 		return l.generate(ctx, g, onText)
 	}
@@ -110,18 +139,23 @@ func (l *Local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.prompt, g.options, err = q.read(g.chat); err != nil {
 		return nil, err
 	}
-	return g.answer(r.Context(), q.Stream)
+	return saying(members.besides(heeded))(g.answer(r.Context(), q.Stream))
+}
+
+// saying has an answer name members of its request that were ignored.
+func saying(ignored []string) func(*http.Response, error) (*http.Response, error) {
+	return func(r *http.Response, err error) (*http.Response, error) {
+		if err == nil {
+			r.Header[ignoredHeader] = ignored
+		}
+		return r, err
+	}
 }
 
 // read turns a request into a prompt and options.
 func (q localRequest) read(chat bool) (p lm.Prompt, o lm.GenerateOptions, err error) {
-	switch {
-	case q.N != nil && *q.N != 1:
-		return p, o, invalid("n", "the model in this program gives one answer: leave out \"n\"")
-	case len(q.Tools) > 0:
-		return p, o, invalid("tools", "the model in this program calls no tools: use another upstream")
-	case q.Format != nil && q.Format.Type != "text":
-		return p, o, invalid("response_format", "the model in this program writes text: leave out \"response_format\"")
+	if err := q.refuse("the model in this program gives one text, and nothing beside it"); err != nil {
+		return p, o, err
 	}
 	o = lm.GenerateOptions{MaxTokens: defaultTokens, Temperature: 1}
 	for _, n := range []*int{q.MaxTokens, q.MaxNew} {
@@ -205,6 +239,9 @@ func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, erro
 			l.encoder = nil
 			return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the sentence encoder cannot be opened: sotto model pull minilm gets it")
 		}
+	}
+	if n := q.Dimensions; n != nil && *n != l.encoder.Dimension() {
+		return nil, invalid("dimensions", "vectors of this encoder have %d numbers: leave out \"dimensions\"", l.encoder.Dimension())
 	}
 	vectors, err := l.encoder.Embed(ctx, texts)
 	if err != nil {

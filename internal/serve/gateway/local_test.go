@@ -61,7 +61,7 @@ func localGateway(t *testing.T, m *parrot) string {
 		Encoder: func() (lm.Embedder, error) { return nearby{}, nil },
 	}
 	t.Cleanup(func() { must(t, local.Close()) })
-	table, err := NewTable([]*Route{{Name: "local", Upstream: local, Model: "parrot", About: About{Route: "local"}}})
+	table, err := NewTable([]*Route{{Name: "local", Upstream: local, Model: "parrot", About: About{Route: "local"}}, {Name: "plain", Upstream: local, About: About{Route: "plain"}}})
 	must(t, err)
 	front := httptest.NewServer(New(table, Options{}))
 	t.Cleanup(front.Close)
@@ -89,6 +89,33 @@ func TestLocal(t *testing.T) {
 	}
 	_, got = post(t, url+"/v1/embeddings", `{"model":"local","input":"paid","encoding_format":"base64"}`)
 	if want := base64.StdEncoding.EncodeToString([]byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0}); !strings.Contains(got, want) {
+		t.Error(got)
+	}
+}
+
+// TestLocalSaysWhatItIgnores: members of a request that have no effect are named in its answer, at once and in a stream, and
+// nothing that was sent beside their names. What changes nothing if it is left out is not. The answer has the name of a
+// model, that of the route where it has no other.
+func TestLocalSaysWhatItIgnores(t *testing.T) {
+	url := localGateway(t, &parrot{})
+	for _, stream := range []string{"", `"stream":true,`} {
+		_, got := post(t, url+"/v1/chat/completions", `{"model":"plain",`+stream+`"logit_bias":{"5":-100},"presence_penalty":1,"Strange one":1,"user":"u","logprobs":false,"n":1,"response_format":{"type":"text"},"temperature":0,"messages":[{"role":"user","content":"one"}]}`)
+		if !strings.Contains(got, `"ignored":["logit_bias","presence_penalty"]`) || !strings.Contains(got, `"model":"plain"`) || strings.Contains(got, "Strange") {
+			t.Error(got)
+		}
+	}
+	if _, got := post(t, url+"/v1/completions", `{"model":"plain","prompt":"one","frequency_penalty":2}`); !strings.Contains(got, `"ignored":["frequency_penalty"]`) {
+		t.Error(got)
+	}
+	for _, wrong := range []string{`"echo":true`, `"suffix":"x"`, `"logprobs":0`} {
+		if r, got := post(t, url+"/v1/completions", `{"model":"plain","prompt":"one",`+wrong+`}`); r.StatusCode != 400 {
+			t.Errorf("%s: %s", wrong, got)
+		}
+	}
+	if _, got := post(t, url+"/v1/embeddings", `{"model":"plain","input":"one","task":"x","dimensions":2}`); !strings.Contains(got, `"ignored":["task"]`) {
+		t.Error(got)
+	}
+	if r, got := post(t, url+"/v1/embeddings", `{"model":"plain","input":"one","dimensions":1}`); r.StatusCode != 400 {
 		t.Error(got)
 	}
 }
@@ -136,6 +163,12 @@ func TestLocalErrors(t *testing.T) {
 		`"n":2,` + messages:                                             "n",
 		`"tools":[{"type":"function"}],` + messages:                     "tools",
 		`"response_format":{"type":"json_object"},` + messages:          "response_format",
+		`"logprobs":true,` + messages:                                   "logprobs",
+		`"logprobs":false,"top_logprobs":3,` + messages:                 "top_logprobs",
+		`"functions":[{"name":"f"}],` + messages:                        "functions",
+		`"modalities":["text","audio"],` + messages:                     "modalities",
+		`"audio":{"voice":"x"},` + messages:                             "audio",
+		`"best_of":2,` + messages:                                       "best_of",
 		`"stop":{"a":1},` + messages:                                    "stop",
 		`"messages":[]`:                                                 "messages",
 		`"messages":[{"role":"tool","content":"x"}]`:                    "messages",

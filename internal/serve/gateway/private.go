@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,16 +80,16 @@ func (p *Private) answer(ctx context.Context, who, question string) (*Said, erro
 	return p.Answerer.Answer(context.WithValue(writing, pacingKey{}, pacing), who, question)
 }
 
-// understood are the members of a request that a private answer heeds, or that change nothing
+// understood are the members of a request that an answer by a task heeds, or refuses, or that change nothing
 // about an answer.
-var understood = []string{"model", "messages", "prompt", "stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier", "n", "tools", "functions", "response_format", "modalities"}
+var understood = append([]string{"model", "messages", "prompt", "stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier"}, shapes...)
 
 // member is a name that may be repeated to whoever sent it.
 var member = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
 
 // private answers a request from records.
 func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, route *Route, b body) {
-	q, err := readQuestion(r.URL.Path, b)
+	q, err := readQuestion(r.URL.Path, b, false)
 	if err != nil {
 		fail(w, err)
 		return
@@ -142,23 +141,17 @@ type asked struct {
 
 // readQuestion reads the one question of a request. What would change an answer's shape is
 // refused; how a model should choose its words is not the client's to say, and is named as
-// ignored.
-func readQuestion(path string, b body) (q asked, err error) {
+// ignored. So is an instruction, if it may be there.
+func readQuestion(path string, b body, instructed bool) (q asked, err error) {
 	q.chat = path == "/v1/chat/completions"
 	if !q.chat && path != "/v1/completions" {
 		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions, and nothing else")
 	}
-	var shape struct {
-		N          *int            `json:"n"`
-		Tools      []any           `json:"tools"`
-		Functions  []any           `json:"functions"`
-		Modalities []string        `json:"modalities"`
-		Messages   []turn          `json:"messages"`
-		Prompt     json.RawMessage `json:"prompt"`
-		Stream     bool            `json:"stream"`
-		Format     *struct {
-			Type string `json:"type"`
-		} `json:"response_format"`
+	var request struct {
+		shape
+		Messages      []turn          `json:"messages"`
+		Prompt        json.RawMessage `json:"prompt"`
+		Stream        bool            `json:"stream"`
 		StreamOptions *struct {
 			Usage bool `json:"include_usage"`
 		} `json:"stream_options"`
@@ -167,35 +160,37 @@ func readQuestion(path string, b body) (q asked, err error) {
 	if err != nil {
 		return q, err
 	}
-	if json.Unmarshal(data, &shape) != nil {
+	if json.Unmarshal(data, &request) != nil {
 		return q, invalid("", "a member of the request has another kind than OpenAI's API says")
 	}
-	switch {
-	case shape.N != nil && *shape.N != 1:
-		return q, invalid("n", "this model gives one answer, and each private one is paid for: leave out \"n\", and ask once")
-	case len(shape.Tools) > 0 || len(shape.Functions) > 0:
-		return q, invalid("tools", "answers of this model are texts, and call no tools: leave out \"tools\"")
-	case shape.Format != nil && shape.Format.Type != "text":
-		return q, invalid("response_format", "answers of this model are texts: leave out \"response_format\"")
-	case len(shape.Modalities) > 0 && !slices.Equal(shape.Modalities, []string{"text"}):
-		return q, invalid("modalities", "answers of this model are texts: leave out \"modalities\"")
+	if err := request.refuse("this model gives one text, and nothing beside it; a private one is paid for each time"); err != nil {
+		return q, err
 	}
-	q.stream, q.usage = shape.Stream, shape.StreamOptions != nil && shape.StreamOptions.Usage
-	for name := range b {
-		if !slices.Contains(understood, name) && member.MatchString(name) {
-			q.ignored = append(q.ignored, name)
-		}
-	}
-	slices.Sort(q.ignored)
+	q.stream, q.usage = request.Stream, request.StreamOptions != nil && request.StreamOptions.Usage
+	q.ignored = b.besides(understood)
 	if q.chat {
-		q.text, err = lone(shape.Messages)
-	} else if json.Unmarshal(shape.Prompt, &q.text) != nil {
+		if n := leading(request.Messages); instructed && n > 0 {
+			request.Messages, q.ignored = request.Messages[n:], append(q.ignored, systemMessage)
+		}
+		q.text, err = lone(request.Messages)
+	} else if json.Unmarshal(request.Prompt, &q.text) != nil {
 		err = invalid("prompt", `"prompt" should be one string, the question`)
 	}
 	if err == nil && strings.TrimSpace(q.text) == "" {
 		err = invalid(map[bool]string{true: "messages", false: "prompt"}[q.chat], "the question is empty")
 	}
 	return q, err
+}
+
+// systemMessage is what answers call a client's own instruction.
+const systemMessage = "system message"
+
+// leading is how many messages of a conversation are instructions before its first turn.
+func leading(list []turn) (n int) {
+	for n < len(list) && (list[n].Role == "system" || list[n].Role == "developer") {
+		n++
+	}
+	return n
 }
 
 // lone returns the one message of a conversation: a mechanism's task says what is asked for, and

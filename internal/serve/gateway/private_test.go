@@ -155,7 +155,7 @@ func TestPrivateQuestions(t *testing.T) {
 	for body, param := range map[string]string{
 		`"n":2,` + one:                                    "n",
 		`"tools":[{"type":"function"}],` + one:            "tools",
-		`"functions":[{"name":"f"}],` + one:               "tools",
+		`"functions":[{"name":"f"}],` + one:               "functions",
 		`"response_format":{"type":"json_object"},` + one: "response_format",
 		`"modalities":["audio"],` + one:                   "modalities",
 		`"messages":[]`:                                   "messages",

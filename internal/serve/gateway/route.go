@@ -47,6 +47,9 @@ type About struct {
 	Paid   int64  `json:"answers_in_series,omitempty"`
 	// Ignored are members of the request that had no effect.
 	Ignored []string `json:"ignored,omitempty"`
+	// Unmeasured is what the request had beside its question and the release: what the release is worth was
+	// measured without.
+	Unmeasured []string `json:"unmeasured,omitempty"`
 	// Price is what private answers cost, where routes are listed.
 	Price *Price `json:"price,omitempty"`
 }

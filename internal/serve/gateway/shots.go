@@ -135,6 +135,22 @@ func (t turn) text() (string, bool) {
 	return parts[0].Text, true
 }
 
+// unmeasured names what a conversation has beside one question: releases are judged without.
+func unmeasured(messages json.RawMessage) (names []string) {
+	var list []turn
+	if json.Unmarshal(messages, &list) != nil {
+		return nil // the upstream was not asked
+	}
+	n := leading(list)
+	if n > 0 {
+		names = append(names, systemMessage)
+	}
+	if len(list)-n > 1 {
+		names = append(names, "earlier turns")
+	}
+	return names
+}
+
 // chat puts the instruction before a conversation's own, the examples before its first turn,
 // and lays its last question out as the examples are.
 func (s *Shots) chat(ctx context.Context, raw json.RawMessage) ([]json.RawMessage, error) {
@@ -229,6 +245,11 @@ func (s *Shots) prompt(ctx context.Context, raw json.RawMessage) (string, error)
 	if question, err = s.hinted(ctx, question); err != nil {
 		return "", err
 	}
+	return s.text(examples, question), nil
+}
+
+// text is a question after examples, as one text.
+func (s *Shots) text(examples []prompt.Example, question string) string {
 	segments := append(prompt.Prompt{Examples: examples}.Segments(s.task), s.task.AnswerItem(reply.Input(s.task, question)))
-	return strings.Join(segments, ""), nil
+	return strings.Join(segments, "")
 }

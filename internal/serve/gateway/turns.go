@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type Turns struct {
 	mu      sync.Mutex
 	waiting map[string]int // by client
 	all     int
+	wanting atomic.Int32 // at the slot itself
 }
 
 // So many requests wait for a model at most, and so many of one client.
@@ -23,31 +25,54 @@ const (
 	mostOfOne   = 16
 )
 
-// Take waits for the model, as long as the request does. More than a few who wait are refused.
-func (t *Turns) Take(ctx context.Context, who string) error {
+// enter counts somebody who waits, until what it returns is called. More than a few who wait are
+// refused.
+func (t *Turns) enter(who string) (leave func(), err error) {
 	t.once.Do(func() { t.slot, t.waiting = make(chan struct{}, 1), map[string]int{} })
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.all >= mostWaiting || who != "" && t.waiting[who] >= mostOfOne {
-		t.mu.Unlock()
-		return busy(time.Second)
+		return nil, busy(time.Second)
 	}
 	t.all++
 	t.waiting[who]++
-	t.mu.Unlock()
-	defer func() {
+	return sync.OnceFunc(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.all--
 		if t.waiting[who]--; t.waiting[who] == 0 {
 			delete(t.waiting, who)
 		}
-	}()
+	}), nil
+}
+
+// take waits for the model, as long as the request does, or until nobody needs it any more: then
+// it is not taken. Whoever calls it has entered.
+func (t *Turns) take(ctx context.Context, needless <-chan struct{}) (taken bool, err error) {
+	t.wanting.Add(1)
+	defer t.wanting.Add(-1)
 	select {
 	case t.slot <- struct{}{}:
-		return nil
+		return true, nil
+	case <-needless:
+		return false, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
+}
+
+// wanted reports whether somebody waits for whoever has the model to end.
+func (t *Turns) wanted() bool { return t.wanting.Load() > 0 }
+
+// Take waits for the model, as long as the request does. More than a few who wait are refused.
+func (t *Turns) Take(ctx context.Context, who string) error {
+	leave, err := t.enter(who)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, err = t.take(ctx, nil)
+	return err
 }
 
 // Give lets the next one have it.

@@ -139,10 +139,15 @@ func (d *Dashboard) runsPage(v *visit) error {
 	for i := range schedules {
 		schedules[i].Args, schedules[i].Dir = nil, ""
 	}
+	others, err := d.elsewhere(v.ctx(), jobs)
+	if err != nil {
+		return err
+	}
 	v.render(200, "runs", page{Title: "Runs", Here: "/runs", Data: struct {
 		Runs      []runView
+		Elsewhere []chargedRun
 		Schedules []store.Schedule
-	}{views(jobs), schedules}})
+	}{views(jobs), others, schedules}})
 	return nil
 }
 
