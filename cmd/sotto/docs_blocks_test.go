@@ -83,7 +83,6 @@ func documents(t *testing.T) map[string]string {
 
 // apart are blocks that no test here runs, by how they begin, and why.
 var apart = map[string]string{
-	"make demo":                          "TestDemo runs what it does, and make test is what runs this test",
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
