@@ -206,7 +206,7 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 		x, ok := c.Parse(c.Aliases[from])
 		n, number := c.Parse(from)
 		number = number && (!math.IsNaN(n) || strings.EqualFold(from, "nan")) // NA and its like may count as anything
-		code := c.Aliases[from] == "" && !c.isDate() // a number that means a missing value
+		code := c.Aliases[from] == "" && !c.isDate()                          // a number that means a missing value
 		switch {
 		case from == "" || trim(from) != from || !utf8.ValidString(from):
 			found.Wrong(at, "it is empty, has spaces around it, or is not UTF-8", "write the spelling that the data has; for an empty field say missing = \"…\"")

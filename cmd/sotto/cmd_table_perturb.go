@@ -114,9 +114,9 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 			return nil, err
 		}
 		r := newPerturbResult(opt.out, done.Sidecar)
-		r.warn(made)
 		r.Guarantee, r.files, r.ref = done.Words(), done.Files, opt.ref
 		r.charged = newCharged(done.Result, ui.Counted(int(r.Rows), "row"))
+		r.warn(made)
 		return r, nil
 	})
 }
@@ -178,7 +178,6 @@ type perturbResult struct {
 	Adjacency privacy.Adjacency  `json:"adjacency"`
 	Keep      map[string]float64 `json:"keep_probability"`
 	Guarantee []string           `json:"guarantee,omitempty"`
-	Warnings  []string           `json:"warnings,omitempty"`
 	charged
 
 	ref     string
