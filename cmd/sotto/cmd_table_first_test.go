@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -87,8 +88,12 @@ values = ["y", "n"]
 			if got := strings.Contains(errs, "a row is hardly protected"); got != warned {
 				t.Errorf("warned %v, want %v: %s", got, warned, errs)
 			}
-			if list, _ := object(t, out)["warnings"].([]any); (len(list) > 0) != warned {
-				t.Errorf("warnings %v, want some: %v", list, warned)
+			list, _ := object(t, out)["warnings"].([]any)
+			if got := strings.Contains(fmt.Sprint(list), "a row is hardly protected"); got != warned {
+				t.Errorf("the result warns %v, want %v: %v", got, warned, list)
+			}
+			if !strings.Contains(fmt.Sprint(list), "did not know this data set") {
+				t.Errorf("warnings of the run are lost: %v", list)
 			}
 		})
 	}
