@@ -93,3 +93,32 @@ func ExamplePlanTable() {
 	// mean of age: within a year: true
 	// share of a value of age: to 8 %
 }
+
+// A private classifier of a table's rows. No model takes part: not when it is made, and not when it answers.
+func ExampleClient_Learn() {
+	dir, err := os.MkdirTemp("", "sotto")
+	check(err)
+	defer os.RemoveAll(dir)
+	var rows bytes.Buffer
+	check(demo.WriteLoans(&rows, demo.Loans(2000)))
+	check(os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600))
+	client, err := sotto.Open(dir, nil)
+	check(err)
+	defer client.Close()
+	of := loans()
+	task, err := of.Task()
+	check(err)
+	run, err := client.Learn(context.Background(), sotto.SynthesizeOptions{
+		Request: sotto.Request{Task: task, Size: 2000, Epsilon: 1, Learning: &sotto.Learning{Measuring: 0.1}},
+		Source:  sotto.Source{Location: filepath.Join(dir, "loans.csv"), Schema: &of},
+		Out:     filepath.Join(dir, "labels"),
+	})
+	check(err)
+	report, err := client.Verify(run.Dir)
+	check(err)
+	fmt.Println("labels:", run.Evidence.Labels)
+	fmt.Println("ε at most 1:", run.Guarantee.Epsilon.Upper <= 1, "the certificate holds:", report.OK)
+	// Output:
+	// labels: [Yes No]
+	// ε at most 1: true the certificate holds: true
+}

@@ -12,8 +12,15 @@ import (
 // Requests and plans. A request says what is asked for and at which ε; a plan has the
 // settings and the event that this comes to. Plans are JSON: one plan serves many runs.
 type (
-	// Request is what texts, prompts or answers are asked for.
+	// Request is what texts, prompts or answers are asked for. Its fields: Task, which is required; Method;
+	// Epsilon and Delta; Unit; Size, or Sizes of labels, or Count; Shots and Tokens; Conditions, or Discover; Ending;
+	// Rules; Answers; Sampler; Settings of the method, a map[string]any; and [Choosing] or [Learning].
 	Request = plan.Request
+	// Choosing has the records choose a prompt: of a pool of texts, in rounds. Its zero value has good defaults.
+	Choosing = plan.Choosing
+	// Learning adds all records up as a classifier; its Measuring is the share of ε that says in the end how often it is
+	// right.
+	Learning = plan.Learning
 	// Plan of texts, or of a prompt that records choose.
 	Plan = plan.Plan
 	// AnswerPlan is the plan of one answer.

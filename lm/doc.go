@@ -9,7 +9,7 @@
 // Three capabilities, from the widest to the narrowest:
 //
 //   - [Model] generates text. Every back-end does.
-//   - [Scorer] also has a tokeniser and sessions, which stage one needs.
+//   - [Scorer] also has a tokeniser and sessions, which texts from records need.
 //   - [Embedder] turns sentences into vectors.
 //
 // A prompt that holds a private record may only go to a [Trusted] model. That is another

@@ -63,7 +63,7 @@ func (t Trusted) NeedScores() error {
 	}
 	return &UnsupportedError{
 		Backend: info.Backend, What: "give the scores of tokens that this needs",
-		Missing: "it only writes, which is enough to choose and to measure prompts by what is answered with them (--form chat); for texts that are written from records, and for answers from them, use vLLM, SGLang, llama.cpp's server or the embedded engine",
+		Missing: "it only writes; " + WithoutScores,
 	}
 }
 

@@ -13,8 +13,7 @@
 //	extract      the label           the text            the label for a text
 //	generate     the input           the output          the output for an input
 //
-// Stage one generates texts for conditions ([Task.GenerationHead]), stage two answers
-// ([Task.AnswerItem]).
+// [Task.GenerationHead] has a text written for a condition, [Task.AnswerItem] a question answered.
 //
 // # Segments
 //

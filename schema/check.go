@@ -199,17 +199,21 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 		found.Wrong(where(i, "other"), "it is for categorical columns", "numbers outside the bounds are refused, or count as the nearest bound with clamp = true")
 	}
 	if x, ok := c.Parse(c.Missing); c.Missing != "" && (!ok || !(x >= c.Low && x <= c.High)) {
-		found.Wrong(where(i, "missing"), "it is no number within the bounds", "say which number an empty field counts as, in quotes")
+		found.Wrong(where(i, "missing"), "it is no number within the bounds", "say which number an empty field counts as, such as missing = 0; spellings that mean a missing value go into aliases, as \"?\" = \"\"")
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Aliases)) {
 		at := where(i, fmt.Sprintf("aliases.%q", document.Shorten(from)))
 		x, ok := c.Parse(c.Aliases[from])
-		_, number := c.Parse(from)
+		n, number := c.Parse(from)
+		number = number && (!math.IsNaN(n) || strings.EqualFold(from, "nan")) // NA and its like may count as anything
+		code := c.Aliases[from] == "" && !c.isDate()                          // a number that means a missing value
 		switch {
 		case from == "" || trim(from) != from || !utf8.ValidString(from):
 			found.Wrong(at, "it is empty, has spaces around it, or is not UTF-8", "write the spelling that the data has; for an empty field say missing = \"…\"")
-		case number:
-			found.Wrong(at, "it is a number, which stands for itself", "leave it out; numbers outside the bounds are subject to clamp")
+		case number && !code:
+			found.Wrong(at, "it is a number, which stands for itself", "leave it out; numbers outside the bounds are subject to clamp; one that means a missing value is written \"999\" = \"\"")
+		case number && from != plain(n):
+			found.Wrong(at, "it is a number that can be written in other ways", "write it as %q", plain(n))
 		case c.Aliases[from] != "" && (!ok || !(x >= c.Low && x <= c.High)):
 			found.Wrong(at, "it does not stand for a number within the bounds", "write spelling = \"number\", or spelling = \"\" for a missing value")
 		}

@@ -40,8 +40,8 @@ func (o Outcome) String() string {
 //
 // White space around a text (spaces, tabs, line ends) does not count, everything else
 // does: capitals too. Numbers are decimal, with a point and an exponent if need be; "1,5"
-// and "0x10" are none, unless the column has a format. "inf" and "-inf" lie outside of all bounds; "nan" is a missing
-// value, as "" is.
+// and "0x10" are none, unless the column has a format. "inf" and "-inf" lie outside of all bounds; "nan", "NA", "n/a",
+// "null" and "none" in any case are missing numbers, as "" is.
 type Encoder struct {
 	numeric bool
 	// codes has values and aliases of a categorical column. numbers has the aliases of a
@@ -238,12 +238,26 @@ func (e *Encoder) Number(text string) (float64, Outcome) {
 	}
 	switch {
 	case ok:
+		if stands, is := e.code(x); is {
+			x = stands
+		}
 		return e.Clamped(x)
 	case text == "":
 		return e.Clamped(math.NaN())
 	}
 	return 0, NotANumber
 }
+
+// code returns what a number stands for that is a code, such as 999 for a missing value, however it is written.
+func (e *Encoder) code(x float64) (float64, bool) {
+	if len(e.numbers) == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, false
+	}
+	return e.Alias(plain(x))
+}
+
+// plain writes a number as data has it, in one way.
+func plain(x float64) string { return strconv.FormatFloat(x+0, 'f', -1, 64) }
 
 // Alias returns the number that a spelling stands for, if the schema lists it.
 func (e *Encoder) Alias(text string) (float64, bool) {
@@ -302,7 +316,7 @@ func parseNumber(s string) (float64, bool) {
 // parseSpecial reads what programs write for numbers that are none.
 func parseSpecial(s string) (float64, bool) {
 	switch strings.ToLower(s) {
-	case "nan":
+	case "nan", "na", "n/a", "null", "none":
 		return math.NaN(), true
 	case "inf", "+inf", "infinity", "+infinity":
 		return math.Inf(1), true

@@ -284,3 +284,48 @@ func BenchmarkEncoder(b *testing.B) {
 		}
 	})
 }
+
+// TestMissingSpellings: what programs write for no number, and codes that the schema lists, are missing numbers however
+// they are written; a number that is no code is itself.
+func TestMissingSpellings(t *testing.T) {
+	const file = `label = "sick"
+
+[[column]]
+name = "age"
+kind = "numeric"
+format = "1,234.56"
+low = -20
+high = 100
+missing = 40.5
+aliases = { "-9" = "", "unknown" = "", "n/k" = "7" }
+
+[[column]]
+name = "sick"
+kind = "categorical"
+values = ["yes", "no"]
+`
+	s, err := schema.Parse("x", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.Columns[0].Encoder()
+	for text, want := range map[string]float64{
+		"": 40.5, "NA": 40.5, "n/a": 40.5, "NULL": 40.5, "None": 40.5, "nan": 40.5, " NA ": 40.5, "unknown": 40.5,
+		"-9": 40.5, "-9.0": 40.5, "-9.5": -9.5, "9": 9, "n/k": 7, "$58": 58,
+	} {
+		if got, o := e.Number(text); o != schema.OK || got != want {
+			t.Errorf("%q is %v, %v, want %v", text, got, o, want)
+		}
+	}
+	for alias, want := range map[string]string{
+		`"-9" = "3"`: "stands for itself", `"-9.0" = ""`: `write it as "-9"`, `"NA" = "7"`: "", `"nan" = "7"`: "stands for itself",
+	} {
+		_, err := schema.Parse("x", []byte(strings.Replace(file, `"-9" = ""`, alias, 1)))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", alias, err, want)
+		}
+	}
+	if _, err := schema.Parse("x", []byte(strings.Replace(file, "40.5", "true", 1))); err == nil {
+		t.Error("missing = true is no number")
+	}
+}

@@ -78,7 +78,7 @@ type fileColumn struct {
 	Values  []string                     `toml:"values"`
 	Aliases map[string]string            `toml:"aliases"`
 	Other   string                       `toml:"other"`
-	Missing string                       `toml:"missing"`
+	Missing any                          `toml:"missing"`
 	Phrases map[string]string            `toml:"phrases"`
 	Forms   map[string]map[string]string `toml:"forms"`
 }
@@ -97,7 +97,7 @@ func (f file) schema(name string) Schema {
 func (f fileColumn) column() Column {
 	c := Column{
 		Name: f.Name, Kind: f.Kind, Format: f.Format, Clamp: f.Clamp, Digits: f.Digits,
-		Values: f.Values, Aliases: f.Aliases, Other: f.Other, Missing: f.Missing,
+		Values: f.Values, Aliases: f.Aliases, Other: f.Other, Missing: written(f.Missing),
 		Phrases: f.Phrases, Forms: f.Forms,
 	}
 	for _, e := range f.Edges {
@@ -126,6 +126,21 @@ func (c Column) bound(v any) float64 {
 		return x
 	}
 	return math.NaN()
+}
+
+// written is a value of a file as text: a number or a date may be without quotes.
+func written(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return exact(v)
+	case bool: // no value of a column: the check says what there is instead
+		return fmt.Sprintf("%t without quotes", v)
+	}
+	return fmt.Sprint(v)
 }
 
 // where names a column in messages.

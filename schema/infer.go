@@ -30,11 +30,11 @@ const skeletonHead = `# What a table is, and how its rows read. A schema is publ
 title = %s
 
 # The column to predict. It is categorical, or numeric with edges.
-label = ""
+label = %s
 
 # How a row reads. {column} is a value's phrase, {column.form} another form of it, such as
 # forms.subject = { Male = "He", Female = "She" }. Left out, every column but the label gets a
-# sentence, as here; take the label's away.
+# sentence, as here%s.
 # template = %s
 # question = "…? Yes or No?"
 
@@ -42,8 +42,9 @@ label = ""
 #   low, high     the least and the greatest value that count: noise is in proportion to the
 #                 distance between them
 #   clamp = true  what is outside counts as the nearest bound; otherwise it is refused
-#   missing       what an empty field counts as; otherwise it is refused
-#   format        how it is written, if not as plain numbers: "1,234.56" for 54,013 and €51593
+#   missing       the number that an empty field, NA or nan counts as; otherwise it is refused
+#   aliases       spellings and codes that mean a missing value: aliases = { "?" = "", "-9" = "" }
+#   format        how it is written, if not as plain numbers: "1,234.56" for 54,013 and $58,370
 #                 ("1.234,56" too), or a date: "YYYY-MM-DD", "DD.MM.YYYY", "MM/DD/YYYY"
 #   digits        after the point, in words
 #   edges         where bins meet; local privacy and labels need bins
@@ -59,10 +60,14 @@ label = ""
 const skeletonUnknown = `kind = "" # numeric or categorical
 `
 
+const skeletonLabel = `kind = "categorical" # numeric, with low, high and edges, if it is a number
+values = []
+`
+
 const skeletonNumeric = `# low = 0
 # high = 100
 # clamp = true
-# missing = "0"
+# missing = 0
 # edges = [50]
 `
 
@@ -71,12 +76,16 @@ const skeletonCategorical = `values = []
 # other = "unknown"
 `
 
-// Skeleton returns a schema file to be filled in: it has names and kinds of the columns,
-// and comments that explain once what is missing and where it may come from, and nothing else
-// of the schema.
+// Skeleton returns a schema file to be filled in: it has title, label, names and kinds of the
+// columns, and comments that explain once what is missing and where it may come from, and nothing
+// else of the schema.
 func (s Schema) Skeleton() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, skeletonHead, document.TOML(s.Title), document.TOML(s.defaultTemplate()))
+	away := ""
+	if s.LabelColumn() < 0 {
+		away = "; take the label's away"
+	}
+	fmt.Fprintf(&b, skeletonHead, document.TOML(s.Title), document.TOML(s.Label), away, document.TOML(s.defaultTemplate()))
 	for _, c := range s.Columns {
 		fmt.Fprintf(&b, "\n[[column]]\nname = %s\n", document.TOML(c.Name))
 		switch c.Kind {
@@ -85,6 +94,10 @@ func (s Schema) Skeleton() []byte {
 		case Categorical:
 			fmt.Fprintf(&b, "kind = %q\n%s", Categorical, skeletonCategorical)
 		default:
+			if c.Name == s.Label && s.Label != "" {
+				b.WriteString(skeletonLabel)
+				continue
+			}
 			b.WriteString(skeletonUnknown)
 		}
 	}

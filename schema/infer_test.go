@@ -49,3 +49,21 @@ func TestSkeletonFilledIn(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSkeletonLabel: a label that is known is kept, has no sentence in the template, and needs values alone.
+func TestSkeletonLabel(t *testing.T) {
+	s := schema.Infer([]string{"age", "repaid"}, []schema.Kind{schema.Numeric})
+	s.Label = "repaid"
+	text := string(s.Skeleton())
+	if strings.Contains(text, "{repaid}") || strings.Contains(text, "take the label's away") {
+		t.Errorf("the template asks and tells:\n%s", text)
+	}
+	text = strings.NewReplacer("# low", "low", "# high", "high", "# missing", "missing", "values = []", `values = ["yes", "no"]`).Replace(text)
+	got, err := schema.Parse("loans", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Label != "repaid" || got.Columns[1].Kind != schema.Categorical || got.Columns[0].Missing != "0" {
+		t.Errorf("%+v", got)
+	}
+}

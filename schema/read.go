@@ -16,12 +16,18 @@ var Unsaid = Value{Code: -1, Discrete: true}
 // with the same words it has the first. Numbers outside the bounds count as the nearest. It reports false for
 // any other text.
 func (w *Wording) Row(text string) (Row, bool) {
-	r := &reading{Wording: w, text: oneLine(text), row: make(Row, len(w.columns)), steps: mostSteps}
-	for i := range r.row {
-		r.row[i] = Unsaid
+	r := &reading{Wording: w, text: oneLine(text)}
+	// Numbers as a wording writes them come first: "16.8" of two columns is 1 and 6.8, and not 16 and .8.
+	for _, r.strict = range []bool{true, false} {
+		r.row, r.said, r.steps = make(Row, len(w.columns)), make([]bool, len(w.columns)), mostSteps
+		for i := range r.row {
+			r.row[i] = Unsaid
+		}
+		if r.from(0, spot{}) {
+			return r.row, true
+		}
 	}
-	r.said = make([]bool, len(w.columns))
-	return r.row, r.from(0, spot{})
+	return r.row, false
 }
 
 // mostSteps bounds the work of reading a text. A template of a hundred columns takes as many steps, unless its
@@ -36,6 +42,8 @@ type reading struct {
 	row   Row
 	said  []bool
 	steps int
+	// strict: a number is spelt as it would be written, and within the bounds.
+	strict bool
 }
 
 // spot is how far a text is read. Gap: white space has come since. It is one space of the text, and none at
@@ -120,7 +128,11 @@ func (r *reading) number(piece int, s spot) bool {
 		if !ok || math.IsNaN(x) {
 			continue
 		}
-		r.row[column] = Value{Number: max(c.Low, min(c.High, x)) + 0}
+		v := Value{Number: max(c.Low, min(c.High, x)) + 0}
+		if r.strict && (v.Number != x || oneLine(r.say(v, column, "")) != rest[:n]) {
+			continue
+		}
+		r.row[column] = v
 		if r.from(piece+1, spot{at: s.at + n}) {
 			return true
 		}

@@ -77,7 +77,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (--query SQL)"
 	case errors.As(err, &source) && strings.Contains(text, "format") && has("format"):
 		return " (--format)"
-	case ui.Is[*record.MalformedError](err) && has("on-error"):
+	case (ui.Is[*record.MalformedError](err) || ui.Is[*tables.RefusedError](err)) && has("on-error"):
 		return " (--on-error skip)"
 	case ui.Is[*ledger.UnknownDatasetError](err):
 		return "; sotto ledger list names those it knows, sotto ledger init NAME adds one"

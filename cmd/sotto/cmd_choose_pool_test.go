@@ -29,6 +29,10 @@ func newPoolHost(t *testing.T) *poolHost {
 		h.mu.Lock()
 		h.told, h.keys = append(h.told, string(body)), append(h.keys, r.Header.Get("Authorization"))
 		h.mu.Unlock()
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"large","object":"model"}]}`)
+			return
+		}
 		if r.URL.Path != "/v1/chat/completions" {
 			http.NotFound(w, r)
 			return

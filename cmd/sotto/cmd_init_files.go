@@ -94,7 +94,9 @@ func refused(found []document.Problem) error {
 func (o *initOptions) schemaFile() (initFile, error) {
 	file := initFile{name: "schema.toml"}
 	if o.columns == nil {
-		file.text = string(schema.Infer(o.names, o.kinds).Skeleton())
+		s := schema.Infer(o.names, o.kinds)
+		s.Label = o.label
+		file.text = string(s.Skeleton())
 		return file, nil
 	}
 	var b strings.Builder

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -191,6 +192,14 @@ func (r *learnResult) Print(p *ui.Page) {
 		"method", fmt.Sprintf("%s: %s over all records, each with noise of σ = %.3g", plan.Learns, ui.Counted(r.Sums, "sum"), r.Sigma),
 		"encoder", r.Encoder,
 		"event", r.Event,
-		"needs", "no language model: sotto learn predict "+r.Dir+" --data FILE labels texts, and a route of sotto serve answers by it",
+		"needs", "no language model: "+predicts(r.Dir, strings.HasPrefix(r.Encoder, "rows@"))+", and a route of sotto serve answers by it",
 	)
+}
+
+// predicts is the command that uses a classifier: of texts, or of the rows of a table.
+func predicts(dir string, rows bool) string {
+	if rows {
+		return "sotto table predict --profile " + dir + " --data FILE predicts rows"
+	}
+	return "sotto learn predict " + dir + " --data FILE labels texts"
 }

@@ -123,6 +123,9 @@ func runLearnPredict(ctx context.Context, p *program, dir string, opt learnPredi
 		return err
 	}
 	texts, err := readTexts(p.Stdin, opt.data, task)
+	if err != nil && e.Rows() {
+		return usage("%w; for rows with the columns of the schema: sotto table predict --profile %s --data %s", err, dir, opt.data)
+	}
 	if err != nil {
 		return err
 	}
@@ -273,25 +276,31 @@ func (r *learnPredictResult) add(found icl.Prediction, want string) {
 
 // compare says how many predictions are right, where labels are known.
 func (r *learnPredictResult) compare() {
-	n, right, count := 0, 0, map[string]int{}
-	for i, want := range r.wanted {
+	labels := make([]string, len(r.Predictions))
+	for i, p := range r.Predictions {
+		labels[i] = p.Label
+	}
+	if n, right, commonest := compared(labels, r.wanted); n > 0 {
+		r.Accuracy = &learnAccuracy{Texts: n, Right: right, Commonest: commonest}
+	}
+}
+
+// compared counts what is known, "" where it is not, and says which share of it was predicted right, and would be if
+// the commonest were predicted always.
+func compared(predicted, known []string) (n int, right, commonest float64) {
+	count, hits, most := map[string]int{}, 0, 0
+	for i, want := range known {
 		if want == "" {
 			continue
 		}
 		n++
 		count[want]++
-		if r.Predictions[i].Label == want {
-			right++
+		most = max(most, count[want])
+		if predicted[i] == want {
+			hits++
 		}
 	}
-	if n == 0 {
-		return
-	}
-	most := 0
-	for _, c := range count {
-		most = max(most, c)
-	}
-	r.Accuracy = &learnAccuracy{Texts: n, Right: float64(right) / float64(n), Commonest: float64(most) / float64(n)}
+	return n, float64(hits) / float64(max(n, 1)), float64(most) / float64(max(n, 1))
 }
 
 // save writes a new file, as its name says.

@@ -53,6 +53,15 @@ func TestLearnFromTable(t *testing.T) {
 	if right, _ := accuracy["right"].(float64); right < 0.9 {
 		t.Errorf("a law that rows follow is not found: %v", accuracy)
 	}
+	// The same of rows as they are, by either verb's name for them.
+	found = object(t, printed(t, "table", "predict", "--profile", "ill", "--data", "pets.csv", "--json"))
+	rowAccuracy, _ := found["accuracy"].(map[string]any)
+	if rowAccuracy["right"] != accuracy["right"] || rowAccuracy["rows"] != accuracy["texts"] || rowAccuracy["commonest_value"] != 0.5 || found["epsilon"] != 4.0 {
+		t.Errorf("%v of rows, %v of the same in words: %v", rowAccuracy, accuracy, found["epsilon"])
+	}
+	if code, _, errs := run(t, "learn", "predict", "ill", "--data", "pets.csv"); code != 2 || !strings.Contains(errs, "sotto table predict --profile ill --data pets.csv") {
+		t.Errorf("rows without words: %d %s", code, errs)
+	}
 	write(t, "other.jsonl", []byte(`{"text": "A poem about the sea."}`+"\n"))
 	if code, _, errs := run(t, "learn", "predict", "ill", "--data", "other.jsonl"); code != 2 || !strings.Contains(errs, "sotto table items") {
 		t.Errorf("a text that is no row: %d %s", code, errs)

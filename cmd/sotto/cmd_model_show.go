@@ -70,7 +70,7 @@ type modelShowResult struct {
 	Deterministic  bool            `json:"deterministic"`
 	BatchInvariant bool            `json:"batch_invariant"`
 	Tolerance      float64         `json:"tolerance"`
-	StageOne       bool            `json:"stage_one"`
+	Scores         bool            `json:"scores"`
 	Missing        string          `json:"missing,omitempty"`
 	Notes          []string        `json:"notes,omitempty"`
 
@@ -148,7 +148,7 @@ func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec, kind mo
 func (r *modelShowResult) fill(info lm.Info) {
 	r.Backend, r.Version = info.Backend, info.Version
 	r.Context, r.Vocabulary = info.Context, info.Vocabulary
-	r.Capabilities, r.StageOne = info.Can, info.Can.Candidates
+	r.Capabilities, r.Scores = info.Can, info.Can.Candidates
 	r.Deterministic, r.BatchInvariant, r.Tolerance = info.Deterministic, info.BatchInvariant, info.Tolerance
 }
 
@@ -161,7 +161,7 @@ func showServer(ctx context.Context, p *program, spec backend.Spec) error {
 	probe := client.Probe()
 	r := &modelShowResult{Name: probe.Name, URL: probe.URL, Missing: probe.Missing, Notes: probe.Notes}
 	r.fill(probe.Info)
-	r.StageOne = probe.StageOne
+	r.Scores = probe.Scores
 	return p.Emit(r)
 }
 
@@ -224,7 +224,9 @@ func (r *modelShowResult) abilities() string {
 
 func (r *modelShowResult) privacy() string {
 	switch {
-	case !r.StageOne:
+	case !r.Scores && r.URL != "" && r.Capabilities.Chat:
+		return r.Missing + ". " + lm.WithoutScores
+	case !r.Scores:
 		return "no: " + r.Missing
 	case r.URL != "":
 		return "yes, if the configuration says that the server is trusted"

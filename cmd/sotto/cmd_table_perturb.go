@@ -89,6 +89,9 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 	if err != nil {
 		return err
 	}
+	if exposed := made.Exposed(); exposed != "" {
+		p.Warn(exposed)
+	}
 	if opt.data == ownRows {
 		return perturbOwn(ctx, p, opt, made)
 	}
@@ -113,6 +116,7 @@ func runPerturb(ctx context.Context, p *program, opt perturbOptions) error {
 		r := newPerturbResult(opt.out, done.Sidecar)
 		r.Guarantee, r.files, r.ref = done.Words(), done.Files, opt.ref
 		r.charged = newCharged(done.Result, ui.Counted(int(r.Rows), "row"))
+		r.warn(made)
 		return r, nil
 	})
 }
@@ -148,6 +152,7 @@ func perturbOwn(ctx context.Context, p *program, opt perturbOptions, made plan.L
 	}
 	r := newPerturbResult(opt.out, sidecar)
 	r.own, r.ref = true, opt.ref
+	r.warn(made)
 	if opt.out == ownRows {
 		fmt.Fprintf(p.Stderr, "%s perturbed at ε = %s each; reconstruct with --epsilon %s\n", ui.Are(r.Rows, "row"), ui.AtMost(r.Epsilon), ui.Whole(made.Epsilon))
 		return nil
@@ -190,6 +195,13 @@ func newPerturbResult(out string, s reconstruct.Sidecar) *perturbResult {
 		r.Keep[c.Name] = c.Keep
 	}
 	return r
+}
+
+// warn keeps what was said before rows were perturbed.
+func (r *perturbResult) warn(made plan.Local) {
+	if exposed := made.Exposed(); exposed != "" {
+		r.Warnings = append(r.Warnings, exposed)
+	}
 }
 
 func (r *perturbResult) Print(p *ui.Page) {

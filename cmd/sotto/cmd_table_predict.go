@@ -20,22 +20,26 @@ func newTablePredictCommand(p *program) *cobra.Command {
 		Short: "Predicts a column from a released profile, without a language model",
 		Long: `Predicts the label of public or unlabelled rows by naive Bayes on a profile that
 "sotto table profile" wrote, with histograms of all columns (--histograms) or
-with moments of numbers (--statistic COLUMN=moments). It needs no language
-model. It costs nothing, since it reads the released profile only: predict any
-number of rows, any number of times.
+with moments of numbers (--statistic COLUMN=moments); or by the classifier that
+"sotto learn --task table:SCHEMA" made. It needs no language model. It costs
+nothing, since it reads the release only: predict any number of rows, any number
+of times.
 
 The rows are a CSV file with a header that names every column of the schema. The
-predicted column may be missing, and is not looked at. It is the schema's label,
-or another one that the profile is grouped by (--column).
+predicted column may be missing. Where rows have it, the output says how many
+predictions are right, and how many the commonest value alone would have been:
+exact numbers, for rows that may be seen. It is the schema's label, or another
+one that the profile is grouped by (--column).
 
 With --out, a new CSV file gets the prediction of each row, in their order, and
 the probability of each value.` + jsonKeys(predictResult{}, "probabilities are in the order of classes; rows is the declared number."),
 		Example: `  sotto table predict --profile demos --data questions.csv
-  sotto table predict --profile demos --data questions.csv --out predictions.csv`,
+  sotto table predict --profile demos --data questions.csv --out predictions.csv
+  sotto table predict --profile labels --data held-out.csv`,
 		RunE: func(*cobra.Command, []string) error { return runPredict(p, opt) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.profile, "profile", "", "the `DIR` that \"sotto table profile --histograms\" wrote; required")
+	f.StringVar(&opt.profile, "profile", "", "the `DIR` that \"sotto table profile --histograms\" or \"sotto learn\" wrote; required")
 	f.StringVar(&opt.data, "data", "", "the rows to predict, a CSV `FILE`; required")
 	f.StringVar(&opt.column, "column", "", "the `COLUMN` to predict (default: the label of the schema)")
 	f.StringVar(&opt.out, "out", "", "write the predictions to a CSV `FILE`")
@@ -45,7 +49,7 @@ the probability of each value.` + jsonKeys(predictResult{}, "probabilities are i
 func runPredict(p *program, opt predictOptions) (err error) {
 	switch {
 	case opt.profile == "":
-		return usage("--profile is missing: a folder that \"sotto table profile --histograms\" wrote")
+		return usage("--profile is missing: a folder that \"sotto table profile --histograms\" or \"sotto learn --task table:SCHEMA\" wrote")
 	case opt.data == "":
 		return usage("--data is missing: a CSV file of rows to predict")
 	}
@@ -64,6 +68,13 @@ func runPredict(p *program, opt predictOptions) (err error) {
 	}
 	if r.Predictions, err = by.Predict(in); err != nil {
 		return asUsage[*estimate.InputError](err)
+	}
+	predicted, known := make([]string, len(r.Predictions)), make([]string, len(r.Predictions))
+	for i, q := range r.Predictions {
+		predicted[i], known[i] = q.Value, q.Known
+	}
+	if n, right, commonest := compared(predicted, known); n > 0 {
+		r.Accuracy = &predictAccuracy{Rows: n, Right: right, Commonest: commonest}
 	}
 	if opt.out != "" {
 		if err := by.SaveCSV(opt.out, r.Predictions); err != nil {
@@ -84,15 +95,27 @@ type predictResult struct {
 	Epsilon     float64               `json:"epsilon"`
 	Private     bool                  `json:"private"`
 	Predictions []estimate.Prediction `json:"predictions"`
+	Accuracy    *predictAccuracy      `json:"accuracy,omitempty"`
 	Out         string                `json:"out,omitempty"`
 	Warnings    []string              `json:"warnings,omitempty"`
+}
+
+// predictAccuracy is about the rows whose value is known.
+type predictAccuracy struct {
+	Rows  int     `json:"rows"`
+	Right float64 `json:"right"`
+	// Commonest is how many would be right if all had the value that most of them have.
+	Commonest float64 `json:"commonest_value"`
 }
 
 // mostPredictions are printed.
 const mostPredictions = 20
 
 func (r *predictResult) Print(p *ui.Page) {
-	from := fmt.Sprintf("a profile of about %s rows", ui.Thousands(r.Rows))
+	from := "a release of rows"
+	if r.Rows > 0 {
+		from = fmt.Sprintf("a release of about %s rows", ui.Thousands(r.Rows))
+	}
 	from += ui.If(r.Private, ": ε ≤ "+ui.AtMost(r.Epsilon))
 	p.Head("%s of %s rows, predicted from %s", r.Column, ui.Thousands(int64(len(r.Predictions))), from)
 	for i, q := range r.Predictions[:min(len(r.Predictions), mostPredictions)] {
@@ -102,5 +125,9 @@ func (r *predictResult) Print(p *ui.Page) {
 		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
 	}
 	p.Line("")
-	p.Facts("file", r.Out, "cost", "nothing more: the profile was paid for before")
+	right := ""
+	if a := r.Accuracy; a != nil {
+		right = fmt.Sprintf("%.1f %% of %s rows that have one; the commonest value alone %.1f %%", 100*a.Right, ui.Thousands(int64(a.Rows)), 100*a.Commonest)
+	}
+	p.Facts("right", right, "file", r.Out, "cost", "nothing more: the release was paid for before")
 }

@@ -83,7 +83,6 @@ func documents(t *testing.T) map[string]string {
 
 // apart are blocks that no test here runs, by how they begin, and why.
 var apart = map[string]string{
-	"make demo":                          "TestDemo runs what it does, and make test is what runs this test",
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
@@ -106,7 +105,6 @@ var apart = map[string]string{
 	"go test ./internal/plan":            "writes pages of the repository; TestMethodPages and TestReference compare them",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
 	"duckdb shop.duckdb":                 "needs the program of DuckDB, which is not in the repository",
-	"export HOST_KEY=":                   "needs a hosted model; TestPlainPoolModel runs one",
 	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",
 	"sotto job add synth":                "names a job that is not there; TestJSONIsAllThereIs adds, shows and cancels jobs",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
@@ -344,6 +342,9 @@ func TestInTurn(t *testing.T) {
 			if strings.Contains(all[name], team) {
 				place.stands = append(place.stands, team, pgtest.Database(t))
 			}
+			if strings.Contains(all[name], host) {
+				place.stands = append(place.stands, "large-model", "large", host, newPoolHost(t).URL)
+			}
 			got := place.turn(t, all[name])
 			if *rewrite {
 				keep(t, path, got)
@@ -356,6 +357,9 @@ func TestInTurn(t *testing.T) {
 
 // team is the address of a ledger in documents.
 const team = "postgres://sotto@db.example.org/sotto"
+
+// host is the address of a hosted model in documents.
+const host = "https://api.example.com"
 
 // turn runs all blocks of a document one after the other, and replaces what follows a $ by what is
 // really printed. What a block exports counts for those after it.

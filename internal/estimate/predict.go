@@ -3,7 +3,6 @@ package estimate
 import (
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -15,8 +14,8 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// Predictor predicts a column of rows by naive Bayes on a released profile:
-// post-processing, at no cost.
+// Predictor predicts a column of rows by naive Bayes on a released profile, or by released
+// evidence: post-processing, at no cost.
 type Predictor struct {
 	// File says what the profile is of, and its guarantee.
 	*File
@@ -24,8 +23,15 @@ type Predictor struct {
 	Column  string
 	Classes []string
 
-	form  *learn.Form
-	model *learn.NaiveBayes
+	// inputs are the columns that it looks at, and odds the probabilities of classes by them.
+	inputs []input
+	odds   func(schema.Row) ([]float64, error)
+}
+
+// input is a column that is looked at: its place in the schema, and whether values have codes.
+type input struct {
+	place    int
+	discrete bool
 }
 
 // Prediction is the most probable value of a row.
@@ -33,11 +39,17 @@ type Prediction struct {
 	Value string `json:"value"`
 	// Probabilities of all values, in the order of [Predictor.Classes].
 	Probabilities []float64 `json:"probabilities"`
+
+	// Known is the value that the row has, or "" where it has none that the schema allows.
+	Known string `json:"-"`
 }
 
-// ReadPredictor makes a predictor of the profile in a folder of "sotto table profile". The
+// ReadPredictor makes a predictor of the evidence in a folder, or of the profile of "sotto table profile". The
 // profile has to be grouped by the column; "" is the label of its schema.
 func ReadPredictor(dir, column string) (*Predictor, error) {
+	if p, is, err := byEvidence(dir, column); is {
+		return p, err
+	}
 	f, profile, err := readProfile(dir)
 	if err != nil {
 		return nil, err
@@ -53,11 +65,17 @@ func ReadPredictor(dir, column string) (*Predictor, error) {
 	var failed error
 	// Numbers have histograms of their bins, or moments.
 	for _, bins := range []bool{true, false} {
-		if p.form, err = learn.NewForm(of, bins); err != nil {
+		form, err := learn.NewForm(of, bins)
+		if err != nil {
 			return nil, wrong("%w", err)
 		}
-		if p.model, err = private.Bayes(p.form, profile, learn.NaiveBayesOptions{}); err == nil {
-			p.Classes = p.form.Classes()
+		model, err := private.Bayes(form, profile, learn.NaiveBayesOptions{})
+		if err == nil {
+			p.Classes = form.Classes()
+			for _, i := range form.Inputs() {
+				p.inputs = append(p.inputs, input{i.Place, i.Discrete})
+			}
+			p.odds = func(row schema.Row) ([]float64, error) { return model.Probabilities(row, nil) }
 			return p, nil
 		}
 		failed = errors.Join(failed, err)
@@ -66,7 +84,8 @@ func ReadPredictor(dir, column string) (*Predictor, error) {
 }
 
 // Predict predicts all rows of a CSV file with a header. The file has every column of the
-// schema except the predicted one, which has no say; other columns have none either.
+// schema; the predicted one may be missing, has no say, and is what [Prediction.Known] is read from. Other
+// columns have no say either.
 func (p *Predictor) Predict(in io.Reader) ([]Prediction, error) {
 	r := csv.NewReader(in)
 	header, err := r.Read()
@@ -75,11 +94,17 @@ func (p *Predictor) Predict(in io.Reader) ([]Prediction, error) {
 	}
 	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	columns := make(map[int]int) // places in the schema to places in the file
-	for _, i := range p.form.Inputs() {
-		name := p.Schema.Columns[i.Place].Name
-		if columns[i.Place] = slices.Index(header, name); columns[i.Place] < 0 {
+	for _, i := range p.inputs {
+		name := p.Schema.Columns[i.place].Name
+		if columns[i.place] = slices.Index(header, name); columns[i.place] < 0 {
 			return nil, wrong("the rows have no column %q: the header names every column of the schema except %q", name, p.Column)
 		}
+	}
+	predicted, _ := p.Schema.Column(p.Column)
+	known, answers := slices.Index(header, p.Column), p.Schema.Columns[predicted].Encoder()
+	encoders := make(map[int]*schema.Encoder)
+	for _, i := range p.inputs {
+		encoders[i.place] = p.Schema.Columns[i.place].Encoder()
 	}
 	var out []Prediction
 	for n := 1; ; n++ {
@@ -91,16 +116,22 @@ func (p *Predictor) Predict(in io.Reader) ([]Prediction, error) {
 			return nil, wrong("row %d: %w", n, err)
 		}
 		row := make(schema.Row, len(p.Schema.Columns))
-		for _, i := range p.form.Inputs() {
-			if row[i.Place], err = value(p.Schema.Columns[i.Place], i.Discrete, fields[columns[i.Place]]); err != nil {
-				return nil, wrong("row %d: %w", n, err)
+		for _, i := range p.inputs {
+			if row[i.place], err = value(encoders[i.place], i.discrete, fields[columns[i.place]]); err != nil {
+				return nil, wrong("row %d: column %q: %w", n, p.Schema.Columns[i.place].Name, err)
 			}
 		}
-		odds, err := p.model.Probabilities(row, nil)
+		odds, err := p.odds(row)
 		if err != nil {
 			return nil, wrong("row %d: %w", n, err)
 		}
-		out = append(out, Prediction{p.Classes[slices.Index(odds, slices.Max(odds))], odds})
+		q := Prediction{Value: p.Classes[slices.Index(odds, slices.Max(odds))], Probabilities: odds}
+		if known >= 0 {
+			if code, o := answers.Code(fields[known]); o == schema.OK {
+				q.Known = p.Classes[code]
+			}
+		}
+		out = append(out, q)
 	}
 	if len(out) == 0 {
 		return nil, wrong("there are no rows to predict: give at least one")
@@ -109,17 +140,17 @@ func (p *Predictor) Predict(in io.Reader) ([]Prediction, error) {
 }
 
 // value reads a field as the schema says.
-func value(c schema.Column, discrete bool, text string) (v schema.Value, err error) {
+func value(e *schema.Encoder, discrete bool, text string) (v schema.Value, err error) {
 	var outcome schema.Outcome
 	if discrete {
 		var code uint16
-		code, outcome = c.Encoder().Code(text)
+		code, outcome = e.Code(text)
 		v = schema.Value{Code: int(code), Discrete: true}
 	} else {
-		v.Number, outcome = c.Encoder().Number(text)
+		v.Number, outcome = e.Number(text)
 	}
 	if outcome != schema.OK {
-		return v, fmt.Errorf("column %q: %v", c.Name, outcome)
+		return v, errors.New(outcome.String())
 	}
 	return v, nil
 }

@@ -43,7 +43,7 @@ func readProfile(dir string) (*File, global.Profile, error) {
 			err = bounded.UnmarshalJSON(data, bounded.Huge, into)
 		}
 		if err != nil {
-			return nil, released.Profile, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" wrote", err)
+			return nil, released.Profile, wrong("the profile: %w; name a folder that \"sotto table profile --histograms\" or \"sotto learn --task table:SCHEMA\" wrote", err)
 		}
 	}
 	f := &File{

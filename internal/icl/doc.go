@@ -1,4 +1,4 @@
-// Package icl is stage two, in-context learning: it answers questions with demonstrations
+// Package icl does in-context learning: it answers questions with demonstrations
 // in the prompt.
 //
 // The one idea: nothing here is private. The demonstrations have been released and paid

@@ -171,6 +171,19 @@ func TestLocalErrors(t *testing.T) {
 	}
 }
 
+// TestLocalExposed: a large ε of rows is said in plain words, with how often values stay as they are.
+func TestLocalExposed(t *testing.T) {
+	for epsilon, want := range map[float64]string{5: "", 8: "at ε = 8 a row is hardly protected: each value stays as it is with a chance of 95 to 98 %, and 93 % of rows"} {
+		l, err := NewLocal(LocalRequest{Schema: tableOf(2, 4), Epsilon: epsilon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Exposed(); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("ε = %v: %q, want %q", epsilon, got, want)
+		}
+	}
+}
+
 func TestLocalRefuses(t *testing.T) {
 	numeric := tableOf(2, 2)
 	numeric.Columns[0] = schema.Column{Name: "columna", Kind: schema.Numeric, Low: 0, High: 1}

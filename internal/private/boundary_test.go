@@ -99,9 +99,9 @@ var forbidden = map[string]string{
 	module + "/cmd":              "the program uses the boundary, not the other way round",
 	module + "/internal/run":     "run folders hold what was released",
 	module + "/internal/answer":  "sessions hand out what was released",
-	module + "/internal/icl":     "stage two sees released texts only",
-	module + "/internal/release": "stage two sees released texts only",
-	module + "/eval":             "stage two sees released texts only",
+	module + "/internal/icl":     "in-context learning sees released texts only",
+	module + "/internal/release": "in-context learning sees released texts only",
+	module + "/eval":             "in-context learning sees released texts only",
 }
 
 // allowed are packages below forbidden ones that may be imported all the same, and why.
@@ -250,7 +250,7 @@ var apart = map[string]string{
 	module + "/prompt":               "tasks are public",
 	module + "/schema":               "schemas are public",
 	module + "/internal/learn":       "sees rows that may be seen",
-	module + "/internal/icl":         "stage two sees released texts only, and may use a model that is not trusted",
+	module + "/internal/icl":         "in-context learning sees released texts only, and may use a model that is not trusted",
 	module + "/eval/metric":          "measures texts that may be shown",
 	module + "/eval/rouge":           "compares texts that may be shown",
 	module + "/eval/stat":            "sees numbers alone",

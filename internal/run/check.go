@@ -168,7 +168,7 @@ func (r *runner) checkWriter() error {
 		return err
 	}
 	if r.Plan.Texts() > 0 {
-		return fmt.Errorf("%w; have records judge only (--writing 0), and let the pool come from elsewhere: from --pool-model, which may be the same server, or from --examples", err)
+		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave --writing at 0", err)
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 type UntrustedError struct{}
 
 func (*UntrustedError) Error() string {
-	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in your own configuration (sotto/sotto.toml in the folder of your configuration, or a file that --config names); else use the embedded engine"
+	return "the server is not trusted with private records: if it is yours and may see them, write url and trusted = true under [model] in your own configuration (sotto/sotto.toml in the folder of your configuration, or a file that --config names); if it is not, use the embedded engine, and have this server write the pool (--pool-model URL) and answer behind `sotto serve`: it sees no record then (docs/howto/hosted-model.md)"
 }
 
 // Dial connects to the server. One that is trusted with records is always reached as if

@@ -50,6 +50,8 @@ func TestTrustIsDeclared(t *testing.T) {
 	var untrusted *UntrustedError
 	if _, err := Trusted(t.Context(), Spec{URL: server.URL}); !errors.As(err, &untrusted) || asked != 0 {
 		t.Errorf("%v after %d requests", err, asked)
+	} else if !strings.Contains(err.Error(), "--pool-model") || !strings.Contains(err.Error(), "sotto serve") {
+		t.Errorf("it does not say what a server can do that may see no record: %v", err)
 	}
 	if _, err := Trusted(t.Context(), Spec{URL: server.URL, Trusted: true}); err == nil || errors.As(err, &untrusted) || asked == 0 {
 		t.Errorf("%v after %d requests", err, asked)

@@ -58,7 +58,7 @@ type facts struct {
 	tokens bool
 	// renamed: max_tokens is called max_completion_tokens in chats.
 	renamed bool
-	// missing explains what stage one lacks, if it cannot be done.
+	// missing explains why there are no scores of chosen tokens, if there are none.
 	missing string
 	notes   []string
 }

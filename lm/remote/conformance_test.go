@@ -60,19 +60,19 @@ func TestGuess(t *testing.T) {
 			if p.Name == "" || !p.Can.Chat || p.BatchInvariant || p.Deterministic || p.Tolerance <= 0 {
 				t.Errorf("%s: %+v", d, p.Info)
 			}
-			if scores := d != Ollama && d != OpenAI; p.StageOne != scores || (p.Missing == "") != scores {
-				t.Errorf("%s: stage one %v, missing %q", d, p.StageOne, p.Missing)
+			if scores := d != Ollama && d != OpenAI; p.Scores != scores || (p.Missing == "") != scores {
+				t.Errorf("%s: scores %v, missing %q", d, p.Scores, p.Missing)
 			}
-			if table := p.String(); !strings.Contains(table, "stage one") || !strings.Contains(table, string(d)) {
+			if table := p.String(); !strings.Contains(table, "records") || !strings.Contains(table, string(d)) {
 				t.Errorf("the table of %s is\n%s", d, table)
 			}
 		}
 	}
 }
 
-// TestStageTwoOnly checks that servers without scores of chosen tokens are refused
-// with what they lack, and write and embed all the same.
-func TestStageTwoOnly(t *testing.T) {
+// TestWritesOnly checks that servers without scores of chosen tokens are refused
+// with what they lack and what to do instead, and write and embed all the same.
+func TestWritesOnly(t *testing.T) {
 	for _, d := range []Dialect{Ollama, OpenAI, Azure} {
 		t.Run(string(d), func(t *testing.T) {
 			_, url := newToy(t, d)
@@ -85,6 +85,11 @@ func TestStageTwoOnly(t *testing.T) {
 			var lacks *lm.UnsupportedError
 			if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(lacks.Missing, "20 tokens") {
 				t.Errorf("a scorer: %v", err)
+			}
+			for _, way := range []string{"--form chat", "--pool-model", "sotto serve", "docs/howto/hosted-model.md"} {
+				if !strings.Contains(fmt.Sprint(lacks), way) || !strings.Contains(c.Probe().String(), way) {
+					t.Errorf("what to do instead lacks %q: %v\n%s", way, lacks, c.Probe())
+				}
 			}
 			prompts := []lm.Prompt{{Text: "once upon"}, {Messages: []lm.Message{{Role: lm.User, Content: "hello"}}}}
 			texts, err := c.Generate(t.Context(), prompts, lm.GenerateOptions{MaxTokens: 20})

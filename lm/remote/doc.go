@@ -2,9 +2,9 @@
 // llama.cpp's server, Ollama, OpenAI, Azure and anything that speaks OpenAI's interface.
 //
 // The one idea: a server is asked only for what it can answer exactly. [Dial] detects its
-// capabilities once; [Probe] prints them. Every server generates text (stage two). Stage
-// one needs the scores of chosen tokens: [Client.Scorer] returns either a scorer or an
-// [lm.UnsupportedError] that names what is missing:
+// capabilities once; [Probe] prints them. Every server generates text. Texts
+// and answers from records need the scores of chosen tokens: [Client.Scorer] returns either a
+// scorer or an [lm.UnsupportedError] that names what is missing:
 //
 //   - vLLM scores chosen tokens (logprob_token_ids), 128 in a request.
 //   - SGLang does too (token_ids_logprob).

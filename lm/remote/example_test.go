@@ -45,8 +45,8 @@ func ExampleDial() {
 
 	_, err = client.Scorer(ctx)
 	var unsupported *lm.UnsupportedError
-	fmt.Println("stage one:", !errors.As(err, &unsupported))
+	fmt.Println("scores:", !errors.As(err, &unsupported))
 	// Output:
 	// parrot-1 says: Pieces of eight!
-	// stage one: false
+	// scores: false
 }

@@ -152,7 +152,7 @@ type lmScores struct {
 	LogProbs []float64  `json:"log_probs"`
 }
 
-// scenario uses a server in every way that stage one and two do, in few requests.
+// scenario uses a server in every way that runs do, in few requests.
 func scenario(t *testing.T, url string, o Options) seen {
 	t.Helper()
 	o.Retries = -1

@@ -61,7 +61,7 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 	if d := digests[m.ID]; d != "" {
 		f.fingerprint = "sha256:" + strings.TrimPrefix(d, "sha256:")
 	}
-	f.missing = "its interface gives at most 20 tokens of its own choice; use vLLM, SGLang, llama.cpp's server or the embedded model for stage one"
+	f.missing = fewProbabilities
 	if show.Capabilities == nil { // before there was such a list
 		show.Capabilities = []string{"completion"}
 	}

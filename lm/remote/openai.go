@@ -10,7 +10,10 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// openai is OpenAI's interface, of which most servers have a part. It serves stage two
+// fewProbabilities is what OpenAI's and Ollama's interfaces lack.
+const fewProbabilities = "its interface gives the probabilities of at most 20 tokens of its own choice"
+
+// openai is OpenAI's interface, of which most servers have a part. It writes text
 // only: completions and chats, with at most 20 tokens of the server's own choice.
 type openai struct {
 	kind Dialect
@@ -97,7 +100,7 @@ func (c *Client) choose(list modelList) (modelEntry, error) {
 func (d *openai) learn(ctx context.Context, c *Client) error {
 	f := &c.facts
 	f.model = c.wire.options.Model
-	f.missing = "its interface gives at most 20 tokens of its own choice; use vLLM, SGLang, llama.cpp's server or the embedded model for stage one"
+	f.missing = fewProbabilities
 	if f.model == "" {
 		list, err := c.models(ctx)
 		if err != nil {

@@ -18,8 +18,8 @@ type Probe struct {
 	lm.Info
 	// StageOne reports whether it can process private records, if it is trusted; Missing is
 	// what it lacks otherwise.
-	StageOne bool   `json:"stage_one"`
-	Missing  string `json:"missing,omitempty"`
+	Scores  bool   `json:"scores"`
+	Missing string `json:"missing,omitempty"`
 	// Notes are for the reader.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -28,8 +28,8 @@ type Probe struct {
 func (c *Client) Probe() Probe {
 	u := *c.wire.base
 	u.RawQuery = ""
-	p := Probe{URL: u.String(), Info: c.info, StageOne: c.info.Can.Candidates, Missing: c.facts.missing, Notes: c.facts.notes}
-	if p.StageOne {
+	p := Probe{URL: u.String(), Info: c.info, Scores: c.info.Can.Candidates, Missing: c.facts.missing, Notes: c.facts.notes}
+	if p.Scores {
 		p.Missing = ""
 	}
 	return p
@@ -54,11 +54,12 @@ func (p Probe) String() string {
 		}
 	}
 	line("can", p.list())
-	if p.StageOne {
-		line("stage one", "yes, if it is trusted with private records")
+	if p.Scores {
+		line("records", "yes, if it is trusted with them")
 		line("repeatable", fmt.Sprintf("not promised; scores may differ by %g between calls", p.Tolerance))
 	} else {
-		line("stage one", "no: "+p.Missing)
+		line("scores", "no: "+p.Missing)
+		line("records", lm.WithoutScores)
 	}
 	for _, note := range p.Notes {
 		line("note", note)

@@ -27,7 +27,7 @@ var _ lm.Scorer = (*scorer)(nil)
 func (c *Client) Scorer(ctx context.Context) (lm.Scorer, error) {
 	d, ok := c.dialect.(scoring)
 	if !ok || !c.info.Can.Candidates {
-		return nil, &lm.UnsupportedError{Backend: c.info.Backend, What: "score chosen tokens, which stage one needs", Missing: c.facts.missing}
+		return nil, &lm.UnsupportedError{Backend: c.info.Backend, What: "score chosen tokens", Missing: c.facts.missing + "; " + lm.WithoutScores}
 	}
 	if c.info.Context <= 0 {
 		return nil, errors.New("the server does not say how long a sequence may be: give the context in the options")

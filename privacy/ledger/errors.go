@@ -73,8 +73,8 @@ func (e *RefusedError) Error() string {
 		return fmt.Sprintf("refused: budget %q pays for the runs of its schedule alone, of which %d of %d are taken, and this charge is not part of the others; run what was registered, or ask the owner of the data for a grant with a schedule of its own", e.Budget, e.Taken, e.Scheduled)
 	}
 	if e.Composition == Sums {
-		return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; ε = %s and δ = %.3g are spent, ε = %s and δ = %.3g left, and with this charge the sums would be ε = %s and δ = %.3g. A charge takes a share of the δ that is left, and at a smaller δ its ε is larger than the run's own: a budget for several runs needs the sum of their ε and of their δ. Add noise, run fewer steps, or ask the owner of the data for a grant",
-			e.Budget, number(e.Limit), e.Delta, number(float64(e.Spent)), e.SpentDelta, number(e.Left()), left(e.Delta, e.SpentDelta), number(float64(e.Needed)), e.NeededDelta)
+		return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; ε = %s and δ = %.3g are left, and with this charge the sums would be ε = %s and δ = %.3g. A budget for several runs needs the sum of their ε and of their δ: ask the owner of the data for a grant, or add noise and run fewer steps",
+			e.Budget, number(e.Limit), e.Delta, number(e.Left()), left(e.Delta, e.SpentDelta), number(float64(e.Needed)), e.NeededDelta)
 	}
 	return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; %s is spent, %s left, and with this charge the total would be %s; add noise, run fewer steps, or ask the owner of the data for a grant",
 		e.Budget, number(e.Limit), e.Delta, number(float64(e.Spent)), number(e.Left()), number(float64(e.Needed)))

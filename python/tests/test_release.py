@@ -13,6 +13,16 @@ import sotto
 pytestmark = pytest.mark.filterwarnings("ignore::sotto.SottoWarning")
 
 
+def test_learn(place: pathlib.Path) -> None:
+    release = sotto.learn(TASK, office(300), size=300, epsilon=8, out="labels", name="office")
+    assert release.epsilon <= 8 and release.verify(strict=True).ok and not (release.dir / "chat.json").exists()
+    texts = ["The printer on floor 9 is broken", "", '{"message": 1}', "The telephone on desk 4\nis silent"]
+    found = sotto.predict(release, texts)
+    assert len(found) == len(texts) and found[0].label == "Blue" and found[3].label == "Red"
+    assert all(sum(one.probabilities) == pytest.approx(1) and one.labels == ("Blue", "Red") for one in found)
+    assert sotto.predict("labels", texts[:1])[0].label == "Blue"
+
+
 def test_choose(place: pathlib.Path) -> None:
     seen: list[sotto.Progress] = []
     client = sotto.Client(on_progress=seen.append)

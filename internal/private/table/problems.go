@@ -57,7 +57,11 @@ func (e *RefusedError) Outline() string {
 }
 
 func (e *RefusedError) about(list string) string {
-	return list + ". Correct them; or let the schema say what such values count as (clamp, other, missing, aliases); or, in a profile, leave such rows out (on error: skip)"
+	rules := "clamp, other, missing, aliases"
+	if slices.ContainsFunc(e.Problems.First, func(p origin.Problem) bool { return p.Reason == origin.ValueNotNumber }) {
+		rules = `format = "1,234.56" for numbers such as 58,370 or $58,370; ` + rules
+	}
+	return list + ". Correct them; or let the schema say what such values are (" + rules + "); or, in a profile, leave such rows out"
 }
 
 // tally collects problems of several workers.

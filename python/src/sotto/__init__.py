@@ -9,7 +9,7 @@ from ._program import find as program
 from .client import Client
 from .errors import BudgetRefused, DataError, Interrupted, ProgramNotFound, SottoError, SottoWarning, TimedOut, UsageError, VerificationFailed
 from .release import Release
-from .results import Account, Answer, Calibration, Evaluation, LedgerEntry, Measured, Perturbed, Plan, Progress, Rehearsal, Run, Verification
+from .results import Account, Answer, Calibration, Evaluation, Label, LedgerEntry, Measured, Perturbed, Plan, Progress, Rehearsal, Run, Verification
 from .task import Task, TaskLike
 
 _default = Client()
@@ -20,9 +20,11 @@ calibrate = _default.calibrate
 choose = _default.choose
 evaluate = _default.evaluate
 evaluate_private = _default.evaluate_private
+learn = _default.learn
 ledger_list = _default.ledger_list
 ledger_show = _default.ledger_show
 plan = _default.plan
+predict = _default.predict
 rehearse = _default.rehearse
 release = _default.release
 run = _default.run
@@ -33,8 +35,8 @@ verify = _default.verify
 version = _default.version
 
 __all__ = [
-    "Account", "Answer", "BudgetRefused", "Calibration", "Client", "DataError", "Evaluation", "Interrupted", "LedgerEntry", "Measured", "Perturbed", "Plan", "ProgramNotFound",
+    "Account", "Answer", "BudgetRefused", "Calibration", "Client", "DataError", "Evaluation", "Interrupted", "Label", "LedgerEntry", "Measured", "Perturbed", "Plan", "ProgramNotFound",
     "Progress", "Records", "Rehearsal", "Release", "Run", "SottoError", "SottoWarning", "Task", "TaskLike", "TimedOut", "UsageError", "Verification",
-    "VerificationFailed", "account", "answer", "answers", "calibrate", "choose", "evaluate", "evaluate_private", "ledger_list", "ledger_show", "plan",
-    "program", "rehearse", "release", "run", "synthesize", "table_perturb", "table_profile", "verify", "version",
+    "VerificationFailed", "account", "answer", "answers", "calibrate", "choose", "evaluate", "evaluate_private", "learn", "ledger_list", "ledger_show", "plan",
+    "predict", "program", "rehearse", "release", "run", "synthesize", "table_perturb", "table_profile", "verify", "version",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import warnings
@@ -123,6 +124,23 @@ class Client:
                 "unit": unit, "time": time, "rounds": rounds, "records": records, "reading": reading,
             }
             return self._released(("choose",), data, name, _joined(options, flags))
+
+    def learn(
+        self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
+        unit: str | None = None, measuring: float | None = None, flags: Mapping[str, Option] | None = None,
+    ) -> Release:
+        """A private classifier of records with a list of labels, which needs no language model: see :meth:`predict`."""
+        with task_file(task) as named:
+            options = {"task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "measuring": measuring}
+            return self._released(("learn",), data, name, _joined(options, flags))
+
+    def predict(self, classifier: StrPath | Release, texts: Sequence[str]) -> list[results.Label]:
+        """Labels of texts by what :meth:`learn` released; it costs nothing, however often."""
+        found = self._call(
+            ("learn", "predict", str(classifier.dir if isinstance(classifier, Release) else classifier)), {"data": "-", "text-column": "text"},
+            stdin="".join(json.dumps({"text": text}) + "\n" for text in texts),
+        )[-1]
+        return [results.Label.read({**one, "labels": found["labels"]}) for one in _warned(found)["predictions"]]
 
     def answer(
         self, task: TaskLike, data: Records, question: str, *, size: int | str, epsilon: float, delta: float | None = None, name: str | None = None,

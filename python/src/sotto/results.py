@@ -233,6 +233,15 @@ class Answer(Result):
 
 
 @dataclasses.dataclass(frozen=True)
+class Label(Result):
+    """The label that a classifier gives a text, with the probability of each of ``labels``."""
+
+    label: str
+    labels: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Comparison(Result):
     """Two sets of examples on the same questions."""
 
