@@ -54,9 +54,9 @@ type Run struct {
 // met, *[ledger.RefusedError] if the budget does not allow it (nothing is charged),
 // *[InterruptedError] for a run that can go on by the same call.
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
-	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
+	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use), began: time.Now()}
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, step := range []func(context.Context) error{s.invent, s.encode, s.suit, s.settle, s.open} {
+	for _, step := range []func(context.Context) error{s.afford, s.invent, s.encode, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -93,6 +93,9 @@ type synthesis struct {
 	SynthesizeOptions
 	*call
 	plan Plan
+	// began is when the run did, and rested that what would end it later was looked for.
+	began  time.Time
+	rested bool
 }
 
 // encode opens the encoder where records are added up as evidence, and names it in the request. A run that
@@ -164,8 +167,18 @@ func (s *synthesis) suit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Request, err = s.Request.Within(s.Time, shape, speed)
+	s.Request, err = s.Request.Within(s.left(), shape, speed)
 	return err
+}
+
+// left is what there is of the time once other models have written, and half of it in any case. No record is open yet:
+// how long it took so far is public.
+func (s *synthesis) left() time.Duration {
+	whole := cmp.Or(max(s.Time, 0), plan.DefaultTime)
+	if s.began.IsZero() {
+		return whole
+	}
+	return max(whole-time.Since(s.began), whole/2)
 }
 
 // planOf reads the plan of a run's folder, if there is one.
