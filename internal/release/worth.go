@@ -34,6 +34,21 @@ type Commonest struct {
 	Measured bool `json:"measured"`
 }
 
+// MostCommon is the label that most records have of some numbers of them, by label and of so many in all; nil where there are
+// none.
+func MostCommon(labels []string, numbers []int64, of int64, measured bool) *Commonest {
+	if len(numbers) == 0 || len(numbers) != len(labels) {
+		return nil
+	}
+	most := 0
+	for i, n := range numbers {
+		if n > numbers[most] {
+			most = i
+		}
+	}
+	return &Commonest{Label: labels[most], Share: max(0, min(1, float64(numbers[most])/float64(max(1, of)))), Measured: measured}
+}
+
 // Beside is what something else is worth on the same records, with how much better the chosen prompt is.
 type Beside struct {
 	Value    float64 `json:"value"`

@@ -115,29 +115,14 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 // that is not known.
 func (r *runner) commonest(out measure.Outcome) *release.Commonest {
 	labels := r.Plan.Task.Labels
-	most, sum := release.Commonest{Measured: true}, 0.
-	number := func(label string, n, of float64) {
-		if share := max(0, min(1, n/max(1, of))); most.Label == "" || share > most.Share {
-			most.Label, most.Share = label, share
-		}
-	}
 	if declared := r.Plan.Declared(); declared != nil {
-		most.Measured = false
-		for _, n := range declared {
-			sum += float64(n)
+		numbers, sum := make([]int64, len(labels)), int64(0)
+		for i, l := range labels {
+			numbers[i] = declared[l]
+			sum += declared[l]
 		}
-		for _, l := range labels {
-			number(l, float64(declared[l]), sum)
-		}
-		return &most
-	}
-	if len(out.Labels) == 0 || len(out.Labels) != len(labels) {
-		return nil
+		return release.MostCommon(labels, numbers, sum, false)
 	}
 	// Right and wrong have less noise together than all labels.
-	sum = float64(out.Counts[0].Right + out.Counts[0].Wrong)
-	for i, l := range labels {
-		number(l, float64(out.Labels[i]), sum)
-	}
-	return &most
+	return release.MostCommon(labels, out.Labels, out.Counts[0].Right+out.Counts[0].Wrong, true)
 }
