@@ -84,13 +84,14 @@ func (s *synthesis) invent(ctx context.Context) error {
 	if p.Time <= 0 { // it is part of the run, and has the time of it
 		p.Time = max(cmp.Or(max(s.Time, 0), plan.DefaultTime), leastAuthor)
 	}
+	began := time.Now()
 	author, closing, err := s.author(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer closing()
 	made, err := s.made(ctx, p, author)
-	own.Made = made
+	own.Made, s.hosted = made, time.Since(began)
 	return err
 }
 

@@ -196,7 +196,7 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	}
 	r.run = r.alone("release", 0, r.Request)
 	// Whether its own model is on a server decides how much work there is.
-	s := &synthesis{SynthesizeOptions: r.run, call: r.call, began: time.Now()}
+	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
 	s.Source.Location = r.dir // a model that writes the pool is asked for something that has records
 	s.Pool, r.run.Pool = r.Pool, r.Pool
 	r.result.Share = 1

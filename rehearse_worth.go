@@ -127,7 +127,7 @@ const leastItems, paceItems = 24, 8
 // shorten keeps to the time: fewer sets are compared, and fewer records asked, where all of them would take longer than
 // what is left. How many prompts there are follows from the sets.
 func (r *rehearsing) shorten(ctx context.Context, came prompt.Prompt, prompts func() int) error {
-	if r.asked.Items > 0 && r.asked.Sets > 0 || len(r.held) <= leastItems {
+	if r.asked.Items > 0 && r.asked.Sets > 0 {
 		return nil
 	}
 	all := r.held

@@ -54,7 +54,7 @@ type Run struct {
 // met, *[ledger.RefusedError] if the budget does not allow it (nothing is charged),
 // *[InterruptedError] for a run that can go on by the same call.
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
-	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use), began: time.Now()}
+	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, step := range []func(context.Context) error{s.afford, s.invent, s.encode, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
@@ -93,8 +93,8 @@ type synthesis struct {
 	SynthesizeOptions
 	*call
 	plan Plan
-	// began is when the run did, and rested that what would end it later was looked for.
-	began  time.Time
+	// hosted is how long another model wrote, and rested that what would end the run later was looked for.
+	hosted time.Duration
 	rested bool
 }
 
@@ -171,14 +171,11 @@ func (s *synthesis) suit(ctx context.Context) error {
 	return err
 }
 
-// left is what there is of the time once other models have written, and half of it in any case. No record is open yet:
-// how long it took so far is public.
+// left is what there is of the time once another model has written, and half of it in any case. How long that took is
+// public: it saw no record. How long reading the records takes is not, and does not count: the plan is released.
 func (s *synthesis) left() time.Duration {
 	whole := cmp.Or(max(s.Time, 0), plan.DefaultTime)
-	if s.began.IsZero() {
-		return whole
-	}
-	return max(whole-time.Since(s.began), whole/2)
+	return max(whole-s.hosted, whole/2)
 }
 
 // planOf reads the plan of a run's folder, if there is one.

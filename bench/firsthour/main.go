@@ -32,7 +32,7 @@ import (
 )
 
 type options struct {
-	sotto, model string
+	sotto, model       string
 	records, questions int
 	seed               uint64
 	minutes            float64

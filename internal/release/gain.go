@@ -43,17 +43,21 @@ func Gained(t prompt.Task, p *prompt.Prompt, w *Worth) *Ungained {
 	if listed {
 		next = append(next, classifier)
 	}
-	if u := guessed(t, p, w, listed, next); u != nil || p == nil {
-		return u
-	}
+	guess := guessed(t, p, w, listed, next)
 	switch {
-	case len(p.Examples) == 0 && !p.Evidence.Used() && !p.Nearest.Used():
+	case p != nil && len(p.Examples) == 0 && !p.Evidence.Used() && !p.Nearest.Used():
 		instead := "the task's own instruction"
 		if p.Instruction != "" {
 			instead = "another instruction"
 		}
-		return &Ungained{OverNothing, "Nothing was gained from examples: the records chose a prompt without any, with " + instead + ".", next}
-	case w != nil && w.Classifier != nil && w.Classifier.OverLow <= 0:
+		text := "Nothing was gained from examples: the records chose a prompt without any, with " + instead + "."
+		if guess != nil {
+			text += " " + guess.Text
+		}
+		return &Ungained{OverNothing, text, next}
+	case guess != nil:
+		return guess
+	case p != nil && w != nil && w.Classifier != nil && w.Classifier.OverLow <= 0:
 		c := w.Classifier
 		return &Ungained{
 			OverClassifier, fmt.Sprintf("A language model gained nothing that can be seen: it is right on %.0f %% of the records with this prompt, and the private classifier without one on %.0f %%.", 100*w.Value, 100*c.Value),
