@@ -155,15 +155,15 @@ func (p *Measurement) calibrate() error {
 	return err
 }
 
-// affordsLabels reports whether the noise on a share, with that on a table of labels paid for, is still below what the
-// draw of records leaves open, as half of them are right. Else the number that was asked for is worth more.
+// affordsLabels reports whether the noise on a share, with that on a table of labels paid for, is still below half of what
+// the draw of records leaves open, as half of them are right. Else the number that was asked for is worth more.
 func (p Measurement) affordsLabels() bool {
 	cells := 1.
 	if p.Measure.Prompts == 2 {
 		cells = 2
 	}
 	// Laplace noise has a deviation of √2 times its scale, and half of it stays in a share.
-	return p.Measure.Noise()*math.Sqrt(cells) <= math.Sqrt(p.Asked())/2
+	return p.Measure.Noise()*math.Sqrt(cells) <= math.Sqrt(p.Asked())/4
 }
 
 // Event is all that the measurement does to the data.
