@@ -182,6 +182,9 @@ func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Reque
 }
 
 func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit privacy.Unit, together bool) (err error) {
+	if c.data != nil {
+		return nil
+	}
 	if c.data, err = c.client.records(ctx, from, t, unit, together); err != nil {
 		return err
 	}
@@ -228,6 +231,9 @@ func (c *call) openRecords(ctx context.Context, from Source, t prompt.Task, unit
 // It comes before the data is opened, which makes the key. So whoever sees a key at the
 // first use of a place, made by another process, finds the ledger of that process too.
 func (c *call) openLedger(ctx context.Context) (err error) {
+	if c.ledger != nil {
+		return nil
+	}
 	at := c.client.ledger
 	c.ledger, err = ledger.Open(ctx, at, ledger.Options{})
 	if !errors.Is(err, ledger.ErrMissing) {

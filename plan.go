@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,9 @@ func compare[P interface {
 }](
 	ctx context.Context, c *Client, o PlanOptions, shape func(lm.Tokenizer) (plan.Shape, error), row func(Request) Row[P],
 ) (_ *Comparison[P], err error) {
+	if err := impossible(o, row); err != nil {
+		return nil, err
+	}
 	model, err := c.scorer(ctx, o.Model)
 	if err != nil {
 		return nil, err
@@ -152,6 +156,21 @@ func compare[P interface {
 		}
 	}
 	return found, nil
+}
+
+// impossible finds a request that no method can meet, whatever the model: before one is opened and measured.
+func impossible[P any](o PlanOptions, row func(Request) Row[P]) (first error) {
+	for _, method := range o.Methods {
+		if method == "public" && len(o.Methods) > 1 {
+			continue // it can do nearly everything, and says nothing of the request
+		}
+		err := row(o.Request.By(method)).Err
+		if _, wrong := errors.AsType[*InputError](err); !wrong {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
 }
 
 // scorer returns the model that was given, or the client's.

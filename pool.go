@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -37,7 +38,7 @@ type Pool struct {
 	// with a Model, and else none; below 0 none. Without a Model the run's own
 	// writes them.
 	Reword int
-	// Time bounds how long a model may take. Default: 10 minutes.
+	// Time bounds how long a model may take. Default: that of the run, and a minute at least.
 	Time time.Duration
 }
 
@@ -72,21 +73,30 @@ func (s *synthesis) invent(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := s.rest(ctx); err != nil {
-		return err
+	if !s.rested {
+		if err := s.rest(ctx); err != nil {
+			return err
+		}
 	}
 	if p.remote() {
 		s.note("%s is asked for texts to choose from: it sees the task, and no record", backend.Address(p.Model.URL))
 	}
+	if p.Time <= 0 { // it is part of the run, and has the time of it
+		p.Time = max(cmp.Or(max(s.Time, 0), plan.DefaultTime), leastAuthor)
+	}
+	began := time.Now()
 	author, closing, err := s.author(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer closing()
 	made, err := s.made(ctx, p, author)
-	own.Made = made
+	own.Made, s.hosted = made, time.Since(began)
 	return err
 }
+
+// leastAuthor is how long a model may take that writes, however short the run is.
+const leastAuthor = time.Minute
 
 // asked is the name of the model that is asked for on a server; "" if any will do.
 func (p Pool) asked() string {
@@ -116,14 +126,35 @@ func (s *synthesis) inventable(p Pool) error {
 	return nil
 }
 
+// afford finds what would end a run later, before a server is asked: one that writes the pool, or one that scores
+// records. A run that goes on was charged.
+func (s *synthesis) afford(ctx context.Context) error {
+	if s.Plan != nil || s.Request.Choosing == nil || !s.Pool.hosted() && !s.client.remote() {
+		return nil
+	}
+	if _, begun := planOf(s.Out); begun {
+		return nil
+	}
+	if s.Pool.hosted() {
+		if err := s.inventable(s.Pool); err != nil {
+			return err
+		}
+	}
+	return s.rest(ctx)
+}
+
 // rest finds what would end a run later, so that no host works in vain.
 func (s *synthesis) rest(ctx context.Context) error {
+	s.rested = true
 	r, c := s.Request, *s.Request.Choosing
 	example := prompt.Example{Input: "a text", Output: "text"}
 	if len(r.Task.Labels) > 0 {
 		example.Output = r.Task.Labels[0]
 	}
-	c.Made, r.Choosing = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}, &c
+	r.Choosing = &c
+	if s.Pool.hosted() {
+		c.Made = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}
+	}
 	p, err := plan.New(r)
 	if err == nil {
 		err = s.check(p)
@@ -152,7 +183,34 @@ func (s *synthesis) rest(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return l.Close()
+	// What is open is used by the run: records are read once.
+	s.ledger = l
+	if err := s.openData(ctx, s.Source, p.Task, p.Unit, !p.WritesFromRecords()); err != nil {
+		return err
+	}
+	return s.within(ctx, r)
+}
+
+// within finds a budget that the run will not fit into. The plan is not made yet, and costs a little less or more: what
+// is asked for is a little less.
+func (s *synthesis) within(ctx context.Context, r Request) error {
+	const less = 0.95
+	r.Epsilon *= less
+	p, err := plan.New(r)
+	if err != nil {
+		return nil // the run says why
+	}
+	sum := s.data.Fingerprint()
+	id, err := ledger.NewFingerprint(sum[:])
+	if err != nil {
+		return err
+	}
+	by := &account.Account{Ledger: s.ledger, Dataset: id, Adjacency: p.Adjacency, Unit: p.Unit, Labels: s.Labels}
+	err = s.ledger.CanReserve(ctx, by.Request(account.Use{Event: p.Event()}), 1)
+	if _, refused := errors.AsType[*ledger.RefusedError](err); refused {
+		return by.Explain(ctx, err)
+	}
+	return nil // data that is new, or saved anew, is found out about by the run
 }
 
 // author is the model that writes, and what closes it.

@@ -248,6 +248,24 @@ func TestPlainHostedPoolFaults(t *testing.T) {
 	}
 }
 
+// TestHostedPoolIsAffordable: where the budget does not pay for the run, the host is not asked at all.
+func TestHostedPoolIsAffordable(t *testing.T) {
+	h := newHost(t, wrote)
+	o := pooled(t, h)
+	if _, err := synthesize(t.Context(), o); err != nil { // it takes all of the data's first budget
+		t.Fatal(err)
+	}
+	h.forget()
+	o.Out += "-again"
+	_, err := synthesize(t.Context(), o)
+	if _, refused := errors.AsType[*ledger.RefusedError](err); !refused {
+		t.Fatal(err)
+	}
+	if got := h.received(); len(got) > 0 {
+		t.Errorf("the host was asked %d times for a run that the budget does not pay for", len(got))
+	}
+}
+
 // TestPlainHostedPoolFails as servers do that may come back, or hang.
 func TestPlainHostedPoolFails(t *testing.T) {
 	var failed atomic.Int64

@@ -26,14 +26,19 @@ type RehearseOptions struct {
 	StandIn []prompt.Example
 	Invent  int
 	// Items is how many of them are held out, to measure on ([DefaultItems], and a third of
-	// all at most). Sets is how many sets of examples to compare with ([DefaultSets]).
+	// all at most). Sets is how many sets of examples to compare with ([DefaultSets]). What is left
+	// open of these and of Invent is less where Time is short.
 	Items, Sets int
 	// Out is a folder for what came out, which must be new or empty. Default: none; all files
 	// are removed in the end.
 	Out string
-	// Parallel, PassTokens and Time are as in [SynthesizeOptions].
+	// Parallel, PassTokens and Pool are as in [SynthesizeOptions].
 	Parallel, PassTokens int
-	Time                 time.Duration
+	Pool                 Pool
+	// Time is about how long all of the rehearsal may take, with inventing records and measuring. Where records
+	// choose, the rehearsed run has half of it, or 0.7 where records need not be invented: the real run, which has
+	// all of it, has more records choose, as a rule. Default: five minutes.
+	Time time.Duration
 	// Seed repeats a rehearsal. Default: drawn.
 	Seed *uint64
 	// Observe, if set, hears how it goes.
@@ -70,8 +75,10 @@ type Rehearsal struct {
 	Rows  []RehearsedRow
 	Gains []RehearsedGain
 	// Total is how long all of it took, in seconds. The real run takes between RunLow and
-	// RunHigh: as long as the rehearsed one, or longer if records are as long as they may be.
+	// RunHigh: as long as the rehearsed one, or longer if records are as long as they may be, and
+	// where records choose longer by the Share of the time that the rehearsed one had.
 	Total, RunLow, RunHigh float64
+	Share                  float64
 }
 
 // Rehearse carries out a whole run on records that stand in for the private ones, and
@@ -80,10 +87,11 @@ type Rehearsal struct {
 // those of [Client.Synthesize].
 func (c *Client) Rehearse(ctx context.Context, o RehearseOptions) (result *Rehearsal, err error) {
 	began := time.Now()
+	asked := RehearseOptions{Invent: o.Invent, Items: o.Items, Sets: o.Sets}
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	r := &rehearsing{RehearseOptions: o, call: c.call(Use{Observe: o.Observe}), key: noise.KeyFromSeed(*o.Seed)}
+	r := &rehearsing{RehearseOptions: o, began: began, asked: asked, call: c.call(Use{Observe: o.Observe}), key: noise.KeyFromSeed(*o.Seed)}
 	if r.dir, err = os.MkdirTemp("", "sotto-rehearse-"); err != nil { // for its owner alone
 		return nil, fmt.Errorf("make a folder for the rehearsal: %w", err)
 	}
@@ -161,6 +169,9 @@ type rehearsing struct {
 	// real is the plan of the real run, and run what is carried out.
 	real Plan
 	run  SynthesizeOptions
+	// began is when all of it began, and asked what the caller asked for, 0 where it is left open.
+	began time.Time
+	asked RehearseOptions
 	// records choose and held are measured on; own are the model's own examples.
 	records, held, own []prompt.Example
 	result             Rehearsal
@@ -171,7 +182,7 @@ type rehearsing struct {
 func (r *rehearsing) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *rehearsing) open(ctx context.Context) (err error) {
-	if err = r.openModel(ctx, true); err == nil {
+	if err = r.openModel(ctx, false); err == nil { // what is sent to it stands in for records
 		r.client, err = Open(r.dir, &Options{Trusted: r.model})
 	}
 	return err
@@ -186,8 +197,17 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	r.run = r.alone("release", 0, r.Request)
 	// Whether its own model is on a server decides how much work there is.
 	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
-	s.Time = r.Time
-	for _, step := range []func(context.Context) error{s.encode, s.suit} {
+	s.Source.Location = r.dir // a model that writes the pool is asked for something that has records
+	s.Pool, r.run.Pool = r.Pool, r.Pool
+	r.result.Share = 1
+	if c := r.Request.Choosing; c != nil && c.Work == 0 {
+		r.result.Share = standInShare
+		if len(r.StandIn) == 0 {
+			r.result.Share = inventedShare
+		}
+	}
+	s.Time = time.Duration(r.result.Share * float64(r.whole()))
+	for _, step := range []func(context.Context) error{s.invent, s.encode, s.suit} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -210,6 +230,21 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	return nil
 }
 
+// How the time of a rehearsal is divided: the rehearsed run's share where records stand in, and where they are invented
+// first; inventing has at most a quarter. What is left is for measuring. All of it is public, so that the clock
+// may decide.
+const (
+	standInShare  = 0.7
+	inventedShare = 0.5
+	inventing     = 0.25
+)
+
+// whole is how long all of it may take.
+func (r *rehearsing) whole() time.Duration { return cmp.Or(max(r.Time, 0), plan.DefaultTime) }
+
+// left is how much of that is left.
+func (r *rehearsing) left() time.Duration { return r.whole() - time.Since(r.began) }
+
 // alone are options of a run in the temporary folder. A seed keeps it from ledger and keys;
 // each run has another one, so that no two write the same texts.
 func (r *rehearsing) alone(name string, of uint64, request Request) SynthesizeOptions {
@@ -231,6 +266,10 @@ func (r *rehearsing) carryOut(ctx context.Context) error {
 	r.result.RunLow, r.result.RunHigh = done.Seconds, done.Seconds
 	if used := done.Usage.Computed; used > 0 && done.Planned > used {
 		r.result.RunHigh = done.Seconds * float64(done.Planned) / float64(used)
+	}
+	r.result.RunLow, r.result.RunHigh = r.result.RunLow/r.result.Share, r.result.RunHigh/r.result.Share
+	if r.result.Share < 1 { // the real run is planned for the whole time with the longest records there may be
+		r.result.RunHigh = max(r.result.RunLow, min(r.result.RunHigh, 1.25*r.whole().Seconds()))
 	}
 	if r.saved != nil {
 		encoding := r.saved().Seconds()

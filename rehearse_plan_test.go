@@ -1,10 +1,13 @@
 package sotto_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // TestRehearseTime: a rehearsal plans what the real run would in the time that it has, and in the default time
@@ -27,5 +30,72 @@ func TestRehearseTime(t *testing.T) {
 	short, usual, long := work(plan.DefaultTime/1000), work(0), work(1000*plan.DefaultTime)
 	if short*10 > usual || usual*10 > long {
 		t.Errorf("work of %v, %v and %v", short, usual, long)
+	}
+}
+
+// TestRehearseKeepsToItsTime: where there is no time, few records are invented and asked, and few sets compared; what is
+// asked for explicitly is done in any case. With plenty of time all is as by default.
+func TestRehearseKeepsToItsTime(t *testing.T) {
+	for _, c := range []struct {
+		time                 time.Duration
+		invent, items, sets  int
+		records, held, least int
+		compared             int
+	}{
+		{time.Millisecond, 0, 0, 0, 60, 24, 12, 1},
+		{time.Millisecond, 90, 28, 2, 90, 28, 20, 2},
+		{1000 * time.Hour, 0, 0, 0, 300, 100, 60, 3},
+	} {
+		o, _ := rehearsal(t)
+		o.StandIn, o.Time, o.Invent, o.Items, o.Sets = nil, c.time, c.invent, c.items, c.sets
+		done, err := rehearse(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done.Records > c.records || done.Items > c.held || done.Items < c.least && done.Items < done.Records/3 {
+			t.Errorf("%v: %d records, %d of them asked", c.time, done.Records, done.Items)
+		}
+		for _, row := range done.Rows {
+			if row.Sets > c.compared {
+				t.Errorf("%v: %d sets of %s", c.time, row.Sets, row.Examples)
+			}
+		}
+		if done.Share != 0.5 {
+			t.Errorf("%v: the run had %v of the time", c.time, done.Share)
+		}
+	}
+}
+
+// TestRehearsePool: another model writes the pool of a rehearsal as it does that of a run.
+func TestRehearsePool(t *testing.T) {
+	h := newHost(t, wrote)
+	o, _ := rehearsal(t)
+	o.Request.Choosing = &plan.Choosing{First: 3, Next: 3, Rounds: 2, Records: 8}
+	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
+	done, err := rehearse(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := done.Plan.Choose.Made; made == nil || made.Model != "large" || len(h.received()) == 0 {
+		t.Errorf("%+v", made)
+	}
+}
+
+// TestPlanFindsBadRequestsFirst: a request that no method can meet is refused before a model is opened or measured.
+func TestPlanFindsBadRequestsFirst(t *testing.T) {
+	c, err := sotto.Open(t.TempDir(), &sotto.Options{Model: backend.Spec{Model: "/no/such/model.gguf"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := plan.Request{Task: task(), Size: 500, Epsilon: -1}
+	for _, methods := range [][]string{nil, {"clipped"}} {
+		if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Methods: methods, Measure: true}); err == nil || !strings.Contains(err.Error(), "ε") {
+			t.Errorf("%v: %v", methods, err)
+		}
+	}
+	r.Epsilon = 1
+	if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Measure: true}); err == nil || !strings.Contains(err.Error(), "model.gguf") {
+		t.Errorf("a good request needs the model: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
@@ -19,9 +20,8 @@ import (
 func (r *rehearsing) standIn(ctx context.Context) error {
 	all := r.StandIn
 	if r.result.Invented = len(all) == 0; r.result.Invented {
-		r.note("the model invents %d records, which stand in for yours", r.Invent)
 		var err error
-		if all, err = r.invent(ctx, "invented", 1, r.Invent); err != nil {
+		if all, err = r.inventAll(ctx); err != nil {
 			return err
 		}
 	}
@@ -33,6 +33,32 @@ func (r *rehearsing) standIn(ctx context.Context) error {
 	}
 	return r.write()
 }
+
+// inventAll has the model write records, as many as there is time for unless their number is given.
+func (r *rehearsing) inventAll(ctx context.Context) (all []prompt.Example, err error) {
+	if r.asked.Invent > 0 {
+		r.note("the model invents %d records, which stand in for yours", r.Invent)
+		return r.invent(ctx, "invented", 1, r.Invent)
+	}
+	r.note("the model invents up to %d records, which stand in for yours", r.Invent)
+	until := time.Now().Add(time.Duration(inventing * float64(r.whole())))
+	least := max(3*leastStandIn, 3*len(r.Request.Task.Labels))
+	for at := uint64(0); len(all) < r.Invent && (len(all) < least || time.Now().Before(until)) && at < inventedRuns; at++ {
+		some, err := r.invent(ctx, fmt.Sprintf("invented %d", at), inventedRuns+at, min(max(inventedAtOnce, len(r.Request.Task.Labels)), r.Invent-len(all)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+const (
+	// inventedAtOnce is how many records are invented before the clock is looked at.
+	inventedAtOnce = 20
+	// inventedRuns bounds how often, and is apart from the numbers of other runs.
+	inventedRuns = 1000
+)
 
 // invent has the model write examples by itself, and drops what it wrote twice.
 func (r *rehearsing) invent(ctx context.Context, name string, run uint64, n int) ([]prompt.Example, error) {

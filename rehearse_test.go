@@ -130,10 +130,10 @@ func TestRehearse(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if want := []string{sotto.RehearsedNone, sotto.RehearsedOwn, sotto.RehearsedRun, sotto.RehearsedReal}; !reflect.DeepEqual(kinds, want) {
+	if want := []string{sotto.RehearsedNone, sotto.RehearsedOwn, sotto.RehearsedRun, sotto.RehearsedReal, sotto.RehearsedCommonest}; !reflect.DeepEqual(kinds, want) {
 		t.Errorf("%v", kinds)
 	}
-	if len(done.Gains) != 3 || done.RunHigh < done.RunLow || done.Total < done.RunLow {
+	if len(done.Gains) != 4 || done.RunHigh < done.RunLow || done.Total < done.RunLow {
 		t.Errorf("%+v", done)
 	}
 	if names := left(t, temporary); len(names) > 0 {
@@ -221,7 +221,7 @@ func TestRehearseInvented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !done.Invented || len(done.Rows) != 3 || done.Records > 60 {
+	if !done.Invented || len(done.Rows) != 4 || done.Records > 60 {
 		t.Errorf("%+v", done)
 	}
 }

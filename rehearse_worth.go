@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/stat"
@@ -24,6 +25,8 @@ const (
 	RehearsedRun   = "run"
 	RehearsedReal  = "stand-in"
 	RehearsedAlone = "evidence"
+	// RehearsedCommonest is the commonest label of the stand-in records, always.
+	RehearsedCommonest = "commonest label"
 )
 
 // RehearsedRow is what one kind of examples is worth on held-out records.
@@ -53,7 +56,6 @@ type RehearsedGain struct {
 
 // compare asks the held-out questions with each kind of examples.
 func (r *rehearsing) compare(ctx context.Context) error {
-	r.note("%d records that were held out are asked, with each kind of examples", len(r.held))
 	form := prompt.Form("")
 	if c := r.real.Choose; c != nil {
 		form = c.Form
@@ -91,6 +93,18 @@ func (r *rehearsing) compare(ctx context.Context) error {
 	if r.result.Evidence != nil {
 		kinds = append(kinds, kind{RehearsedAlone, []prompt.Prompt{{Form: form, Evidence: prompt.Use{How: prompt.Alone}}}})
 	}
+	if err := r.shorten(ctx, came, func() (n int) {
+		for i, k := range kinds {
+			kinds[i].with = k.with[:min(len(k.with), r.Sets)]
+			if k.name != RehearsedAlone {
+				n += len(kinds[i].with)
+			}
+		}
+		return n
+	}); err != nil {
+		return err
+	}
+	r.note("%d records that were held out are asked, with each kind of examples", len(r.held))
 	for _, k := range kinds {
 		if len(k.with) == 0 {
 			continue
@@ -101,7 +115,67 @@ func (r *rehearsing) compare(ctx context.Context) error {
 		}
 		r.result.Rows = append(r.result.Rows, row)
 	}
+	if err := r.commonest(); err != nil {
+		return err
+	}
 	return r.gains()
+}
+
+// leastItems and paceItems: fewer records are not measured on, and so many show how long one takes.
+const leastItems, paceItems = 24, 8
+
+// shorten keeps to the time: fewer sets are compared, and fewer records asked, where all of them would take longer than
+// what is left. How many prompts there are follows from the sets.
+func (r *rehearsing) shorten(ctx context.Context, came prompt.Prompt, prompts func() int) error {
+	if r.asked.Items > 0 && r.asked.Sets > 0 {
+		return nil
+	}
+	all := r.held
+	r.held = all[:min(paceItems, len(all))]
+	began := time.Now()
+	_, err := r.scores(ctx, came, metric.Of(r.Request.Task)[0])
+	each := time.Since(began).Seconds() / float64(len(r.held))
+	r.held = all
+	if err != nil {
+		return fmt.Errorf("ask with examples (%s): %w", RehearsedRun, err)
+	}
+	room := max(1, r.left().Seconds()/max(each, 1e-9)) // answers that there is time for
+	for r.asked.Sets == 0 && r.Sets > 1 && float64(prompts()*len(all)) > room {
+		r.Sets--
+	}
+	if r.asked.Items == 0 {
+		r.held = all[:min(len(all), max(leastItems, int(room)/max(1, prompts())))]
+		r.result.Items = len(r.held)
+	}
+	return nil
+}
+
+// commonest adds what always saying the commonest label of the stand-in records is worth.
+func (r *rehearsing) commonest() error {
+	if !reply.Listed(r.Request.Task) {
+		return nil
+	}
+	n, most := map[string]int{}, ""
+	for _, e := range r.records {
+		if n[e.Output]++; most == "" || n[e.Output] > n[most] || n[e.Output] == n[most] && e.Output < most {
+			most = e.Output
+		}
+	}
+	scores := make([]float64, len(r.held))
+	for i, e := range r.held {
+		if e.Output == most {
+			scores[i] = 1
+		}
+	}
+	row := RehearsedRow{Examples: RehearsedCommonest, Sets: 1, Metric: metric.Of(r.Request.Task)[0], Value: stat.Mean(scores), scores: [][]float64{scores}}
+	interval, err := stat.Crossed(row.scores, stat.Options{})
+	if err != nil {
+		return err
+	}
+	interval = interval.Within(0, 1)
+	row.Low, row.High = interval.Low, interval.High
+	r.result.Rows = append(r.result.Rows, row)
+	return nil
 }
 
 // imagine has the model write examples of its own, unless it invented the records.

@@ -56,7 +56,7 @@ type Run struct {
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
 	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
 	defer func() { err = errors.Join(err, s.close()) }()
-	for _, step := range []func(context.Context) error{s.invent, s.encode, s.suit, s.settle, s.open} {
+	for _, step := range []func(context.Context) error{s.afford, s.invent, s.encode, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -93,6 +93,9 @@ type synthesis struct {
 	SynthesizeOptions
 	*call
 	plan Plan
+	// hosted is how long another model wrote, and rested that what would end the run later was looked for.
+	hosted time.Duration
+	rested bool
 }
 
 // encode opens the encoder where records are added up as evidence, and names it in the request. A run that
@@ -164,8 +167,15 @@ func (s *synthesis) suit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Request, err = s.Request.Within(s.Time, shape, speed)
+	s.Request, err = s.Request.Within(s.left(), shape, speed)
 	return err
+}
+
+// left is what there is of the time once another model has written, and half of it in any case. How long that took is
+// public: it saw no record. How long reading the records takes is not, and does not count: the plan is released.
+func (s *synthesis) left() time.Duration {
+	whole := cmp.Or(max(s.Time, 0), plan.DefaultTime)
+	return max(whole-s.hosted, whole/2)
 }
 
 // planOf reads the plan of a run's folder, if there is one.

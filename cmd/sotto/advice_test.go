@@ -47,7 +47,7 @@ var firstMistakes = []mistake{
 	{"synth … --size 1", 2, "(--size N)"},
 	{"synth … --delta 0", 2, "--delta is 0, it should be above 0"},
 	{"synth … --delta 2", 2, "--delta is 2, it should be below 1"},
-	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --delta 0.1 --out o", 2, "δ = 0.1 is not below 1/200"},
+	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --delta 0.3 --out o", 2, "δ = 0.3 is not below 1/200"},
 	{"synth … --method nope", 2, "unknown method"},
 	{"synth … --method real", 2, "(--non-private)"},
 	{"synth … --sampler nope", 2, "--sampler is \"nope\", it should be one of poisson"},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +93,18 @@ type chooseFlags struct {
 	measuring    number
 	noMeasure    bool
 	time         time.Duration
+	// unfilled are files of --examples in which there is no text yet, and "" for others.
+	unfilled []string
 	poolFlags
+}
+
+// warnUnfilled says of files of --examples that nothing is in them.
+func (c *chooseFlags) warnUnfilled(p *program) {
+	for _, path := range c.unfilled {
+		if path != "" {
+			p.Warn(fmt.Sprintf("%s has no text yet, and is left out: fill in two or more for each label, written by hand, to have better prompts to choose from", path))
+		}
+	}
 }
 
 func (c *chooseFlags) add(cmd *cobra.Command) {
@@ -165,6 +177,9 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 		if err != nil {
 			return err
 		}
+		// Lines of a template that nobody filled in.
+		list = slices.DeleteFunc(list, func(e prompt.Example) bool { return strings.TrimSpace(e.Input) == "" })
+		c.unfilled = append(c.unfilled, ui.If(len(list) == 0, path))
 		q.Choosing.Examples = append(q.Choosing.Examples, list...)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -21,7 +22,11 @@ type evalPrivateResult struct {
 	Model       string                  `json:"model"`
 	Rows        []evalPrivateRow        `json:"rows"`
 	Comparisons []evalPrivateComparison `json:"comparisons"`
+	// Commonest is the label that most of the records have that were asked, if they were counted by label.
+	Commonest *release.Commonest `json:"commonest,omitempty"`
 	released
+
+	labels int
 }
 
 // evalPrivateRow is one set. Right and Wrong have noise, and may be below 0.
@@ -53,6 +58,10 @@ func newEvalPrivateResult(d *sotto.Measurement) *evalPrivateResult {
 		r.Rows = append(r.Rows, evalPrivateRow{setOf(n), s.Value, s.Low, s.High, c.Right, c.Wrong})
 	}
 	r.Value, r.Low, r.High = r.Rows[0].Value, r.Rows[0].Low, r.Rows[0].High
+	if first := d.Outcome.Counts[0]; !d.Plan.Task.Open() {
+		r.labels = len(d.Plan.Task.Labels)
+		r.Commonest = release.MostCommon(d.Plan.Task.Labels, d.Outcome.Labels, first.Right+first.Wrong, true)
+	}
 	if by := d.Difference; by != nil {
 		r.Comparisons = append(r.Comparisons, evalPrivateComparison{r.Rows[1].Demos, r.Rows[0].Demos, -by.Value, -by.High, -by.Low})
 	}
@@ -83,6 +92,9 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	p.Line("")
 	note := "Intervals cover the noise and the chance of which records were asked."
 	note += ui.If(r.Metric != measure.Metric(measure.Right), " They are wider than they need be where verdicts are between 0 and 1.")
+	if said := (release.Worth{Metric: r.Metric, Commonest: r.Commonest}).Against(r.labels); said != "" {
+		note += " " + said
+	}
 	p.Text(2, note)
 	p.Line("")
 	p.Sentences(r.Guarantee)

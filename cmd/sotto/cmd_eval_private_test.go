@@ -72,7 +72,7 @@ func TestEvalPrivateCompares(t *testing.T) {
 	}
 	o := object(t, out)
 	rows, compared := o["rows"].([]any), o["comparisons"].([]any)
-	if len(rows) != 2 || len(compared) != 1 || !strings.HasPrefix(o["event"].(string), "poisson(0.15, laplace(") {
+	if len(rows) != 2 || len(compared) != 1 || !strings.HasPrefix(o["event"].(string), "poisson(0.15, repeat(2, laplace(") || o["commonest"] == nil { // a table of both, and one of labels
 		t.Errorf("%s", out)
 	}
 	code, page, errs := run(t, measuring("--demos", "zero", "--demos", "public.jsonl")...)

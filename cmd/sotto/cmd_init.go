@@ -35,6 +35,7 @@ type initOptions struct {
 	size, model, out                 string
 	unit                             unitFlag
 	epsilon                          number
+	budget                           number
 	yes, force                       bool
 
 	// names and kinds of the columns of the data; nil where they are in the records.
@@ -50,7 +51,8 @@ func newInitCommand(p *program) *cobra.Command {
 		Long: `Asks a few questions about private records, or takes the answers as flags, and
 writes what the other verbs need: a task (task.toml) or the schema of a table
 (schema.toml), sotto.toml for commands in the same folder, and NEXT.md with the
-commands to run, which it prints too.
+commands to run, which it prints too. Where answers are labels there is also
+examples.csv, to fill in: a few examples of your own, which are public.
 
 It looks at the names of columns, and where the source has them at their kinds:
 the first row of a CSV file, the footer of a Parquet file, the catalogue of a
@@ -66,7 +68,11 @@ they are in a file. --discover-labels has labels found for a part of ε instead.
 
 Questions are asked on a terminal alone. Elsewhere what is missing is an error,
 and --yes takes what the names suggest. Files that are there are kept, unless
---force replaces them.` + jsonKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
+--force replaces them.
+
+The first of the commands gives the data a budget, for two runs unless --budget
+says otherwise, so that a first try does not take all of it. NEXT.md also names
+the model that "sotto model recommend" finds for this machine.` + jsonKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
 		Example: `  sotto init --data tickets.csv
   sotto init --data tickets.csv --kind classify --text message --label queue --labels Billing,Delivery --size 20000
   sotto init --data chats.csv --kind generate --input chat --output summary --inputs public.txt --size 5000 --epsilon 2
@@ -96,6 +102,7 @@ and --yes takes what the names suggest. Files that are there are kept, unless
 	f.StringVar(&opt.size, "size", "", "about how many records there are, a public number `N`, or auto, which counts them for a twentieth of ε")
 	opt.unit.add(cmd)
 	f.Var(&opt.epsilon, "epsilon", "the most ε that the examples may cost (default 1)")
+	f.Var(&opt.budget, "budget", "the most ε that all runs on the data together may cost (default: twice --epsilon)")
 	f.StringVar(&opt.model, "model", "", "the model, as --model of other verbs has it, for sotto.toml (default: none)")
 	addDir(cmd, &opt.out, "out", "the `DIR` to write to (default: the working directory)")
 	f.BoolVar(&opt.yes, "yes", false, "ask nothing: take what the names of columns suggest")
@@ -166,6 +173,9 @@ func runBegin(ctx context.Context, a *interview, opt initOptions) error {
 		return err
 	}
 	r := opt.result()
+	if r.Model, err = opt.recommended(ctx); err != nil {
+		return err
+	}
 	files = append(files, initFile{"NEXT.md", r.page(opt)})
 	if err := opt.write(files); err != nil {
 		return err

@@ -258,6 +258,22 @@ func (o *initOptions) askBudget(a *interview) error {
 	if err := o.unit.Set(unit); err != nil {
 		return usage("--unit: %w", err)
 	}
+	if !o.budget.set {
+		twice := ui.Whole(2 * o.epsilon.value)
+		said := twice
+		if a.active {
+			said = ""
+		}
+		if err := a.text(&said, "budget", "the most ε that all runs together may cost: a run that you repeat counts again", twice); err != nil {
+			return err
+		}
+		if err := o.budget.Set(said); err != nil {
+			return usage("--budget: %w", err)
+		}
+	}
+	if o.budget.value < o.epsilon.value {
+		return usage("--budget is %s, which does not pay for a run of --epsilon %s: give it more, such as %s for two runs", ui.Whole(o.budget.value), ui.Whole(o.epsilon.value), ui.Whole(2*o.epsilon.value))
+	}
 	if isHTTP(o.model) {
 		return usage("--model is the address of a server: those are in your own configuration, since they see records; leave it out, and see \"sotto --help\"")
 	}

@@ -1,14 +1,22 @@
 package main
 
 import (
+	"context"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -19,7 +27,61 @@ func (o *initOptions) files() ([]initFile, error) {
 	if o.kind == kindTable {
 		main, err = o.schemaFile()
 	}
-	return []initFile{main, {"sotto.toml", o.settings()}}, err
+	files := []initFile{main, {"sotto.toml", o.settings()}}
+	if o.template() {
+		made, failed := o.examplesFile()
+		files, err = append(files, made), errors.Join(err, failed)
+	}
+	return files, err
+}
+
+// exampleFile is to be filled in.
+const exampleFile = "examples.csv"
+
+// template reports whether there is a file of examples to fill in.
+func (o *initOptions) template() bool {
+	return o.kind != kindTable && o.kind != string(prompt.Generate) && len(o.labels) > 0
+}
+
+// examplesFile has two lines for each label, whose texts are missing: "sotto synth --examples" leaves those out.
+func (o *initOptions) examplesFile() (initFile, error) {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	lines := [][]string{{o.text, o.label}}
+	for _, l := range o.labels {
+		lines = append(lines, []string{"", l}, []string{"", l})
+	}
+	err := w.WriteAll(lines)
+	return initFile{exampleFile, b.String()}, err
+}
+
+// initModel is a model that this machine runs, by an estimate.
+type initModel struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Bytes int64  `json:"bytes"`
+	Here  bool   `json:"here"`
+	Pull  string `json:"pull"`
+	// Questions is about how many it answers in five minutes.
+	Questions int `json:"questions_in_5_minutes"`
+}
+
+// recommended is the model that is recommended for this machine; nil if none is, or one was named.
+func (o *initOptions) recommended(ctx context.Context) (*initModel, error) {
+	if o.model != "" || o.kind == kindTable {
+		return nil, nil
+	}
+	r, err := recommendation(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range r.Models {
+		if m.Name == r.Recommended {
+			const question = 100 // tokens
+			return &initModel{m.Name, m.Title, m.Bytes, m.Here, m.Pull, int(m.Together * plan.DefaultTime.Seconds() / question)}, nil
+		}
+	}
+	return nil, nil
 }
 
 // taskFile is the task, whose instructions are made from the names of columns and labels.
@@ -151,6 +213,7 @@ type initResult struct {
 	Columns  []string   `json:"columns"`
 	Commands []initStep `json:"commands"`
 	Later    []initStep `json:"later"`
+	Model    *initModel `json:"recommended_model,omitempty"`
 
 	unfinished bool
 }
@@ -185,9 +248,13 @@ func (o *initOptions) result() *initResult {
 		r.Commands = append(r.Commands, initStep{command(words...), why})
 	}
 	later := func(why string, words ...string) { r.Later = append(r.Later, initStep{command(words...), why}) }
+	add(fmt.Sprintf("the budget of the data: ε = %s for all runs together; reads the records and charges nothing", ui.Whole(o.budget.value)), o.entering()...)
+	first := r.Commands[0]
+	r.Commands = nil
 	route := []string{"sotto", "serve", "route", "set", "mine", "--upstream", "embedded", "--release", "demos", "--task", "task.toml"}
 	if o.kind == kindTable {
 		add("show the schema, and what is wrong with it", "sotto", "table", "schema", "check", "schema.toml")
+		r.Commands = append(r.Commands, first)
 		add("predict what comes out, before a row is read", "sotto", "table", "plan", "--schema", "schema.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown())
 		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), "--out", "demos")
 		route[len(route)-1] = tablePrefix + "schema.toml"
@@ -195,14 +262,20 @@ func (o *initOptions) result() *initResult {
 		discover := ui.If(o.discover, "--discover-labels")
 		inputs := o.beside(o.inputs)
 		add("show the two prompts", "sotto", "task", "check", "task.toml")
-		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs)
-		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon}
+		const minutes = "5m"
+		own := ui.If(o.template(), exampleFile)
+		add("compare what methods cost, before a record is read", "sotto", "plan", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--time", minutes)
+		rehearse := []string{"sotto", "rehearse", "--task", "task.toml", "--size", o.size, "--epsilon", epsilon, "--time", minutes, "--examples", own}
 		if o.kind == string(prompt.Classify) && !o.discover && o.size != sizeAuto {
-			add("try the whole run on made-up records, with nothing charged", rehearse...)
+			add("try the whole run on made-up records, in about five minutes, with nothing charged", rehearse...)
 		} else {
 			later("try the whole run on public records like yours, with nothing charged", append(rehearse, discover, "--inputs", inputs, "--stand-in", "public.jsonl")...)
 		}
-		add("make the examples; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--out", "demos")
+		r.Commands = append(r.Commands, first)
+		add("make the prompt, in about five minutes; this is charged", "sotto", "synth", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), discover, "--inputs", inputs, "--time", minutes, "--examples", own, "--out", "demos")
+		if len(o.labels) > 0 && o.kind == string(prompt.Classify) && o.size != sizeAuto {
+			later("or, where a label is all you need, without a language model; this is charged, too", "sotto", "learn", "--task", "task.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), "--out", "classifier")
+		}
 		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
 	}
 	add("check the certificate", "sotto", "verify", "demos")
@@ -210,6 +283,32 @@ func (o *initOptions) result() *initResult {
 	add("", "sotto", "serve", "key", "add", "me", "--route", "mine")
 	later("serve, until you stop it", "sotto", "serve")
 	return r
+}
+
+// entering gives the data a budget.
+func (o *initOptions) entering() []string {
+	delta := 1e-6
+	if n, err := strconv.ParseInt(o.size, 10, 64); err == nil {
+		delta = privacy.DefaultDelta(n)
+	}
+	words := []string{"sotto", "ledger", "init", o.dataset(), "--data", o.source(), "--query", o.query, "--unit", o.unit.shown()}
+	if o.kind == kindTable {
+		words = append(words, "--schema", "schema.toml")
+	} else {
+		words = append(words, "--task", "task.toml")
+	}
+	// As many times its δ as its ε: see "sotto ledger init".
+	return append(words, "--epsilon", ui.Whole(o.budget.value), "--delta", strconv.FormatFloat(delta*o.budget.value/o.epsilon.value, 'g', 3, 64))
+}
+
+// dataset is what the ledger calls the data: as its file.
+func (o *initOptions) dataset() string {
+	file, _ := convert.Split(strings.TrimPrefix(o.data, "sqlite:"))
+	name, _, _ := strings.Cut(filepath.Base(filepath.Clean(file)), ".")
+	if config.IsURL(o.data) || strings.Trim(name, "-") == "" || strings.HasPrefix(name, "-") {
+		return "mine"
+	}
+	return name
 }
 
 // beside is a path as a command in the folder of the files names it.
@@ -227,6 +326,9 @@ func (r *initResult) page(o initOptions) string {
 	if r.unfinished {
 		b.WriteString(" First fill in schema.toml, which says what is missing.")
 	}
+	if o.template() {
+		fmt.Fprintf(&b, " First fill in %s: two texts for each label, or more, as you would write them yourself. They are the best that there is to choose from, and they are public: write them, do not copy records. Lines without a text are left out.", exampleFile)
+	}
 	b.WriteString("\n\n```sh\n")
 	for _, s := range r.Commands {
 		b.WriteString(ui.If(s.Why != "", "# "+s.Why+"\n") + s.Command + "\n")
@@ -236,6 +338,7 @@ func (r *initResult) page(o initOptions) string {
 		b.WriteString("# " + s.Why + "\n" + s.Command + "\n")
 	}
 	b.WriteString("```\n")
+	r.advice(&b, o)
 	if o.size != sizeAuto {
 		data := o.data
 		if to, err := filepath.Abs(data); err == nil && !config.IsURL(data) && !strings.HasPrefix(data, "sqlite:") {
@@ -254,6 +357,37 @@ func (r *initResult) page(o initOptions) string {
 	return b.String()
 }
 
+// advice is about models, clients and time.
+func (r *initResult) advice(b *strings.Builder, o initOptions) {
+	if o.kind == kindTable {
+		return
+	}
+	if o.model == "" {
+		enough := "For what is written and not picked from a list, take a larger one first: it decides what a prompt is worth."
+		if o.template() && o.kind == string(prompt.Classify) {
+			enough = "It is enough to begin with where the answer is one of a list of labels: there all records are added up as evidence, which does most of the work."
+		}
+		fmt.Fprintf(b, "\n## Which model\n\nThe default model, %s, is small and quick. %s", models.Default, enough)
+		if r.Model == nil {
+			b.WriteString(" `sotto model recommend` lists larger ones; none was quick enough on this machine when it was measured now.\n")
+		}
+	}
+	if m := r.Model; m != nil {
+		fmt.Fprintf(b, " This machine runs %s, which is %s and answers about %s questions in five minutes, by an estimate:\n\n```sh\n%s\n```\n\n`sotto model list` then has its name, for sotto.toml.\n",
+			m.Title, m.download(), ui.Thousands(int64(m.Questions)), m.Pull)
+	}
+	b.WriteString("\n## How clients ask\n\nA route of `sotto serve` with `--upstream embedded` answers as the records judged. For clients that chat with a model behind an API, add `--form chat` to rehearse and synth: the records then judge what such clients get.\n")
+	fmt.Fprintf(b, "\n## How long, and how much\n\n`--time` is for all of a run: writing, choosing and measuring. With 15m more records choose. A run costs ε = %s of the budget of %s, for good, also if it gained nothing; so rehearse first. A run that was interrupted goes on by the same command and is not charged again.\n", ui.Whole(o.epsilon.value), ui.Whole(o.budget.value))
+}
+
+// download says whether the model is here.
+func (m *initModel) download() string {
+	if m.Here {
+		return "here already"
+	}
+	return gigabytes(m.Bytes) + " to download"
+}
+
 func (r *initResult) Print(p *ui.Page) {
 	where := r.Dir
 	if where == "." {
@@ -262,6 +396,14 @@ func (r *initResult) Print(p *ui.Page) {
 	p.Head("%s are in %s: no record was read, nothing is charged", strings.Join(r.Files, ", "), where)
 	if r.unfinished {
 		p.Painted(ui.Yellow, 2, "Fill in schema.toml first: it says what is missing.")
+		p.Line("")
+	}
+	if slices.Contains(r.Files, exampleFile) {
+		p.Text(2, fmt.Sprintf("Fill in %s: two texts or more for each label, written by hand. They are public: do not copy records. Lines without a text are left out.", exampleFile))
+		p.Line("")
+	}
+	if m := r.Model; m != nil {
+		p.Text(2, fmt.Sprintf("This machine runs %s (%s, about %s questions in five minutes by an estimate): %s. The default model, %s, is quicker and knows less.", m.Title, m.download(), ui.Thousands(int64(m.Questions)), m.Pull, models.Default))
 		p.Line("")
 	}
 	p.Line("Run next%s:\n", ui.If(r.Dir != ".", ", in "+r.Dir))

@@ -111,7 +111,7 @@ func TestInitAsks(t *testing.T) {
 		asked                 []string
 	}{
 		{"t.csv", "message,queue,customer", "\n\n\nBilling, Delivery\n2000\n2\ncustomer\n", "task.toml", `labels = ["Billing", "Delivery"]`, []string{"[classify]", "[message]", "[queue]"}},
-		{"t.csv", "message,queue,customer", "extract\n\n\n\nauto\n\n\n", "NEXT.md", "--size auto --epsilon 1 --discover-labels --out demos", nil},
+		{"t.csv", "message,queue,customer", "extract\n\n\n\nauto\n\n\n", "NEXT.md", "--size auto --epsilon 1 --discover-labels --time 5m --out demos", nil},
 		{"l.csv", "age,home town,repaid", "table\n18..80\n\nyes|no\nrepaid\n2000\n\n\n", "schema.toml", "name = \"age\"\nkind = \"numeric\"\nlow = 18\nhigh = 80\n", []string{"home town: "}},
 		{"l.csv", "age,home town,repaid", "\n\n\n\n2000\n\n\n", "schema.toml", "name = \"home town\"\nkind = \"\"", []string{"[table]"}},
 	} {
@@ -233,7 +233,11 @@ func TestInitSays(t *testing.T) {
 	printed(t, "init", "--data", "t.csv", "--yes", "--labels", "a,b", "--size", "300")
 	for name, wants := range map[string][]string{
 		"task.toml": {`title = "Team of each message"`, `kind = "classify"`, `text = "message"`, `label = "team"`},
-		"NEXT.md":   {"sotto rehearse --task task.toml --size 300 --epsilon 1\n", "--epsilon 1 --out demos\n"},
+		"NEXT.md": {
+			"sotto rehearse --task task.toml --size 300 --epsilon 1 --time 5m --examples examples.csv\n", "--epsilon 1 --time 5m --examples examples.csv --out demos\n",
+			"sotto ledger init t --data t.csv --task task.toml --epsilon 2 --delta 2e-06\n", "## Which model", "--form chat", "do not copy records", "sotto learn ",
+		},
+		"examples.csv": {"message,team\n,a\n,a\n,b\n,b\n"},
 	} {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -244,6 +248,9 @@ func TestInitSays(t *testing.T) {
 				t.Errorf("%s lacks %s:\n%s", name, want, data)
 			}
 		}
+	}
+	if code, _, errs := run(t, "init", "--data", "t.csv", "--yes", "--labels", "a,b", "--size", "300", "--epsilon", "2", "--budget", "1", "--force"); code != 2 || !strings.Contains(errs, "does not pay for a run") {
+		t.Errorf("a budget below a run: exit code %d, %s", code, errs)
 	}
 	// What a table lacks for other verbs is in its schema, and they say so.
 	write(t, "l.csv", []byte("age,repaid\n30,yes\n"))

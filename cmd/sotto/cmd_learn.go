@@ -161,6 +161,8 @@ type learnResult struct {
 	Sums    int            `json:"sums"`
 	Sigma   float64        `json:"sigma"`
 	Worth   *release.Worth `json:"worth,omitempty"`
+	// Ungained says that nothing was gained, and what to do next.
+	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
 
 	seeded bool
 }
@@ -168,7 +170,7 @@ type learnResult struct {
 func newLearnResult(d *sotto.Run) *learnResult {
 	r := &learnResult{
 		released: newReleased(d.Result, "no tokens through a language model", d.Plan.Delta, d.Plan.Adjacency, d.Plan.Unit),
-		Worth:    d.Worth, seeded: !d.Private,
+		Worth:    d.Worth, seeded: !d.Private, Ungained: release.Gained(d.Plan.Task, d.Prompt, d.Worth),
 	}
 	if e := d.Evidence; e != nil {
 		r.Labels, r.Encoder, r.Sums, r.Sigma = e.Labels, e.Encoder, e.Sums, e.Sigma
@@ -177,6 +179,7 @@ func newLearnResult(d *sotto.Run) *learnResult {
 }
 
 func (r *learnResult) Print(p *ui.Page) {
+	ungained(p, r.Ungained)
 	what := fmt.Sprintf("a classifier for %s is in %s", ui.Counted(len(r.Labels), "label"), r.Dir)
 	if r.seeded {
 		p.Alarm("%s: NOT PRIVATE, the random numbers are known", what)
@@ -185,6 +188,9 @@ func (r *learnResult) Print(p *ui.Page) {
 	}
 	if r.Worth != nil {
 		p.Painted(ui.Bold, 2, r.Worth.Sentence())
+		if said := r.Worth.Against(len(r.Labels)); said != "" {
+			p.Text(2, said)
+		}
 		p.Line("")
 	}
 	p.Sentences(r.Guarantee)

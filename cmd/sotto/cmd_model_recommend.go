@@ -56,21 +56,30 @@ func runModelRecommend(ctx context.Context, p *program, threads int) error {
 	if threads < 0 {
 		return usage("--threads must be positive, or 0 for one for each processor")
 	}
-	speed, err := fault.Await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
+	r, err := recommendation(ctx, threads)
 	if err != nil {
 		return err
+	}
+	return p.Emit(r)
+}
+
+// recommendation measures this machine for a second or two.
+func recommendation(ctx context.Context, threads int) (*recommendResult, error) {
+	speed, err := fault.Await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
+	if err != nil {
+		return nil, err
 	}
 	r := &recommendResult{probe.Recommend(machine.Inspect(), speed)}
 	here, err := models.List()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range r.Models {
 		for _, s := range here {
 			r.Models[i].Here = r.Models[i].Here || s.State == models.Present && filepath.Base(s.Path) == r.Models[i].File()
 		}
 	}
-	return p.Emit(r)
+	return r, nil
 }
 
 func (r *recommendResult) Print(p *ui.Page) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -46,9 +47,11 @@ whether the noise leaves it something to choose by. They do not show what
 examples are worth on yours: as a rule it is less.
 
 A file that is not public does not belong here: nothing protects its records.
-The rehearsed run takes the --time of the real one (five minutes by default);
-inventing and measuring come on top. The real run measures the model again, and
-may plan a little more or less.
+All of it takes about --time (five minutes by default), with inventing and
+measuring. So the rehearsed run has half of the time of the real one, or 70 %
+with --stand-in; and where time is short fewer records are invented and asked,
+unless --invent, --items and --sets say how many. The real run measures the
+model again, and may plan a little more or less.
 
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
@@ -112,7 +115,9 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err error) {
 	request, err := o.request(o.method)
 	if err == nil && o.method == methodChoose {
-		err = o.choosing(&request, o.given)
+		if err = o.choosing(&request, o.given); err == nil {
+			r.Pool, err = o.pooled(p, &request, o.given)
+		}
 	}
 	if err != nil {
 		return r, err
@@ -122,7 +127,7 @@ func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err erro
 		return r, usage("--parallel is %d, it should be positive", o.parallel)
 	}
 	r = sotto.RehearseOptions{
-		Request: request, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
+		Request: request, Pool: r.Pool, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
 		Seed: o.seed.value,
 	}
 	if o.file != "" {
@@ -164,6 +169,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 	if err != nil {
 		return err
 	}
+	opt.warnUnfilled(p)
 	client, progress, err := p.begin(opt.modelFlags)
 	if err != nil {
 		return err
@@ -214,6 +220,10 @@ type rehearseResult struct {
 	Dir       string                `json:"dir,omitempty"`
 	Files     []string              `json:"files,omitempty"`
 	Warnings  []string              `json:"warnings,omitempty"`
+	// Ungained says that nothing was gained in the rehearsal, and what to do next; Share is the rehearsed run's part
+	// of the real one's time.
+	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
+	Share    float64           `json:"share_of_time"`
 
 	// generate: texts are outputs, and what they are for inputs.
 	generate bool
@@ -230,10 +240,35 @@ func newRehearseResult(d *sotto.Rehearsal) *rehearseResult {
 		Model: d.Model, Tokens: d.Usage.Computed, Planned: d.Planned, Dir: d.Dir, Files: d.Files, Warnings: slices.Clone(d.Warnings),
 		Texts: append([]prompt.Example{}, d.Examples...), generate: d.Plan.Task.Kind == prompt.Generate,
 	}
+	r.Share, r.Ungained = d.Share, r.ungained(d)
 	if d.Invented {
 		r.Warnings = append(r.Warnings, inventedWarning)
 	}
 	return r
+}
+
+// ungained finds that the run's prompt is no better than what is there without it.
+func (r *rehearseResult) ungained(d *sotto.Rehearsal) *release.Ungained {
+	measured := &release.Worth{}
+	for _, row := range d.Rows {
+		switch row.Examples {
+		case sotto.RehearsedRun:
+			measured.Metric, measured.Value, measured.Low, measured.High = row.Metric, row.Value, row.Low, row.High
+		case sotto.RehearsedCommonest:
+			measured.Commonest = &release.Commonest{Share: row.Value, Label: "the commonest label"}
+		case sotto.RehearsedAlone:
+			measured.Classifier = &release.Beside{Value: row.Value, Low: row.Low, High: row.High}
+		}
+	}
+	for _, g := range d.Gains {
+		if c := measured.Classifier; g.Over == sotto.RehearsedAlone && c != nil {
+			c.Over, c.OverLow, c.OverHigh = g.Difference, g.Low, g.High
+		}
+	}
+	if r.Chosen.alone() {
+		measured.Classifier = nil
+	}
+	return release.Gained(d.Plan.Task, d.Prompt, measured)
 }
 
 // name says what a kind of examples is.
@@ -247,6 +282,8 @@ func (r *rehearseResult) name(kind string) string {
 		return "stand-in records"
 	case sotto.RehearsedAlone:
 		return "evidence, without a model"
+	case sotto.RehearsedCommonest:
+		return "the commonest label, always"
 	}
 	if r.Chosen != nil {
 		return "chosen by the records"
@@ -255,6 +292,7 @@ func (r *rehearseResult) name(kind string) string {
 }
 
 func (r *rehearseResult) Print(p *ui.Page) {
+	ungained(p, r.Ungained)
 	p.Head("A rehearsal at ε = %s and δ = %s: nothing was charged, nothing is private or signed", ui.Whole(r.Epsilon), ui.Whole(r.Delta))
 	made := "chosen"
 	if r.Chosen == nil {
@@ -302,7 +340,14 @@ func (r *rehearseResult) about() string {
 	if r.Invented {
 		whose = "records that the model invented"
 	}
-	return fmt.Sprintf("On %d of %d %s; the others were repeated up to %s to stand in for yours, so that as many were drawn, and the noise was as large, as in the real run.", r.Items, r.Records, whose, ui.Thousands(r.Copies))
+	said := fmt.Sprintf("On %d of %d %s; the others were repeated up to %s to stand in for yours, so that the noise was as large as in the real run.", r.Items, r.Records, whose, ui.Thousands(r.Copies))
+	if r.Chosen != nil {
+		said += fmt.Sprintf(" This is one run by chance: about %s records chose in a round, and others would choose otherwise. The intervals are about the records that were asked, not about that.", ui.Thousands(r.Chosen.Records))
+	}
+	if r.Share > 0 && r.Share < 1 {
+		said += fmt.Sprintf(" The rehearsed run had %.0f %% of the time, so that inventing and measuring fit in; the real one has all of it.", 100*r.Share)
+	}
+	return said
 }
 
 // expected is how long the real run takes.

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/internal/release"
 	service "github.com/sotto-dp/sotto/internal/serve"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -143,6 +145,7 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
 				return ui.AsUsage(err)
 			}
+			warnUngained(p, spec.Release)
 			if err := warnForm(p, builder, spec); err != nil {
 				return err
 			}
@@ -175,6 +178,23 @@ func answersAlone(dir string) bool {
 	}
 	set, err := worth.ReadSet(dir, prompt.Task{})
 	return err == nil && set.Chosen != nil && set.Chosen.Evidence.How == prompt.Alone
+}
+
+// warnUngained warns of a release from which nothing was gained, as it says itself.
+func warnUngained(p *program, dir string) {
+	if dir == "" {
+		return
+	}
+	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
+	if err != nil {
+		return // it has none
+	}
+	var says struct {
+		Ungained *release.Ungained `json:"nothing_gained"`
+	}
+	if bounded.UnmarshalJSON(data, bounded.Large, &says) == nil && says.Ungained != nil {
+		p.Warn(fmt.Sprintf("%s: %s %s", dir, ui.Visible(says.Ungained.Text), ui.Visible(strings.Join(says.Ungained.Next, " "))))
+	}
 }
 
 // warnForm warns of a release that its records judged otherwise than clients of a route ask.

@@ -69,8 +69,9 @@ DIR gets the examples as data (demos.jsonl), as the first turns of a chat
 (chat.json), as one text (prompt.txt), for DSPy (dspy.json) and for fine-tuning
 (finetune.jsonl), code to paste (use.md), a data set card with Croissant
 metadata, report.html, the plan (plan.json), what the run released step by step
-(journal.jsonl) and the certificate. Where the records chose no example,
-demos.jsonl is empty and chat.json and prompt.txt have the instruction.
+(journal.jsonl) and the certificate. Where the records chose no example
+there is no demos.jsonl and no finetune.jsonl, and chat.json and prompt.txt have
+the instruction.
 
 Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `
@@ -196,6 +197,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	if err != nil {
 		return err
 	}
+	opt.warnUnfilled(p)
 	client, progress, err := p.begin(opt.modelFlags)
 	if err != nil {
 		return err
@@ -226,8 +228,12 @@ type synthResult struct {
 	Model     string           `json:"model"`
 	Worth     *release.Worth   `json:"worth,omitempty"`
 	Planned   int64            `json:"model_tokens_planned"`
+	// Ungained says that nothing was gained, and what to do next.
+	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
 
 	seeded bool
+	// labels is how many the task's list has.
+	labels int
 	// generate: texts are outputs, and what they are for inputs.
 	generate bool
 }
@@ -247,6 +253,10 @@ func newSynthResult(d *sotto.Run) *synthResult {
 		r.Ending, r.EndingFor = d.Ending, c.Epsilon
 	}
 	r.Chosen, r.Texts = newSynthChosen(d), append([]prompt.Example{}, d.Examples...)
+	r.Ungained = release.Gained(d.Plan.Task, d.Prompt, d.Worth)
+	if !d.Plan.Task.Open() {
+		r.labels = len(d.Plan.Task.Labels)
+	}
 	return r
 }
 
@@ -261,7 +271,17 @@ func (r *synthResult) what() string {
 	return ui.Are(len(r.Texts), "text")
 }
 
+// ungained is said before anything else.
+func ungained(p *ui.Page, u *release.Ungained) {
+	if u == nil {
+		return
+	}
+	p.Painted(ui.Yellow, 0, u.Text)
+	p.Sentences(u.Next)
+}
+
 func (r *synthResult) Print(p *ui.Page) {
+	ungained(p, r.Ungained)
 	switch {
 	case r.seeded:
 		p.Alarm("%s in %s: NOT PRIVATE, the random numbers are known", r.what(), r.Dir)
@@ -287,6 +307,9 @@ func (r *synthResult) Print(p *ui.Page) {
 	}
 	if r.Worth != nil {
 		p.Painted(ui.Bold, 2, r.Worth.Sentence())
+		if said := r.Worth.Against(r.labels); said != "" {
+			p.Text(2, said)
+		}
 		p.Line("")
 	}
 	if r.Chosen.alone() {

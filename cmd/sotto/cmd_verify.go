@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 type verifyOptions struct {
@@ -160,7 +161,12 @@ func unsigned(dir string) string {
 		return ""
 	}
 	// A folder without examples is none of ours, or broken: neither is marked.
-	if marked, err := worth.Marked(filepath.Join(dir, "demos.jsonl")); err == nil && marked {
+	marked, err := worth.Marked(filepath.Join(dir, "demos.jsonl"))
+	if err != nil { // a prompt without examples says so itself
+		set, failed := worth.ReadSet(dir, prompt.Task{})
+		marked, err = set.NotPrivate, failed
+	}
+	if err == nil && marked {
 		return fmt.Sprintf("%s is NOT PRIVATE: what is in it says so itself, and nobody signed it", dir)
 	}
 	return fmt.Sprintf("%s has no %s: name the folder that \"sotto synth\" or another verb wrote", dir, certificate.FileName)

@@ -40,24 +40,28 @@ func (s Set) shown() int {
 }
 
 // readChosen reads what the records of a release's folder chose, if they chose, and whether the file says that it
-// is NOT PRIVATE: there may be no example to say so.
-func readChosen(dir string) (_ *prompt.Prompt, marked bool, err error) {
+// is NOT PRIVATE: there may be no example to say so. Examples is how many the prompt has, -1 if it does
+// not say.
+func readChosen(dir string) (_ *prompt.Prompt, examples int, marked bool, err error) {
 	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, false, nil
+		return nil, 0, false, nil
 	}
 	if err != nil {
-		return nil, false, wrong("the prompt of %s: %w", dir, err)
+		return nil, 0, false, wrong("the prompt of %s: %w", dir, err)
 	}
 	p := &prompt.Prompt{}
 	if err := bounded.UnmarshalJSON(data, bounded.Large, p); err != nil {
-		return nil, false, wrong("the prompt of %s: %w", dir, err)
+		return nil, 0, false, wrong("the prompt of %s: %w", dir, err)
+	}
+	if examples = len(p.Examples); p.Examples == nil {
+		examples = -1
 	}
 	p.Examples = nil
 	if p.Evidence.How == prompt.Alone {
 		p.Instruction = "" // no model reads it
 	}
-	return p, markedLine(data), nil
+	return p, examples, markedLine(data), nil
 }
 
 // readEvidence reads the evidence that a folder's prompt uses, if it does.
@@ -82,17 +86,19 @@ func ReadSet(ref string, t prompt.Task) (Set, error) {
 	if info, err := os.Stat(ref); err == nil && info.IsDir() {
 		path = filepath.Join(ref, "demos.jsonl")
 		there, missing := os.Stat(path)
-		if set.Chosen, set.NotPrivate, err = readChosen(ref); err != nil {
+		var examples int
+		if set.Chosen, examples, set.NotPrivate, err = readChosen(ref); err != nil {
 			return set, err
 		}
-		learned := set.Chosen != nil && set.Chosen.Evidence.How == prompt.Alone // a classifier needs no examples
-		if errors.Is(missing, os.ErrNotExist) && !learned {
+		// A prompt without examples has no file of them, and a classifier needs none.
+		none := set.Chosen != nil && (examples == 0 || set.Chosen.Evidence.How == prompt.Alone)
+		if errors.Is(missing, os.ErrNotExist) && !none {
 			return set, wrong("%s has no demos.jsonl: name a folder that \"sotto synth\" has finished, or a file", ref)
 		}
 		if set.Evidence, err = readEvidence(ref, set.Chosen); err != nil {
 			return set, err
 		}
-		if set.Chosen != nil && (there == nil && learned || there != nil && there.Size() == 0) { // there are no examples
+		if set.Chosen != nil && (there == nil && none || there != nil && there.Size() == 0) { // there are no examples
 			return set, nil
 		}
 	} else if errors.Is(err, os.ErrNotExist) {

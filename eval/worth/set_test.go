@@ -24,6 +24,9 @@ func TestMarkedWithoutExamples(t *testing.T) {
 		"a marked classifier": {`{"form": "text", "evidence": {"use": "alone"}, "not_private": true}`, false, "marked"},
 		"no examples":         {`{"form": "text"}`, false, "refused"},
 		"hints":               {`{"form": "text", "evidence": {"use": "hinted"}}`, false, "refused"},
+		"said to be none":     {`{"form": "text", "examples": []}`, false, "private"},
+		"none, and marked":    {`{"form": "text", "examples": [], "not_private": true}`, false, "marked"},
+		"lost":                {`{"form": "text", "examples": [{"input": "x", "output": "a"}]}`, false, "refused"},
 	} {
 		dir := t.TempDir()
 		files := map[string]string{"prompt.json": c.prompt, "evidence.json": evidence}

@@ -117,8 +117,15 @@ func (p Plan) checkMeasure(m *measure.Measure) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	if m.Prompts != 1 || m.Draw.Adjacency() != p.Adjacency {
-		return fmt.Errorf("one prompt is measured in the end, under the adjacency of the plan")
+	most := 1
+	if p.Choose != nil && p.Evidence != nil {
+		most = 2
+	}
+	if m.Prompts < 1 || m.Prompts > most || m.Draw.Adjacency() != p.Adjacency {
+		return fmt.Errorf("the chosen prompt is measured in the end, and evidence alone where there is any, under the adjacency of the plan")
+	}
+	if m.Labels > 0 && (!labelled(p.Task) || m.Labels != len(p.Task.Labels)) {
+		return fmt.Errorf("records are counted by %d labels in the end, and the task has no such list", m.Labels)
 	}
 	return measure.Suits(m.Verdict, p.Task)
 }

@@ -86,11 +86,33 @@ func (p *Plan) measuring(share float64, n, records int64) (*measure.Measure, err
 	if p.Adjacency == privacy.ReplaceOne {
 		sampler = scheme.FixedSize
 	}
+	prompts := []NamedPrompt{{Name: "chosen"}}
+	if p.Choose != nil && p.Evidence != nil { // in the same table, for no more ε: is the classifier alone as good?
+		prompts = append(prompts, NamedPrompt{Name: "evidence alone"})
+	}
 	m, err := NewMeasurement(MeasurementRequest{
-		Task: p.Task, Prompts: []NamedPrompt{{Name: "chosen"}}, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,
+		Uncounted: p.Declared() != nil,
+		Task:      p.Task, Prompts: prompts, Epsilon: share * p.Epsilon, Delta: p.Delta, Unit: p.Unit,
 		Size: n, Records: min(n, records), Sampler: sampler,
 	})
 	return &m.Measure, err
+}
+
+// Declared are the numbers of units by label, where they were declared and differ; else nil.
+func (p Plan) Declared() map[string]int64 {
+	out := map[string]int64{}
+	differ := false
+	for _, part := range p.Parts {
+		if part.Label == "" || p.Count != nil {
+			return nil
+		}
+		out[part.Label] = part.Size
+		differ = differ || part.Size < p.Parts[0].Size-1 || part.Size > p.Parts[0].Size+1 // a remainder
+	}
+	if !differ || len(out) != len(p.Task.Labels) {
+		return nil
+	}
+	return out
 }
 
 // spending is what there is to spend on rounds, in tokens.

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/decode"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/scheme"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy"
@@ -180,7 +181,10 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		"measured under another adjacency": {func(p *plan.Plan) {
 			p.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 5, Of: 500}
 		}, "under the adjacency of the plan"},
-		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "one prompt is measured"},
+		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "the chosen prompt is measured in the end"},
+		"counted by other labels": {func(p *plan.Plan) {
+			p.Choose.Measure = &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Scale: 1, Prompts: 1, Verdict: measure.Right, Labels: 3}
+		}, "by 3 labels"},
 		"real records": {func(p *plan.Plan) {
 			copied(p, &decode.Real{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.9}})
 		}, "a pool has to protect the records: the method real does not"},

@@ -64,6 +64,9 @@ type MeasurementRequest struct {
 	Verdict measure.Verdict
 	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
 	Sampler scheme.Kind
+	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are
+	// is decided by how much noise that adds.
+	Uncounted bool
 }
 
 // DefaultRecords is how many records are asked by default: sampling alone leaves an interval
@@ -80,8 +83,17 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 		Measure:  measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
 		Evidence: r.Evidence,
 	}
+	if !r.Uncounted && r.Verdict == measure.Right && labelled(r.Task) {
+		p.Measure.Labels = len(r.Task.Labels)
+	}
 	if err := p.calibrate(); err != nil {
 		return Measurement{}, err
+	}
+	if p.Measure.Labels > 0 && !p.affordsLabels() {
+		p.Measure.Labels = 0
+		if err := p.calibrate(); err != nil {
+			return Measurement{}, err
+		}
 	}
 	if err := p.Check(); err != nil {
 		return Measurement{}, wrong("%v", err)
@@ -141,6 +153,17 @@ func (p *Measurement) calibrate() error {
 	})
 	p.Measure.Scale = scale
 	return err
+}
+
+// affordsLabels reports whether the noise on a share, with that on a table of labels paid for, is still below half of what
+// the draw of records leaves open, as half of them are right. Else the number that was asked for is worth more.
+func (p Measurement) affordsLabels() bool {
+	cells := 1.
+	if p.Measure.Prompts == 2 {
+		cells = 2
+	}
+	// Laplace noise has a deviation of √2 times its scale, and half of it stays in a share.
+	return p.Measure.Noise()*math.Sqrt(cells) <= math.Sqrt(p.Asked())/4
 }
 
 // Event is all that the measurement does to the data.
@@ -204,6 +227,9 @@ func (p Measurement) Check() error {
 	}
 	if p.Size < 1 {
 		return fmt.Errorf("the number of records is missing")
+	}
+	if n := p.Measure.Labels; n > 0 && (!labelled(p.Task) || n != len(p.Task.Labels)) {
+		return fmt.Errorf("records are to be counted by %d labels, and the task has no such list", n)
 	}
 	return measure.Suits(p.Measure.Verdict, p.Task)
 }

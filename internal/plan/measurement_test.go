@@ -147,3 +147,31 @@ func TestMeasurementRefusals(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLabelsAreAffordable: records are counted by label where that adds little to the noise of a share, as it does where
+// many are asked, and not where few are, where labels are declared or where there is no list of them. It costs no more ε.
+func TestLabelsAreAffordable(t *testing.T) {
+	for _, c := range []struct {
+		task      string
+		size      int64
+		records   int64
+		uncounted bool
+		want      int
+	}{{"agnews", 120000, 1000, false, 4}, {"agnews", 1500, 60, false, 0}, {"agnews", 120000, 1000, true, 0}, {"samsum", 14000, 1000, false, 0}} {
+		task, err := prompt.Builtin(c.task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := NewMeasurement(MeasurementRequest{Task: task, Prompts: []NamedPrompt{{Name: "one"}}, Epsilon: 0.05, Size: c.size, Records: c.records, Uncounted: c.uncounted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Measure.Labels != c.want {
+			t.Errorf("%+v: by %d labels, with noise of %v", c, m.Measure.Labels, m.Measure.Scale)
+		}
+		spent, err := accountant.Auto{}.Epsilon(m.Event(), m.Adjacency(), m.Delta)
+		if err != nil || spent.Upper > 0.05 {
+			t.Errorf("%+v costs %v, %v", c, spent.Upper, err)
+		}
+	}
+}

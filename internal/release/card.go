@@ -27,6 +27,8 @@ func card(r Release) ([]byte, error) {
 	p("tags: [%s]", strings.Join(r.tags(), ", "))
 	if !r.learned() {
 		p("size_categories: [%s]", sizeCategory(len(r.Examples)))
+	}
+	if !r.bare() && !r.learned() {
 		p("configs:\n- config_name: default\n  data_files: demos.jsonl")
 	}
 	p("---\n")
@@ -34,6 +36,9 @@ func card(r Release) ([]byte, error) {
 		p("> **%s**: %s.\n", Mark, r.why())
 	}
 	p("# %s\n", inline(title))
+	if u := Gained(r.Task, r.Prompt, r.Worth); u != nil {
+		p("**%s** %s\n", u.Text, strings.Join(u.Next, " "))
+	}
 	p("%s\n", r.summary())
 	switch {
 	case r.learned():
@@ -166,6 +171,9 @@ func (r Release) contents() [][2]string {
 		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
 		{"finetune.jsonl", "for fine-tuning, not for prompts: a conversation a line, as OpenAI's fine-tuning takes them"},
 		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, what it is worth, and the texts"},
+	}
+	if r.bare() {
+		list = slices.DeleteFunc(list, func(f [2]string) bool { return forExamples[f[0]] })
 	}
 	if r.learned() {
 		list = learnedContents()

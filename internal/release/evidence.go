@@ -27,6 +27,9 @@ func (r Release) learned() bool { return r.Origin == Learned }
 // forPrompts are files for those who ask a language model, which a classifier has none of.
 var forPrompts = map[string]bool{"demos.jsonl": true, "chat.json": true, "prompt.txt": true, "dspy.json": true, "finetune.jsonl": true}
 
+// forExamples are files of nothing but examples, which would be empty where there are none.
+var forExamples = map[string]bool{"demos.jsonl": true, "finetune.jsonl": true}
+
 // learnedContents lists the files of a classifier that are its own.
 func learnedContents() [][2]string {
 	return [][2]string{

@@ -167,7 +167,7 @@ func Render(r Release) ([]File, error) {
 		{ReportFile, func(r Release) ([]byte, error) { return report(r, files) }},
 	} {
 		switch {
-		case r.learned() && forPrompts[f.name]:
+		case r.learned() && forPrompts[f.name], r.bare() && forExamples[f.name]:
 			continue
 		case f.name == promptFile && r.Prompt == nil, f.name == evidence.File && r.Evidence == nil, f.name == croissantFile && r.bare():
 			continue

@@ -62,8 +62,10 @@ type reportView struct {
 	Foot           string
 	// MeasuredAs says how labels were read off for the measured worth.
 	MeasuredAs string
-	// Blind says how often a guess among the labels is right.
+	// Blind says how often a guess among the labels is right, and the commonest.
 	Blind string
+	// Ungained is said first, if nothing was gained.
+	Ungained *Ungained
 	// Classifier: there is no prompt, and no language model.
 	Classifier bool
 }
@@ -104,12 +106,10 @@ func report(r Release, files []File) ([]byte, error) {
 		Names: [2]string{r.Task.Answer.Output, r.Task.Answer.Input}, Limits: r.limits(), Facts: r.facts(), Options: r.settings(),
 		Foot: Mark, MeasuredAs: r.measuredAs(), Classifier: r.learned(),
 	}
-	if n := len(r.Task.Labels); r.Worth != nil && r.Worth.Metric == "accuracy" && !r.Task.Open() && n > 0 {
-		v.Blind = fmt.Sprintf("A blind guess is right on %.0f %%", 100/float64(n))
-		if r.Worth.Low*float64(n) <= 1 {
-			v.Blind += ", and this may be no better"
-		}
+	if r.Worth != nil && !r.Task.Open() {
+		v.Blind = r.Worth.Against(len(r.Task.Labels))
 	}
+	v.Ungained = Gained(r.Task, r.Prompt, r.Worth)
 	turn := r.Task.Kind == prompt.Generate
 	if turn {
 		slices.Reverse(v.Names[:])

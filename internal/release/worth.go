@@ -1,6 +1,9 @@
 package release
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Worth is the quality of a prompt as measured on the private records, with noise.
 type Worth struct {
@@ -13,8 +16,67 @@ type Worth struct {
 	High  float64 `json:"high"`
 	// Epsilon is its part of the run's ε.
 	Epsilon float64 `json:"epsilon"`
+	// Commonest is the label that most records have: who always says it is right on that share of them. Nil if it
+	// is not known.
+	Commonest *Commonest `json:"commonest,omitempty"`
+	// Classifier is what the evidence alone is worth, on the same records, beside a prompt that asks a language
+	// model; nil if that was not measured.
+	Classifier *Beside `json:"classifier,omitempty"`
 	// Alone: no language model answered, but the evidence of all records.
 	Alone bool `json:"-"`
+}
+
+// Commonest is the label that most records have.
+type Commonest struct {
+	Label string  `json:"label"`
+	Share float64 `json:"share"`
+	// Measured: counted with noise among the records that were asked; else it was declared.
+	Measured bool `json:"measured"`
+}
+
+// MostCommon is the label that most records have of some numbers of them, by label and of so many in all; nil where there are
+// none.
+func MostCommon(labels []string, numbers []int64, of int64, measured bool) *Commonest {
+	if len(numbers) == 0 || len(numbers) != len(labels) {
+		return nil
+	}
+	most := 0
+	for i, n := range numbers {
+		if n > numbers[most] {
+			most = i
+		}
+	}
+	return &Commonest{Label: labels[most], Share: max(0, min(1, float64(numbers[most])/float64(max(1, of)))), Measured: measured}
+}
+
+// Beside is what something else is worth on the same records, with how much better the chosen prompt is.
+type Beside struct {
+	Value    float64 `json:"value"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Over     float64 `json:"gain"`
+	OverLow  float64 `json:"gain_low"`
+	OverHigh float64 `json:"gain_high"`
+}
+
+// Against says what the number is to be compared with, of a task with so many labels of a closed list; "" where
+// there is nothing.
+func (w Worth) Against(labels int) string {
+	if w.Metric != "accuracy" || labels < 2 {
+		return ""
+	}
+	said := fmt.Sprintf("A blind guess is right on %.0f %%", 100/float64(labels))
+	if c := w.Commonest; c != nil {
+		how := "as declared"
+		if c.Measured {
+			how = "about, counted with noise"
+		}
+		said += fmt.Sprintf(", the commonest label (%s) on %.0f %% (%s)", strconv.Quote(c.Label), 100*c.Share, how)
+	}
+	if c := w.Classifier; c != nil {
+		said += fmt.Sprintf(", and the private classifier without a language model on %.0f %% (%.0f to %.0f)", 100*c.Value, 100*c.Low, 100*c.High)
+	}
+	return said + "."
 }
 
 // Sentence describes it.
@@ -62,6 +124,9 @@ func chosen(r Release) ([]byte, error) {
 	}
 	if r.Worth != nil {
 		fields = append(fields, object{{"worth", r.Worth}}...)
+	}
+	if u := Gained(r.Task, r.Prompt, r.Worth); u != nil {
+		fields = append(fields, member{"nothing_gained", u})
 	}
 	return encodeFile(r.mark(fields))
 }

@@ -373,14 +373,21 @@ func TestNoExamplesChosen(t *testing.T) {
 		t.Fatalf("%+v", result.Prompt)
 	}
 	files := tree(t, o.Dir)
-	for name, want := range map[string]string{"demos.jsonl": "", "finetune.jsonl": "", "prompt.txt": "Sort the tickets.\n"} {
-		if files[name] != want {
-			t.Errorf("%s is %q, want %q", name, files[name], want)
+	if got, want := files["prompt.txt"], "Sort the tickets.\n"; got != want {
+		t.Errorf("prompt.txt is %q, want %q", got, want)
+	}
+	for _, name := range []string{"demos.jsonl", "finetune.jsonl"} {
+		if content, there := files[name]; there {
+			t.Errorf("%s was written, with %q", name, content)
+		}
+		if strings.Contains(files["README.md"], "`"+name+"`") || strings.Contains(files["report.html"], name) {
+			t.Errorf("%s is listed, and not there", name)
 		}
 	}
 	for name, words := range map[string][]string{
-		"README.md":   {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: "},
-		"report.html": {"There are no examples: the records chose the instruction alone.", "Sort the tickets."},
+		"README.md":   {"a prompt without examples", "An instruction and no examples: private records chose it", "Sort the tickets.", "calibrated: ", "**Nothing was gained from examples: the records chose a prompt without any"},
+		"prompt.json": {`"nothing_gained": {`, `"over": "no_examples"`},
+		"report.html": {"Nothing was gained from examples", "There are no examples: the records chose the instruction alone.", "Sort the tickets."},
 		"chat.json":   {`"content": "Sort the tickets."`}, "dspy.json": {`"demos": []`},
 	} {
 		for _, w := range words {

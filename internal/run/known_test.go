@@ -46,7 +46,10 @@ func ofPlan(p plan.Plan) (s spending) {
 			beside, s.draws = append(beside, one), append(s.draws, []privacy.Term{one})
 		}
 		if m := c.Measure; m != nil {
-			counts := privacy.Term{Event: privacy.Laplace{B: m.Scale}, N: int64(m.Prompts)}
+			counts := privacy.Term{Event: privacy.Laplace{B: m.Scale}, N: 1} // one table, and one of labels
+			if m.Labels > 0 {
+				counts.N = 2
+			}
 			beside = append(beside, counts)
 			s.draws = append(s.draws, []privacy.Term{counts})
 		}

@@ -42,7 +42,11 @@ func (r *runner) worth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := m.Counts(ctx, []prompt.Prompt{r.prompt()})
+	prompts := []prompt.Prompt{r.prompt()}
+	if planned.Prompts == 2 {
+		prompts = append(prompts, prompt.Prompt{Form: r.prompt().Form, Evidence: prompt.Use{How: prompt.Alone}})
+	}
+	out, err := m.Counts(ctx, prompts)
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 		return nil, nil
 	}
 	var out measure.Outcome
-	if err := bounded.UnmarshalJSON(r.measured, bounded.Large, &out); err != nil || len(out.Counts) > 1 {
+	if err := bounded.UnmarshalJSON(r.measured, bounded.Large, &out); err != nil || len(out.Counts) > 0 && (len(out.Counts) != planned.Prompts || len(out.Labels) != planned.Labels) {
 		return nil, r.refuse("its journal holds no counts of the chosen prompt; start again in another folder")
 	}
 	if len(out.Counts) == 0 {
@@ -82,7 +86,12 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 	}
 	settings := *planned
 	settings.Draw = r.rate(settings.Draw)
-	shares, err := plan.Measurement{Measure: settings}.Rows(out)
+	numbers := plan.Measurement{Measure: settings}
+	shares, err := numbers.Rows(out)
+	if err != nil {
+		return nil, err
+	}
+	over, err := numbers.Difference(out)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +99,30 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 	if err != nil {
 		return nil, fmt.Errorf("work out the ε of a number: %w", err)
 	}
-	return &release.Worth{
+	w := &release.Worth{
 		Metric: measure.Metric(settings.Verdict), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper, Alone: r.prompt().Evidence.How == prompt.Alone,
-	}, nil
+	}
+	if over != nil && !w.Alone {
+		w.Classifier = &release.Beside{Value: shares[1].Value, Low: shares[1].Low, High: shares[1].High, Over: over.Value, OverLow: over.Low, OverHigh: over.High}
+	}
+	if w.Metric == "accuracy" {
+		w.Commonest = r.commonest(out)
+	}
+	return w, nil
+}
+
+// commonest is the label that most records have, as it was declared, or as the measured records have it; nil if
+// that is not known.
+func (r *runner) commonest(out measure.Outcome) *release.Commonest {
+	labels := r.Plan.Task.Labels
+	if declared := r.Plan.Declared(); declared != nil {
+		numbers, sum := make([]int64, len(labels)), int64(0)
+		for i, l := range labels {
+			numbers[i] = declared[l]
+			sum += declared[l]
+		}
+		return release.MostCommon(labels, numbers, sum, false)
+	}
+	// Right and wrong have less noise together than all labels.
+	return release.MostCommon(labels, out.Labels, out.Counts[0].Right+out.Counts[0].Wrong, true)
 }

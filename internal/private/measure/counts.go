@@ -52,20 +52,38 @@ func tables(verdicts [][]int64) [][]int64 {
 	return out
 }
 
+// byLabel counts drawn records by label, in steps of verdicts. A record adds jury.One to one cell, or nothing if its
+// label is not on the list.
+func byLabel(labels []int, n int) []int64 {
+	table := make([]int64, n)
+	for _, l := range labels {
+		if l >= 0 && l < n {
+			table[l] += jury.One
+		}
+	}
+	return table
+}
+
 // clamp keeps a record from counting more than once.
 func clamp(g int64) int64 { return min(max(g, 0), jury.One) }
 
 // whole rounds steps to the nearest whole number.
 func whole(steps int64) int64 { return (steps + jury.One/2) >> jury.Fine }
 
-// read makes the outcome of tables that have their noise.
-func read(tables [][]int64, prompts int) (Outcome, error) {
+// read makes the outcome of tables that have their noise, the last of which is of labels if there are any.
+func read(tables [][]int64, prompts, labels int) (Outcome, error) {
 	for _, table := range tables {
 		for i := range table {
 			table[i] = whole(table[i])
 		}
 	}
 	var out Outcome
+	if last := len(tables) - 1; labels > 0 {
+		if last < 0 || len(tables[last]) != labels {
+			return Outcome{}, errors.New("there is no table of the labels: this is a fault of the program")
+		}
+		tables, out.Labels = tables[:last], tables[last]
+	}
 	if prompts == 2 && len(tables) == 1 && len(tables[0]) == 4 {
 		t := tables[0]
 		out.Pair = &Pair{t[0], t[1], t[2], t[3]}

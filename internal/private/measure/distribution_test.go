@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,28 @@ type mechanism struct {
 	also func(verdicts [][]int64) string
 }
 
-func runs(m Measure) mechanism { return mechanism{tables: tables, scale: m.Noise()} }
+func runs(m Measure) mechanism {
+	return mechanism{scale: m.Noise(), tables: func(v [][]int64) [][]int64 {
+		if m.Labels == 0 {
+			return tables(v)
+		}
+		return append(tables(v), byLabel(labelled(v), m.Labels))
+	}}
+}
+
+// labelled are labels of records that say something of a last prompt: the first label, or the second.
+func labelled(v [][]int64) (labels []int) {
+	for _, g := range v[len(v)-1] {
+		labels = append(labels, int(g/jury.One))
+	}
+	return labels
+}
+
+// counting counts records by two labels too.
+func counting(m Measure) Measure {
+	m.Labels = 2
+	return m
+}
 
 // below is the probability that a cell of so many steps comes out below a whole number: its
 // noise is continuous, rounded to steps, and the sum is rounded to whole numbers.
@@ -170,6 +192,7 @@ func TestDistribution(t *testing.T) {
 		settings(2, 1, Right), settings(2, 0.5, Written), always(settings(2, 1, Written)),
 		exchanging(settings(1, 1, Right)), exchanging(settings(2, 0.5, Written)),
 		settings(3, 1, Right),
+		counting(settings(1, 1, Right)), always(counting(settings(1, 0.7, Right))), counting(settings(2, 1, Right)), exchanging(counting(settings(1, 1, Right))),
 	} {
 		if err := m.Check(); err != nil {
 			t.Fatal(err)
@@ -217,6 +240,11 @@ func TestPlanted(t *testing.T) {
 		}
 		return [][]int64{table}
 	}}
+	free := runs(counting(always(one)))
+	twice := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
+		table := byLabel(labelled(v), 2)
+		return append(tables(v), []int64{table[0] + table[1], table[1]}) // each label, and those before it
+	}}
 	both := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
 		table := tables(v)[0]
 		return [][]int64{append(table, table[0]+table[1])} // the number once more
@@ -241,6 +269,8 @@ func TestPlanted(t *testing.T) {
 		"a verdict of 2":                     {always(one), above},
 		"the number released beside a table": {always(one), both},
 		"share of the drawn records":         {one, quotient},
+		"labels counted for nothing":         {always(one), free},
+		"a record in two cells of labels":    {counting(always(one)), twice},
 	} {
 		if x := violation(t, c.Measure, c.mechanism, 24); x <= tiny {
 			t.Errorf("%s is not found: %v", name, x)
@@ -279,18 +309,35 @@ func TestTablesCountOnce(t *testing.T) {
 	}
 }
 
+// TestLabelsCountOnce: a record adds one to the cell of its label, or nothing.
+func TestLabelsCountOnce(t *testing.T) {
+	for label, want := range map[int][]int64{-1: {0, 0, 0}, 0: {jury.One, 0, 0}, 2: {0, 0, jury.One}, 3: {0, 0, 0}} {
+		if got := byLabel([]int{label}, 3); !slices.Equal(got, want) {
+			t.Errorf("label %d: %v", label, got)
+		}
+	}
+}
+
 // TestRead: what is released is whole numbers, and of two prompts the counts of each follow
 // from the table.
 func TestRead(t *testing.T) {
 	const half = jury.One / 2
-	out, err := read([][]int64{{3*jury.One + half, 2*jury.One - half - 1, -half, -half - 1}}, 2)
+	out, err := read([][]int64{{3*jury.One + half, 2*jury.One - half - 1, -half, -half - 1}}, 2, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if *out.Pair != (Pair{4, 1, 0, -1}) || out.Counts[0] != (Count{5, -1}) || out.Counts[1] != (Count{4, 0}) {
 		t.Errorf("%+v %+v", *out.Pair, out.Counts)
 	}
-	if _, err := read([][]int64{{1, 2}}, 3); err == nil || !strings.Contains(err.Error(), "fault") {
+	if out, err = read([][]int64{{jury.One, 0}, {2 * jury.One, -half - 1, half}}, 1, 3); err != nil || !slices.Equal(out.Labels, []int64{2, -1, 1}) || out.Counts[0] != (Count{1, 0}) {
+		t.Errorf("%+v %v", out, err)
+	}
+	for _, none := range [][][]int64{{}, {{1, 2}}} {
+		if _, err := read(none, 1, 3); err == nil || !strings.Contains(err.Error(), "fault") {
+			t.Error(err)
+		}
+	}
+	if _, err := read([][]int64{{1, 2}}, 3, 0); err == nil || !strings.Contains(err.Error(), "fault") {
 		t.Error(err)
 	}
 }

@@ -20,15 +20,19 @@
 // two prompts cost what one does, and their difference is known better than each of them.
 // Three or more have a table each.
 //
+// Where answers are labels of a list, a table of its own may count the drawn records by label ([Measure.Labels]):
+// an accuracy says little to whoever does not know how often the commonest label is right.
+//
 // # Guarantee
 //
 // Theorem: what a [Measurer] releases is poisson(Rate, repeat(t, laplace(Scale))), where t is
-// the number of tables: 1 for up to two prompts, else one for each.
+// the number of tables: 1 for up to two prompts, else one for each, and one more where records are counted by
+// label.
 //
 // Proof. All tables are of one draw. Let D' be D with one drawn unit more. One record of the
 // unit is drawn, and a verdict is a function of that record and of a prompt alone (package
 // jury). So the cells of a table differ by non-negative numbers with sum 1, exactly, since
-// verdicts are whole numbers of steps. Where it is all in one cell (right or wrong), the
+// verdicts are whole numbers of steps; in the table of labels, one cell by 1, or none. Where it is all in one cell (right or wrong), the
 // table with Laplace noise of scale Scale on each cell is laplace(Scale) by definition
 // (Dwork, McSherry, Nissim, Smith 2006). Else go from one table to the other cell by cell,
 // by s_1, s_2, … with sum 1. Let f_s be the trade-off function of a Laplace distribution against the

@@ -65,10 +65,16 @@ type Measure struct {
 	Prompts int `json:"prompts"`
 	// Verdict of a record on a prompt.
 	Verdict Verdict `json:"verdict"`
+	// Labels is the length of the task's list of labels, where a table of its own counts records by label, so
+	// that it is known how often the commonest one is right; 0 for none.
+	Labels int `json:"labels,omitempty"`
 }
 
 // Most is how many prompts are measured at most.
 const Most = 64
+
+// mostLabels is how many a task may have.
+const mostLabels = 1000
 
 // Check finds what is wrong with the settings.
 func (m Measure) Check() error {
@@ -80,6 +86,8 @@ func (m Measure) Check() error {
 		return fmt.Errorf("a measurement has one draw, in which each record is by itself: draw poisson or fixed-size per text, onto no prompts")
 	case m.Prompts < 1 || m.Prompts > Most:
 		return fmt.Errorf("from 1 to %d prompts are measured at once, not %d", Most, m.Prompts)
+	case m.Labels < 0 || m.Labels == 1 || m.Labels > mostLabels:
+		return fmt.Errorf("records are counted by from 2 to %d labels, or by none, not by %d", mostLabels, m.Labels)
 	case !(m.Scale > 0) || math.IsInf(m.Scale, 1):
 		return fmt.Errorf("a measurement needs noise of a positive scale, not %v", m.Scale)
 	}
@@ -94,12 +102,16 @@ func (m Measure) Check() error {
 	return privacy.Validate(m.Event())
 }
 
-// Tables is how many tables of counts are released: two prompts share one.
+// Tables is how many tables of counts are released: two prompts share one, and labels have one.
 func (m Measure) Tables() int {
-	if m.Prompts == 2 {
-		return 1
+	n := m.Prompts
+	if n == 2 {
+		n = 1
 	}
-	return m.Prompts
+	if m.Labels > 0 {
+		n++
+	}
+	return n
 }
 
 // Event is what the measurement costs.

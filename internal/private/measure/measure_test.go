@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,16 @@ func TestCounts(t *testing.T) {
 	}
 	if want := nearly(3, measure.Right).Event().String(); got.Event.String() != want || want != "repeat(3, laplace(0.01))" {
 		t.Errorf("three cost %v, not %v", got.Event, want)
+	}
+	counted := nearly(2, measure.Right)
+	counted.Labels = 4
+	got = counts(t, options(t, counted, 1), zero, oracle)
+	if want := []int64{30, 30, 0, 0}; !slices.Equal(got.Labels, want) || got.Counts[1] != of["oracle"] || got.Event.String() != "repeat(2, laplace(0.01))" {
+		t.Errorf("by label: %+v", got)
+	}
+	counted.Labels = 3
+	if _, err := measure.New(t.Context(), options(t, counted, 1)); err == nil {
+		t.Error("records are counted by three labels of four")
 	}
 	fixed := nearly(1, measure.Right)
 	fixed.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 30, Of: 30}

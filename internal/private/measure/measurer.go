@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -52,6 +53,8 @@ type Outcome struct {
 	Counts []Count `json:"counts"`
 	// Pair compares two prompts. Their Counts follow from it.
 	Pair *Pair `json:"pair,omitempty"`
+	// Labels is how many of the drawn records have each label of the task's list, with noise: any may be below 0.
+	Labels []int64 `json:"labels,omitempty"`
 	// Event is what it cost.
 	Event privacy.Event `json:"-"`
 }
@@ -65,6 +68,9 @@ func Loads(passTokens, prompts, stem, question int) []lm.Load {
 func New(ctx context.Context, o Options) (*Measurer, error) {
 	if err := o.Measure.Check(); err != nil {
 		return nil, err
+	}
+	if n := o.Measure.Labels; n > 0 && (!reply.Listed(o.Task) || n != len(o.Task.Labels)) {
+		return nil, fmt.Errorf("records are to be counted by %d labels, and the task %q has no such list", n, o.Task.Name)
 	}
 	key := o.Key.Derive("measure")
 	panel, err := jury.NewPanel(ctx,
@@ -89,12 +95,19 @@ func (m *Measurer) Counts(ctx context.Context, prompts []prompt.Prompt) (Outcome
 		return Outcome{}, err
 	}
 	tables := tables(verdicts)
+	if n := m.Measure.Labels; n > 0 {
+		labels, err := m.panel.Labels(ctx, 0)
+		if err != nil {
+			return Outcome{}, err
+		}
+		tables = append(tables, byLabel(labels, n))
+	}
 	for i := range tables {
 		if err := noise.AddTo(m.key.Stream("noise", uint64(i)), tables[i]); err != nil {
 			return Outcome{}, err
 		}
 	}
-	out, err := read(tables, len(prompts))
+	out, err := read(tables, len(prompts), m.Measure.Labels)
 	out.Event = m.Measure.Event()
 	return out, err
 }

@@ -37,7 +37,10 @@ class Release:
 
     @property
     def examples(self) -> list[dict[str, Any]]:
-        """The examples, with your column names."""
+        """The examples, with your column names. There are none where the records chose a prompt without."""
+        chosen = self._maybe("prompt.json")
+        if chosen is not None and not json.loads(chosen).get("examples"):
+            return []
         return [json.loads(line) for line in self._text("demos.jsonl").splitlines() if line.strip()]
 
     @property

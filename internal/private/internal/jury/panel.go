@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
@@ -75,6 +76,19 @@ func (p *Panel) Verdicts(ctx context.Context, round int64, prompts []prompt.Prom
 		return nil, err
 	}
 	return p.Judge(ctx, prompts, records)
+}
+
+// Labels returns the label of each record of a round, as its place on the task's list; -1 for one that is not on it.
+func (p *Panel) Labels(ctx context.Context, round int64) ([]int, error) {
+	records, err := p.Records(ctx, round)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Repeat([]int{-1}, len(records))
+	for _, c := range p.cases(records) {
+		out[c.record] = c.label
+	}
+	return out, nil
 }
 
 // Records returns the records of a round.

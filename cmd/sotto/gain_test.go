@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestUngainedIsSaidFirst: the first line of what a run prints says that nothing was gained, and its JSON has it; a route
+// warns of such a release, and of no other.
+func TestUngainedIsSaidFirst(t *testing.T) {
+	u := &release.Ungained{Over: release.OverNothing, Text: "Nothing was gained from examples.", Next: []string{"Use a larger model."}}
+	for _, r := range []ui.Result{&synthResult{Ungained: u}, &learnResult{Ungained: u}, &rehearseResult{Ungained: u}} {
+		for _, json := range []bool{false, true} {
+			var out bytes.Buffer
+			p := &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &bytes.Buffer{}, JSON: json}}
+			if err := p.Emit(r); err != nil {
+				t.Fatal(err)
+			}
+			if !json && !strings.HasPrefix(out.String(), u.Text+"\n") || json && !strings.Contains(out.String(), `"nothing_gained":`) {
+				t.Errorf("%T: %s", r, out.String())
+			}
+		}
+	}
+	for content, warns := range map[string]bool{
+		`{"nothing_gained": {"over": "no_examples", "text": "Nothing was gained.", "next": ["Use a larger model."]}}`: true,
+		`{"examples": []}`: false, "nonsense": false, "": false,
+	} {
+		dir := t.TempDir()
+		if content != "" {
+			if err := os.WriteFile(filepath.Join(dir, "prompt.json"), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var errs bytes.Buffer
+		warnUngained(&program{Terminal: ui.Terminal{Stderr: &errs}}, dir)
+		if got := strings.Contains(errs.String(), "Nothing was gained. Use a larger model."); got != warns {
+			t.Errorf("%q: %s", content, errs.String())
+		}
+	}
+}
+
+// TestUnfilledExamples: lines of a template without a text are left out, and a file that has no other is said to be empty.
+func TestUnfilledExamples(t *testing.T) {
+	home(t)
+	task := prompt.Task{Name: "t", Kind: prompt.Classify, Text: "message", Label: "team", Labels: []string{"a", "b"}}
+	write(t, "none.csv", []byte("message,team\n,a\n  ,b\n"))
+	write(t, "some.csv", []byte("message,team\n,a\nit is late,b\n"))
+	c := chooseFlags{examples: []string{"none.csv", "some.csv"}}
+	q := plan.Request{Task: task}
+	if err := c.choosing(&q, func(string) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if got := q.Choosing.Examples; len(got) != 1 || got[0].Input != "it is late" {
+		t.Errorf("%+v", got)
+	}
+	var errs bytes.Buffer
+	c.warnUnfilled(&program{Terminal: ui.Terminal{Stderr: &errs}})
+	if !strings.Contains(errs.String(), "none.csv has no text yet") || strings.Contains(errs.String(), "some.csv") {
+		t.Error(errs.String())
+	}
+}
