@@ -151,6 +151,8 @@ const (
 	measuredRecords = 500
 	leastMeasured   = 60
 	measuredShare   = 0.1
+	// With evidence there is less to choose, and more of the work says what the prompt is worth.
+	evidentRecords, evidentShare = 1000, 0.2
 )
 
 // Chooses is how people call the method in which records choose.

@@ -77,7 +77,11 @@ func (p *Plan) rounds(c Choosing, n int64) error {
 
 // measured is how many records are asked in the end, by a part of the work.
 func (p *Plan) measured(work float64) int64 {
-	return int64(math.Max(leastMeasured, math.Min(measuredRecords, measuredShare*work/p.asked().tokens())))
+	most, share := float64(measuredRecords), measuredShare
+	if p.Evidence != nil {
+		most, share = evidentRecords, evidentShare
+	}
+	return int64(math.Max(leastMeasured, math.Min(most, share*work/p.asked().tokens())))
 }
 
 // measuring plans the number in the end, for a share of ε, from so many records or all n.
