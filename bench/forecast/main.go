@@ -4,7 +4,7 @@
 //	go run ./bench/forecast -out internal/plan/forecast/table.json docs/results/choose-text …
 //
 // Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
-// which has the declared sizes. Only rows of the methods choose, zero, public and real count
+// which has the declared sizes. Only rows of the methods choose, zero, public, real and learn count
 // that have no name of their own: those with a name try other settings.
 package main
 
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -70,13 +71,22 @@ type found struct {
 	// base has the scores of zero, public and real by place, method and calibration.
 	base   map[place]map[string]map[bool][]float64
 	chosen map[setting]map[uint64]float64
+	// learned has the scores of classifiers by seed.
+	learned map[learned]map[uint64]float64
+}
+
+// learned names the classifiers of a data set.
+type learned struct {
+	task    string
+	records int64
+	noise   float64
 }
 
 func gather(folders []string) (*forecast.Table, error) {
 	if len(folders) == 0 {
 		return nil, errors.New("name folders of suites' results")
 	}
-	f := found{base: map[place]map[string]map[bool][]float64{}, chosen: map[setting]map[uint64]float64{}}
+	f := found{base: map[place]map[string]map[bool][]float64{}, chosen: map[setting]map[uint64]float64{}, learned: map[learned]map[uint64]float64{}}
 	table := &forecast.Table{}
 	for _, dir := range folders {
 		if err := f.read(dir); err != nil {
@@ -131,6 +141,16 @@ func (f *found) read(dir string) error {
 func (f *found) add(r eval.Row, n int64) error {
 	at := place{r.Model, r.Task}
 	switch {
+	case r.Method == "learn" && r.Name == r.Method:
+		noise, err := noiseOf(r.Event)
+		if err != nil {
+			return err
+		}
+		l := learned{r.Task, n, hundredths(noise)}
+		if f.learned[l] == nil {
+			f.learned[l] = map[uint64]float64{}
+		}
+		f.learned[l][r.Seed] = 100 * r.Value
 	case r.Answerer != r.Model || r.Name != r.Method:
 		return nil // of another model, or of settings that a suite tries
 	case r.Method == "choose":
@@ -187,8 +207,59 @@ func weightOf(event string, n int64) (weight float64, rounds int64, err error) {
 	return weight, rounds, nil
 }
 
+// noiseOf finds the sums in the event of a classifier, and is the scale of the noise that one would have for all of it.
+func noiseOf(event string) (float64, error) {
+	e, err := privacy.Parse(event)
+	if err != nil {
+		return 0, err
+	}
+	parts := []privacy.Event{e}
+	if c, ok := e.(privacy.Compose); ok {
+		parts = c.Events
+	}
+	for _, part := range parts {
+		times := int64(1)
+		if r, ok := part.(privacy.Repeat); ok {
+			times, part = r.N, r.Event
+		}
+		if g, ok := part.(privacy.Gaussian); ok {
+			return g.Sigma / math.Sqrt(float64(times)), nil
+		}
+	}
+	return 0, fmt.Errorf("no sums in %s", event)
+}
+
+// summary is the mean and the standard deviation of scores by seed.
+func summary(seeds map[uint64]float64) (mean, deviation float64) {
+	scores := slices.Sorted(maps.Values(seeds)) // sums come out the same every time
+	if len(scores) > 1 {
+		deviation = hundredths(stat.Std(scores))
+	}
+	return hundredths(stat.Mean(scores)), deviation
+}
+
+// fillLearned lists what classifiers are worth.
+func (f *found) fillLearned(table *forecast.Table) error {
+	for l, seeds := range f.learned {
+		t, err := prompt.Find(l.task)
+		if err != nil {
+			return err
+		}
+		one := forecast.Learned{Task: l.task, Labels: len(t.Labels), Records: l.records, Noise: l.noise, Seeds: len(seeds)}
+		one.Score, one.Deviation = summary(seeds)
+		table.Learned = append(table.Learned, one)
+	}
+	slices.SortFunc(table.Learned, func(a, b forecast.Learned) int {
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Records, b.Records), cmp.Compare(b.Noise, a.Noise))
+	})
+	return nil
+}
+
 // fill makes curves of what was found.
 func (f *found) fill(table *forecast.Table) error {
+	if err := f.fillLearned(table); err != nil {
+		return err
+	}
 	for at, base := range f.base {
 		t, err := prompt.Find(at.task)
 		if err != nil {
@@ -205,17 +276,8 @@ func (f *found) fill(table *forecast.Table) error {
 			if s.place != at {
 				continue
 			}
-			var scores []float64
-			for _, v := range seeds {
-				scores = append(scores, v)
-			}
-			slices.Sort(scores) // sums come out the same every time
-			run := forecast.Run{
-				Records: s.records, Epsilon: s.epsilon, Weight: s.weight, Rounds: s.rounds, Score: hundredths(stat.Mean(scores)), Seeds: len(scores),
-			}
-			if len(scores) > 1 {
-				run.Deviation = hundredths(stat.Std(scores))
-			}
+			run := forecast.Run{Records: s.records, Epsilon: s.epsilon, Weight: s.weight, Rounds: s.rounds, Seeds: len(seeds)}
+			run.Score, run.Deviation = summary(seeds)
 			c.Runs = append(c.Runs, run)
 		}
 		if len(c.Runs) == 0 || c.Own == 0 || c.None == 0 {

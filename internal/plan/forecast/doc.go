@@ -34,5 +34,6 @@
 // deviate. [Coverage] leaves out one data set after the other and counts how often what was
 // measured on it lies within what the others forecast: that is what a forecast says of
 // itself. A model that no suite ran gets the curves of one of about its size, or of all, and
-// is said to be a guess. Where nothing like the task was measured there is no forecast.
+// is said to be a guess. Where nothing like the task was measured there is no forecast. Of a plan with evidence
+// it is said what private classifiers were worth where records said as much of each label ([EvidenceError]).
 package forecast

@@ -242,11 +242,3 @@ func TestFewerRounds(t *testing.T) {
 		t.Errorf("%d rounds at 300 records", got)
 	}
 }
-
-// TestEvidenceIsNotForecast: curves are of prompts without evidence.
-func TestEvidenceIsNotForecast(t *testing.T) {
-	p := plan.Plan{Shots: 4, Choose: &plan.Choose{}, Evidence: &plan.Evidence{}}
-	if _, err := Of(p, "m"); !errors.Is(err, ErrEvidence) {
-		t.Errorf("a plan with evidence: %v", err)
-	}
-}

@@ -17,6 +17,8 @@ type Table struct {
 	// Sources are the folders of suites' results, below docs/results.
 	Sources []string `json:"sources"`
 	Curves  []Curve  `json:"curves"`
+	// Learned is what private classifiers are worth.
+	Learned []Learned `json:"learned"`
 }
 
 // Curve is one data set with one model.
