@@ -255,7 +255,7 @@ func (r *rehearseResult) ungained(d *sotto.Rehearsal) *release.Ungained {
 		case sotto.RehearsedRun:
 			measured.Metric, measured.Value, measured.Low, measured.High = row.Metric, row.Value, row.Low, row.High
 		case sotto.RehearsedCommonest:
-			measured.Commonest = &release.Commonest{Share: row.Value, Label: "the commonest label"}
+			measured.Commonest = &release.Commonest{Share: row.Value}
 		case sotto.RehearsedAlone:
 			measured.Classifier = &release.Beside{Value: row.Value, Low: row.Low, High: row.High}
 		}

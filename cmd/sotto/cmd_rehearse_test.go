@@ -140,7 +140,7 @@ func TestRehearseTells(t *testing.T) {
 		t.Fatal(errs)
 	}
 	o := object(t, out)
-	if o["rehearsal"] != true || o["invented"] != true || o["copies"] != 400. || o["epsilon"] != 4. || len(o["rows"].([]any)) != 4 {
+	if o["rehearsal"] != true || o["invented"] != true || o["copies"] != 400. || o["epsilon"] != 4. || len(o["rows"].([]any)) != 5 {
 		t.Errorf("%s", out)
 	}
 	if !strings.Contains(out, "the model invented these records") {

@@ -66,7 +66,7 @@ var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
 	"sotto choose":             "task data size epsilon set out model",
 	"sotto learn":              "task data size epsilon measuring out",
-	"sotto init":               "data kind text label labels size epsilon out",
+	"sotto init":               "data kind text label labels size epsilon budget out",
 	"sotto answer":             "task data size epsilon input inputs out model",
 	"sotto plan":               "task size epsilon method answers model",
 	"sotto rehearse":           "task size epsilon stand-in out model",

@@ -50,7 +50,7 @@ func TestAnswer(t *testing.T) {
 	if !errors.As(err, &refused) || len(p.charges(t)) != 3 {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"ε = 3 and δ = 0 are spent", "ε = 0 and δ = 0.001 left", "would be ε = 4", `sotto ledger grant "chats" --epsilon 1`} {
+	for _, part := range []string{"ε = 0 and δ = 0.001 are left", "would be ε = 4", `sotto ledger grant "chats" --epsilon 1`} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}

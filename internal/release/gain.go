@@ -74,7 +74,10 @@ func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []stri
 	}
 	over, least, who := OverGuess, 1/float64(len(t.Labels)), "a blind guess"
 	if c := w.Commonest; c != nil && c.Share >= least {
-		over, least, who = OverCommonest, c.Share, "always saying "+strconv.Quote(c.Label)
+		over, least, who = OverCommonest, c.Share, "always saying the commonest label"
+		if c.Label != "" {
+			who = "always saying " + strconv.Quote(c.Label)
+		}
 	}
 	if w.Low > least {
 		return nil
