@@ -185,7 +185,7 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 	PYTHON=$(DSPY_VENV)/bin/python ./bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
 forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
-	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written learn learn-sizes))
+	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written learn-sizes))
 
 picture: ## docs/pictures/result.svg, the picture at the top of the README, from docs/results
 	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen

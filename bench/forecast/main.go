@@ -97,8 +97,8 @@ func gather(folders []string) (*forecast.Table, error) {
 	if err := f.fill(table); err != nil {
 		return nil, err
 	}
-	if len(table.Curves) == 0 {
-		return nil, errors.New("no data set has rows of choose, zero and public: name folders of the suites choose-*")
+	if len(table.Curves) == 0 && len(table.Learned) == 0 {
+		return nil, errors.New("no data set has rows of choose, zero and public, or of learn: name folders of the suites choose-* or learn-*")
 	}
 	return table, nil
 }

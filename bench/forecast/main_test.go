@@ -23,6 +23,11 @@ func TestTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, l := range of.Learned {
+			if !slices.Contains(table.Learned, l) {
+				t.Fatalf("the table lacks %+v of %s: make it again (make forecast)", l, source)
+			}
+		}
 		for _, c := range of.Curves {
 			at := slices.IndexFunc(table.Curves, func(o forecast.Curve) bool { return o.Model == c.Model && o.Task == c.Task })
 			for _, r := range c.Runs {

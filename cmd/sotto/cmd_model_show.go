@@ -225,7 +225,7 @@ func (r *modelShowResult) abilities() string {
 func (r *modelShowResult) privacy() string {
 	switch {
 	case !r.Scores && r.URL != "" && r.Capabilities.Chat:
-		return r.Missing + ". " + lm.WithoutScores
+		return "no scores of theirs: " + r.Missing + "; " + lm.WithoutScores
 	case !r.Scores:
 		return "no: " + r.Missing
 	case r.URL != "":

@@ -66,7 +66,7 @@ var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
 	"sotto choose":             "task data size epsilon set out model",
 	"sotto learn":              "task data size epsilon measuring out",
-	"sotto init":               "data kind text label labels size epsilon budget out",
+	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
 	"sotto plan":               "task size epsilon method answers model",
 	"sotto rehearse":           "task size epsilon stand-in out model",
@@ -89,7 +89,7 @@ var essentials = map[string]string{
 var flagGroups = []struct{ title, flags string }{
 	{"What to make", "task method no-choose shots tokens max-tokens answers as-many-as-fit cut labels discover-labels inputs label-size shared-ending demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
-	{"Budget, keys and guarantee", "epsilon delta adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
+	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time rounds records pool writing evidence nearest examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
