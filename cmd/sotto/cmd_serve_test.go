@@ -51,7 +51,7 @@ func serving(t *testing.T, flags ...string) *running {
 	}()
 	r.stop = sync.OnceValue(func() int { cancel(); return <-ended })
 	t.Cleanup(func() { r.stop() })
-	for end := time.Now().Add(time.Minute); r.admin == ""; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); r.admin == ""; time.Sleep(5 * time.Millisecond) {
 		if m := regexp.MustCompile(`(?s)serving (http://\S+)/v1.*administration at (http://\S+)`).FindStringSubmatch(r.stderr.String()); m != nil {
 			r.clients, r.admin = m[1], m[2]
 		}
