@@ -77,7 +77,7 @@ func (e *UnsupportedError) Error() string {
 }
 
 // WithoutScores says what a server without scores of chosen tokens can do, and what else will.
-const WithoutScores = "if you trust it with records, they can choose prompts by what it answers (`sotto synth --form chat --pool-model URL`); " +
+const WithoutScores = "if you trust it with records, they can choose prompts by what it answers (`sotto synth --url URL --form chat --pool-model URL`); " +
 	"if you do not, have it write the pool (--pool-model URL), let the embedded engine choose, and ask it through `sotto serve`. " +
 	"To write or to answer from records, use the embedded engine, vLLM, SGLang or llama.cpp's server (docs/howto/hosted-model.md)"
 

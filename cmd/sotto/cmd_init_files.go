@@ -377,7 +377,7 @@ func (r *initResult) advice(b *strings.Builder, o initOptions) {
 			m.Title, m.download(), ui.Thousands(int64(m.Questions)), m.Pull)
 	}
 	b.WriteString("\n## How clients ask\n\nA route of `sotto serve` with `--upstream embedded` answers as the records judged. For clients that chat with a model behind an API, add `--form chat` to rehearse and synth: the records then judge what such clients get.\n")
-	fmt.Fprintf(b, "\n## How long, and how much\n\n`--time` is for all of a run: writing, choosing and measuring. With 15m more records choose. A run costs ε = %s of the budget of %s, for good, also if it gained nothing; so rehearse first. A run that was interrupted goes on by the same command and is not charged again.\n", ui.Whole(o.epsilon.value), ui.Whole(o.budget.value))
+	fmt.Fprintf(b, "\n## How long, and how much\n\n`--time` is for all of a run: writing, choosing and measuring. With 15m more records choose. A run costs ε = %s of the budget of %s, for good, also if it gained nothing; so rehearse first. If a run is interrupted, the same command continues it, without another charge.\n", ui.Whole(o.epsilon.value), ui.Whole(o.budget.value))
 }
 
 // download says whether the model is here.
