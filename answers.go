@@ -63,7 +63,7 @@ type Answers struct {
 // Answers opens a session. No record is read except to check and index them, and nothing is
 // charged before the first question.
 func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err error) {
-	p, err := planned(o.Plan, o.Request, plan.NewAnswers)
+	p, err := planned(o.Plan, o.Request.internal(), plan.NewAnswers)
 	if err != nil {
 		return nil, err
 	}

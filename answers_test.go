@@ -40,7 +40,7 @@ func answerOptions(t *testing.T) answering {
 	}
 	return answering{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.AnswerOptions{
 		Use:     sotto.Use{Dataset: "chats"},
-		Request: plan.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Settings: method.Values{"batch": 16}},
+		Request: sotto.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Settings: method.Values{"batch": 16}},
 		Source:  sotto.Source{Location: data},
 	}}
 }
@@ -56,7 +56,7 @@ func TestAnswersMissing(t *testing.T) {
 		"not private": {func(o *answering) { o.Request.Method, o.Request.Settings = "nonprivate", nil }, "protects nobody"},
 		"no plan":     {func(o *answering) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
 		"claimed": {func(o *answering) {
-			o.Request = plan.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
+			o.Request = sotto.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
 		}, "not proven"},
 	} {
 		o := answerOptions(t)
@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 func TestSameDataSameBudget(t *testing.T) {
 	o := answerOptions(t)
 	synth := synthesis{o.world, sotto.SynthesizeOptions{
-		Request: plan.Request{Task: chats(), Size: 200, Epsilon: 1, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}, Settings: method.Values{"batch": 16}},
+		Request: sotto.Request{Task: chats(), Size: 200, Epsilon: 1, Shots: 1, Tokens: 4, Conditions: []string{"a chat"}, Settings: method.Values{"batch": 16}},
 		Use:     o.Use, Source: o.Source, Out: o.at("out"),
 	}}
 	makeLedger(t, o.client().Ledger())

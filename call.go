@@ -148,7 +148,7 @@ func (c *call) openEncoder(of *schema.Schema) (err error) {
 // withEncoder opens the encoder where records are added up as evidence, or get the nearest examples, names it in the
 // request, and measures it if a speed is to be had. Evidence that nobody asked for is left out where the encoder was
 // never fetched.
-func (c *call) withEncoder(ctx context.Context, r Request, v *plan.Speed) (Request, error) {
+func (c *call) withEncoder(ctx context.Context, r plan.Request, v *plan.Speed) (plan.Request, error) {
 	if l := r.Learning; l != nil && l.Encoder == "" {
 		if err := c.openEncoder(l.Schema); err != nil {
 			return r, err

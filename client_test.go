@@ -10,7 +10,6 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -182,7 +181,7 @@ func TestErrorsNameNoFlags(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r, _ := rehearsal(t)
-	r.StandIn, r.Request = nil, plan.Request{Task: chats(), Size: 200, Epsilon: 1}
+	r.StandIn, r.Request = nil, sotto.Request{Task: chats(), Size: 200, Epsilon: 1}
 	if _, err := rehearse(t.Context(), r); !errors.As(err, &input) || input.Option != "StandIn" || strings.Contains(err.Error(), "--") {
 		t.Errorf("%v", err)
 	}

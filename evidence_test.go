@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
 )
@@ -34,9 +33,9 @@ func (pointer) Close() error   { return nil }
 // chosen are options of a run in which records choose.
 func chosen(t *testing.T) synthesis {
 	o := options(t)
-	o.Request = plan.Request{
+	o.Request = sotto.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 3,
-		Choosing: &plan.Choosing{First: 3, Next: 2, Rounds: 2, Records: 8, Work: 20000},
+		Choosing: &sotto.Choosing{First: 3, Next: 2, Rounds: 2, Records: 8, Work: 20000},
 	}
 	return o
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -58,12 +57,12 @@ var doors = map[string]func(t *testing.T, create, used bool, observe func(sotto.
 	},
 	"profile": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
 		o := tableDoor(t, create, used, observe)
-		_, err := profile(t.Context(), o, plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
+		_, err := profile(t.Context(), o, sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
 		return o.world, err
 	},
 	"perturb": func(t *testing.T, create, used bool, observe func(sotto.Progress)) (world, error) {
 		o := tableDoor(t, create, used, observe)
-		_, err := perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
+		_, err := perturb(t.Context(), o, sotto.PerturbRequest{Schema: loans(), Epsilon: 8})
 		return o.world, err
 	},
 }
@@ -142,7 +141,7 @@ func TestConcurrentFirstUse(t *testing.T) {
 		wait.Go(func() {
 			o := o
 			o.Out += string(rune('a' + i))
-			_, errs[i] = profile(t.Context(), o, plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
+			_, errs[i] = profile(t.Context(), o, sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1})
 		})
 	}
 	wait.Wait()

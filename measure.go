@@ -30,7 +30,7 @@ type Measurement = run.Measured
 // some public prompts: noisy numbers, with intervals that cover noise and sampling, a charge
 // and a certificate. Errors are as those of [Client.Synthesize].
 func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measurement, err error) {
-	p, err := planned(o.Plan, o.Request, plan.NewMeasurement)
+	p, err := planned(o.Plan, plan.MeasurementRequest(o.Request), plan.NewMeasurement)
 	switch {
 	case err != nil:
 		return nil, err
@@ -45,7 +45,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 		return nil, err
 	}
 	if o.Plan == nil && len(p.Forms()) > 0 { // the model decides what was left open
-		if p, err = plan.NewMeasurement(o.Request.For(m.model.Info())); err != nil {
+		if p, err = plan.NewMeasurement(plan.MeasurementRequest(o.Request).For(m.model.Info())); err != nil {
 			return nil, err
 		}
 	}

@@ -19,7 +19,7 @@ func measureOptions(t *testing.T) measuring {
 	t.Helper()
 	o := options(t)
 	return measuring{o.world, sotto.MeasureOptions{
-		Request: plan.MeasurementRequest{
+		Request: sotto.MeasureRequest{
 			Task: task(), Size: 200, Epsilon: 0.5,
 			Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "two", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "an invoice", Output: "billing"}, {Input: "a door", Output: "repairs"}}}}},
 		},

@@ -68,8 +68,8 @@ func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], er
 	if o.Methods == nil {
 		o.Methods = Methods()
 	}
-	shape := func(t lm.Tokenizer) (plan.Shape, error) { return shapeOf(ctx, t, o.Request) }
-	return compare(ctx, c, o, shape, func(r Request) (row Row[Plan]) {
+	shape := func(t lm.Tokenizer) (plan.Shape, error) { return shapeOf(ctx, t, o.Request.internal()) }
+	return compare(ctx, c, o, shape, func(r plan.Request) (row Row[Plan]) {
 		if row.Plan, row.Err = plan.New(r); row.Err == nil {
 			p := row.Plan
 			row.Guarantee, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta)
@@ -79,7 +79,7 @@ func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], er
 }
 
 // shapeOf measures the prompts that texts of a request are written with.
-func shapeOf(ctx context.Context, t lm.Tokenizer, r Request) (plan.Shape, error) {
+func shapeOf(ctx context.Context, t lm.Tokenizer, r plan.Request) (plan.Shape, error) {
 	conditions := r.Conditions
 	if len(conditions) == 0 {
 		conditions = r.Task.Conditions
@@ -97,7 +97,7 @@ func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*Comparison[An
 		o.Methods = AnswerMethods(o.Request.Task)
 	}
 	shape := func(t lm.Tokenizer) (plan.Shape, error) { return plan.AnswerShapeOf(ctx, t, o.Request.Task) }
-	return compare(ctx, c, o, shape, func(r Request) (row Row[AnswerPlan]) {
+	return compare(ctx, c, o, shape, func(r plan.Request) (row Row[AnswerPlan]) {
 		if row.Plan, row.Err = plan.NewAnswers(r); row.Err != nil {
 			return row
 		}
@@ -113,7 +113,7 @@ func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*Comparison[An
 func compare[P interface {
 	Cost(plan.Shape, plan.Speed) Cost
 }](
-	ctx context.Context, c *Client, o PlanOptions, shape func(lm.Tokenizer) (plan.Shape, error), row func(Request) Row[P],
+	ctx context.Context, c *Client, o PlanOptions, shape func(lm.Tokenizer) (plan.Shape, error), row func(plan.Request) Row[P],
 ) (_ *Comparison[P], err error) {
 	if err := impossible(o, row); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func compare[P interface {
 			return nil, err
 		}
 		var r Row[P]
-		request, err := encoded.withEncoder(ctx, o.Request.By(method), &found.Speed)
+		request, err := encoded.withEncoder(ctx, o.Request.internal().By(method), &found.Speed)
 		if err == nil {
 			request, err = request.For(model.Info()).Within(o.Time, found.Shape, found.Speed)
 		}
@@ -159,12 +159,12 @@ func compare[P interface {
 }
 
 // impossible finds a request that no method can meet, whatever the model: before one is opened and measured.
-func impossible[P any](o PlanOptions, row func(Request) Row[P]) (first error) {
+func impossible[P any](o PlanOptions, row func(plan.Request) Row[P]) (first error) {
 	for _, method := range o.Methods {
 		if method == "public" && len(o.Methods) > 1 {
 			continue // it can do nearly everything, and says nothing of the request
 		}
-		err := row(o.Request.By(method)).Err
+		err := row(o.Request.internal().By(method)).Err
 		if _, wrong := errors.AsType[*InputError](err); !wrong {
 			return nil
 		}

@@ -36,7 +36,7 @@ func TestPlanAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := options(t).client().PlanAnswers(t.Context(), sotto.PlanOptions{
-		Request: plan.Request{Task: task, Size: 5000, Epsilon: 2, Answers: 8, Tokens: 4},
+		Request: sotto.Request{Task: task, Size: 5000, Epsilon: 2, Answers: 8, Tokens: 4},
 		Methods: []string{"mixing", "embedding", "public", "vote"}, Model: toyModel().Public(), Measure: true,
 	})
 	if err != nil {

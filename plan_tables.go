@@ -21,8 +21,8 @@ type TablePlan struct {
 func PlanTable(profile ProfileRequest, local PerturbRequest) (*TablePlan, error) {
 	out := &TablePlan{}
 	local.Schema, local.Epsilon, local.Rows = profile.Schema, profile.Epsilon, profile.Size
-	out.Local, out.LocalErr = plan.NewLocal(local)
-	out.Profile, out.ProfileErr = plan.NewProfile(profile)
+	out.Local, out.LocalErr = plan.NewLocal(plan.LocalRequest(local))
+	out.Profile, out.ProfileErr = plan.NewProfile(plan.ProfileRequest(profile))
 	if out.LocalErr != nil && out.ProfileErr != nil {
 		return nil, errors.Join(out.ProfileErr, out.LocalErr)
 	}

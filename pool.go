@@ -61,11 +61,11 @@ func (s *synthesis) invent(ctx context.Context) error {
 	if err := s.inventable(p); err != nil {
 		return err
 	}
-	own := *s.Request.Choosing
+	own := *s.request.Choosing
 	if own.Made != nil {
 		return nil
 	}
-	s.Request.Choosing = &own
+	s.request.Choosing = &own
 	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Choose.Made != nil {
 		own.Made = begun.Choose.Made
 		if name := p.asked(); name != "" && name != own.Made.Model {
@@ -108,13 +108,13 @@ func (p Pool) asked() string {
 
 // inventable finds what is missing before a model is asked.
 func (s *synthesis) inventable(p Pool) error {
-	c := s.Request.Choosing
+	c := s.request.Choosing
 	switch {
 	case c == nil:
 		return wrong("a model that makes up what prompts are built from is for records that choose")
 	case p.Texts < 0:
 		return wrong("a model is asked for %d texts: it should be a positive number", p.Texts)
-	case p.hosted() && s.Request.Discover:
+	case p.hosted() && s.request.Discover:
 		return wrong("a model that sees no record is asked for texts before labels are discovered: give a public list of labels, or leave the model out")
 	case p.hosted() && len(c.Sets) > 0 && c.Rounds < 2:
 		return wrong("ready-made sets are chosen from in one round, in which a model's texts have no part: ask for more rounds, or leave one out")
@@ -129,7 +129,7 @@ func (s *synthesis) inventable(p Pool) error {
 // afford finds what would end a run later, before a server is asked: one that writes the pool, or one that scores
 // records. A run that goes on was charged.
 func (s *synthesis) afford(ctx context.Context) error {
-	if s.Plan != nil || s.Request.Choosing == nil || !s.Pool.hosted() && !s.client.remote() {
+	if s.Plan != nil || s.request.Choosing == nil || !s.Pool.hosted() && !s.client.remote() {
 		return nil
 	}
 	if _, begun := planOf(s.Out); begun {
@@ -146,7 +146,7 @@ func (s *synthesis) afford(ctx context.Context) error {
 // rest finds what would end a run later, so that no host works in vain.
 func (s *synthesis) rest(ctx context.Context) error {
 	s.rested = true
-	r, c := s.Request, *s.Request.Choosing
+	r, c := s.request, *s.request.Choosing
 	example := prompt.Example{Input: "a text", Output: "text"}
 	if len(r.Task.Labels) > 0 {
 		example.Output = r.Task.Labels[0]
@@ -193,7 +193,7 @@ func (s *synthesis) rest(ctx context.Context) error {
 
 // within finds a budget that the run will not fit into. The plan is not made yet, and costs a little less or more: what
 // is asked for is a little less.
-func (s *synthesis) within(ctx context.Context, r Request) error {
+func (s *synthesis) within(ctx context.Context, r plan.Request) error {
 	const less = 0.95
 	r.Epsilon *= less
 	p, err := plan.New(r)
@@ -252,9 +252,9 @@ func (s *synthesis) author(ctx context.Context, p Pool) (lm.Model, func(), error
 // made asks for texts and wordings. Its arguments hold no record.
 func (s *synthesis) made(ctx context.Context, p Pool, by lm.Model) (*plan.Made, error) {
 	out := &plan.Made{Model: authorName(by.Info())}
-	a := &pool.Author{Model: by, Task: s.Request.Task, Conditions: s.Request.Conditions, Time: p.Time}
+	a := &pool.Author{Model: by, Task: s.request.Task, Conditions: s.request.Conditions, Time: p.Time}
 	if p.hosted() {
-		list, tally, err := a.Examples(ctx, p.texts(s.Request))
+		list, tally, err := a.Examples(ctx, p.texts(s.request))
 		if err != nil {
 			return nil, fmt.Errorf("nothing is charged: %w", err)
 		}
@@ -278,7 +278,7 @@ func (s *synthesis) made(ctx context.Context, p Pool, by lm.Model) (*plan.Made, 
 }
 
 // texts is how many to ask for.
-func (p Pool) texts(r Request) int {
+func (p Pool) texts(r plan.Request) int {
 	return cmp.Or(p.Texts, r.Choosing.Pool, max(plan.OwnPool, 3*len(r.Task.Labels)))
 }
 

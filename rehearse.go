@@ -196,7 +196,7 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	}
 	r.run = r.alone("release", 0, r.Request)
 	// Whether its own model is on a server decides how much work there is.
-	s := &synthesis{SynthesizeOptions: r.run, call: r.call}
+	s := &synthesis{SynthesizeOptions: r.run, request: r.run.Request.internal(), call: r.call}
 	s.Source.Location = r.dir // a model that writes the pool is asked for something that has records
 	s.Pool, r.run.Pool = r.Pool, r.Pool
 	r.result.Share = 1
@@ -215,7 +215,7 @@ func (r *rehearsing) settle(ctx context.Context) (err error) {
 	if r.call.encoder.Valid() { // few records stand in for many: each is encoded once
 		r.client.encoder, r.saved = r.call.encoder.Once()
 	}
-	if r.real, err = plan.New(s.Request); err != nil {
+	if r.real, err = plan.New(s.request); err != nil {
 		return err
 	}
 	r.run.Plan = &r.real

@@ -70,7 +70,7 @@ func TestRehearseKeepsToItsTime(t *testing.T) {
 func TestRehearsePool(t *testing.T) {
 	h := newHost(t, wrote)
 	o, _ := rehearsal(t)
-	o.Request.Choosing = &plan.Choosing{First: 3, Next: 3, Rounds: 2, Records: 8}
+	o.Request.Choosing = &sotto.Choosing{First: 3, Next: 3, Rounds: 2, Records: 8}
 	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
 	done, err := rehearse(t.Context(), o)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPlanFindsBadRequestsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r := plan.Request{Task: task(), Size: 500, Epsilon: -1}
+	r := sotto.Request{Task: task(), Size: 500, Epsilon: -1}
 	for _, methods := range [][]string{nil, {"clipped"}} {
 		if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Methods: methods, Measure: true}); err == nil || !strings.Contains(err.Error(), "ε") {
 			t.Errorf("%v: %v", methods, err)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -62,7 +61,7 @@ const (
 
 // invent has the model write examples by itself, and drops what it wrote twice.
 func (r *rehearsing) invent(ctx context.Context, name string, run uint64, n int) ([]prompt.Example, error) {
-	request := plan.Request{
+	request := Request{
 		Task: r.Request.Task, Method: "public", Shots: n, Tokens: r.Request.Tokens, Conditions: r.Request.Conditions, Rules: r.Request.Rules,
 		Size: int64(max(1, len(r.Request.Task.Labels))),
 	}

@@ -27,9 +27,9 @@ func rehearsal(t *testing.T) (o rehearsing, temporary string) {
 	t.Setenv("HOME", filepath.Join(temporary, "no home"))
 	seed := uint64(7)
 	o = rehearsing{world{sotto.Options{Trusted: toyModel()}, filepath.Join(temporary, "state")}, sotto.RehearseOptions{
-		Request: plan.Request{
+		Request: sotto.Request{
 			Task: task(), Size: 500, Epsilon: 4, Tokens: 3,
-			Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+			Choosing: &sotto.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
 		},
 		Seed: &seed, Items: 20, Sets: 2,
 	}}
@@ -111,7 +111,7 @@ func TestRehearse(t *testing.T) {
 	asked, own := o.Request, *o.Request.Choosing
 	own.Work = done.Plan.Choose.Work // by the speed of now
 	asked.Choosing = &own
-	real, err := plan.New(asked)
+	real, err := plan.New(asked.Internal())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/lmtest"
@@ -112,9 +111,9 @@ func TestVLLMReplicas(t *testing.T) {
 	holds(t, together())
 
 	o := together()
-	o.Request = plan.Request{
+	o.Request = sotto.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 8,
-		Choosing: &plan.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+		Choosing: &sotto.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
 	}
 	chosen, err := synthesize(t.Context(), o)
 	if err != nil || chosen.Prompt == nil {

@@ -43,7 +43,7 @@ func options(t *testing.T) synthesis {
 	}
 	return synthesis{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.SynthesizeOptions{
 		Use:     sotto.Use{Dataset: "tickets"},
-		Request: plan.Request{Task: task(), Size: 200, Epsilon: 4, Settings: method.Values{"batch": 16}},
+		Request: sotto.Request{Task: task(), Size: 200, Epsilon: 4, Settings: method.Values{"batch": 16}},
 		Source:  sotto.Source{Location: data}, Out: filepath.Join(dir, "out"),
 	}}
 }
@@ -153,7 +153,7 @@ func TestNotPrivate(t *testing.T) {
 // TestPlanRows: each method keeps to ε, and one that cannot says why.
 func TestPlanRows(t *testing.T) {
 	c, err := options(t).client().Plan(t.Context(), sotto.PlanOptions{
-		Request: plan.Request{Task: task(), Size: 60, Epsilon: 2, Settings: method.Values{"batch": 16, "prompts": 20}}, Measure: true,
+		Request: sotto.Request{Task: task(), Size: 60, Epsilon: 2, Settings: method.Values{"batch": 16, "prompts": 20}}, Measure: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +170,9 @@ func TestPlanRows(t *testing.T) {
 
 // TestOpenLabels: texts for labels of a public list, or for those that many records have.
 func TestOpenLabels(t *testing.T) {
-	for name, change := range map[string]func(*plan.Request){
-		"given":      func(r *plan.Request) { r.Conditions = []string{"travel", "food"} },
-		"discovered": func(r *plan.Request) { r.Discover = true },
+	for name, change := range map[string]func(*sotto.Request){
+		"given":      func(r *sotto.Request) { r.Conditions = []string{"travel", "food"} },
+		"discovered": func(r *sotto.Request) { r.Discover = true },
 	} {
 		o := options(t)
 		o.Request.Task.Kind, o.Request.Task.Labels, o.Request.Epsilon = prompt.Extract, nil, 8
@@ -198,7 +198,7 @@ func TestInputsKeepTheirLines(t *testing.T) {
 	if err := os.WriteFile(o.Source.Location, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Request = plan.Request{Task: chats(), Method: "real", Size: 200, Shots: 2, Conditions: []string{"x"}}
+	o.Request = sotto.Request{Task: chats(), Method: "real", Size: 200, Shots: 2, Conditions: []string{"x"}}
 	o.NonPrivate = true
 	done, err := synthesize(t.Context(), o)
 	if err != nil {
@@ -241,11 +241,11 @@ func TestReadyPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := plan.New(o.Request)
+	made, err := plan.New(o.Request.Internal())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Request, o.Plan = plan.Request{}, &made
+	o.Request, o.Plan = sotto.Request{}, &made
 	for _, out := range []string{"-b", "-c"} {
 		o.Out += out
 		got, err := synthesize(t.Context(), o)

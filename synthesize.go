@@ -53,8 +53,12 @@ type Run struct {
 // Synthesize writes synthetic examples. Errors: *[InputError] for a request that cannot be
 // met, *[ledger.RefusedError] if the budget does not allow it (nothing is charged),
 // *[InterruptedError] for a run that can go on by the same call.
-func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *Run, err error) {
-	s := &synthesis{SynthesizeOptions: o, call: c.call(o.Use)}
+func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (*Run, error) {
+	return c.synthesize(ctx, o, o.Request.internal())
+}
+
+func (c *Client) synthesize(ctx context.Context, o SynthesizeOptions, request plan.Request) (result *Run, err error) {
+	s := &synthesis{SynthesizeOptions: o, request: request, call: c.call(o.Use)}
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, step := range []func(context.Context) error{s.afford, s.invent, s.encode, s.suit, s.settle, s.open} {
 		if err := step(ctx); err != nil {
@@ -76,23 +80,23 @@ func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (result *R
 
 // Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".
 func (c *Client) Choose(ctx context.Context, o SynthesizeOptions) (*Run, error) {
-	o.Request = o.Request.By(plan.Chooses)
-	return c.Synthesize(ctx, o)
+	return c.synthesize(ctx, o, o.Request.internal().By(plan.Chooses))
 }
 
 // Learn makes a private classifier of texts, for a task with a closed list of labels: [Client.Synthesize] with
-// the method "learn". All of ε is for adding the records up, but what [plan.Learning] keeps for measuring.
+// the method "learn". All of ε is for adding the records up, but what [Learning] keeps for measuring.
 // No language model takes part, and none is opened.
 func (c *Client) Learn(ctx context.Context, o SynthesizeOptions) (*Run, error) {
-	o.Request = o.Request.By(plan.Learns)
-	return c.Synthesize(ctx, o)
+	return c.synthesize(ctx, o, o.Request.internal().By(plan.Learns))
 }
 
 // synthesis is a call of Synthesize.
 type synthesis struct {
 	SynthesizeOptions
 	*call
-	plan Plan
+	// request as the steps complete it.
+	request plan.Request
+	plan    Plan
 	// hosted is how long another model wrote, and rested that what would end the run later was looked for.
 	hosted time.Duration
 	rested bool
@@ -111,20 +115,20 @@ func (s *synthesis) encode(ctx context.Context) (err error) {
 		}
 		return s.openEncoder(of)
 	}
-	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Evidence == nil && s.Request.Choosing != nil && s.Request.Choosing.Evidence == 0 {
-		own := *s.Request.Choosing
+	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Evidence == nil && s.request.Choosing != nil && s.request.Choosing.Evidence == 0 {
+		own := *s.request.Choosing
 		own.Evidence = -1
-		s.Request.Choosing = &own
+		s.request.Choosing = &own
 	}
-	if asked := s.Request.Choosing; asked != nil && asked.Schema == nil {
+	if asked := s.request.Choosing; asked != nil && asked.Schema == nil {
 		own := *asked
-		own.Schema, s.Request.Choosing = s.Source.Schema, &own
+		own.Schema, s.request.Choosing = s.Source.Schema, &own
 	}
-	if asked := s.Request.Learning; asked != nil && asked.Schema == nil {
+	if asked := s.request.Learning; asked != nil && asked.Schema == nil {
 		own := *asked
-		own.Schema, s.Request.Learning = s.Source.Schema, &own
+		own.Schema, s.request.Learning = s.Source.Schema, &own
 	}
-	s.Request, err = s.withEncoder(ctx, s.Request, nil)
+	s.request, err = s.withEncoder(ctx, s.request, nil)
 	return err
 }
 
@@ -132,12 +136,12 @@ func (s *synthesis) encode(ctx context.Context) (err error) {
 // of the run is turned into work. A run that goes on has all that as it began: the speed of a machine is
 // never the same twice.
 func (s *synthesis) suit(ctx context.Context) error {
-	c := s.Request.Choosing
+	c := s.request.Choosing
 	if s.Plan != nil || c == nil {
 		return nil
 	}
 	own := *c
-	s.Request.Choosing = &own
+	s.request.Choosing = &own
 	if begun, ok := planOf(s.Out); ok && begun.Choose != nil {
 		own.Work = cmp.Or(own.Work, begun.Choose.Work)
 		own.Form = cmp.Or(own.Form, begun.Choose.Form.Name())
@@ -150,7 +154,7 @@ func (s *synthesis) suit(ctx context.Context) error {
 	if err := s.openModel(ctx, true); err != nil {
 		return err
 	}
-	s.Request = s.Request.For(s.model.Info())
+	s.request = s.request.For(s.model.Info())
 	if own.Work != 0 {
 		return nil
 	}
@@ -163,11 +167,11 @@ func (s *synthesis) suit(ctx context.Context) error {
 			return fmt.Errorf("measure the encoder: %w", err)
 		}
 	}
-	shape, err := shapeOf(ctx, s.model.Tokenizer(), s.Request)
+	shape, err := shapeOf(ctx, s.model.Tokenizer(), s.request)
 	if err != nil {
 		return err
 	}
-	s.Request, err = s.Request.Within(s.left(), shape, speed)
+	s.request, err = s.request.Within(s.left(), shape, speed)
 	return err
 }
 
@@ -189,7 +193,7 @@ func planOf(dir string) (p Plan, ok bool) {
 
 // settle makes the plan, and finds what is missing before anything is opened.
 func (s *synthesis) settle(context.Context) (err error) {
-	if s.plan, err = planned(s.Plan, s.Request, plan.New); err != nil {
+	if s.plan, err = planned(s.Plan, s.request, plan.New); err != nil {
 		return err
 	}
 	s.base.Texts, s.base.MaxTokens = s.plan.Texts(), s.plan.Tokens

@@ -42,7 +42,7 @@ type ProfileRun = run.Profiled
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
 // with a certificate. Errors are as those of [Client.Synthesize].
 func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *ProfileRun, err error) {
-	p, err := planned(o.Plan, o.Request, plan.NewProfile)
+	p, err := planned(o.Plan, plan.ProfileRequest(o.Request), plan.NewProfile)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ type PerturbRun = run.Perturbed
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as
 // those of [Client.Synthesize].
 func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *PerturbRun, err error) {
-	p, err := planned(o.Plan, o.Request, plan.NewLocal)
+	p, err := planned(o.Plan, plan.LocalRequest(o.Request), plan.NewLocal)
 	if err != nil {
 		return nil, err
 	}

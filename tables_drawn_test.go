@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
@@ -20,7 +21,7 @@ func TestDrawnFromProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := profile(t.Context(), bank(t), request)
+	run, err := profile(t.Context(), bank(t), sotto.ProfileRequest(request))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,8 +38,8 @@ func bank(t *testing.T) tabling {
 
 // TestTableOptions: what is missing is said before anything is opened.
 func TestTableOptions(t *testing.T) {
-	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
-	local := plan.LocalRequest{Schema: loans(), Epsilon: 8}
+	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	local := sotto.PerturbRequest{Schema: loans(), Epsilon: 8}
 	for name, change := range map[string]func(*tabling){
 		"folder to write to": func(o *tabling) { o.Out = "" },
 		"data is missing":    func(o *tabling) { o.Source.Location = "" },
@@ -77,7 +77,7 @@ func TestTableOptions(t *testing.T) {
 // TestNoSuchColumn: a table that does not have the schema's columns is refused once.
 func TestNoSuchColumn(t *testing.T) {
 	o := bank(t)
-	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1, Unit: "user:custmer"}
+	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1, Unit: "user:custmer"}
 	_, err := profile(t.Context(), o, request)
 	if err == nil || !strings.Contains(err.Error(), "custmer") || strings.Contains(err.Error(), "close") {
 		t.Errorf("%v", err)
@@ -86,7 +86,7 @@ func TestNoSuchColumn(t *testing.T) {
 
 // TestPerturbTwice: the second time is not paid for, and the same call is.
 func TestPerturbTwice(t *testing.T) {
-	o, request := bank(t), plan.LocalRequest{Schema: loans(), Epsilon: 8}
+	o, request := bank(t), sotto.PerturbRequest{Schema: loans(), Epsilon: 8}
 	first, err := perturb(t.Context(), o, request)
 	if err != nil || first.Sidecar.Rows != 400 || !first.Private || len(first.Words()) == 0 {
 		t.Fatalf("%+v, %v", first, err)
@@ -111,7 +111,7 @@ func TestSkippedRows(t *testing.T) {
 	if _, err := f.WriteString("1,seven,20,employed,own,car,5,0,yes\n"); err != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
 	_, err = profile(t.Context(), o, request)
 	var refused *table.RefusedError
 	if !errors.As(err, &refused) || refused.Problems.Count != 1 {
@@ -138,7 +138,7 @@ func TestOpen(t *testing.T) {
 	if got := fingerprint(t, o, loans()); got != want {
 		t.Errorf("fingerprint %v, want %v", got, want)
 	}
-	request := plan.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
+	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
 	makeLedger(t, o.client().Ledger())
 	if _, err := profile(t.Context(), o, request); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestOpen(t *testing.T) {
 	}
 	o.Out, o.Ledger = o.Out+"-rows", o.at("ledger.db-rows")
 	makeLedger(t, o.client().Ledger())
-	done, err := perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
+	done, err := perturb(t.Context(), o, sotto.PerturbRequest{Schema: loans(), Epsilon: 8})
 	if err != nil || done.Sidecar.Rows != 400 {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -163,7 +163,7 @@ func TestOpen(t *testing.T) {
 		with.Discrete = false
 		return table.Open(ctx, named.Location, with)
 	})
-	_, err = perturb(t.Context(), o, plan.LocalRequest{Schema: loans(), Epsilon: 8})
+	_, err = perturb(t.Context(), o, sotto.PerturbRequest{Schema: loans(), Epsilon: 8})
 	if err == nil || !strings.Contains(err.Error(), "discrete") {
 		t.Errorf("a table that is opened otherwise: %v", err)
 	}
@@ -180,11 +180,11 @@ func TestPlanTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := sotto.PlanTable(plan.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}, plan.LocalRequest{})
+	found, err := sotto.PlanTable(sotto.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}, sotto.PerturbRequest{})
 	if err != nil || found.LocalErr == nil || found.ProfileErr != nil {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if _, err := sotto.PlanTable(plan.ProfileRequest{Schema: adult, Epsilon: -1}, plan.LocalRequest{}); err == nil {
+	if _, err := sotto.PlanTable(sotto.ProfileRequest{Schema: adult, Epsilon: -1}, sotto.PerturbRequest{}); err == nil {
 		t.Error("ε = −1 has a plan")
 	}
 }

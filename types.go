@@ -9,32 +9,16 @@ import (
 	"github.com/sotto-dp/sotto/internal/run"
 )
 
-// Requests and plans. A request says what is asked for and at which ε; a plan has the
-// settings and the event that this comes to. Plans are JSON: one plan serves many runs.
+// Plans have the settings and the event that a request comes to. They are JSON: one plan serves many runs.
 type (
-	// Request is what texts, prompts or answers are asked for. Its fields: Task, which is required; Method;
-	// Epsilon and Delta; Unit; Size, or Sizes of labels, or Count; Shots and Tokens; Conditions, or Discover; Ending;
-	// Rules; Answers; Sampler; Settings of the method, a map[string]any; and [Choosing] or [Learning].
-	Request = plan.Request
-	// Choosing has the records choose a prompt: of a pool of texts, in rounds. Its zero value has good defaults.
-	Choosing = plan.Choosing
-	// Learning adds all records up as a classifier; its Measuring is the share of ε that says in the end how often it is
-	// right.
-	Learning = plan.Learning
 	// Plan of texts, or of a prompt that records choose.
 	Plan = plan.Plan
 	// AnswerPlan is the plan of one answer.
 	AnswerPlan = plan.Answers
-	// MeasureRequest asks how well prompts do on private records.
-	MeasureRequest = plan.MeasurementRequest
 	// MeasurePlan is the plan of a measurement.
 	MeasurePlan = plan.Measurement
-	// ProfileRequest asks for typical rows of a table's groups.
-	ProfileRequest = plan.ProfileRequest
 	// ProfilePlan is the plan of a profile.
 	ProfilePlan = plan.Profile
-	// PerturbRequest asks for perturbed rows.
-	PerturbRequest = plan.LocalRequest
 	// PerturbPlan is the plan of a perturbation.
 	PerturbPlan = plan.Local
 	// Cost is what a plan takes of a model.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -80,7 +79,7 @@ func TestServerThatOnlyWrites(t *testing.T) {
 		examples = append(examples, prompt.Example{Input: fmt.Sprintf("a public text %d", i), Output: label}, prompt.Example{Input: fmt.Sprintf("another public text %d", i), Output: label})
 	}
 	o.Request.Settings = nil
-	o.Request.Choosing = &plan.Choosing{Examples: examples, Bare: true, Rounds: 2, Records: 10}
+	o.Request.Choosing = &sotto.Choosing{Examples: examples, Bare: true, Rounds: 2, Records: 10}
 	result, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

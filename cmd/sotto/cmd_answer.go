@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -128,7 +129,7 @@ func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 	}
 	q.Answers, q.Tokens = o.answers, o.maxTokens
 	s = sotto.AnswerOptions{
-		Request: q, Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
+		Request: ask.As[sotto.Request](q), Parallel: o.parallel, Cut: o.cut, Partial: o.asMany,
 	}
 	s.Source, s.Use, err = o.source(o.task, method)
 	s.NonPrivate = s.NonPrivate || o.claims()
@@ -189,7 +190,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	if err := opt.explicit(name); err != nil {
 		return err
 	}
-	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(o.Request) })
+	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(ask.As[plan.Request](o.Request)) })
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -368,7 +369,7 @@ func (d *demoRun) choose(ctx context.Context) error {
 		}
 		done, err := d.client.Synthesize(ctx, sotto.SynthesizeOptions{
 			Use:     sotto.Use{Dataset: "demo", Known: true, Observe: observe},
-			Request: q.request, Out: q.release,
+			Request: ask.As[sotto.Request](q.request), Out: q.release,
 			Source: sotto.Source{Location: d.path("messages.jsonl"), Progress: progress.Reading},
 		})
 		progress.Clear()

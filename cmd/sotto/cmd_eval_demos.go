@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
@@ -80,7 +81,7 @@ func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
 	}
 	done, err := client.Synthesize(ctx, sotto.SynthesizeOptions{
 		Use:     sotto.Use{NonPrivate: true, Seed: &seed},
-		Request: request, Out: filepath.Join(dir, "real"),
+		Request: ask.As[sotto.Request](request), Out: filepath.Join(dir, "real"),
 		Source: sotto.Source{Location: s.data, Query: s.query},
 	})
 	if err != nil {

@@ -291,7 +291,7 @@ func (o *evalPrivateOptions) options(p *program, request plan.MeasurementRequest
 	if o.out == "" {
 		return s, usage("--out is missing: the folder to write to")
 	}
-	s = sotto.MeasureOptions{Request: request, Out: o.out}
+	s = sotto.MeasureOptions{Request: sotto.MeasureRequest(request), Out: o.out}
 	s.Source, s.Use, err = o.source(o.task, "")
 	return s, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -84,16 +85,16 @@ func (o *learnOptions) options() (s sotto.SynthesizeOptions, err error) {
 		return s, usage("--size is auto, and how far sums go follows from it: declare about how many records there are, such as 20000")
 	}
 	o.columns(&task)
-	s = sotto.SynthesizeOptions{Out: o.out, Request: plan.Request{
-		Task: task, Size: size, Unit: unit, Epsilon: o.epsilon.value, Delta: o.delta.value, Learning: &plan.Learning{Measuring: o.measuring.value},
+	s = sotto.SynthesizeOptions{Out: o.out, Request: sotto.Request{
+		Task: task, Size: size, Unit: unit, Epsilon: o.epsilon.value, Delta: o.delta.value, Learning: &sotto.Learning{Measuring: o.measuring.value},
 	}}
 	if s.Source, s.Use, err = o.source(o.task, plan.Learns); err != nil {
 		return s, err
 	}
 	// What cannot be met is said before anything is fetched.
 	dry := s.Request
-	dry.Learning = &plan.Learning{Encoder: "any", Measuring: o.measuring.value}
-	_, err = plan.New(dry)
+	dry.Learning = &sotto.Learning{Encoder: "any", Measuring: o.measuring.value}
+	_, err = plan.New(ask.As[plan.Request](dry))
 	return s, err
 }
 

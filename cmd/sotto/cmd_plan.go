@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/method"
@@ -185,7 +186,7 @@ func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (plan
 		return nil, err
 	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.Plan], error) {
-		return client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: opt.methods, Model: model, Measure: true, Time: opt.time})
+		return client.Plan(ctx, sotto.PlanOptions{Request: ask.As[sotto.Request](request), Methods: opt.methods, Model: model, Measure: true, Time: opt.time})
 	})
 	if err != nil {
 		return nil, err

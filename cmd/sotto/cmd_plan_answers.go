@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -39,7 +40,7 @@ func planAnswers(ctx context.Context, p *program, opt planOptions, request plan.
 		return nil, err
 	}
 	found, err := fault.Await(ctx, func() (*sotto.Comparison[sotto.AnswerPlan], error) {
-		return client.PlanAnswers(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Measure: true})
+		return client.PlanAnswers(ctx, sotto.PlanOptions{Request: ask.As[sotto.Request](request), Methods: methods, Model: model, Measure: true})
 	})
 	if err != nil {
 		return nil, err

@@ -12,7 +12,9 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/worth"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
@@ -127,7 +129,7 @@ func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err erro
 		return r, usage("--parallel is %d, it should be positive", o.parallel)
 	}
 	r = sotto.RehearseOptions{
-		Request: request, Pool: r.Pool, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
+		Request: ask.As[sotto.Request](request), Pool: r.Pool, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
 		Seed: o.seed.value,
 	}
 	if o.file != "" {
@@ -174,7 +176,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 	if err != nil {
 		return err
 	}
-	if err := p.encoderFor(ctx, o.Request); err != nil {
+	if err := p.encoderFor(ctx, ask.As[plan.Request](o.Request)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()

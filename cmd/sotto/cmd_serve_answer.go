@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/method"
@@ -107,7 +108,7 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	if err := as.explicit(cmp.Or(options.Request.Method, plan.DefaultAnswer(options.Request.Task))); err != nil {
 		return spec, err
 	}
-	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(options.Request) })
+	planned, err := fault.Await(ctx, func() (plan.Answers, error) { return plan.NewAnswers(ask.As[plan.Request](options.Request)) })
 	if err != nil {
 		return spec, err
 	}

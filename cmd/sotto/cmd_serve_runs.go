@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -272,7 +273,7 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 	if err != nil {
 		return nil, err
 	}
-	found, err := client.Plan(ctx, sotto.PlanOptions{Request: request, Methods: methods, Model: model, Speed: speed, Time: time.Duration(a.Minutes) * time.Minute})
+	found, err := client.Plan(ctx, sotto.PlanOptions{Request: ask.As[sotto.Request](request), Methods: methods, Model: model, Speed: speed, Time: time.Duration(a.Minutes) * time.Minute})
 	if err != nil {
 		return nil, err
 	}

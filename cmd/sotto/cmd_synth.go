@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
@@ -185,7 +186,7 @@ func (o *synthOptions) options(p *program) (sotto.SynthesizeOptions, error) {
 		return s, usage("--out is missing: the folder to write to")
 	}
 	s = sotto.SynthesizeOptions{
-		Request: request, Out: o.out, Parallel: o.parallel, Time: o.time, Pool: by,
+		Request: ask.As[sotto.Request](request), Out: o.out, Parallel: o.parallel, Time: o.time, Pool: by,
 	}
 	s.Source, s.Use, err = o.source(o.task, o.method)
 	s.NonPrivate = s.NonPrivate || o.claims()
@@ -202,7 +203,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := p.encoderFor(ctx, o.Request); err != nil {
+	if err := p.encoderFor(ctx, ask.As[plan.Request](o.Request)); err != nil {
 		return err
 	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading

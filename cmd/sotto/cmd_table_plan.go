@@ -96,17 +96,19 @@ func runTablePlan(ctx context.Context, p *program, opt tablePlanOptions) error {
 		return err
 	}
 	spec, _ := method.Lookup("local")
-	local, err := sotto.PerturbRequest{Schema: request.Schema}.With(ui.SettingValues(opt.values).For(spec))
+	local, err := plan.LocalRequest{Schema: request.Schema}.With(ui.SettingValues(opt.values).For(spec))
 	if err != nil {
 		return err
 	}
-	found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) { return sotto.PlanTable(request, local) })
+	found, err := fault.Await(ctx, func() (*sotto.TablePlan, error) {
+		return sotto.PlanTable(sotto.ProfileRequest(request), sotto.PerturbRequest(local))
+	})
 	if err != nil {
 		return err
 	}
 	r := newTablePlanResult(found, request)
 	if opt.plot != "" {
-		if err := figures.Table(ctx, request, local, opt.plot); err != nil {
+		if err := figures.Table(ctx, sotto.ProfileRequest(request), sotto.PerturbRequest(local), opt.plot); err != nil {
 			return err
 		}
 		r.Plot = opt.plot

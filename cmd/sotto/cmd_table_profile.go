@@ -101,7 +101,7 @@ func runProfile(ctx context.Context, p *program, opt profileOptions) error {
 	progress := &ui.RunProgress{Progress: p.Progress()}
 	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.Report, progress.Reading, opt.nonPrivate
 	return p.carryOut(ctx, client, progress, func() (outcome, error) {
-		done, err := client.Profile(ctx, sotto.ProfileOptions{Request: request, TableOptions: tables})
+		done, err := client.Profile(ctx, sotto.ProfileOptions{Request: sotto.ProfileRequest(request), TableOptions: tables})
 		progress.Clear()
 		if err != nil {
 			return nil, err

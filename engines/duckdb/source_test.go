@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/engines/duckdb"
 	"github.com/sotto-dp/sotto/internal/enginetest"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -38,7 +37,7 @@ func TestSameProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	seed := uint64(7)
-	request := plan.ProfileRequest{Schema: of, Size: 1500, Epsilon: 2, Groups: []schema.Group{{Column: "repaid"}, {Column: "income", Cuts: []float64{60}}}}
+	request := sotto.ProfileRequest{Schema: of, Size: 1500, Epsilon: 2, Groups: []schema.Group{{Column: "repaid"}, {Column: "income", Cuts: []float64{60}}}}
 	profile := func(name string, source sotto.TableSource) (*sotto.ProfileRun, []string) {
 		t.Helper()
 		var said []string
@@ -83,7 +82,7 @@ func TestPaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := duckdb.Source(path, "loans")
-	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{Source: source, Out: filepath.Join(dir, "rows")}}
+	o := sotto.PerturbOptions{Request: sotto.PerturbRequest{Schema: of, Epsilon: 8}, TableOptions: sotto.TableOptions{Source: source, Out: filepath.Join(dir, "rows")}}
 	c := client(t, dir)
 	// Rows of a database have no budget by themselves.
 	if err := enginetest.Enter(t.Context(), c, source, of, ledger.Budget{Epsilon: 8, Adjacency: privacy.ReplaceOne}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
@@ -37,7 +38,7 @@ func byHand(t *testing.T, m *toy, c suite.Cell, train string) (h hand) {
 		}
 		run, err := client.Synthesize(t.Context(), sotto.SynthesizeOptions{
 			Use:     sotto.Use{NonPrivate: true, Seed: &c.Seed},
-			Request: c.Request(), Source: sotto.Source{Location: train}, Out: filepath.Join(dir, "out"),
+			Request: ask.As[sotto.Request](c.Request()), Source: sotto.Source{Location: train}, Out: filepath.Join(dir, "out"),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/env"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -120,7 +119,7 @@ func (b *bench) options(out string) sotto.TableOptions {
 
 func (b *bench) profile(set func(*sotto.ProfileOptions)) (*sotto.ProfileRun, error) {
 	o := sotto.ProfileOptions{
-		Request:      plan.ProfileRequest{Schema: b.schema, Size: rows, Epsilon: 1, Groups: []schema.Group{{Column: b.schema.Label}}},
+		Request:      sotto.ProfileRequest{Schema: b.schema, Size: rows, Epsilon: 1, Groups: []schema.Group{{Column: b.schema.Label}}},
 		TableOptions: b.options("out"),
 	}
 	if set != nil {
@@ -130,7 +129,7 @@ func (b *bench) profile(set func(*sotto.ProfileOptions)) (*sotto.ProfileRun, err
 }
 
 func (b *bench) perturb(set func(*sotto.PerturbOptions)) (*sotto.PerturbRun, error) {
-	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: b.schema, Epsilon: 8}, TableOptions: b.options("out")}
+	o := sotto.PerturbOptions{Request: sotto.PerturbRequest{Schema: b.schema, Epsilon: 8}, TableOptions: b.options("out")}
 	if set != nil {
 		set(&o)
 	}
@@ -332,10 +331,10 @@ func seeds(t *testing.T, e Engine) {
 func interrupted(t *testing.T, e Engine) {
 	b := newBench(t, e)
 	if !e.Files {
-		b.enter(b.source, 8, sotto.ProfileOptions{Request: plan.ProfileRequest{Adjacency: "replace-one"}})
+		b.enter(b.source, 8, sotto.ProfileOptions{Request: sotto.ProfileRequest{Adjacency: "replace-one"}})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	o := sotto.PerturbOptions{Request: plan.LocalRequest{Schema: b.schema, Epsilon: 8}, TableOptions: b.options("out")}
+	o := sotto.PerturbOptions{Request: sotto.PerturbRequest{Schema: b.schema, Epsilon: 8}, TableOptions: b.options("out")}
 	o.Observe = func(e sotto.Progress) {
 		if e.Kind == env.Reserved {
 			cancel()

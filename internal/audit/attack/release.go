@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -66,7 +65,7 @@ func (m *Maker) Write(ctx context.Context, task prompt.Task, of Terms, label str
 // Choose has the records choose one of some public sets of demonstrations, by its place. One of them is
 // empty, since prompts without demonstrations are always among the candidates.
 func (m *Maker) Choose(ctx context.Context, task prompt.Task, of Terms, sets [][]prompt.Example, members []prompt.Example, seed uint64) (int, error) {
-	request := sotto.Request{Task: task, Epsilon: of.Epsilon, Delta: of.Delta, Size: of.Size}.By(plan.Chooses)
+	request := sotto.Request{Task: task, Epsilon: of.Epsilon, Delta: of.Delta, Size: of.Size, Choosing: &sotto.Choosing{}}
 	for _, set := range sets {
 		if len(set) > 0 {
 			request.Choosing.Sets = append(request.Choosing.Sets, set)
