@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 // AnswerOptions say what answers are made from.
@@ -42,7 +43,26 @@ type AnswerOptions struct {
 }
 
 // Answer to a question, with what it cost.
-type Answer = answer.Answer
+type Answer struct {
+	Input string `json:"input"`
+	Text  string `json:"answer"`
+	// Steps is how many tokens the mechanism chose.
+	Steps int `json:"steps"`
+	// Private: the answer is covered by Event, which Charge pays for. Without records there is no event and no charge.
+	Private bool            `json:"private"`
+	Event   privacy.Event   `json:"-"`
+	Charge  ledger.ChargeID `json:"charge,omitempty"`
+	// Spent of Limit, and what is Left: the ε, at Delta, of the budget that has least left after this answer and those
+	// that were written together with it. Zero if nothing was charged.
+	Spent float64 `json:"epsilon_spent"`
+	Left  float64 `json:"epsilon_left"`
+	Limit float64 `json:"epsilon_limit"`
+	Delta float64 `json:"delta"`
+	// InSeries is how many more answers are paid for by the charge that paid for this one.
+	InSeries int64 `json:"answers_in_series,omitempty"`
+	// Warnings that people should read.
+	Warnings []string `json:"warnings,omitempty"`
+}
 
 // Answers is a session in which questions are answered. Its methods may be called
 // concurrently.
@@ -105,18 +125,22 @@ func (c *Client) Answer(ctx context.Context, o AnswerOptions, input string) (_ *
 // cannot be asked, *[ledger.RefusedError] if the budget does not allow it (nothing is charged
 // and no record was drawn), *[ChargedError] for what failed after that.
 func (a *Answers) Answer(ctx context.Context, input string, stream func(soFar string)) (*Answer, error) {
-	return a.session.Answer(ctx, input, stream)
+	done, err := a.session.Answer(ctx, input, stream)
+	return (*Answer)(done), err
 }
 
 // All answers many questions, and hands each answer to done in their order: i counts from
 // 0. If not all of them can be asked, or fit the budget, none is answered. After any other
 // error those that were handed over stand; with one of done itself nothing more is asked.
 func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *Answer) error) error {
-	return a.session.All(ctx, inputs, done)
+	return a.session.All(ctx, inputs, func(i int, a *answer.Answer) error { return done(i, (*Answer)(a)) })
 }
 
 // Standing is where a list of questions stands.
-type Standing = answer.Standing
+type Standing struct {
+	// Begun: it was begun before. Complete: nothing is left to do.
+	Begun, Complete bool
+}
 
 // Again makes the next call of All one that goes on after a crash: questions that were charged
 // and whose answers were lost are not charged again, and get the answers that they would have
@@ -126,7 +150,8 @@ type Standing = answer.Standing
 // it as secret as the records. With a model that does not repeat itself exactly, what was lost is
 // charged again.
 func (a *Answers) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
-	return a.session.Again(path, inputs, answered)
+	found, err := a.session.Again(path, inputs, answered)
+	return Standing(found), err
 }
 
 // Complete erases the key of a list: all answers that there will be are kept. Abandon also removes

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -93,7 +92,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}()
 	n := 0
-	err = a.All(t.Context(), []string{"one?", "two?", "three?"}, func(_ int, got *answer.Answer) error {
+	err = a.All(t.Context(), []string{"one?", "two?", "three?"}, func(_ int, got *sotto.Answer) error {
 		n++
 		if !got.Private || got.Text == "" || got.Limit != 1 || got.Spent > 1 || got.Spent < 0.9 {
 			t.Errorf("%+v", got)

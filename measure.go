@@ -22,10 +22,6 @@ type MeasureOptions struct {
 	Out string
 }
 
-// Measurement is a finished one: for each prompt of its Plan the noisy counts (Outcome) and
-// the share of records that it is right for (Shares), with what a [Result] has.
-type Measurement = run.Measured
-
 // Measure reports how well a model answers the questions of private records with each of
 // some public prompts: noisy numbers, with intervals that cover noise and sampling, a charge
 // and a certificate. Errors are as those of [Client.Synthesize].
@@ -49,7 +45,11 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 			return nil, err
 		}
 	}
-	return run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
+	done, err := run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
+	if err != nil {
+		return nil, err
+	}
+	return &Measurement{Result(done.Result), done.Plan, done.Outcome, done.Shares, done.Difference}, nil
 }
 
 // openMeasurement opens all that a measurement needs, and says what to expect of it before

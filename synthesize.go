@@ -75,7 +75,7 @@ func (c *Client) synthesize(ctx context.Context, o SynthesizeOptions, request pl
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Result: *done, Plan: s.plan}, nil
+	return &Run{Result: Result(*done), Plan: s.plan}, nil
 }
 
 // Choose has the records choose a prompt: [Client.Synthesize] with the method "choose".

@@ -35,10 +35,6 @@ type ProfileOptions struct {
 	Plan    *ProfilePlan
 }
 
-// ProfileRun is a finished profile: its Plan and the Profile in numbers, with what a [Result]
-// has. LeftOut is how many rows the schema refused.
-type ProfileRun = run.Profiled
-
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
 // with a certificate. Errors are as those of [Client.Synthesize].
 func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *ProfileRun, err error) {
@@ -54,7 +50,11 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 	if err := t.openTable(ctx, o.TableOptions, p.Schema, p.Unit, false, p.Private()); err != nil {
 		return nil, err
 	}
-	return run.Profile(ctx, p, t.tableOptions(o.TableOptions))
+	done, err := run.Profile(ctx, p, t.tableOptions(o.TableOptions))
+	if err != nil {
+		return nil, err
+	}
+	return &ProfileRun{Result(done.Result), done.Plan, done.Profile}, nil
 }
 
 // PerturbOptions say how to perturb the rows of a table.
@@ -65,10 +65,6 @@ type PerturbOptions struct {
 	Request PerturbRequest
 	Plan    *PerturbPlan
 }
-
-// PerturbRun is a finished perturbation: its Plan and what was done to the rows (Sidecar),
-// with what a [Result] has.
-type PerturbRun = run.Perturbed
 
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as
 // those of [Client.Synthesize].
@@ -82,7 +78,11 @@ func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *Perturb
 	if err := t.openTable(ctx, o.TableOptions, p.Schema, p.Unit(), true, true); err != nil {
 		return nil, err
 	}
-	return run.Perturb(ctx, p, t.tableOptions(o.TableOptions))
+	done, err := run.Perturb(ctx, p, t.tableOptions(o.TableOptions))
+	if err != nil {
+		return nil, err
+	}
+	return &PerturbRun{Result(done.Result), done.Plan, done.Sidecar}, nil
 }
 
 // PerturbRows perturbs rows of whoever calls it, as they come: CSV with a header from in,

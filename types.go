@@ -25,16 +25,6 @@ type (
 	Cost = plan.Cost
 )
 
-// Result of a run: its folder, examples, guarantee and charge.
-type Result = run.Result
-
-// Text is one that a run has released, and what it is for.
-type Text = run.Text
-
-// SoFar returns the texts that a run under way in a folder has released: each was paid for before
-// it was written. A run that protects nobody has none.
-func SoFar(dir string) ([]Text, error) { return run.SoFar(dir) }
-
 // Progress reports how a run or a session goes, in numbers and public words.
 type Progress = env.Progress
 

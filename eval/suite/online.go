@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -129,7 +128,7 @@ func (r *runner) askOnline(ctx context.Context, e *entry, number int, inputs []s
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	out = &answers{Raw: make([]string, len(inputs))}
-	err = session.All(ctx, inputs, func(i int, a *answer.Answer) error {
+	err = session.All(ctx, inputs, func(i int, a *sotto.Answer) error {
 		out.Raw[i] = a.Text
 		return nil
 	})

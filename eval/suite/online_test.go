@@ -16,7 +16,6 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/answer"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -262,7 +261,7 @@ func sessionByHand(t *testing.T, m *toy, dir string, p plan.Answers, c suite.Cel
 	for _, item := range items {
 		inputs = append(inputs, item.Input)
 	}
-	err = session.All(t.Context(), inputs, func(_ int, a *answer.Answer) error {
+	err = session.All(t.Context(), inputs, func(_ int, a *sotto.Answer) error {
 		texts = append(texts, a.Text)
 		return nil
 	})

@@ -3,7 +3,7 @@ package tablecmd
 import (
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -29,7 +29,7 @@ type result struct {
 	examples []string
 }
 
-func newResult(r run.Result, schema string, words []string) *result {
+func newResult(r sotto.Result, schema string, words []string) *result {
 	g := r.Guarantee
 	out := &result{
 		Dir: r.Dir, Files: r.Files, Schema: schema, Private: r.Private, Event: r.Event.String(), Epsilon: g.Epsilon.Upper, Delta: g.Delta,
