@@ -215,6 +215,9 @@ func (r *evalResult) printNotes(p *ui.Page, encoder string) {
 			notes = append(notes, fmt.Sprintf("With %s, %s none of the labels, which counts as wrong.", row.Demos, ui.Were(row.Unanswered, "answer")))
 		}
 	}
+	if c := r.Commonest; c != nil && len(r.Rows[0].Labels) > 1 {
+		notes = append(notes, fmt.Sprintf("A blind guess is right on %.0f %%, the commonest label (%q) on %.0f %%.", 100/float64(len(r.Rows[0].Labels)), c.Label, 100*c.Share))
+	}
 	first := r.Rows[0]
 	if first.Other != nil {
 		notes = append(notes, fmt.Sprintf("Prompts are %s; %q is for %s. --form measures one of the two.", formWords[first.Form], formColumns[first.Other.Form], formWords[first.Other.Form]))

@@ -341,6 +341,9 @@ func (r *planResult) Print(p *ui.Page) {
 	}
 	p.Line("")
 	p.Text(2, fmt.Sprintf("Records count with their limit of %.0f tokens, texts with their full length. Times are for %s on this machine, measured now. No record was read.", r.Shape.Record, r.Model))
+	if said := r.long(); said != "" {
+		p.Text(2, said)
+	}
 	if r.steps != "" {
 		p.Line("")
 		p.Text(2, r.steps)
@@ -356,6 +359,21 @@ func (r *planResult) Print(p *ui.Page) {
 	if r.Plot != "" {
 		p.Line("\n  plot %s", r.Plot)
 	}
+}
+
+// long says how to bound runs that would take hours.
+func (r *planResult) long() string {
+	const most = 30 * 60 // seconds
+	var names []string
+	for _, row := range r.Rows {
+		if row.plannedRow != nil && row.Seconds > most {
+			names = append(names, row.Method)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("For less time than %s would take: --method %s --time 5m has the records choose and bounds all of a run; or ask for fewer texts (--shots).", strings.Join(names, ", "), plan.Chooses)
 }
 
 // learnInstead is said where answers are labels of a closed list.

@@ -38,3 +38,19 @@ func TestPlainPlanForecasts(t *testing.T) {
 		t.Errorf("%s%s", out, errs)
 	}
 }
+
+// TestLongPlans: a plan that takes long says how to bound the time.
+func TestLongPlans(t *testing.T) {
+	r := &planResult{}
+	row := func(method string, seconds float64) planRow {
+		return planRow{Method: method, plannedRow: &plannedRow{Seconds: seconds}}
+	}
+	r.Rows = []planRow{row("choose", 300), row("clipped", 60), {Method: "vote", Error: "it cannot"}}
+	if got := r.long(); got != "" {
+		t.Errorf("of minutes: %s", got)
+	}
+	r.Rows = append(r.Rows, row("real", 9000), row("keyword", 8000))
+	if got := r.long(); !strings.Contains(got, "than real, keyword would take: --method choose --time 5m") {
+		t.Errorf("of hours: %s", got)
+	}
+}

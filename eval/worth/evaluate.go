@@ -121,6 +121,7 @@ func (e *Evaluation) Run(ctx context.Context, sets []Set, prepare func(*Set) err
 	}
 	first := r.Rows[0]
 	r.Metric, r.Value, r.Low, r.High, r.N = first.Metric, first.Value, first.Low, first.High, first.N
+	r.Commonest = first.commonest()
 	var err error
 	r.Comparisons, err = e.compare(r.Rows)
 	r.Seconds = time.Since(began).Seconds()

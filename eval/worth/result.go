@@ -1,6 +1,11 @@
 package worth
 
-import "github.com/sotto-dp/sotto/prompt"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sotto-dp/sotto/prompt"
+)
 
 // Result holds the first set's figures, so that programs that evaluate one set need
 // not look into rows.
@@ -18,6 +23,8 @@ type Result struct {
 	Seconds     float64      `json:"seconds"`
 	Rows        []Row        `json:"rows"`
 	Comparisons []Comparison `json:"comparisons"`
+	// Commonest is the label that most questions have, of a closed list.
+	Commonest *Commonest `json:"commonest,omitempty"`
 	Warnings    []string     `json:"warnings,omitempty"`
 }
 
@@ -57,6 +64,21 @@ type Row struct {
 	// scores of the items, and whether they have answers without calibration too.
 	scores []float64
 	raw    bool
+}
+
+// Commonest is the label that most questions have, and their share: what an answer without a look at the question has.
+type Commonest struct {
+	Label string  `json:"label"`
+	Share float64 `json:"share"`
+}
+
+// commonest is the label that most questions of a row have; nil for other tasks.
+func (r Row) commonest() *Commonest {
+	if len(r.Labels) == 0 || r.N == 0 {
+		return nil
+	}
+	most := slices.MaxFunc(r.Labels, func(a, b Label) int { return cmp.Compare(a.N, b.N) })
+	return &Commonest{Label: most.Label, Share: float64(most.N) / float64(r.N)}
 }
 
 // Label is how often a label was wanted, and answered rightly.

@@ -53,4 +53,11 @@ func TestTally(t *testing.T) {
 	if want := []Label{{Label: "x", N: 2, Accuracy: 0.5}, {Label: "y", N: 2, Accuracy: 0.5}, {Label: "z"}}; !reflect.DeepEqual(row.Labels, want) || row.Unanswered != 1 {
 		t.Errorf("%+v, %d unanswered", row.Labels, row.Unanswered)
 	}
+	row.N, row.Labels[1].N = 5, 3
+	if got, want := row.commonest(), (Commonest{"y", 0.6}); got == nil || *got != want {
+		t.Errorf("commonest label: got %+v, want %+v", got, want)
+	}
+	if got := (Row{N: 4}).commonest(); got != nil {
+		t.Errorf("without a list of labels: %+v", got)
+	}
 }
