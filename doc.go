@@ -63,7 +63,7 @@
 //
 // # How it is made
 //
-// The one idea is that these functions only join what other packages prove: package
+// These functions only join what other packages prove: package
 // internal/plan turns an ε into settings and an event, packages internal/run and
 // internal/answer carry plans out against package privacy/ledger, and package
 // privacy/certificate states what was done. Nothing in here looks into a record, and no ε is

@@ -1,7 +1,7 @@
 // Package eval measures the quality of examples: how well a model answers with them, and
 // their cost in privacy and computation.
 //
-// The one idea is the [Row]: one demonstration set, made by one method from one seed,
+// Its unit is the [Row]: one demonstration set, made by one method from one seed,
 // measured on one list of test items with one model. Everything else is bookkeeping around
 // rows: package suite makes them, package stat tests whether two lists of them differ,
 // package report shows them.

@@ -1,7 +1,7 @@
 // Package privacy describes what a mechanism does to privacy, apart from any
 // evaluation of it.
 //
-// The one idea: a mechanism declares an [Event], a tree of plain values such as
+// A mechanism declares an [Event], a tree of plain values such as
 //
 //	repeat(100, poisson(20/30000, gaussian(0.51)))
 //

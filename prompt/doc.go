@@ -1,7 +1,7 @@
 // Package prompt defines tasks: their records, how a text is generated for a condition, and
 // how a question is answered with demonstrations.
 //
-// The one idea: a task is public. It is written without looking at the data, and defines
+// A task is public. It is written without looking at the data, and defines
 // what the rest of the program may treat as known: columns, the label list, the layout of
 // prompts, limits. So nothing here costs privacy, and nothing here may ever be filled in
 // from private records.

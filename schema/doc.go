@@ -1,7 +1,7 @@
 // Package schema defines tables: their columns, the values of these, and how a row is put
 // into words.
 //
-// The one idea: a schema is public. It is written without looking at the rows: bounds,
+// A schema is public. It is written without looking at the rows: bounds,
 // bins, domains and templates are knowledge about the subject, never statistics of the
 // data. So nothing here costs privacy, and nothing here may ever be filled in from private
 // rows. (A program that cuts a column at its private mean has published that mean.) Names

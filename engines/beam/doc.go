@@ -1,7 +1,7 @@
 // Package beam runs profiles and perturbations of tables as Apache Beam pipelines, for
 // tables that one machine does not want to read.
 //
-// The one idea is that everything random belongs to a key and to a number that rows have
+// Everything random belongs to a key and to a number that rows have
 // before the job begins. Beam runs a bundle again when it fails, runs it twice when it is
 // slow, and splits it where it likes; were noise or a sample drawn anew each time, two
 // copies of it could get out for the price of one. Here a source is cut into blocks once

@@ -1,6 +1,6 @@
 // Package duckdb reads private tables from DuckDB files, and lets DuckDB add them up.
 //
-// The one idea is that a database that can clamp, round and count does so where the rows
+// A database that can clamp, round and count does so where the rows
 // are: what comes out are exact integer sums per group, by the same encoding as a scan, and
 // noise is added afterwards, in the main module. Package tabletest of the main module holds
 // this source against the same reference as all others.

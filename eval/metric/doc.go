@@ -1,6 +1,6 @@
 // Package metric scores answers against references, and texts against each other.
 //
-// The one idea: the name of a metric decides everything. Two values are comparable if and
+// The name of a metric decides everything. Two values are comparable if and
 // only if they have the same [Metric.Name]. What other programs leave open is fixed here
 // and documented: what a word is, which answers count as equal, which encoder.
 //

@@ -2,7 +2,7 @@
 // counts sequences of n words, ROUGE-L takes the longest common subsequence, ROUGE-Lsum
 // that of every sentence of the reference with all sentences of the text.
 //
-// The one idea is to give the numbers that others print: scores are those of the Python
+// It gives the numbers that others print: scores are those of the Python
 // package rouge-score 0.1.2, with and without stemming, to 1e-9. Words are therefore
 // what it takes for words, runs of the letters a to z and of digits after lower-casing,
 // so that an accent or an apostrophe ends one, and a text in another script has none.

@@ -1,7 +1,7 @@
 // Package stat computes means with confidence intervals from the scores of an evaluation,
 // and tests whether one method is better than another.
 //
-// The one idea: scores have two sources of randomness. A method makes other demonstrations
+// Scores have two sources of randomness. A method makes other demonstrations
 // from another seed, and a test file could have held other items; all seeds of a data set
 // are measured on the same items. So a table of scores is seeds × items, crossed, and its
 // mean varies with both. [Crossed] resamples both: seeds with replacement, and items with

@@ -1,7 +1,7 @@
 // Package suite runs declarative comparisons: a file lists data sets, methods, values of
 // ε and seeds, and every combination becomes a row of results.
 //
-// The one idea is that a row is a function of public names. A [Cell] says all that
+// A row is a function of public names. A [Cell] says all that
 // determines one demonstration set and who answers with it, or how records answer by
 // themselves. Its two stages, writing and answering, are kept in a folder under a hash of
 // everything they depend on: the plan, the content of the files, the seed, the weights of

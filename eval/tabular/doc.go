@@ -1,6 +1,6 @@
 // Package tabular evaluates methods for tables on benchmark tables, whose rows are public.
 //
-// The one idea: it evaluates the code that runs. The same packages that process private
+// It evaluates the code that runs. The same packages that process private
 // rows encode, perturb, sum and release them, from plans of package plan, and the guarantee
 // in a row of results is computed from their event.
 //

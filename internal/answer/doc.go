@@ -1,7 +1,7 @@
 // Package answer answers questions from private records, each of them charged to the
 // data's budget before a record is drawn for it.
 //
-// The one idea is reserve, then draw, question by question. A question is public, so
+// Reserve, then draw, question by question. A question is public, so
 // everything about it is checked first; then the ledger reserves the worst case of one
 // answer; only then is somebody drawn, with randomness that the operating system gave for
 // this and that is forgotten afterwards. What was released is committed.

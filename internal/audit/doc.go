@@ -1,7 +1,7 @@
 // Package audit says what an adversary gets: lower bounds on the ε of a mechanism, from what it
 // did.
 //
-// The one idea is a game that differential privacy loses if its ε is too small. A mechanism runs
+// An audit is a game that differential privacy loses if its ε is too small. A mechanism runs
 // with a record or without it, an adversary guesses which, and how often it is wrong bounds ε from
 // below: whatever it does, with a guarantee of (ε, δ) its errors α and β keep
 //

@@ -1,7 +1,7 @@
 // Package compute is the interface to engines, such as Apache Beam, that do the work of a
 // run on a table instead of this process.
 //
-// The one idea is that an engine reads rows and adds them up or perturbs them, and does
+// An engine reads rows and adds them up or perturbs them, and does
 // nothing else. The run has the folder, the journal and the key. It identifies the data,
 // charges the ledger before an engine sees a row, adds the noise of a profile, writes the
 // files and signs. So every refusal happens in one place, for every engine.

@@ -2,7 +2,7 @@
 // Excel workbooks, Arrow files, JSON, exports of annotation tools, folders of Hugging Face
 // datasets, and text in UTF-16.
 //
-// The one idea is that there is one form of rows. Everything that is read here becomes a header
+// There is one form of rows. Everything that is read here becomes a header
 // and rows in memory, in the form that the reader of CSV files knows: so a workbook is drawn
 // from, checked, counted and recognised by the ledger as its CSV twin is, with no code of its
 // own. Nothing is written to disk.

@@ -1,7 +1,7 @@
 // Package env is what runs and sessions share: who pays and who signs, what the data and
 // the model are called, and who hears how it goes ([Progress]).
 //
-// The one idea is that this is one value. Whoever opens a ledger, a key ring or a model
+// This is one value. Whoever opens a ledger, a key ring or a model
 // fills an [Environment] in once, and a run or a session takes it whole.
 package env
 

@@ -1,6 +1,6 @@
 // Package evidence reads what all records together say about a question's label.
 //
-// The one idea: a handful of examples lets a handful of texts speak, a sum lets all records. A public
+// A handful of examples lets a handful of texts speak, a sum lets all records. A public
 // encoder turns a text into a vector of length one. For each label there is a vector that was made from
 // noisy sums of the records' vectors (package internal/private/sums, where the guarantee is). The inner
 // products with a question's vector are the logarithms of the labels' odds: a linear classifier. It is

@@ -1,7 +1,7 @@
 // Package icl does in-context learning: it answers questions with demonstrations
 // in the prompt.
 //
-// The one idea: nothing here is private. The demonstrations have been released and paid
+// Nothing here is private. The demonstrations have been released and paid
 // for; using them is post-processing, which costs nothing however often it is done (Dwork
 // and Roth 2014, proposition 2.1). So any model may answer, also one that is not trusted
 // with private records. [Open] takes any model and uses the best way it offers;

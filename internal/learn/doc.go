@@ -2,7 +2,7 @@
 // ones, or a distribution that was reconstructed from perturbed ones. They are what
 // answers of a language model are compared with.
 //
-// The one idea is that a schema fixes the features. A [Form] turns a discrete value into
+// A schema fixes the features. A [Form] turns a discrete value into
 // one entry of a list, and a number into its distance from the middle of its public
 // bounds, as a share of half their width. Nothing is learnt from the rows to prepare them
 // (no means, no deviations), so that the same form serves rows that nobody may see: private

@@ -5,7 +5,7 @@
 // over rows whose features are mostly zeros and ones, and returns the norm of the gradient
 // where it stopped.
 //
-// The one idea is that a row is a handful of entries, one for each column of its table:
+// A row is a handful of entries, one for each column of its table:
 // rows are kept column by column, and every pass costs rows times columns (times columns
 // again for the second derivatives), however many values the columns have.
 //

@@ -1,7 +1,7 @@
 // Package method is the list of methods: what each is called, what it does, which settings
 // it has, what it guarantees and why.
 //
-// The one idea: a method describes itself, in the file that implements it, by a [Spec].
+// A method describes itself, in the file that implements it, by a [Spec].
 // Plans, the command line, suites, reports, tests and docs/methods read this list and have
 // none of their own. All of it is public: a [Spec], the [Values] of its settings, and what a
 // plan asks of a method ([Ask]).

@@ -1,7 +1,7 @@
 // Package plan decides how texts will be written before any record is read: which
 // method, with which settings, at what cost.
 //
-// The one idea: a [Plan] is a public value that fixes everything about a run but its
+// A [Plan] is a public value that fixes everything about a run but its
 // randomness. Its event is worked out from the very settings that will run, the
 // accountant says what ε that is, and the ledger is asked for that and no more. [New]
 // goes the other way, from an ε to the settings.

@@ -1,7 +1,7 @@
 // Package pool generates the candidates of prompts with a model: examples, other wordings
 // of an instruction, and examples like those chosen before.
 //
-// The one idea: the model sees no record, so it need not be trusted, and its texts cost no
+// The model sees no record, so it need not be trusted, and its texts cost no
 // ε. Requests are made from a task, from public labels, phrases and inputs, and from
 // released texts. This package has no other arguments, does not import the packages that
 // hold records, and takes an [lm.Model], where records need an [lm.Trusted].

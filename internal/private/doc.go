@@ -1,7 +1,7 @@
 // Package private is the trust boundary: only what lives below this folder may see a
 // raw record.
 //
-// The one idea is that the compiler keeps the boundary. A record is a value of
+// The compiler keeps the boundary. A record is a value of
 // internal/private/internal/seal, which packages outside of this folder cannot import: they can
 // hold a record and hand it on, but not read it, print it or encode it. What leaves is
 // a [Released] value, which only a mechanism in here can make, and only together with

@@ -1,7 +1,7 @@
 // Package reconstruct estimates the joint distribution of rows from perturbed ones, and
 // draws new rows from it.
 //
-// The one idea: randomised response in one column is the matrix P = (p−q)·I + q·J on the
+// Randomised response in one column is the matrix P = (p−q)·I + q·J on the
 // distribution of that column, with p the probability of keeping a value, q the probability
 // of each of the others and J all ones. On rows it is the Kronecker product of the columns'
 // matrices, which has (Πd)² entries and is never built. P, its inverse and the squares of

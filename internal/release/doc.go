@@ -1,7 +1,7 @@
 // Package release writes the public files of a run: the examples in common formats, a data
 // set card, and a report.
 //
-// The one idea: everything in here is made from values that a mechanism has released
+// Everything in here is made from values that a mechanism has released
 // already, so it is post-processing and costs nothing (Dwork and Roth 2014, proposition
 // 2.1). The package imports nothing of the private side, so it can only show what it is
 // given.

@@ -2,7 +2,7 @@
 // out in tokens, how an answer is written and where it ends, how a label is chosen, and when an
 // answer counts as right.
 //
-// The one idea: what private records say about a prompt is only of use if it is what people get
+// What private records say about a prompt is only of use if it is what people get
 // with the prompt later. So both are computed here: package jury, where records judge prompts,
 // and package icl, which answers with what was released, lay out, write, end, choose and compare
 // by this package alone.

@@ -1,7 +1,7 @@
 // Package rows turns rows of a table, in words, into vectors, so that all records of a table can be evidence for
 // labels as texts are (package internal/evidence).
 //
-// The one idea: the public schema is the encoder. It reads a row from its words, by the code that wrote them
+// The public schema is the encoder. It reads a row from its words, by the code that wrote them
 // ([schema.Wording]), and gives each value features of its own: one for each value of a column that lists them, and
 // for a number its place between eight knots from the lower bound to the upper, on two scales: an even one, and one
 // that has most knots near the lower bound. Each column has the same part of the vector's length, so that it is one.

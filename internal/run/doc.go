@@ -1,7 +1,7 @@
 // Package run carries out a plan in a folder, so that whatever happens on the way the
 // data is charged once and nothing leaves that was not paid for.
 //
-// The one idea is exact replay. A run draws one key from the operating system, and all
+// Replay is exact. A run draws one key from the operating system, and all
 // its randomness follows from that. The key is on disk before the ledger is asked, the
 // ledger has reserved the worst case before a record is drawn, and a text is on disk as
 // soon as it is complete. After a crash the same folder goes on: finished texts stand,

@@ -1,7 +1,7 @@
 // Package scheme describes how records are drawn for a text: how many, how often, and how
 // they are laid out as prompts. A [Scheme] is a public value.
 //
-// The one idea: the scheme that runs (package draw) is the scheme that is accounted. No other
+// The scheme that runs (package draw) is the scheme that is accounted. No other
 // place in the program writes poisson(q, …) or fixedsize(n, m, …).
 package scheme
 

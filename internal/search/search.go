@@ -1,7 +1,7 @@
 // Package search proposes prompts: which examples of a pool, how many, in which order, with
 // which instruction, and how labels are read off.
 //
-// The one idea: everything here is public. A proposal follows from the pool, from earlier
+// Everything here is public. A proposal follows from the pool, from earlier
 // winners that a private mechanism has released, and from randomness that has nothing to do
 // with records. So it costs nothing, and may be arbitrarily clever. It cannot look at
 // records: none of its arguments holds one.

@@ -2,7 +2,7 @@
 // layers whose outputs are averaged over the word pieces and scaled to length one, or
 // given for each of them ([Encoder.Tokens]).
 //
-// The one idea: sentences need nothing of each other, so each goes through the
+// Sentences need nothing of each other, so each goes through the
 // layers on its own rows, with no padding, however many share a matrix product.
 //
 // # What is guaranteed

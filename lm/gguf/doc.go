@@ -1,7 +1,7 @@
 // Package gguf reads and writes GGUF, the file format of quantised language
 // models: typed metadata, then tensors.
 //
-// The one idea: a file is mapped, not read. [Open] checks the header, every
+// A file is mapped, not read. [Open] checks the header, every
 // metadata value and the place of every tensor; a [Tensor] then refers to the
 // mapped bytes, which the operating system brings in when they are used and which
 // [File.Release] hands back once weights were repacked.

@@ -1,6 +1,6 @@
 // Package labels scores the labels of a closed list after a prompt.
 //
-// The one idea: a label is scored by its tokens, each over the whole vocabulary, and labels
+// A label is scored by its tokens, each over the whole vocabulary, and labels
 // share work. A common prefix of several labels is computed once (a trie), and only the
 // labels' rows of the output head are evaluated where that suffices.
 //

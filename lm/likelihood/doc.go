@@ -1,7 +1,7 @@
 // Package likelihood scores known outputs by teacher forcing: the log-probability of each
 // output token, given a prompt and the output tokens before it.
 //
-// The one idea: a known output needs no generation. All its tokens, and those of other
+// A known output needs no generation. All its tokens, and those of other
 // outputs, go through the model in one pass. Where a back-end cannot do that
 // ([lm.Capabilities.Given]), each step feeds one token of every output, which gives the
 // same numbers in more passes.

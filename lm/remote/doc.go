@@ -1,7 +1,7 @@
 // Package remote runs models on servers that people already operate: vLLM, SGLang,
 // llama.cpp's server, Ollama, OpenAI, Azure and anything that speaks OpenAI's interface.
 //
-// The one idea: a server is asked only for what it can answer exactly. [Dial] detects its
+// A server is asked only for what it can answer exactly. [Dial] detects its
 // capabilities once; [Probe] prints them. Every server generates text. Texts
 // and answers from records need the scores of chosen tokens: [Client.Scorer] returns either a
 // scorer or an [lm.UnsupportedError] that names what is missing:

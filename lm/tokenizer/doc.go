@@ -1,7 +1,7 @@
 // Package tokenizer turns text into a model's tokens and back, by what the model's
 // GGUF file says about its vocabulary.
 //
-// The one idea: a tokeniser is a rule that cuts text into pieces and a rule that
+// A tokeniser is a rule that cuts text into pieces and a rule that
 // merges neighbours within a piece, best pair first, leftmost first among equals.
 // Byte-level BPE ("gpt2") begins with single bytes and ranks pairs by its list of
 // merges; SentencePiece ("llama") begins with characters and ranks pairs by the

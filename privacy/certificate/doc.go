@@ -1,6 +1,6 @@
 // Package certificate signs the privacy claims of a release, and checks them.
 //
-// The one idea: a certificate states events, and ε follows from them. Nobody types an ε in:
+// A certificate states events, and ε follows from them. Nobody types an ε in:
 // [NewStatement] computes it with an [Evaluator], and [Verify] computes it again. A
 // certificate is an in-toto Statement v1 in a DSSE envelope signed with Ed25519. Its
 // subjects are the released files by SHA-256; its predicate (type [PredicateType]) is a

@@ -1,7 +1,7 @@
 // Package ledger keeps privacy budgets that no user of this package can overspend: not by
 // a run, a crash, a retry or a race. Someone who writes to its database directly could.
 //
-// The one idea: reserve, then draw. No private record is drawn, scored or summed
+// Reserve, then draw. No private record is drawn, scored or summed
 // before the run's worst case is reserved, as an event, in a ledger that is on
 // disk. (Enrolment, which recognises a data set and checks that it can be read,
 // comes before, and publishes nothing.) What is reserved counts, whatever becomes

@@ -1,7 +1,7 @@
 // Command site renders README.md and docs/ into a static site that needs no server and no network:
 // pages, a search over them, and the files that they link to.
 //
-// The one idea: docs/README.md is the table of contents. Its headings are the sections of the
+// docs/README.md is the table of contents. Its headings are the sections of the
 // navigation, its links the pages, in order; a page that it leaves out stands below the index of its
 // own folder. Before anything is written every link is checked.
 package main

@@ -5,7 +5,7 @@
 // and they move a little with what else is in the batch ([lm.Info] says so, and
 // certificates carry it).
 //
-// The one idea: Go keeps all books, Python only computes. Sequences are lists of pages
+// Go keeps all books, Python only computes. Sequences are lists of pages
 // of keys and values; forks share pages and copy the last one when they write to it.
 // A message to the worker says which pages to copy, which tokens to compute into which
 // pages, and what to answer; the worker holds no sequence. So a step is all or nothing

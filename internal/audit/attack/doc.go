@@ -1,6 +1,6 @@
 // Package attack is an adversary who sees what was released and asks whose records were used.
 //
-// The one idea is that an attack counts for something only if it succeeds where it should. So each is
+// An attack counts for something only if it succeeds where it should. So each is
 // played twice by the same code: on demonstrations that are records as they are, which it has to find,
 // and on private ones, where it must find no more than ε allows ([audit.MostArea], [audit.MostFound]).
 //

@@ -2,7 +2,7 @@
 // anything is spent: how many points above no examples, above the model's own examples and
 // above real records, from a plan and the name of a model alone. It reads no record.
 //
-// The one idea is that two things decide. One is how much choosing can bring for this kind of
+// Two things decide. One is how much choosing can bring for this kind of
 // task and model at all, which suites have measured on a few data sets. The other is how much
 // of that the noise leaves. A round chooses a prompt with probability ∝ exp(c·u), where u is
 // the number of its B records that the prompt is right for, so that prompts whose accuracies

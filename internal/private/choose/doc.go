@@ -1,6 +1,6 @@
 // Package choose lets private records choose among public prompts.
 //
-// The one idea: writing with the records moves little of what they know into a few short
+// Writing with the records moves little of what they know into a few short
 // texts; choosing moves far more. In a round some records are drawn, each says how well the
 // model answers its own question with each candidate (package jury: a number from 0 to 1),
 // and the candidate with utility u(s), the sum of what they say, is chosen with probability

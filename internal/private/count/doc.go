@@ -1,7 +1,7 @@
 // Package count releases noisy numbers about private records: how many units each part
 // has, and which labels enough units have.
 //
-// The one idea is that a unit of privacy is counted once. Package record puts every
+// A unit of privacy is counted once. Package record puts every
 // unit into at most one part, and counts it under one label, chosen by a keyed hash
 // from the unit's own records. So a unit more or less changes one count by one, and
 // noise of scale 1/ε hides it.

@@ -1,7 +1,7 @@
 // Package draw decides which records a text is written from, and which prompt each of
 // them goes to.
 //
-// The one idea: a [scheme.Scheme] is both what runs and what is accounted. A [Drawer] draws
+// A [scheme.Scheme] is both what runs and what is accounted. A [Drawer] draws
 // by it, and the scheme says how drawing changes the event of what is done with the records.
 // There is no other sampler in the program.
 //

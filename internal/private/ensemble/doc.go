@@ -1,7 +1,7 @@
 // Package ensemble answers a question from private records with whole answers: several
 // prompts with records answer by themselves, and one noisy look at all answers decides.
 //
-// The one idea is that the answers of the prompts are a histogram, or a cloud of points,
+// The answers of the prompts are a histogram, or a cloud of points,
 // in which one unit moves one entry. What a prompt answers (a label, a sentence) is any
 // function of its own records and of public values; only bounded whole numbers made of it
 // meet those of other prompts.

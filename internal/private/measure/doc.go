@@ -1,7 +1,7 @@
 // Package measure counts, with noise, for how many private records a prompt gives the right
 // answer.
 //
-// The one idea: a drawn record is right or wrong with a prompt, so that it counts in one of
+// A drawn record is right or wrong with a prompt, so that it counts in one of
 // two cells. A table of counts in which each unit adds at most one in all needs noise for
 // one, however many cells it has. Both cells are released with noise, and with them the
 // number of records that were asked, which is private: nothing is divided by it here. The

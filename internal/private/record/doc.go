@@ -1,7 +1,7 @@
 // Package record reads private records: from files and databases, by the unit of
 // privacy, without ever holding more of them than were drawn.
 //
-// The one idea is *enrolment*. Opening a source reads it once, from end to end: every
+// Records are *enrolled*. Opening a source reads it once, from end to end: every
 // record is checked, the whole content gets a keyed fingerprint, by which the ledger
 // knows the data set, and an index on disk notes where each record lies. A draw then
 // names units by number ([Data.Size], [Data.Choose]) and reads only those records that

@@ -1,7 +1,7 @@
 // Package sums makes evidence from private records: a linear classifier of texts by their vectors, from
 // noisy sums over all records.
 //
-// The one idea: a trusted encoder turns each text into a vector φ of length one. What is added up over all
+// A trusted encoder turns each text into a vector φ of length one. What is added up over all
 // records is a matrix with a row for each label, and every unit adds a matrix of norm at most one. Noise of
 // the Gaussian mechanism is added to the whole sum, so that the number of labels costs nothing. There are
 // two ways:

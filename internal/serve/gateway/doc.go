@@ -1,6 +1,6 @@
 // Package gateway is OpenAI's API with private examples behind it.
 //
-// The one idea: a request goes to its upstream as it came, except for what a route adds. A
+// A request goes to its upstream as it came, except for what a route adds. A
 // [Route] is a model name that clients use. It stands for an upstream model and a release,
 // whose instruction and examples become the first turns of the conversation: they were
 // released and paid for, so that any upstream may see them, however often. Members of a request

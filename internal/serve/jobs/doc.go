@@ -1,7 +1,7 @@
 // Package jobs has workers carry out jobs of the service's store: verbs of the program, each in
 // a process and a folder of its own.
 //
-// The one idea is that a job is nothing new. It is a command that goes on where it stopped when
+// A job is nothing new. It is a command that goes on where it stopped when
 // it is repeated in the same folder, and that is charged once (package run, and lists of
 // questions in package answer). So a worker may die at any moment: another one repeats the
 // command, and that is all there is to recovery. What is left to do here is that no two workers

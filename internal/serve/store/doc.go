@@ -3,7 +3,7 @@
 // changed what. It is one SQLite file for a process, or a PostgreSQL database
 // for many.
 //
-// The one idea: everything that decides about a request is a row that is read anew when the
+// Everything that decides about a request is a row that is read anew when the
 // store's generation has changed. A process looks at the generation, one number, every moment
 // (see [Store.Generation]), so that a key that is revoked or a route that is rolled back counts
 // everywhere within that moment.

@@ -1,7 +1,7 @@
 // Package web is the service's dashboard: what was released, from which data, at what price, and
 // who decided so.
 //
-// The one idea: a page shows what is public already, so that nothing here has to be kept from
+// A page shows what is public already, so that nothing here has to be kept from
 // whoever may sign in. Pages are made of the store, the ledger and the certificates of releases;
 // none of them holds a record, and where records are is left out. What a role decides about is
 // what it may change, and that is one table ([Dashboard] has no other way in): a route names the

@@ -2,7 +2,7 @@
 // transformer's arithmetic, so that a result has the same bits however it was
 // computed.
 //
-// # The one idea
+// # One order of operations
 //
 // Every output of a matrix product is one chain of float32 fused
 // multiply-adds, in an order that is fixed. For float weights its links are

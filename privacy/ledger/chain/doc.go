@@ -1,6 +1,6 @@
 // Package chain is an append-only log whose rows are linked by SHA-256.
 //
-// The one idea: row n holds a hash over everything in row n and the hash of
+// Row n holds a hash over everything in row n and the hash of
 // row n−1, and a separate head holds how many rows there are and the hash of
 // the last. Changing, removing, inserting or reordering rows breaks a link;
 // cutting rows off the end disagrees with the head. [Verifier] finds the first

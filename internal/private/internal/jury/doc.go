@@ -2,7 +2,7 @@
 // a number from 0 to 1 that says how well the model answers the record's question with the
 // prompt.
 //
-// The one idea: a verdict g(x, s) is a function of one record x, one public prompt s, the
+// A verdict g(x, s) is a function of one record x, one public prompt s, the
 // public task and the model, and of nothing else. It does not depend on which other
 // records were drawn, how many, on other prompts, or on their order. All that is proven
 // about choosing and measuring rests on that, and on 0 ≤ g ≤ 1.

@@ -1,7 +1,7 @@
 // Package mechanism holds the looks that methods take at private numbers: through Gaussian
 // noise, or by a choice that is all that is learnt.
 //
-// The one idea: a method says which whole numbers it looks at and how far one unit moves
+// A method says which whole numbers it looks at and how far one unit moves
 // them; here the noise follows from that, once for all methods.
 package mechanism
 

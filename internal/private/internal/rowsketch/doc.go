@@ -1,7 +1,7 @@
 // Package rowsketch makes the sketch of a source from its rows, as they are before any task
 // or schema is applied to them.
 //
-// The one idea is a canonical row: what another program may change about a row without
+// It is made of canonical rows: what another program may change about a row without
 // changing the record is removed first. That is the order of rows and columns, the format
 // and the encoding; white space at the ends of a value and how much there is inside it;
 // composed and decomposed letters; how a number, a truth value or a time is written

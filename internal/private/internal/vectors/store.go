@@ -1,6 +1,6 @@
 // Package vectors keeps the vectors of private texts in the private folder, so that a data set is encoded once.
 //
-// The one idea: a vector is found by a keyed hash of its text and of the encoder's fingerprint, and has a keyed
+// A vector is found by a keyed hash of its text and of the encoder's fingerprint, and has a keyed
 // hash of its own. So there is nothing to become stale: a changed record is another text, another encoder has
 // other hashes, and a vector that anything happened to on disk is not found. A store never fails a run: what
 // cannot be read is encoded again, and what cannot be written is not kept.

@@ -2,7 +2,7 @@
 // and each group is described by a typical row, made of noisy means and most frequent values.
 // The idea is from GDP-TabICL (Carey et al. 2024).
 //
-// The one idea is that all that is learnt of the rows is a list of whole numbers, of which
+// All that is learnt of the rows is a list of whole numbers, of which
 // one row moves few, and by how much is a fact about integers. [Sums] are those numbers,
 // [Mechanism.Release] adds exact noise to each and forgets them, and a [Profile] is worked
 // out from what is left.

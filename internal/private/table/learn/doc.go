@@ -1,6 +1,6 @@
 // Package learn fits a logistic regression to private rows and releases it with noise.
 //
-// The one idea is that a ridge makes the best coefficients steady. What is minimised is
+// A ridge makes the best coefficients steady. What is minimised is
 //
 //	J_D(θ) = Σ_{i∈D} ℓ(θ; x_i, y_i) + ½Λ‖θ‖² + b·θ
 //

@@ -1,7 +1,7 @@
 // Package local perturbs rows at their owner: every value of a row is kept or exchanged
 // for another one of its column by chance, and what comes out may be seen by anyone.
 //
-// The one idea is k-ary randomised response (Warner 1965; Kairouz, Bonawitz, Ramage 2016).
+// The mechanism is k-ary randomised response (Warner 1965; Kairouz, Bonawitz, Ramage 2016).
 // A column of d values with budget ε keeps a value with odds e^ε against each of the
 // others. No row is compared or added up with another, so that nobody has to be trusted
 // but the owner of the row, who may run this on that row alone.

@@ -1,6 +1,6 @@
 // Package stream perturbs rows as they come, at whoever they are about.
 //
-// The one idea is that nobody else has to be trusted: rows go in as CSV, one after the
+// Nobody else has to be trusted: rows go in as CSV, one after the
 // other, and what comes out of each may be seen by anyone. There is no ledger and no
 // fingerprint, since there is no table, only rows that their owner hands over; every time
 // the same row is perturbed costs its ε again, and that is for the owner to remember.
