@@ -25,7 +25,7 @@ type Result struct {
 	Comparisons []Comparison `json:"comparisons"`
 	// Commonest is the label that most questions have, of a closed list.
 	Commonest *Commonest `json:"commonest,omitempty"`
-	Warnings    []string     `json:"warnings,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"`
 }
 
 // Row is what one set did.
