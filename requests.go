@@ -81,7 +81,7 @@ type Choosing struct {
 	// Last is how much weight the last round has against noise, as a multiple of that of another one: 1.5 by default,
 	// where there are at least three others. Below 0 there is none.
 	Last float64
-	// Measuring is the share of ε for saying in the end for how many records the chosen prompt is right: 0.05 by default;
+	// Measuring is the share of ε for saying in the end for how many records the chosen prompt is right: 0.05 by default, 0.1 with evidence;
 	// below 0 nothing is measured.
 	Measuring float64
 	// Shots is how many examples a set has to begin with (the task's by default), and Most at most (16).

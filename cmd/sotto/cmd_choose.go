@@ -135,7 +135,7 @@ func addEvidence(cmd *cobra.Command, to *number) {
 // addMeasure adds flags of the number in the end.
 func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var(&c.measuring, "measuring", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05)")
+	f.Var(&c.measuring, "measuring", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05, with evidence 0.1)")
 	f.BoolVar(&c.noMeasure, "no-measure", false, "choose: do not say in the end on how many records the model is right")
 }
 

@@ -92,7 +92,7 @@ type Choosing struct {
 	// one: 1.5 by default, where there are at least three others. Below 0 there is none.
 	Last float64
 	// Measuring is the share of ε for saying in the end for how many records the chosen
-	// prompt is right: [DefaultMeasuring] by default; below 0 nothing is measured.
+	// prompt is right: [DefaultMeasuring] by default, [EvidentMeasuring] with evidence; below 0 nothing is measured.
 	Measuring float64
 	// Shots is how many examples a set has to begin with (the task's), and Most at most.
 	Shots, Most int
@@ -143,6 +143,8 @@ const (
 	OwnPool = 40
 	// DefaultMeasuring is the share of ε for the number in the end.
 	DefaultMeasuring = 0.05
+	// EvidentMeasuring is that with evidence, which leaves less to choose: intervals are half as wide.
+	EvidentMeasuring = 0.1
 
 	ownBeside = 16
 	mostShots = 16
@@ -196,7 +198,7 @@ func (r Request) choosing() (Plan, error) {
 	}
 	p.Choose.Nearest = c.nearest()
 	if c.Measuring >= 0 {
-		if p.Choose.Measure, err = p.measuring(cmp.Or(c.Measuring, DefaultMeasuring), n, p.measured(c.Work)); err != nil {
+		if p.Choose.Measure, err = p.measuring(c.measuring(), n, p.measured(c.Work)); err != nil {
 			return Plan{}, err
 		}
 	}
@@ -207,6 +209,18 @@ func (r Request) choosing() (Plan, error) {
 		return Plan{}, wrong("%v", err)
 	}
 	return p, nil
+}
+
+// measuring is the share of ε for the number in the end. It leaves more than half of what evidence and writing leave for
+// choosing.
+func (c *Choosing) measuring() float64 {
+	if c.Measuring > 0 {
+		return c.Measuring
+	}
+	if c.Evidence > 0 {
+		return min(EvidentMeasuring, 0.4*(1-max(0, c.Writing)-c.Evidence))
+	}
+	return DefaultMeasuring
 }
 
 // formOf keeps plans of texts as they were before there were forms.
