@@ -154,7 +154,7 @@ const (
 	leastMeasured   = 60
 	measuredShare   = 0.1
 	// With evidence there is less to choose, and more of the work says what the prompt is worth.
-	evidentRecords, evidentShare = 1000, 0.2
+	evidentRecords, evidentShare = 1000, 0.35
 )
 
 // Chooses is how people call the method in which records choose.
