@@ -10,6 +10,10 @@ MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
+# Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
+BESIDE := ./bench ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
+# Those that lint looks at.
+LINTED ?= $(filter-out $(BESIDE),$(MODULES))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
@@ -76,6 +80,7 @@ test: postgres chromium models llamacpp lint ## all checks and tests of the prog
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
 test-all: postgres qemu models ## what make test leaves out: Beam, DuckDB, benchmarks, other systems, an emulated arm64
+	@$(MAKE) --no-print-directory lint LINTED="$(BESIDE)"
 	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
@@ -107,12 +112,12 @@ test-clients: models ## the service, sotto mcp and releases with PyPI's openai, 
 	@.venv/llamaindex/bin/pip install --quiet --disable-pip-version-check -r $(CLIENTS)/llamaindex.txt
 	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_LLAMAINDEX=$(CURDIR)/.venv/llamaindex/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestPythonAgents|TestReleaseInPython|TestDescription' -count 1 -v
 
-lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
+lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins; make test-all lints the modules beside the program's
 	@echo "== gofumpt"
 	@gofumpt=$$(GOWORK=off go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l .); \
 	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi
 	@staticcheck=$$(GOWORK=off go -C tools tool -n staticcheck); \
-	for module in $(MODULES); do \
+	for module in $(LINTED); do \
 		$(WORK); \
 		echo "== go vet and staticcheck in $$module"; \
 		(cd $$module && go vet ./... && $$staticcheck ./...); \

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -54,5 +55,22 @@ func TestBatches(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("short %v, race %v: %v, want %v", c.short, c.race, got, c.want)
 		}
+	}
+}
+
+// TestBeside: make test and make test-all agree, for lint as for tests, which modules are beside the program.
+func TestBeside(t *testing.T) {
+	file, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(file), "\nBESIDE := ")
+	list, _, _ = strings.Cut(list, "\n")
+	var got []string
+	for _, dir := range strings.Fields(list) {
+		got = append(got, strings.TrimPrefix(dir, "./"))
+	}
+	if !slices.Equal(got, beside) {
+		t.Errorf("the Makefile has %q beside the program, this program %q", got, beside)
 	}
 }
