@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,4 +147,28 @@ func TestMeasureEvidenceAlone(t *testing.T) {
 	if len(done.Shares) != 1 || !done.Certificate {
 		t.Errorf("%+v", done)
 	}
+}
+
+// printed has a fingerprint, so that its vectors may be kept.
+type printed struct{ sentences }
+
+func (printed) Fingerprint() string { return "sha256:sentences" }
+
+// TestDrawnRecordsAreNotKept: a measurement reads the records that it drew by evidence and keeps no vector of them: files
+// would show who was drawn after the key of the draw is gone.
+func TestDrawnRecordsAreNotKept(t *testing.T) {
+	p := newPlace(t)
+	o := p.evidenceOptions(t, newHashModel())
+	o.Plan.Prompts, o.Plan.Measure.Prompts = o.Plan.Prompts[2:], 1
+	var err error
+	o.Encoder, err = lm.TrustEmbedder(printed{sentences{"toy@1"}}, lm.InProcess)
+	must(t, err)
+	_, err = Measure(t.Context(), o)
+	must(t, err)
+	must(t, filepath.WalkDir(p.dir, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".vectors") {
+			t.Errorf("%s is kept", path)
+		}
+		return err
+	}))
 }

@@ -115,6 +115,9 @@ func TestPostgresTypes(t *testing.T) {
 func TestSQLiteChanges(t *testing.T) {
 	location, query := putSQLite(t, t.TempDir(), few)
 	d := open(t, location, Options{Condition: "label", Query: query})
+	if d.Vectors(sentenceEncoder(t), true) != nil {
+		t.Error("vectors of a database's records are kept, though their index is not")
+	}
 	ref, err := d.Choose(0, 3, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/lm"
 )
 
 // encrypted writes a file that is encrypted for a private folder.
@@ -32,6 +34,26 @@ func encrypted(t *testing.T, private, path string, content []byte) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// letters is an encoder.
+type letters struct{}
+
+func (letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
+}
+func (letters) Dimension() int      { return 2 }
+func (letters) Name() string        { return "letters" }
+func (letters) Fingerprint() string { return "sha256:letters" }
+func (letters) Close() error        { return nil }
+
+func sentenceEncoder(t *testing.T) lm.TrustedEmbedder {
+	t.Helper()
+	e, err := lm.TrustEmbedder(letters{}, lm.InProcess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // TestSealed: an encrypted file is the same data as the file itself, to the ledger too; with
@@ -74,6 +96,9 @@ func TestSealed(t *testing.T) {
 		}
 		if second, err := two.Sketch(); err != nil || fmt.Sprint(first) != fmt.Sprint(second) {
 			t.Errorf("%s: another sketch, %v", name, err)
+		}
+		if encoder := sentenceEncoder(t); one.Vectors(encoder, true) == nil || two.Vectors(encoder, true) != nil {
+			t.Errorf("%s: vectors have to be kept of the file as it is, and not of an encrypted one", name)
 		}
 		_, _ = one.Close(), two.Close() // they were read
 		if err := os.Remove(plain); err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"path/filepath"
 
+	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -11,11 +13,16 @@ import (
 var _ vectors.Keeper = (*Data)(nil)
 
 // Vectors opens what the private folder keeps of this data set's vectors, for texts of it alone. It does not depend
-// on labels and parts, so that runs for different tasks share it. The caller closes it.
-func (d *Data) Vectors(encoder lm.TrustedEmbedder) *vectors.Store {
+// on labels and parts, so that runs for different tasks share it. Of an encrypted file, and of a source whose index
+// goes with the run, nothing is kept: it would be on disk as it is nowhere else, and outlive what it is of.
+func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
+	if location, _ := convert.Split(d.place); d.scratch || origin.IsSealed(location) {
+		return nil
+	}
 	source := newMAC(d.k.name).digest(d.place, d.o.Query, d.o.Text)
 	return vectors.Open(vectors.Options{
 		Dir: filepath.Join(d.o.Private, "vectors"), Key: d.k.folder, Encoder: encoder,
 		Source: hex.EncodeToString(source[:]), State: hex.EncodeToString(d.x.Fingerprint),
+		ReadOnly: !all,
 	})
 }

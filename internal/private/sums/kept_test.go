@@ -23,7 +23,7 @@ type keeping struct {
 
 func init() { seal.Admit[*keeping]() }
 
-func (k *keeping) Vectors(e lm.TrustedEmbedder) *vectors.Store {
+func (k *keeping) Vectors(e lm.TrustedEmbedder, _ bool) *vectors.Store {
 	return vectors.Open(vectors.Options{Dir: filepath.Join(k.dir, "vectors"), Key: k.key, Source: "source", State: "state", Encoder: e})
 }
 

@@ -110,6 +110,15 @@ func (s *Summer) key() (noise.Key, error) {
 // once for each batch.
 const batch = 1 << 16
 
+// Preflight finds what [Summer.Evidence] would refuse before it reads a record: the encoder reads the names of labels.
+func (s *Summer) Preflight(ctx context.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	_, err := s.names(ctx)
+	return err
+}
+
 // Evidence reads all records and makes evidence of them. Asked again, it gives the same.
 func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 	if err := s.check(); err != nil { // fields can be set from outside
@@ -190,9 +199,10 @@ func short(x float64) float64 {
 func (s *Summer) encode(ctx context.Context, key noise.Key) (out []unit, err error) {
 	var encoder evidence.Encodes = s.Encoder
 	if k, ok := s.Pool.(vectors.Keeper); ok {
-		store := k.Vectors(s.Encoder)
-		defer func() { err = errors.Join(err, store.Close()) }()
-		encoder = store
+		if store := k.Vectors(s.Encoder, true); store != nil {
+			defer store.Close()
+			encoder = store
+		}
 	}
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))

@@ -40,10 +40,11 @@ func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situa
 	}
 	reader := j.reader
 	if j.kept != nil {
-		store := j.kept.Vectors(j.Encoder)
-		defer func() { err = errors.Join(err, store.Close()) }()
-		if reader, err = evidence.Open(j.Evidence, store); err != nil {
-			return err
+		if store := j.kept.Vectors(j.Encoder, false); store != nil { // who was drawn is not to be seen on disk
+			defer store.Close()
+			if reader, err = evidence.Open(j.Evidence, store); err != nil {
+				return err
+			}
 		}
 	}
 	all, err := reader.Texts(ctx, inputs)

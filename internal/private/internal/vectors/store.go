@@ -39,20 +39,24 @@ const (
 	unused = 30 * 24 * time.Hour
 )
 
-// Options of a [Store]. All are required.
+// Options of a [Store]. All but ReadOnly are required.
 type Options struct {
 	// Dir is the folder of files.
 	Dir string
-	Key origin.Key
+	// ReadOnly finds what is kept and keeps nothing more: for records that were drawn, since files would show which.
+	ReadOnly bool
+	Key      origin.Key
 	// Source names where the data are, and State what is there. The same data elsewhere have the same vectors;
 	// those of other states of the same source are removed.
 	Source, State string
 	Encoder       lm.TrustedEmbedder
 }
 
-// Keeper is a pool of records that keeps the vectors of its texts where its index is. The caller closes the store.
+// Keeper is a pool of records that keeps the vectors of its texts where its index is.
 type Keeper interface {
-	Vectors(lm.TrustedEmbedder) *Store
+	// Vectors opens what is kept, to keep more of it if all records are going to be read, and never if only those
+	// that were drawn are. It returns nil where nothing may be kept. The caller closes the store.
+	Vectors(encoder lm.TrustedEmbedder, all bool) *Store
 }
 
 // Store gives vectors of texts: those that are kept, and of other texts those of the encoder, which it keeps. It is
@@ -88,7 +92,7 @@ type file interface {
 func Open(o Options) *Store {
 	s := &Store{o: o, places: map[[hashSize]byte]place{}, most: most, create: create}
 	s.text, s.entry = origin.NewMAC(o.Key.For("texts of vectors")), origin.NewMAC(o.Key.For("vectors"))
-	if o.Encoder.Fingerprint() == "" {
+	if s.full = o.ReadOnly; o.Encoder.Fingerprint() == "" {
 		s.full = true
 		return s
 	}
@@ -136,19 +140,17 @@ func (s *Store) load(f found) {
 	s.files, s.size = append(s.files, from), s.size+f.size
 }
 
-// Close ends the use of files.
-func (s *Store) Close() error {
+// Close ends the use of files. What is not written in the end, for want of room on the disk, is encoded again.
+func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var err error
 	for _, f := range s.files {
-		err = errors.Join(err, f.Close())
+		_ = f.Close() // it was read
 	}
 	if s.out != nil {
-		err = errors.Join(err, s.out.Close())
+		_ = s.out.Close() // a run does not fail for it
 	}
 	s.files, s.out, s.places, s.full = nil, nil, nil, true
-	return err
 }
 
 // Name is the encoder's.

@@ -258,6 +258,11 @@ type cut struct {
 	left int
 }
 
+// Close is refused too, as on a disk elsewhere.
+func (c *cut) Close() error {
+	return errors.Join(c.file.Close(), errors.New("disk quota exceeded"))
+}
+
 func (c *cut) Write(p []byte) (int, error) {
 	n := min(len(p), c.left)
 	c.left -= n
@@ -411,6 +416,28 @@ func TestEncoderFails(t *testing.T) {
 		}
 		if len(p.files(t)) != 0 {
 			t.Error("something was kept")
+		}
+	}
+}
+
+// TestReadOnly: what is kept is found, and nothing more is kept.
+func TestReadOnly(t *testing.T) {
+	all, e := texts(5), &toy{print: "one"}
+	p := newHome(t)
+	p.ask(t, "first", e, all[:3], 3)
+	s := p.open(t, e)
+	only := s.o
+	only.ReadOnly = true
+	s.Close()
+	for range 2 {
+		s := Open(only)
+		e.seen = 0
+		if _, err := s.Embed(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if e.seen != 2 {
+			t.Errorf("%d of 5 texts were encoded, want 2", e.seen)
 		}
 	}
 }
