@@ -152,6 +152,9 @@ func (s *synthesis) rest(ctx context.Context) error {
 		example.Output = r.Task.Labels[0]
 	}
 	r.Choosing = &c
+	if c.Evidence > 0 || c.Nearest > 0 { // it is opened later
+		c.Encoder = cmp.Or(c.Encoder, "any")
+	}
 	if s.Pool.hosted() {
 		c.Made = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/pool"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -356,5 +357,23 @@ func TestPlainPoolRefusals(t *testing.T) {
 	}
 	if got := h.received(); len(got) != 0 {
 		t.Errorf("the host was asked %d times", len(got))
+	}
+}
+
+// TestHostedPoolWithEvidence: a share of evidence that was asked for is planned before a host is asked, though its encoder
+// is opened after that.
+func TestHostedPoolWithEvidence(t *testing.T) {
+	o := pooled(t, newHost(t, wrote))
+	o.Request.Choosing.Evidence = 0.5
+	var err error
+	if o.Encoder, err = lm.TrustEmbedder(pointer{}, lm.InProcess); err != nil {
+		t.Fatal(err)
+	}
+	done, err := synthesize(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Evidence == nil {
+		t.Error("there is no evidence")
 	}
 }

@@ -94,7 +94,11 @@ func TestPlanFindsBadRequestsFirst(t *testing.T) {
 			t.Errorf("%v: %v", methods, err)
 		}
 	}
-	r.Epsilon = 1
+	r.Epsilon, r.Choosing = 1, &sotto.Choosing{Evidence: 0.5} // whose encoder is opened later
+	if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Methods: []string{"choose"}, Measure: true}); err == nil || !strings.Contains(err.Error(), "model.gguf") {
+		t.Errorf("with evidence: %v", err)
+	}
+	r.Choosing = nil
 	if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Measure: true}); err == nil || !strings.Contains(err.Error(), "model.gguf") {
 		t.Errorf("a good request needs the model: %v", err)
 	}

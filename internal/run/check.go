@@ -177,7 +177,11 @@ func (r *runner) checkWriter() error {
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
 	if r.Plan.Evidence != nil { // what cannot be added up is found here, and not when it is charged
-		if _, err := r.summer(noise.KeyFromSeed(0)); err != nil {
+		s, err := r.summer(noise.KeyFromSeed(0))
+		if err == nil {
+			err = s.Preflight(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}

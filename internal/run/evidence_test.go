@@ -337,3 +337,18 @@ func TestCoveredSums(t *testing.T) {
 	r.Plan.Evidence = &planned
 	must(t, r.coveredSums(ran(2, 1.5)))
 }
+
+// TestNamesAreReadBeforeTheCharge: an encoder that cannot read the names of labels costs nothing.
+func TestNamesAreReadBeforeTheCharge(t *testing.T) {
+	p := newEvidencePlace(t)
+	p.made.Evidence.Names = 10
+	p.encoder.fail = func() error { return errors.New("a token that is unknown") }
+	o := p.options(t, p.plan(), newHashModel())
+	_, err := p.runner(o, osDisk{}).do(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "a token that is unknown") {
+		t.Error(err)
+	}
+	if got := charges(t, o); len(got) != 0 {
+		t.Errorf("%d charges", len(got))
+	}
+}
