@@ -25,13 +25,28 @@ type watcher struct {
 	// feeds are by page, with whose session it is.
 	feeds   map[chan store.Pulse]string
 	running bool
+	// looked is closed when those who run have looked for the first time.
+	looked chan struct{}
 	// looks counts how often the store was asked.
 	looks int64
 }
 
-// listen adds a page. Its channel has the latest change, and is closed when the store cannot be
-// read. leave has to be called.
+// listen adds a page. Its channel has the latest change after it returned, and is closed when the store
+// cannot be read. leave has to be called.
 func (w *watcher) listen(d *Dashboard, session string) (changes <-chan store.Pulse, leave func(), err error) {
+	feed, looked, err := w.add(d, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	<-looked // which takes lookTime at most
+	return feed, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.feeds, feed)
+	}, nil
+}
+
+func (w *watcher) add(d *Dashboard, session string) (feed chan store.Pulse, looked <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	own := 0
@@ -46,27 +61,24 @@ func (w *watcher) listen(d *Dashboard, session string) (changes <-chan store.Pul
 	if w.feeds == nil {
 		w.feeds = map[chan store.Pulse]string{}
 	}
-	feed := make(chan store.Pulse, 1)
+	feed = make(chan store.Pulse, 1)
 	w.feeds[feed] = session
 	if !w.running {
-		w.running = true
+		first := make(chan struct{})
+		w.running, w.looked = true, first
 		go func() {
 			defer fault.Watch()
-			w.watch(d)
+			w.watch(d, first)
 		}()
 	}
-	return feed, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.feeds, feed)
-	}, nil
+	return feed, w.looked, nil
 }
 
 // lookTime is how long the store may take to say whether something changed.
 const lookTime = 10 * time.Second
 
 // watch looks until nobody listens.
-func (w *watcher) watch(d *Dashboard) {
+func (w *watcher) watch(d *Dashboard, looked chan<- struct{}) {
 	tick := time.NewTicker(d.Tick)
 	defer tick.Stop()
 	var last store.Pulse
@@ -74,7 +86,11 @@ func (w *watcher) watch(d *Dashboard) {
 		ctx, cancel := context.WithTimeout(d.Life, lookTime)
 		now, err := d.Store.Pulse(ctx, shownRuns)
 		cancel()
-		if !w.spread(now, !first && now != last, err) {
+		more := w.spread(now, !first && now != last, err)
+		if first {
+			close(looked)
+		}
+		if !more {
 			return
 		}
 		last = now
