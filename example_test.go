@@ -106,7 +106,7 @@ func ExampleClient_Plan() {
 		fmt.Printf("%-8s draws %-14s caches save %.0f ×\n", row.Method, row.Plan.Draws(), row.Cost.Uncached.Tokens/row.Cost.Cached.Tokens)
 	}
 	// Output:
-	// choose   draws 5 × 27 + 75    caches save 2 ×
+	// choose   draws 4 × 27 + 75    caches save 2 ×
 	// clipped  draws 16 a text      caches save 73 ×
 	// mixing   draws 64 a text      caches save 73 ×
 	// gaussian draws 10 × 2 a token caches save 1 ×

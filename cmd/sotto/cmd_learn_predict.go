@@ -50,7 +50,8 @@ Excel, Arrow; also .gz or .zst), or "-" for standard input: a text a line, or
 JSON lines. The task is the one that the release was made for, as its plan.json
 has it, unless --task names another. Where the file has labels too, the output
 says how many predictions are right, and how many the commonest label alone
-would have been.
+would have been: exact numbers, which nothing charges, for texts that may be
+seen. "sotto eval private" measures on records with noise.
 
 With --out, a new file gets the label of each text, in their order, and the
 probability of each label: CSV, or JSON lines if the name ends in .jsonl; "-"
@@ -267,6 +268,8 @@ type learnAccuracy struct {
 	Right float64 `json:"right"`
 	// Commonest is how many would be right if all had the label that most of them have.
 	Commonest float64 `json:"commonest_label"`
+	// Exact says that no noise protects the labels of the file: these numbers are for texts that may be seen.
+	Exact bool `json:"exact"`
 }
 
 func (r *learnPredictResult) add(found icl.Prediction, want string) {
@@ -281,7 +284,7 @@ func (r *learnPredictResult) compare() {
 		labels[i] = p.Label
 	}
 	if n, right, commonest := compared(labels, r.wanted); n > 0 {
-		r.Accuracy = &learnAccuracy{Texts: n, Right: right, Commonest: commonest}
+		r.Accuracy = &learnAccuracy{Texts: n, Right: right, Commonest: commonest, Exact: true}
 	}
 }
 
@@ -354,7 +357,7 @@ func (r *learnPredictResult) Print(p *ui.Page) {
 	p.Line("")
 	right := ""
 	if a := r.Accuracy; a != nil {
-		right = fmt.Sprintf("%s of %s with a label; the commonest label alone would be on %s", ui.Percent(a.Right), ui.Counted(a.Texts, "text"), ui.Percent(a.Commonest))
+		right = fmt.Sprintf("%s of %s with a label; the commonest label alone would be on %s (exact numbers, for texts that may be seen)", ui.Percent(a.Right), ui.Counted(a.Texts, "text"), ui.Percent(a.Commonest))
 	}
 	p.Facts("right", right, "file", r.Out, "cost", "nothing more: the release was paid for before")
 }

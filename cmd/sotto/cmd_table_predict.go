@@ -74,7 +74,7 @@ func runPredict(p *program, opt predictOptions) (err error) {
 		predicted[i], known[i] = q.Value, q.Known
 	}
 	if n, right, commonest := compared(predicted, known); n > 0 {
-		r.Accuracy = &predictAccuracy{Rows: n, Right: right, Commonest: commonest}
+		r.Accuracy = &predictAccuracy{Rows: n, Right: right, Commonest: commonest, Exact: true}
 	}
 	if opt.out != "" {
 		if err := by.SaveCSV(opt.out, r.Predictions); err != nil {
@@ -106,6 +106,8 @@ type predictAccuracy struct {
 	Right float64 `json:"right"`
 	// Commonest is how many would be right if all had the value that most of them have.
 	Commonest float64 `json:"commonest_value"`
+	// Exact says that no noise protects the values in the file: these numbers are for rows that may be seen.
+	Exact bool `json:"exact"`
 }
 
 // mostPredictions are printed.
@@ -127,7 +129,7 @@ func (r *predictResult) Print(p *ui.Page) {
 	p.Line("")
 	right := ""
 	if a := r.Accuracy; a != nil {
-		right = fmt.Sprintf("%.1f %% of %s rows that have one; the commonest value alone %.1f %%", 100*a.Right, ui.Thousands(int64(a.Rows)), 100*a.Commonest)
+		right = fmt.Sprintf("%.1f %% of %s rows that have one; the commonest value alone %.1f %% (exact numbers, for rows that may be seen)", 100*a.Right, ui.Thousands(int64(a.Rows)), 100*a.Commonest)
 	}
 	p.Facts("right", right, "file", r.Out, "cost", "nothing more: the release was paid for before")
 }

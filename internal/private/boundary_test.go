@@ -153,6 +153,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan":          "chooses settings of methods; reads no record",
 	},
 	"choose": {
+		module:                             "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
 		module + "/cmd/sotto":              "reads the settings of choosing",
 		module + "/internal/run":           "a run has its records choose",
@@ -160,6 +161,7 @@ var importers = map[string]map[string]string{
 		module + "/bench/choose":           "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
+		module:                    "the front door names the settings and the results, and reads no record",
 		module + "/cmd/sotto":     "reads what was measured",
 		module + "/internal/run":  "a run measures prompts on its records",
 		module + "/internal/plan": "chooses settings of a measurement; reads no record",
@@ -211,6 +213,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
+		module:                                   "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst":       "plays on made-up inputs, for audits",
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
 		module + "/cmd/sotto":                    "reads the settings of profiles",

@@ -93,14 +93,15 @@ func TestLease(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, open func() *Store) {
 		ctx := t.Context()
 		add(t, s, "one", 0)
-		const lease = 300 * time.Millisecond
+		const lease = 600 * time.Millisecond
+		other := open()
 		first := take(t, s, "first", lease)
 		for range 4 {
-			time.Sleep(lease / 2)
+			time.Sleep(lease / 3)
 			if _, err := s.Beat(ctx, first, []byte(`{"event":"text"}`), lease); err != nil {
 				t.Fatal(err)
 			}
-			if j := take(t, open(), "second", lease); j != nil {
+			if j := take(t, other, "second", lease); j != nil {
 				t.Fatal("a second worker has the job of one that beats")
 			}
 		}
