@@ -257,6 +257,10 @@ func (o *initOptions) result() *initResult {
 		r.Commands = append(r.Commands, first)
 		add("predict what comes out, before a row is read", "sotto", "table", "plan", "--schema", "schema.toml", "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown())
 		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), "--out", "demos")
+		if o.label != "" && o.size != sizeAuto {
+			later("or, to predict the label without a language model: the rows make a private classifier; this is charged, too", "sotto", "learn", "--task", tablePrefix+"schema.toml", "--data", o.source(), "--query", o.query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.shown(), "--out", "classifier")
+			later("predict the label of rows in a public file, and how often that is right if they have it", "sotto", "table", "predict", "--profile", "classifier", "--data", "test.csv")
+		}
 		route[len(route)-1] = tablePrefix + "schema.toml"
 	} else {
 		discover := ui.If(o.discover, "--discover-labels")

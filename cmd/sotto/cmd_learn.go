@@ -191,6 +191,7 @@ func (r *learnResult) Print(p *ui.Page) {
 		p.Painted(ui.Bold, 2, r.Worth.Sentence())
 		if said := r.Worth.Against(len(r.Labels)); said != "" {
 			p.Text(2, said)
+			uncounted(p, r.Worth)
 		}
 		p.Line("")
 	}

@@ -272,6 +272,13 @@ func (r *synthResult) what() string {
 	return ui.Are(len(r.Texts), "text")
 }
 
+// uncounted says why the commonest label does not stand beside a number, and how it can.
+func uncounted(p *ui.Page, w *release.Worth) {
+	if w.Commonest == nil {
+		p.Text(2, "How many have the commonest label is not known: among so few records counting it would take too much from this number. Declared, it stands here: --label-size LABEL=N.")
+	}
+}
+
 // ungained is said before anything else.
 func ungained(p *ui.Page, u *release.Ungained) {
 	if u == nil {
@@ -310,6 +317,7 @@ func (r *synthResult) Print(p *ui.Page) {
 		p.Painted(ui.Bold, 2, r.Worth.Sentence())
 		if said := r.Worth.Against(r.labels); said != "" {
 			p.Text(2, said)
+			uncounted(p, r.Worth)
 		}
 		p.Line("")
 	}

@@ -67,3 +67,24 @@ func TestUnfilledExamples(t *testing.T) {
 		t.Error(errs.String())
 	}
 }
+
+// TestUncounted: where the commonest label is not known, a number says so, and how to have it.
+func TestUncounted(t *testing.T) {
+	w := &release.Worth{Metric: "accuracy", Value: 0.9}
+	labels := []string{"a", "b"}
+	for _, known := range []bool{false, true} {
+		if known {
+			w.Commonest = &release.Commonest{Label: "a", Share: 0.6}
+		}
+		for _, r := range []ui.Result{&synthResult{Worth: w, labels: len(labels)}, &learnResult{Worth: w, Labels: labels}} {
+			var out bytes.Buffer
+			p := &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &bytes.Buffer{}}}
+			if err := p.Emit(r); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(out.String(), "--label-size LABEL=N"); got == known {
+				t.Errorf("%T, known %v: %s", r, known, out.String())
+			}
+		}
+	}
+}

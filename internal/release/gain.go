@@ -31,7 +31,7 @@ type Ungained struct {
 const (
 	moreModel    = "Use a larger model: sotto model recommend names those that this machine runs."
 	moreExamples = "Give examples of your own: a few public ones for each label, written by hand, with --examples FILE."
-	moreTime     = "Give it more time, so that more records choose: --time 15m."
+	moreTime     = "Give it more time, so that more records choose: --time 15m, or three times what it had."
 	classifier   = "Where a label is all that you need, make the private classifier with all of ε: sotto learn. It needs no language model."
 )
 

@@ -320,6 +320,9 @@ func TestRefsOfOthers(t *testing.T) {
 func ExampleMalformedError() {
 	p := Problems{Count: 2, First: []origin.Problem{{Ordinal: 3, Reason: origin.NotUTF8}, {Ordinal: 17, Reason: origin.TextEmpty}}}
 	fmt.Println(&MalformedError{Problems: p})
+	p = Problems{Count: 3, First: []origin.Problem{{Ordinal: 1, Reason: origin.ValueNotNumber, Column: "income"}, {Ordinal: 2, Reason: origin.ValueMissing, Column: "age"}, {Ordinal: 3, Reason: origin.LabelUnknown}}}
+	fmt.Println((&MalformedError{Problems: p}).Outline())
 	// Output:
 	// 2 malformed records: record 3: not valid UTF-8; record 17: the text is empty. Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8. Correct them, or leave malformed records out
+	// there are malformed records: a label that is not in the list; column "age": no value; column "income": not a number. Other spellings of a label can be listed in the task file: aliases = { "billing" = "Billing" }. The schema can say how numbers are written: format = "1,234.56" for 58,370 or $58,370. The schema can say what no value, or NA, counts as: missing, for each column. Correct them, or leave malformed records out
 }

@@ -36,9 +36,23 @@ func (e *MalformedError) Outline() string {
 	return e.about("there are " + e.Problems.Kinds("malformed", "record"))
 }
 
+// helps say what can be done about records with something the matter, beside correcting them.
+var helps = []struct {
+	reason origin.Reason
+	help   string
+}{
+	{origin.NotUTF8, "Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8"},
+	{origin.LabelUnknown, `Other spellings of a label can be listed in the task file: aliases = { "billing" = "Billing" }`},
+	{origin.ValueNotNumber, `The schema can say how numbers are written: format = "1,234.56" for 58,370 or $58,370`},
+	{origin.ValueMissing, "The schema can say what no value, or NA, counts as: missing, for each column"},
+	{origin.ValueOutside, "The schema can say what other values count as: clamp, other, aliases"},
+}
+
 func (e *MalformedError) about(list string) string {
-	if slices.ContainsFunc(e.Problems.First, func(p origin.Problem) bool { return p.Reason == origin.NotUTF8 }) {
-		list += ". Text in another encoding becomes UTF-8 by, for example, iconv -f WINDOWS-1252 -t UTF-8"
+	for _, h := range helps {
+		if slices.ContainsFunc(e.Problems.First, func(p origin.Problem) bool { return p.Reason == h.reason }) {
+			list += ". " + h.help
+		}
 	}
 	if e.All {
 		return fmt.Sprintf("no record can be used: %s. Check the columns and the format", list)

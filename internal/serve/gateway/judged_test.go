@@ -88,7 +88,7 @@ func TestJudged(t *testing.T) {
 			`{"model":"news","messages":[{"role":"system","content":"x"}]}`, `{"model":"news","logprobs":true,"messages":[{"role":"user","content":"x"}]}`,
 			`{"model":"news","messages":[{"role":"user","content":"x"},{"role":"system","content":"y"}]}`,
 		} {
-			if r, got := post(t, front.URL+"/v1/chat/completions", wrong); r.StatusCode != 400 {
+			if r, got := post(t, front.URL+"/v1/chat/completions", wrong); r.StatusCode != 400 || strings.Contains(got, "paid for") {
 				t.Errorf("%s: %d %s", wrong, r.StatusCode, got)
 			}
 		}

@@ -163,7 +163,11 @@ func readQuestion(path string, b body, instructed bool) (q asked, err error) {
 	if json.Unmarshal(data, &request) != nil {
 		return q, invalid("", "a member of the request has another kind than OpenAI's API says")
 	}
-	if err := request.refuse("this model gives one text, and nothing beside it; a private one is paid for each time"); err != nil {
+	why := "this model gives one text, and nothing beside it"
+	if !instructed {
+		why += "; a private one is paid for each time"
+	}
+	if err := request.refuse(why); err != nil {
 		return q, err
 	}
 	q.stream, q.usage = request.Stream, request.StreamOptions != nil && request.StreamOptions.Usage
