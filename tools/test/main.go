@@ -6,8 +6,8 @@
 // FLAGs are go test's. The race detector makes tests about six times as slow, so it is on
 // only where there are goroutines (plan.go); with -short it is off, and what is long is
 // left out. With -rest, only what can find no bug in this machine's program runs: modules
-// beside it, compiling for other systems, and a part of the tests on an emulated arm64
-// processor. With -arm64, only that processor's tests run, with the real models. With -read,
+// beside it, what is published, compiling for other systems, and a part of the tests on an
+// emulated arm64 processor. With -arm64, only that processor's tests run, with the real models. With -read,
 // the events of "go test -json" come from the standard input.
 //
 // The exit status is 1 if a test failed, a package did not compile, or nothing was tested.
@@ -88,9 +88,7 @@ func modules(r *report, root string, flags []string, short, rest bool) error {
 		if err != nil {
 			return err
 		}
-		if m.among(beside) != rest {
-			return nil
-		}
+		m.part(rest)
 		for _, b := range m.batches(short, race) {
 			failed = errors.Join(failed, m.run(r, b, flags))
 		}

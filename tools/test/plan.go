@@ -58,6 +58,9 @@ var once = []string{"engines/beam", "engines/duckdb"}
 // beside are modules that the program has nothing of: "make test-all" tests them.
 var beside = []string{"bench", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
 
+// later are packages that build and unpack what is published, for all systems: "make test-all" tests them, too.
+var later = []string{"tools/release"}
+
 // linked are modules that need a C library: without a C compiler their tests are left out.
 var linked = []string{"engines/duckdb"}
 
@@ -147,6 +150,15 @@ func (m *module) batches(short, race bool) []batch {
 // slow reports whether the package is one of the long ones.
 func (p *pkg) slow() bool {
 	return slices.ContainsFunc(long, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
+}
+
+// part keeps the packages of the rest, or the others.
+func (m *module) part(rest bool) {
+	m.packages = slices.DeleteFunc(m.packages, func(p pkg) bool { return (m.among(beside) || p.later()) != rest })
+}
+
+func (p *pkg) later() bool {
+	return slices.ContainsFunc(later, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
 }
 
 func (m *module) those(which func(pkg) bool) []string {

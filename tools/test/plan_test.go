@@ -58,6 +58,26 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestPart: what is published, and modules beside the program, are of the rest alone, and all else is not.
+func TestPart(t *testing.T) {
+	for _, c := range []struct {
+		module, path string
+		rest         bool
+	}{
+		{"example.org/m", "example.org/m/cmd/m", false},
+		{"example.org/m/tools", "example.org/m/tools/planted", false},
+		{"example.org/m/tools", "example.org/m/tools/release", true},
+		{"example.org/m/bench", "example.org/m/bench/lm", true},
+	} {
+		for _, rest := range []bool{false, true} {
+			m := module{name: c.module, packages: []pkg{{ImportPath: c.path}}}
+			if m.part(rest); (len(m.packages) == 1) != (c.rest == rest) {
+				t.Errorf("%s with rest %t: %d packages are left", c.path, rest, len(m.packages))
+			}
+		}
+	}
+}
+
 // TestBeside: make test and make test-all agree, for lint as for tests, which modules are beside the program.
 func TestBeside(t *testing.T) {
 	file, err := os.ReadFile("../../Makefile")
