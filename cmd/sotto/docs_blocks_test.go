@@ -210,9 +210,11 @@ func newPlace(t *testing.T) *place {
 		write(t, name, data)
 	}
 	bank(t)
+	loans := demo.Loans(24000)
+	apart := others(loans[:20000])
 	for i, name := range []string{"branch.csv", "branch-two.csv"} {
 		var b bytes.Buffer
-		if err := demo.WriteLoans(&b, demo.Loans(24000)[20000+2000*i:][:2000]); err != nil {
+		if err := demo.WriteLoans(&b, apart(loans[20000+2000*i:][:2000])); err != nil {
 			t.Fatal(err)
 		}
 		write(t, name, b.Bytes())
@@ -228,6 +230,23 @@ func newPlace(t *testing.T) *place {
 	clients := port()
 	p := &place{stands: []string{"127.0.0.1:8080", clients}, env: append(os.Environ(), "CLIENTS="+clients, "ADMIN="+port())}
 	return p
+}
+
+// others returns what leaves out loans that are like one before but for the customer. A few are by chance, and one of
+// them, found by a sketch of few rows, is enough for the ledger to ask the owner whether the tables are of the same people.
+func others(loans []demo.Loan) func([]demo.Loan) []demo.Loan {
+	before := map[demo.Loan]bool{}
+	left := func(loans []demo.Loan) (out []demo.Loan) {
+		for _, l := range loans {
+			like := l
+			if like.Customer = 0; !before[like] {
+				before[like], out = true, append(out, l)
+			}
+		}
+		return out
+	}
+	left(loans)
+	return left
 }
 
 // asCSV writes tickets as a CSV file has them.
