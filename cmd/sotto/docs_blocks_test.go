@@ -211,10 +211,10 @@ func newPlace(t *testing.T) *place {
 	}
 	bank(t)
 	loans := demo.Loans(24000)
-	apart := others(loans[:20000])
+	fresh := others(loans[:20000])
 	for i, name := range []string{"branch.csv", "branch-two.csv"} {
 		var b bytes.Buffer
-		if err := demo.WriteLoans(&b, apart(loans[20000+2000*i:][:2000])); err != nil {
+		if err := demo.WriteLoans(&b, fresh(loans[20000+2000*i:][:2000])); err != nil {
 			t.Fatal(err)
 		}
 		write(t, name, b.Bytes())
