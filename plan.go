@@ -160,12 +160,7 @@ func compare[P interface {
 
 // impossible finds a request that no method can meet, whatever the model: before one is opened and measured.
 func impossible[P any](o PlanOptions, row func(plan.Request) Row[P]) (first error) {
-	request := o.Request.internal()
-	if c := request.Choosing; c != nil && (c.Evidence > 0 || c.Nearest > 0) { // the encoder is opened later
-		own := *c
-		own.Encoder = cmp.Or(c.Encoder, "any")
-		request.Choosing = &own
-	}
+	request := o.Request.internal().Provisional()
 	for _, method := range o.Methods {
 		if method == "public" && len(o.Methods) > 1 {
 			continue // it can do nearly everything, and says nothing of the request

@@ -146,15 +146,13 @@ func (s *synthesis) afford(ctx context.Context) error {
 // rest finds what would end a run later, so that no host works in vain.
 func (s *synthesis) rest(ctx context.Context) error {
 	s.rested = true
-	r, c := s.request, *s.request.Choosing
+	r := s.request.Provisional()
+	c := *r.Choosing
 	example := prompt.Example{Input: "a text", Output: "text"}
 	if len(r.Task.Labels) > 0 {
 		example.Output = r.Task.Labels[0]
 	}
 	r.Choosing = &c
-	if c.Evidence > 0 || c.Nearest > 0 { // it is opened later
-		c.Encoder = cmp.Or(c.Encoder, "any")
-	}
 	if s.Pool.hosted() {
 		c.Made = &plan.Made{Model: "a model", Examples: []prompt.Example{example}}
 	}

@@ -143,7 +143,7 @@ const (
 	OwnPool = 40
 	// DefaultMeasuring is the share of ε for the number in the end.
 	DefaultMeasuring = 0.05
-	// EvidentMeasuring is that with evidence, which leaves less to choose: intervals are half as wide.
+	// EvidentMeasuring is that with evidence, which leaves less to choose.
 	EvidentMeasuring = 0.1
 
 	ownBeside = 16

@@ -82,6 +82,15 @@ func (r Request) hasLabels() bool {
 	return labelled(r.Task.WithDefaults())
 }
 
+// Provisional names an encoder where one is asked for that is opened later, so that the request can be checked before.
+func (r Request) Provisional() Request {
+	if c := r.Choosing; c != nil && c.Encoder == "" && (c.Evidence > 0 || c.Nearest > 0) {
+		own := *c
+		own.Encoder, r.Choosing = "any", &own
+	}
+	return r
+}
+
 // fillEvidence sets the share for evidence, and checks what was asked of it. Without an encoder there is none
 // by default.
 func (r *Request) fillEvidence(c *Choosing) error {
