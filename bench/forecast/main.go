@@ -5,7 +5,8 @@
 //
 // Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
 // which has the declared sizes. Only rows of the methods choose, zero, public, real and learn count
-// that have no name of their own: those with a name try other settings.
+// that have no name of their own: those with a name try other settings. Curves are of prompts without
+// evidence: those are named plain where choose stands for what has it.
 package main
 
 import (
@@ -151,11 +152,14 @@ func (f *found) add(r eval.Row, n int64) error {
 			f.learned[l] = map[uint64]float64{}
 		}
 		f.learned[l][r.Seed] = 100 * r.Value
-	case r.Answerer != r.Model || r.Name != r.Method:
+	case r.Answerer != r.Model || r.Name != r.Method && r.Name != plain:
 		return nil // of another model, or of settings that a suite tries
 	case r.Method == "choose":
 		if r.Epsilon == nil || n == 0 {
 			return errors.New("it has no ε, or a data set that the suite does not have")
+		}
+		if _, err := noiseOf(r.Event); err == nil {
+			return nil // with evidence
 		}
 		weight, rounds, err := weightOf(r.Event, n)
 		if err != nil {
@@ -166,6 +170,7 @@ func (f *found) add(r eval.Row, n int64) error {
 			f.chosen[s] = map[uint64]float64{}
 		}
 		f.chosen[s][r.Seed] = 100 * r.Value // the same however others are calibrated
+	case r.Method == "real" && r.Shots > shots:
 	case r.Method == "zero" || r.Method == "public" || r.Method == "real":
 		if f.base[at] == nil {
 			f.base[at] = map[string]map[bool][]float64{}
@@ -177,6 +182,13 @@ func (f *found) add(r eval.Row, n int64) error {
 	}
 	return nil
 }
+
+const (
+	// plain is the name of prompts without evidence in suites that have both.
+	plain = "plain"
+	// shots is how many real records the model's own examples are compared with: as many as they are.
+	shots = 4
+)
 
 // weightOf finds the rounds in the event of a run: those of the writing repeat within a draw, and the last one
 // is by itself.
@@ -280,7 +292,7 @@ func (f *found) fill(table *forecast.Table) error {
 			run.Score, run.Deviation = summary(seeds)
 			c.Runs = append(c.Runs, run)
 		}
-		if len(c.Runs) == 0 || c.Own == 0 || c.None == 0 {
+		if len(c.Runs) == 0 || len(base["zero"]) == 0 || len(base["public"]) == 0 {
 			continue
 		}
 		slices.SortFunc(c.Runs, func(a, b forecast.Run) int { return cmp.Compare(a.Weight, b.Weight) })

@@ -24,7 +24,11 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, l := range of.Learned {
-			if !slices.Contains(table.Learned, l) {
+			// Suites with several models repeat the classifiers, which have none: the table has those of all seeds.
+			same := func(o forecast.Learned) bool {
+				return o == l || o.Task == l.Task && o.Records == l.Records && o.Noise == l.Noise && o.Seeds > l.Seeds
+			}
+			if !slices.ContainsFunc(table.Learned, same) {
 				t.Fatalf("the table lacks %+v of %s: make it again (make forecast)", l, source)
 			}
 		}

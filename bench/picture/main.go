@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -67,6 +68,9 @@ type line struct {
 	means map[string]float64
 }
 
+// order of the data sets, as in the tables of docs/results: labels, then phrases.
+var order = []string{"agnews", "dbpedia", "trec", "mit-g", "mit-d"}
+
 var titles = map[string]string{"agnews": "AG News", "dbpedia": "DBpedia", "trec": "TREC", "mit-g": "MIT-G", "mit-d": "MIT-D"}
 
 // read gathers the means of a suite's rows. Where labels were read off in two ways, with
@@ -84,7 +88,7 @@ func read(dir string) (panel, error) {
 	var datasets []string
 	p := panel{}
 	for _, r := range rows {
-		if r.Name != r.Method || r.Answerer != r.Model || r.Method == "choose" && (r.Epsilon == nil || *r.Epsilon != 1) {
+		if r.Name != r.Method || r.Answerer != r.Model || r.Method == "choose" && (r.Epsilon == nil || *r.Epsilon != 1) || r.Method == "real" && r.Shots > 4 {
 			continue
 		}
 		if !slices.Contains(datasets, r.Dataset) {
@@ -97,6 +101,7 @@ func read(dir string) (panel, error) {
 			p.seeds = max(p.seeds, len(values[c]))
 		}
 	}
+	slices.SortFunc(datasets, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
 	all := line{"average", map[string]float64{}}
 	for _, d := range datasets {
 		l := line{titles[d], map[string]float64{}}
@@ -173,7 +178,7 @@ func picture(w io.Writer, panels []panel) error {
 
 // draw draws a panel whose left edge is at x.
 func (p panel) draw(b *strings.Builder, x, wide int) {
-	const lo, hi = 20., 100.
+	const lo, hi = 0., 100.
 	at := func(v float64) float64 { return float64(x+names) + (v-lo)/(hi-lo)*float64(wide-names-10) }
 	bottom := top + step*(len(p.lines)-1) + 14
 	fmt.Fprintf(b, `<text class="small" x="%d" y="82">%s, %d seeds</text>`+"\n", x, p.model, p.seeds)

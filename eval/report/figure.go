@@ -271,7 +271,7 @@ func (r *report) shotsPanel(g *group) (plot.Panel, bool) {
 		for _, c := range g.cells {
 			switch {
 			case c.name != at.name || c.epsilon != at.epsilon:
-			case c.method == zero || c.online:
+			case c.method == zero || c.online || c.shots == 0:
 				p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: s.Look, Y: c.value.mean})
 			default:
 				s.Points = append(s.Points, measured(float64(c.shots), c.value))

@@ -87,7 +87,7 @@ func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
 		if err != nil {
 			return err
 		}
-		p, err := plan.New(c.Request())
+		p, err := plan.New(c.Request().Provisional())
 		if err != nil {
 			return err
 		}

@@ -234,11 +234,13 @@ func TestFewerRounds(t *testing.T) {
 			}
 			last = f
 		}
-		if last.Weight == 0 || size > 100 && refused == 0 {
+		if last.Weight == 0 || usual > 2 && refused == 0 {
 			t.Errorf("%d records: refused %d times, %+v", size, refused, last)
 		}
 	}
-	if got := Measured().rounds(false, 300); got != 9 {
-		t.Errorf("%d rounds at 300 records", got)
+	for amount, want := range map[float64]int64{300: 2, 20000: 5} {
+		if got := Measured().rounds(false, amount); got != want {
+			t.Errorf("runs with %v records at ε = 1 had %d rounds, want %d", amount, got, want)
+		}
 	}
 }
