@@ -7,8 +7,6 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -21,6 +19,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // Exit codes, as the help lists them.
