@@ -27,7 +27,7 @@ func TestConceptFigures(t *testing.T) {
 			if err := draw(t).WriteSVG(&b); err != nil {
 				t.Fatal(err)
 			}
-			reference.Keep(t, "../../docs/pictures/concept-"+name+".svg", b.Bytes())
+			reference.Keep(t, "../../../docs/pictures/concept-"+name+".svg", b.Bytes())
 		})
 	}
 }
@@ -111,7 +111,7 @@ var number = regexp.MustCompile(`\d+\.\d`)
 
 // choosing is what docs/results/README.md has measured with the small model: means of five data sets.
 func choosing(t *testing.T) plot.Figure {
-	data, err := os.ReadFile("../../docs/results/README.md")
+	data, err := os.ReadFile("../../../docs/results/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
