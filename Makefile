@@ -21,7 +21,7 @@ DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --forma
 # are made that -s drops in the end. A test holds the two together. GOGC is the compiler's: it
 # collects garbage less often, and takes 1 GB at most instead of 650 MB for the largest package.
 BUILDFLAGS := -mod=readonly -trimpath -buildvcs=false -gcflags=all=-dwarf=false
-RECORDED := github.com/sotto-dp/sotto/internal/version
+RECORDED := github.com/sotto-dp/sotto/sys/version
 LDFLAGS := -s -w -buildid= -X $(RECORDED).release=$(VERSION) -X $(RECORDED).commit=$(COMMIT) -X $(RECORDED).date=$(DATE)
 # For example: make test TESTFLAGS='-run Ledger -v'
 TESTFLAGS ?=

@@ -126,7 +126,7 @@ func api(pkg *types.Package) string {
 				add("type %s%s %s", name, parameters(of, short), kind(of.Underlying(), short))
 			}
 			named, is := of.(*types.Named)
-			if is && (!o.IsAlias() || strings.Contains(named.Obj().Pkg().Path(), "/internal/")) {
+			if is && (!o.IsAlias() || !slices.Contains(stable, short(named.Obj().Pkg()))) {
 				for _, line := range members(named, short) {
 					add("  %s.%s", name, line)
 				}

@@ -65,7 +65,7 @@
 //
 // These functions only join what other packages prove: package
 // internal/plan turns an ε into settings and an event, packages internal/run and
-// internal/answer carry plans out against package privacy/ledger, and package
+// internal/run/answer carry plans out against package privacy/ledger, and package
 // privacy/certificate states what was done. Nothing in here looks into a record, and no ε is
 // typed in here.
 //

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/engines/enginetest"
 )
 
 // TestEngineInMemory: files that this process reads pass the suite that every engine does.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sotto-dp/sotto/eval/metric"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/reply"
+	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/ask"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/ask"
 )
 
 // TestRequestsArePlannedAsTheyAre: what a request asks for comes to the plan, field by field, and back. A field that only

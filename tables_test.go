@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/run/compute"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
 )

@@ -3,10 +3,10 @@ package sotto
 import (
 	"fmt"
 
-	"github.com/sotto-dp/sotto/internal/answer"
-	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/run/answer"
+	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
 // Plans have the settings and the event that a request comes to. They are JSON: one plan serves many runs.

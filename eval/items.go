@@ -18,11 +18,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/spell"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // Item is a question of a test with the answer that is right.

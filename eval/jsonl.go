@@ -14,8 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does

@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/pages"
+	"github.com/sotto-dp/sotto/internal/convert/pages"
 )
 
 // checkParquet checks a file before it is decoded.

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/reference"
+	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // TestFileSchema: docs/reference has the JSON Schema of task files.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-dp/sotto/internal/document"
-	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // Limits that no table that fits the methods reaches.

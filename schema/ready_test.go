@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/reference"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // rewrite writes golden files anew.

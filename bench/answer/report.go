@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/bench/harness"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // goal for the time of a draw an answer beside a draw a token as published.

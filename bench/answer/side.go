@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/rouge"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
+	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 

@@ -24,14 +24,14 @@ import (
 
 	"github.com/sotto-dp/sotto/bench/gpu/torch"
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/audit/attack"
+	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type settings struct {

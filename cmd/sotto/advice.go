@@ -13,12 +13,12 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // advisedError is an error with what to do next.

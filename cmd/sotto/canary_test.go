@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/serve/store"
 )
 
 // readers are commands that read records, all of which hold the planted word, and some that fail

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/figures"
+	"github.com/sotto-dp/sotto/cmd/internal/figures"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type accountOptions struct {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/answer"
+	"github.com/sotto-dp/sotto/internal/run/answer"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/audit"
-	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/private/worst"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // auditFlags are what all audits have.

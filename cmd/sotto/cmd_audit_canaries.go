@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/audit/attack"
+	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/audit/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"

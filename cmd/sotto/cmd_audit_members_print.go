@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/internal/audit"
-	"github.com/sotto-dp/sotto/internal/audit/attack"
 	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/ui"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/audit/attack"
+	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 

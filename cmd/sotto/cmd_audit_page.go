@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/audit"
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // judged compares runs with a claim.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // suiteProgress reports how a suite is going: with a bar on a terminal, with a line

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/serve/gateway"
-	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // asker asks routes of a service, as one of its clients: its key, its limits and its ledger hold

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"

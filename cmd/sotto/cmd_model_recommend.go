@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/probe"
+	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 func newModelRecommendCommand(p *program) *cobra.Command {

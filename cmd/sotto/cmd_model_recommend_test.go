@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/probe"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // TestRecommend: what is recommended fits, is fast enough and may be used for work; what is

@@ -13,16 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/cmd/internal/figures"
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/ask"
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/figures"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type planOptions struct {

@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/ask"
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/figures"
+	"github.com/sotto-dp/sotto/cmd/internal/figures"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // answersPlanned is what "sotto plan --answers" found out.

@@ -22,17 +22,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sotto-dp/sotto"
+	service "github.com/sotto-dp/sotto/cmd/internal/serve"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/fault"
-	service "github.com/sotto-dp/sotto/internal/serve"
-	"github.com/sotto-dp/sotto/internal/serve/gateway"
-	"github.com/sotto-dp/sotto/internal/serve/jobs"
-	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // embeddedUpstream is the name of the model in this program.

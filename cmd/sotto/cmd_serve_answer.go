@@ -15,18 +15,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/ask"
+	service "github.com/sotto-dp/sotto/cmd/internal/serve"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	service "github.com/sotto-dp/sotto/internal/serve"
-	"github.com/sotto-dp/sotto/internal/serve/gateway"
-	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // routeAnswerOptions are those of "sotto answer" that are about a plan and its data.

@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	service "github.com/sotto-dp/sotto/cmd/internal/serve"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/release"
-	service "github.com/sotto-dp/sotto/internal/serve"
-	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newServeRouteCommand(p *program) *cobra.Command {

@@ -17,18 +17,18 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/ask"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
-	"github.com/sotto-dp/sotto/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // runMaker plans and makes runs for the dashboard, with sources of the configuration and files

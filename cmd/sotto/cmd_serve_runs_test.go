@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/serve/web"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/lm/backend"
 )
 

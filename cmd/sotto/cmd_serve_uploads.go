@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
-	"github.com/sotto-dp/sotto/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/serve/web"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/machine"
-	service "github.com/sotto-dp/sotto/internal/serve"
-	"github.com/sotto-dp/sotto/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/serve/web"
+	service "github.com/sotto-dp/sotto/cmd/internal/serve"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // openLedger opens the ledger when a page first needs it, and again only if that failed.

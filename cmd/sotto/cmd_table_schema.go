@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/document"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newTableSchemaCommand(p *program) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/report"
-	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newTaskCommand(p *program) *cobra.Command {

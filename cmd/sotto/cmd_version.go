@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/internal/version"
+	"github.com/sotto-dp/sotto/sys/version"
 )
 
 func newVersionCommand(p *program) *cobra.Command {

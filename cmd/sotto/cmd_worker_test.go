@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/pgtest"
-	"github.com/sotto-dp/sotto/internal/serve/store"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // office is a home with a table and chats, budgets for them in a ledger, and a store.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/internal/userdir"
+	"github.com/sotto-dp/sotto/sys/userdir"
 )
 
 // configured reads the configuration, once: the file that --config or SOTTO_CONFIG

@@ -19,7 +19,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/pgtest"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // block is a piece of a document that shows commands.

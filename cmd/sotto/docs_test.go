@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/reference"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // rewrite writes the real output of commands into the documents.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -50,7 +51,7 @@ func (p *program) main(ctx context.Context, args []string) int {
 	if cmd.Name() == "help" {
 		cmd = root // it has no help of its own
 	}
-	return p.Fail("sotto", cmd.CommandPath(), advise(cmd, err))
+	return p.Fail("sotto", cmd.CommandPath(), ui.AsInput[*eval.ItemError](advise(cmd, err)))
 }
 
 // usage returns an error about the command line, or what it names.

@@ -17,13 +17,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 func TestMain(m *testing.M) {

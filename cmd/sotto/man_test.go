@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/version"
+	"github.com/sotto-dp/sotto/sys/version"
 )
 
 // TestManPages: every verb has a page with its flags, and mandoc, where it is installed, has no

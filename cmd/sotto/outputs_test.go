@@ -33,15 +33,15 @@ func TestOutputsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := outputRows(t, string(page))
-	serve := routesIn(t, "../../internal/serve", "openapi.json")
+	serve := routesIn(t, "../../cmd/internal/serve", "openapi.json")
 	for section, want := range map[string][]string{
 		"Verbs":                     slices.Collect(maps.Keys(verbs(newRootCommand(&program{})))),
 		"Exit codes":                exitCodes(),
 		"Flags that name an output": outputFlags(t),
 		"Files":                     outputFiles(t),
-		"Gateway":                   slices.Concat(routesIn(t, "../../internal/serve/gateway", "openapi.json"), []string{"/"}),
+		"Gateway":                   slices.Concat(routesIn(t, "../../cmd/internal/serve/gateway", "openapi.json"), []string{"/"}),
 		"Administration":            slices.Concat(serve, []string{"/"}),
-		"Dashboard":                 slices.Concat(routesIn(t, "../../internal/serve/web", ""), []string{"/"}),
+		"Dashboard":                 slices.Concat(routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
 		"Metrics":                   metricNames(t),
 		"Agents":                    mcpToolNames,
 		"Python":                    pythonMethods(t),
@@ -141,8 +141,8 @@ func routesIn(t *testing.T, dir, description string) (patterns []string) {
 	t.Helper()
 	pattern := regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) /\S*$`)
 	patterns = literals(t, dir, pattern)
-	if dir == "../../internal/serve/gateway" { // health is added to it
-		patterns = append(patterns, literalsOf(t, "../../internal/serve/server.go", pattern)...)
+	if dir == "../../cmd/internal/serve/gateway" { // health is added to it
+		patterns = append(patterns, literalsOf(t, "../../cmd/internal/serve/server.go", pattern)...)
 	}
 	if description != "" {
 		data, err := os.ReadFile(filepath.Join(dir, description))
@@ -175,8 +175,8 @@ func outputFiles(t *testing.T) (names []string) {
 	file := regexp.MustCompile(`^[A-Za-z.-]+\.(jsonl|json|txt|md|html|csv|parquet|toml|pem|key|db|lock)$`)
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
-		".", "internal/evidence", "internal/release", "internal/run", "internal/answer", "internal/tablecmd", "privacy/certificate", "eval/report",
-		"internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
+		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate", "eval/report",
+		"cmd/internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}
@@ -187,7 +187,7 @@ func outputFiles(t *testing.T) (names []string) {
 
 func metricNames(t *testing.T) []string {
 	t.Helper()
-	return literalsOf(t, "../../internal/serve/metrics.go", regexp.MustCompile(`^(sotto|go|process)_[a-z_]+$`))
+	return literalsOf(t, "../../cmd/internal/serve/metrics.go", regexp.MustCompile(`^(sotto|go|process)_[a-z_]+$`))
 }
 
 // pythonMethods are those of the client.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/engines/enginetest"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/enginetest"
 )
 
 // TestOneLedger: what all programs do that read tables, for this one.
@@ -45,12 +45,12 @@ var otherWays = map[string]string{
 	"sotto/cmd/sotto.mcpServer.budgets ledger.Open":    "found by Places",
 	"sotto/cmd/sotto.openLedger.get ledger.Open":       "found by Places, for pages",
 
-	"sotto/cmd/sotto.demoRun.grant ledger.Open":       "the demo's own, which its client uses",
-	"sotto/cmd/sotto.demoRun.openModel sotto.Open":    "messages of a demo are made up",
-	"sotto/cmd/sotto.setting.drawReal sotto.Open":     "eval shows records as they are, seeded: nothing is charged",
-	"sotto/eval/suite.runner.client sotto.Open":       "suites are seeded: nothing is charged",
-	"sotto/internal/audit/attack.NewMaker sotto.Open": "attacks are seeded: nothing is charged",
-	"sotto/bench/pace.start sotto.Open":               "made-up records, in a folder that is removed",
+	"sotto/cmd/sotto.demoRun.grant ledger.Open":      "the demo's own, which its client uses",
+	"sotto/cmd/sotto.demoRun.openModel sotto.Open":   "messages of a demo are made up",
+	"sotto/cmd/sotto.setting.drawReal sotto.Open":    "eval shows records as they are, seeded: nothing is charged",
+	"sotto/eval/suite.runner.client sotto.Open":      "suites are seeded: nothing is charged",
+	"sotto/eval/attack.NewMaker sotto.Open":          "attacks are seeded: nothing is charged",
+	"sotto/cmd/internal/serve/pace.start sotto.Open": "made-up records, in a folder that is removed",
 }
 
 // source is a package of this repository, whatever its module.
@@ -170,7 +170,7 @@ func openings(fset *token.FileSet, at string, f *ast.File) (found []opening) {
 					add(n, "sotto.Open", false)
 				case name == repository+"/privacy/ledger.Open":
 					add(n, "ledger.Open", false)
-				case name == repository+"/internal/userdir.Data":
+				case name == repository+"/sys/userdir.Data":
 					add(n, "userdir.Data", false)
 				}
 			case *ast.BasicLit:

@@ -16,7 +16,7 @@ func httpPage(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# HTTP\n\n"+madeBy, "TestReference")
 	b.WriteString("\n`sotto serve` answers at two addresses, and each serves its own description, in OpenAPI 3.1, as `/openapi.json`.\n[Serving](../serve.md) explains what is behind them.\n")
-	for _, file := range []string{"../../internal/serve/gateway/openapi.json", "../../internal/serve/openapi.json"} {
+	for _, file := range []string{"../../cmd/internal/serve/gateway/openapi.json", "../../cmd/internal/serve/openapi.json"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

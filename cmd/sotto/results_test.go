@@ -19,9 +19,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/reference"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // onJSON hears of the values that programs of [newProgram] print as JSON.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/internal/spell"
+	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 func newRootCommand(p *program) *cobra.Command {

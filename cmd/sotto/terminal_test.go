@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // hostileName is what an operator may call a model to be shown on an owner's terminal.

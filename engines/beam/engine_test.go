@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/engines/enginetest"
 	"github.com/sotto-dp/sotto/internal/private/table"
 )
 

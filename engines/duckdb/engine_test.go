@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/engines/duckdb"
-	"github.com/sotto-dp/sotto/internal/enginetest"
+	"github.com/sotto-dp/sotto/engines/enginetest"
 )
 
 // TestEngine: DuckDB passes the suite of refusals and budgets that every engine does.

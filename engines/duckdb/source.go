@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/compute"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/run/compute"
 )
 
 // Source is a table of a DuckDB file for a [sotto.Client] to profile or to perturb. For a

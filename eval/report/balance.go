@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // balances are metrics that do not reward one answer to everything. They stand beside

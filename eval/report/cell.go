@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // block is what rows must have in common to be compared.

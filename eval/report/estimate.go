@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
-	"github.com/sotto-dp/sotto/internal/fault"
+	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // estimate is a mean over seeds, in points of 100. std and the interval are NaN where

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // Files that a suite leaves beside its rows, so that its report can be made again.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // likeness begins the names of metrics that compare embeddings of tokens; papers'

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/suite"
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // Names of the files that [Write] makes.

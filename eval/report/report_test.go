@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // tableCell is what docs/results says of one method in a suite of tables.

@@ -19,8 +19,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/rouge"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )

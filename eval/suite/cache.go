@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // keyVersion is part of every key. Whoever changes what texts or answers come out for equal

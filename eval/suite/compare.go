@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // Comparison of two methods on the same items, from the same seeds.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/metric"
 )
 
 // counts is an encoder of which tokens are alike if they begin with the same letter.

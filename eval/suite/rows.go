@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // Summary is what rows that differ in their seed alone have in common.

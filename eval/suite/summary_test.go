@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // made up rows: a data set, a method, an ε (negative for none), and for each seed the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/metric"
-	"github.com/sotto-dp/sotto/eval/stat"
 	"github.com/sotto-dp/sotto/eval/tabular"
+	"github.com/sotto-dp/sotto/internal/metric"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // readTable gets a table, and its test rows as items.

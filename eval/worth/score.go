@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval/metric"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/metric"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // measure scores the answers of a set.

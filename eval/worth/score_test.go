@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/metric"
+	"github.com/sotto-dp/sotto/internal/metric"
 )
 
 // TestEvalCompare: all pairs, question by question, the later set less the earlier, with

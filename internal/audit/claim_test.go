@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // Curve is what an adversary gets at rates of false alarms, and what it may get.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // Bound is a lower bound on ε at a δ.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // OneRun bounds ε from one run on data that had each of some canaries or not, by a fair coin of its

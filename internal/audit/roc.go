@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval/metric"
-	"github.com/sotto-dp/sotto/eval/stat"
+	"github.com/sotto-dp/sotto/internal/metric"
+	"github.com/sotto-dp/sotto/internal/stat"
 )
 
 // ROC is how well scores distinguish members from others, whichever threshold is taken.

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/document"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // configName is the name of configuration files.

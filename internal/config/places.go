@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/userdir"
+	"github.com/sotto-dp/sotto/sys/userdir"
 )
 
 // Places finds what a program keeps for its user: the ledger, the keys that sign, the private

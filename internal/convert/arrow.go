@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // mostShards is how many files a folder has at most.

@@ -8,11 +8,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/document"
-	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/evidence/rows"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // File is the name of evidence in a release.
@@ -26,7 +26,7 @@ type Evidence struct {
 	// Encoder is the name of the encoder of texts, with its fingerprint.
 	Encoder string `json:"encoder"`
 	// Schema is that of the table whose rows, in words, it is about, if it is: the encoder is theirs (package
-	// internal/rows), and needs nothing else.
+	// internal/evidence/rows), and needs nothing else.
 	Schema *schema.Schema `json:"schema,omitempty"`
 	// Labels of the task, in its order.
 	Labels []string `json:"labels"`

@@ -38,7 +38,7 @@
 //
 // # The nearest demonstrations
 //
-// A prompt may give each question only the demonstrations that are nearest to it (package internal/nearest). Then the
+// A prompt may give each question only the demonstrations that are nearest to it (package internal/evidence/nearest). Then the
 // instruction alone is common to all questions, and labels are not calibrated.
 //
 // # Free-form answers

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
-	"github.com/sotto-dp/sotto/internal/nearest"
+	"github.com/sotto-dp/sotto/internal/evidence/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/internal/nearest"
+	"github.com/sotto-dp/sotto/internal/evidence/nearest"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

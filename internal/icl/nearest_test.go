@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/nearest"
+	"github.com/sotto-dp/sotto/internal/evidence/nearest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -8,7 +8,7 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/sotto-dp/sotto/internal/logit"
+	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/schema"
 )
 

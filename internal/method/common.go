@@ -1,6 +1,6 @@
 package method
 
-import "github.com/sotto-dp/sotto/internal/scheme"
+import "github.com/sotto-dp/sotto/internal/method/scheme"
 
 // Batch is the setting of methods that draw a record for each prompt.
 func Batch(otherwise string) Setting {

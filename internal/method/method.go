@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // Kind is what a method makes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/lm"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
-	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

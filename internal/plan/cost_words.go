@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // Noise says what protects records in a step: noise, or how far one may move a score. A

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/evidence/rows"
 	"github.com/sotto-dp/sotto/internal/private/sums"
-	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"

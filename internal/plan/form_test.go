@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/measure"
-	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -68,10 +68,10 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 // decoders lie outside, because public files are read by them too, and see what records hold:
 // the rules about what code inside may do with it are theirs as well.
 var decoders = map[string]string{
-	"internal/convert": "rows of workbooks, Arrow files, JSON and folders",
-	"internal/pages":   "pages of Parquet files",
-	"internal/reply":   "what models answer to records, and whether it is right",
-	"internal/rows":    "rows of tables in words, as vectors",
+	"internal/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/convert/pages": "pages of Parquet files",
+	"internal/reply":         "what models answer to records, and whether it is right",
+	"internal/evidence/rows": "rows of tables in words, as vectors",
 }
 
 func decodes(path string) bool {
@@ -97,16 +97,17 @@ var forbidden = map[string]string{
 	"html/template":              "templates print whatever they reach",
 	"runtime/debug":              "dumps memory",
 	module + "/cmd":              "the program uses the boundary, not the other way round",
-	module + "/internal/run":     "run folders hold what was released",
-	module + "/internal/answer":  "sessions hand out what was released",
+	module + "/internal/run":     "run folders hold, and sessions hand out, what was released",
 	module + "/internal/icl":     "in-context learning sees released texts only",
 	module + "/internal/release": "in-context learning sees released texts only",
 	module + "/eval":             "in-context learning sees released texts only",
+	module + "/internal/metric":  "measures texts that may be shown",
+	module + "/internal/stat":    "measures what was released",
 }
 
 // allowed are packages below forbidden ones that may be imported all the same, and why.
 var allowed = map[string]string{
-	module + "/eval/rouge": "compares two texts, and keeps neither",
+	module + "/internal/metric/rouge": "compares two texts, and keeps neither",
 }
 
 // parties are modules of others that may see a record below private/, and why.
@@ -132,7 +133,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/count": "counts units of a source",
 		module + "/bench/synth":            "measures with made-up records",
 		module + "/bench/answer":           "measures answers, by seeds, which protect nobody",
-		module + "/internal/answer":        "a session reads its data set",
+		module + "/internal/run/answer":    "a session reads its data set",
 
 		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
@@ -144,12 +145,12 @@ var importers = map[string]map[string]string{
 		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
-		module + "/bench/choose":    "writes pools that no record is in",
-		module + "/internal/answer": "a session writes answers",
+		module + "/bench/choose":        "writes pools that no record is in",
+		module + "/internal/run/answer": "a session writes answers",
 	},
 	"ensemble": {
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
-		module + "/internal/answer":        "a session answers questions",
+		module + "/internal/run/answer":    "a session answers questions",
 		module + "/internal/plan":          "chooses settings of methods; reads no record",
 	},
 	"choose": {
@@ -184,7 +185,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/measure":  "measures prompts by draws",
 		module + "/internal/private/sums":     "adds up all records of a pool",
 		module + "/bench/choose":              "tries choosing on data that may be shown, by seeds",
-		module + "/internal/answer":           "a session names its answers",
+		module + "/internal/run/answer":       "a session names its answers",
 	},
 	"draw/drawtest": {},
 	"worst": {
@@ -204,26 +205,26 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/learn":     "fits a model to rows",
 		module + "/internal/private/table/tabletest": "states what every source does",
 		module + "/bench/table":                      "measures with made-up rows",
-		module + "/internal/compute":                 "says what engines do with a table",
-		module + "/internal/tablecmd":                "reads the settings of tables",
+		module + "/internal/run/compute":             "says what engines do with a table",
+		module + "/engines/internal/tablecmd":        "reads the settings of tables",
 	},
 	"table/tabletest": {},
 	"table/learn": {
-		module + "/eval/tabular":      "measures private baselines",
-		module + "/internal/estimate": "predicts from released profiles",
+		module + "/eval/tabular":          "measures private baselines",
+		module + "/cmd/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
 		module:                                   "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst":       "plays on made-up inputs, for audits",
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
 		module + "/cmd/sotto":                    "reads the settings of profiles",
-		module + "/internal/estimate":            "reads released profiles",
+		module + "/cmd/internal/estimate":        "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
 		module + "/internal/plan":                "chooses settings of profiles; reads no row",
 		module + "/eval/tabular":                 "tries profiles on rows that may be shown, by seeds",
 		module + "/bench/table":                  "measures with made-up rows",
-		module + "/internal/compute":             "says what engines add up",
-		module + "/internal/tablecmd":            "reads the settings of profiles",
+		module + "/internal/run/compute":         "says what engines add up",
+		module + "/engines/internal/tablecmd":    "reads the settings of profiles",
 	},
 	"table/stream": {
 		module:                  "the front door perturbs rows as they come",
@@ -236,7 +237,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/plan":                 "chooses settings of perturbing; reads no row",
 		module + "/eval/tabular":                  "tries perturbing on rows that may be shown, by seeds",
 		module + "/bench/table":                   "measures with made-up rows",
-		module + "/internal/compute":              "says what engines perturb",
+		module + "/internal/run/compute":          "says what engines perturb",
 	},
 	"folder": {
 		module:                "the front door asks whether a key is there before it makes a ledger",
@@ -254,9 +255,8 @@ var apart = map[string]string{
 	module + "/schema":               "schemas are public",
 	module + "/internal/learn":       "sees rows that may be seen",
 	module + "/internal/icl":         "in-context learning sees released texts only, and may use a model that is not trusted",
-	module + "/eval/metric":          "measures texts that may be shown",
-	module + "/eval/rouge":           "compares texts that may be shown",
-	module + "/eval/stat":            "sees numbers alone",
+	module + "/internal/metric":      "measures and compares texts that may be shown",
+	module + "/internal/stat":        "sees numbers alone",
 	module + "/internal/demo":        "fictional data is not private",
 	module + "/privacy":              "describes and accounts; the ledger and certificates hold no record",
 	module + "/internal/release":     "handles what was released",
@@ -343,16 +343,16 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
-		module + "/bench/attack":           "attacks data that may be shown, through bench/gpu",
-		module + "/internal/private/worst": "a model of its own, for made-up records",
-		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
-		module + "/bench/gpu":              "measures on data that may be shown",
-		module + "/bench/pace":             "measures on made-up records",
+		module + "/bench/attack":            "attacks data that may be shown, through bench/gpu",
+		module + "/internal/private/worst":  "a model of its own, for made-up records",
+		module + "/lm/backend":              "opens the engine, or a server that the configuration trusts",
+		module + "/bench/gpu":               "measures on data that may be shown",
+		module + "/cmd/internal/serve/pace": "measures on made-up records",
 	},
 	"lm.TrustEmbedder": {
 		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
 		module + "/lm/backend":             "opens the encoder of this process",
-		module + "/internal/rows":          "the encoder is a function of a public schema, in this process",
+		module + "/internal/evidence/rows": "the encoder is a function of a public schema, in this process",
 		module + "/bench/gpu":              "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"

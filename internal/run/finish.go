@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )

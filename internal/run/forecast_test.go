@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
 // TestExpected: what to expect is reported before anything is charged, and follows from the plan

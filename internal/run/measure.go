@@ -6,19 +6,19 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/eval/stat"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/env"
 	"github.com/sotto-dp/sotto/internal/evidence"
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/reply"
+	"github.com/sotto-dp/sotto/internal/run/env"
+	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // MeasureOptions of a measurement. What they have in common with [Options] means

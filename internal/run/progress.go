@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/internal/search"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"

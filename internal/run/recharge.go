@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy"
 )
 

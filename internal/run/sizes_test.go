@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
 // TestSizeFarOff: who declares a thousand times as many records as there are is warned

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/env"
+	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
 // TestSoFar: while a run goes on, its texts can be read as soon as they are released, and no

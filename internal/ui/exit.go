@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/document"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/stream"
+	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/gguf"
@@ -21,6 +18,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // Exit codes, as the help lists them.
@@ -48,6 +47,20 @@ func AsUsage(err error) error {
 	}
 	return UsageError{err}
 }
+
+// InputError is about what the user's files hold, of a package that this one does not know.
+type InputError struct{ error }
+
+// AsInput makes an [InputError] of an error that has one of type T in its chain.
+func AsInput[T error](err error) error {
+	if Is[T](err) {
+		return InputError{err}
+	}
+	return err
+}
+
+// Unwrap returns the cause.
+func (e InputError) Unwrap() error { return e.error }
 
 // UnverifiedError reports that something signed or sealed is not what it should be.
 type UnverifiedError struct{ error }
@@ -125,8 +138,8 @@ func ExitCode(err error) int {
 		Is[*lm.StepError](err),
 		Is[*lm.UnsupportedError](err),
 		Is[*plan.InputError](err),
-		Is[*eval.ItemError](err),
-		Is[*sotto.FolderError](err),
+		Is[InputError](err),
+		Is[*run.FolderError](err),
 		Is[*record.MalformedError](err),
 		Is[*table.RefusedError](err),
 		Is[*stream.RowError](err),

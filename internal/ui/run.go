@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
 // RunProgress reports how a run is going: with a bar on a terminal, with a line
@@ -24,13 +24,13 @@ type RunProgress struct {
 }
 
 // Report shows an event of the run.
-func (s *RunProgress) Report(e sotto.Progress) {
+func (s *RunProgress) Report(e env.Progress) {
 	if s.First != "" {
 		s.Say(s.First)
 		s.First = ""
 	}
 	now := s.Now()
-	token := e.Kind == sotto.Wrote
+	token := e.Kind == env.Wrote
 	if token {
 		if s.began.IsZero() {
 			s.began = now
@@ -43,17 +43,17 @@ func (s *RunProgress) Report(e sotto.Progress) {
 			return
 		}
 	}
-	if e.Kind == sotto.Released {
+	if e.Kind == env.Released {
 		s.total += s.written[e.Text]
 		delete(s.written, e.Text)
 	}
 	switch {
-	case e.Kind == sotto.Judged:
+	case e.Kind == env.Judged:
 		// How often that comes depends on the records: it is for a terminal alone.
 		if s.Bar && s.Due() {
 			s.Draw(s.judging(e, now))
 		}
-	case e.Kind == sotto.Encoded: // so does this
+	case e.Kind == env.Encoded: // so does this
 		if s.Bar && s.Due() {
 			s.Draw(s.encoding(e, now))
 		}
@@ -64,9 +64,9 @@ func (s *RunProgress) Report(e sotto.Progress) {
 	case token:
 	case e.Message != "":
 		s.Say(e.Message)
-	case e.Kind == sotto.Chose:
+	case e.Kind == env.Chose:
 		s.Say(fmt.Sprintf("round %d of %d: the records chose %s", e.Round, e.Rounds, Examples(e.Examples)))
-	case e.Kind == sotto.Released && !s.Bar:
+	case e.Kind == env.Released && !s.Bar:
 		s.Say(fmt.Sprintf("text %d is done, %d of %d", e.Text, e.Done, e.Texts))
 	}
 }
@@ -75,7 +75,7 @@ func (s *RunProgress) Report(e sotto.Progress) {
 func (s *RunProgress) Restart() { s.began, s.written, s.total = s.Now(), nil, 0 }
 
 // line is a bar of at most 80 columns: how much is written, how fast, how long at most.
-func (s *RunProgress) line(e sotto.Progress, now time.Time) string {
+func (s *RunProgress) line(e env.Progress, now time.Time) string {
 	// Texts that are done count in full, also those that ended early.
 	open := 0
 	for _, n := range s.written {
@@ -97,7 +97,7 @@ func (s *RunProgress) line(e sotto.Progress, now time.Time) string {
 }
 
 // judging is a bar for the rounds in which records choose. It moves with the rounds alone.
-func (s *RunProgress) judging(e sotto.Progress, now time.Time) string {
+func (s *RunProgress) judging(e env.Progress, now time.Time) string {
 	if s.chosen.IsZero() {
 		s.chosen = now
 	}
@@ -110,7 +110,7 @@ func (s *RunProgress) judging(e sotto.Progress, now time.Time) string {
 }
 
 // encoding is a bar for the time in which records are encoded.
-func (s *RunProgress) encoding(e sotto.Progress, now time.Time) string {
+func (s *RunProgress) encoding(e env.Progress, now time.Time) string {
 	if s.encoded.IsZero() {
 		s.encoded, s.known = now, e.Share // what an earlier run encoded comes at once
 	}

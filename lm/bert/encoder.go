@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // ErrClosed is returned when an encoder is used after Close.

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // The shape of all-MiniLM-L6-v2. The number of heads is not in a file of weights,

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // layer holds the weights of one block of the model.

@@ -3,10 +3,10 @@ package llama
 import (
 	"errors"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // Predict returns an upper bound of the memory that sequences take.

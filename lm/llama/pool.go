@@ -5,8 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // pool runs one function on several threads at a time. A step of the model has

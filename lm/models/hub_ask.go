@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // published is the hub's metadata of a file.

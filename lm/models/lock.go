@@ -14,8 +14,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // Pin fixes the bytes behind a name, from the first pull on.

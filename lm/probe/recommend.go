@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // What a recommendation supposes.

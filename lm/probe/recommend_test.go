@@ -3,9 +3,9 @@ package probe
 import (
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/llama"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // TestSpeedOfModels: a model that has twice the weights takes twice the time.

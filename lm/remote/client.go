@@ -6,9 +6,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/fault"
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // Client is a model on a server. It generates text; see [Client.Scorer] for scores. It is

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // grouping is a dialect whose server can answer the prompts of one record as a batch of their own.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/sotto-dp/sotto/internal/machine"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // PlaintextError reports that private records would travel where others can read them.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/sotto-dp/sotto/internal/machine"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // soloing is a dialect that can answer a query alone: with a request of its own that reuses

@@ -9,7 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // Type is the type of a tensor's values, by the format's name.

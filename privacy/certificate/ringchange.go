@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // Generate makes a new active key where there is none, as after a revocation. No older key

@@ -44,7 +44,7 @@ type batch struct {
 // long are packages that start goroutines and take long: of their tests only those with
 // Concurrent in their names run under the race detector. There have to be some.
 var long = []string{
-	"cmd/sotto", "eval/report", "eval/suite", "internal/audit", "internal/private/table", "internal/serve/web", "lm/bert", "lm/llama", "lm/remote",
+	"cmd/sotto", "eval/report", "eval/suite", "internal/audit", "internal/private/table", "cmd/internal/serve/web", "lm/bert", "lm/llama", "lm/remote",
 	"privacy/accountant",
 }
 

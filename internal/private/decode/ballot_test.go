@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // ballotSubject holds what a ballot declares against what select does.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // planPublished sets the radius β as the paper does (Flemings et al. 2025, equation 8). What

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // moment is Σ p^α/q^(α−1) in exact arithmetic: e to the (α−1)-fold Rényi divergence.

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // decent are views such as models give: log-probabilities of a few candidates.

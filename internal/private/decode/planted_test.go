@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // acting is a subject that declares what one method does and does what another one does.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/decode"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // Example shows what a text of the default method costs: an event, which package

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // A vote of the prompts that about 40 of 20000 records are drawn for, and what it costs.

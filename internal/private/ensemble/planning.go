@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // does is a subject that declares what one method does and does something else.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
-	"github.com/sotto-dp/sotto/internal/scheme"
 )
 
 // replies are as models should not give them, and as they should.

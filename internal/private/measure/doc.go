@@ -6,7 +6,7 @@
 // one, however many cells it has. Both cells are released with noise, and with them the
 // number of records that were asked, which is private: nothing is divided by it here. The
 // quotient, and how far it may be off, are for whoever has the two numbers (package
-// eval/stat).
+// internal/stat).
 //
 // Verdicts between right and wrong are allowed: a record with verdict g ∈ [0, 1] adds g to
 // one cell and 1 − g to the other, which is one in all. So written outputs are measured by

@@ -13,9 +13,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // storage is a way to store records; put returns where they are, and the query.

@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/bounded"
 	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // slot is what the index keeps of one record: its ordinal, its place in the source and

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/fault"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // fine is the number of binary places of vectors and of coefficients; products have twice as many.

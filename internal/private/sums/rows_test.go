@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/evidence/rows"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
-	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
 )

@@ -113,7 +113,7 @@ func (s Sums) several(n int64, way, sigma float64) Sums {
 	return s
 }
 
-// ForRows is [Sums.For] for vectors of rows (package internal/rows).
+// ForRows is [Sums.For] for vectors of rows (package internal/evidence/rows).
 //
 // Settled in trials on eight tables, on training rows that were kept back. Vectors of rows have much in common, so
 // that long steps overshoot: those of 25 did. They are of length stride, and up to twice that where there would be more

@@ -17,9 +17,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 var allTypes = []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Decimal, tabletest.Boolean}

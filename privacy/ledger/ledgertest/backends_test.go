@@ -12,10 +12,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sotto-dp/sotto/internal/pgtest"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
 	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 func TestMemory(t *testing.T)   { conforms(t, onMemory()) }

@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/sotto-dp/sotto/internal/pgtls"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/sys/pgtls"
 )
 
 // Options of a store. Create makes the tables if they are not there. The database itself must

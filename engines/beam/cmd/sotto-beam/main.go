@@ -22,8 +22,8 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/engines/beam"
+	"github.com/sotto-dp/sotto/engines/internal/tablecmd"
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/tablecmd"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 

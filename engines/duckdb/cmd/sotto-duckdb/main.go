@@ -12,7 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/engines/duckdb"
-	"github.com/sotto-dp/sotto/internal/tablecmd"
+	"github.com/sotto-dp/sotto/engines/internal/tablecmd"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/scheme"
+	"github.com/sotto-dp/sotto/internal/method/scheme"
 )
 
 // Outcome is one result of a draw: the units in each prompt that has any, and how many

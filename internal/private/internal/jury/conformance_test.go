@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/metric"
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/lm"

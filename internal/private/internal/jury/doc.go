@@ -19,7 +19,7 @@
 // the model's probabilities, as a hint in the question, or alone. Evidence is public, and what it says of
 // a record follows from the record's input alone, which only a trusted encoder sees.
 //
-// A prompt may give each question the nearest of its examples (package internal/nearest). Which those are follows from
+// A prompt may give each question the nearest of its examples (package internal/evidence/nearest). Which those are follows from
 // the record's input and the public prompt, by a trusted encoder; the question is then asked with them before it, and
 // shares only the instruction with others.
 //

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/rouge"
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"

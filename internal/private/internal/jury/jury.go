@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
-	"github.com/sotto-dp/sotto/internal/nearest"
+	"github.com/sotto-dp/sotto/internal/evidence/nearest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/internal/reply"

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/nearest"
+	"github.com/sotto-dp/sotto/internal/evidence/nearest"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sotto-dp/sotto/eval/rouge"
+	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 )

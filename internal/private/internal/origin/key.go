@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/durable"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 const (

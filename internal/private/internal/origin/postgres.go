@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/sotto-dp/sotto/internal/pgtls"
+	"github.com/sotto-dp/sotto/sys/pgtls"
 )
 
 // IsPostgres reports whether a location is a PostgreSQL server.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	pub "github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/logit"
+	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	pub "github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/logit"
+	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/schema"
 )

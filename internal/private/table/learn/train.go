@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/logit"
+	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"

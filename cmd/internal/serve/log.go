@@ -1,0 +1,29 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
+)
+
+// done counts a request, and notes it where whoever looks after the service wants it: who used
+// which route, and what it was charged; nothing of what was asked or answered.
+func (s *Server) done(r gateway.Record) {
+	s.metrics.ended(r)
+	if r.Fault != "" {
+		s.Log.Error("a request failed for a fault of this program", "at", r.Fault, "route", r.Route)
+	}
+	if s.Requests == nil {
+		return
+	}
+	attributes := []slog.Attr{
+		slog.String("method", r.Method), slog.String("path", r.Path), slog.Int("status", r.Status),
+		slog.String("key", r.Client), slog.String("route", r.Route), slog.Int64("version", r.Version),
+		slog.Int64("bytes", r.Bytes), slog.Float64("seconds", r.Elapsed.Seconds()),
+	}
+	if r.Charge != "" {
+		attributes = append(attributes, slog.String("charge", r.Charge))
+	}
+	s.Requests.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
+}

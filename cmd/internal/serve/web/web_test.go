@@ -1,0 +1,600 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+)
+
+// concrete fills in the wildcards of a pattern.
+func (s *site) concrete(pattern string) (method, path string) {
+	method, path, found := strings.Cut(pattern, " ")
+	if !found {
+		method, path = http.MethodGet, "/no/such/page"
+	}
+	id := s.run.ID
+	if strings.HasPrefix(path, "/data-sets/") {
+		id = "tickets"
+	}
+	if strings.HasPrefix(path, "/uploads/") {
+		id = "letters"
+	}
+	return method, strings.NewReplacer("{$}", "", "{id}", id, "{kind}", "run", "{name...}", "demos.jsonl", "{name}", "tickets").Replace(path)
+}
+
+// TestEveryRoute: without a session no page is shown, and each role gets what the table says it may,
+// and nothing else. A route that is added is tested by itself.
+func TestEveryRoute(t *testing.T) {
+	s := newSite(t, nil)
+	browsers := map[store.Role]*browser{}
+	tokens := map[store.Role]string{}
+	for role, name := range map[store.Role]string{store.Viewer: "viewer-one", store.Operator: "operator-one", store.Owner: "owner-three"} {
+		browsers[role] = s.signIn(t, name)
+		tokens[role] = browsers[role].token("/audit")
+	}
+	open := map[string]bool{"GET /static/{name}": true, "GET /sign-in": true, "POST /sign-in": true, "GET /sign-in/oidc": true, "GET /sign-in/oidc/callback": true}
+	least := map[string]store.Role{ // what changes something, and who may
+		"POST /sign-out": store.Viewer, "POST /data-sets/{id}/grants": store.Operator,
+		"POST /grants/{id}/approve": store.Owner, "POST /grants/{id}/deny": store.Owner, "POST /grants/{id}/carry-out": store.Owner,
+		"POST /runs/{id}/cancel": store.Operator, "POST /runs/{id}/retry": store.Operator,
+		"POST /routes": store.Operator, "POST /routes/{name}/use": store.Operator, "POST /routes/{name}/remove": store.Operator,
+		"POST /keys": store.Operator, "POST /keys/{id}/revoke": store.Operator,
+		"POST /runs": store.Operator, "POST /uploads": store.Operator, "POST /uploads/{id}/remove": store.Operator,
+		"POST /uploads/{id}/decide": store.Owner, "POST /uploads/{id}/carry-out": store.Owner, "POST /playground": store.Operator,
+	}
+	for _, r := range s.routes() {
+		method, path := s.concrete(r.pattern)
+		if r.least == "" != open[r.pattern] {
+			t.Errorf("%s is open: %v", r.pattern, r.least == "")
+		}
+		if method == http.MethodPost && !open[r.pattern] && (least[r.pattern] == "" || least[r.pattern] != r.least) {
+			t.Errorf("%s is for %q", r.pattern, r.least)
+		}
+		if open[r.pattern] || r.pattern == "GET /events" {
+			continue
+		}
+		stranger := s.browser(t)
+		if method == http.MethodGet {
+			if a := stranger.get(path); a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "/sign-in") {
+				t.Errorf("%s without a session: %d", r.pattern, a.status)
+			}
+		} else if a := stranger.post(path, url.Values{"token": {tokens[store.Owner]}}); a.status != http.StatusUnauthorized {
+			t.Errorf("%s without a session: %d", r.pattern, a.status)
+		}
+		for role, b := range browsers {
+			var a answer
+			if method == http.MethodGet {
+				a = b.get(path)
+			} else if r.pattern != "POST /sign-out" {
+				a = b.post(path, url.Values{}) // without a token nothing is changed
+				if a.status != http.StatusForbidden {
+					t.Errorf("%s of %s without a token: %d", r.pattern, role, a.status)
+				}
+				continue
+			}
+			want := map[bool]int{true: 200, false: 403}[role.May(r.least)]
+			if r.pattern == "/" {
+				want = 404
+			}
+			if a.status != want && r.pattern != "POST /sign-out" {
+				t.Errorf("%s of %s: %d, want %d: %s", r.pattern, role, a.status, want, a.body)
+			}
+		}
+	}
+	// With a token, whose role is too little is still refused.
+	for pattern, role := range least {
+		_, path := s.concrete(pattern)
+		for have, b := range browsers {
+			if pattern != "POST /sign-out" && !have.May(role) {
+				if a := b.post(path, url.Values{"token": {tokens[have]}}); a.status != http.StatusForbidden || !strings.Contains(a.body, "Your role") {
+					t.Errorf("%s of %s: %d", pattern, have, a.status)
+				}
+			}
+		}
+	}
+	if a := s.browser(t).get("/events"); a.status != http.StatusUnauthorized {
+		t.Errorf("events without a session: %d", a.status)
+	}
+	if log := s.log.String(); log != "" {
+		t.Errorf("the log: %s", log)
+	}
+}
+
+// TestHeaders: every answer forbids what is from elsewhere, and no page has a style or a script of
+// its own.
+func TestHeaders(t *testing.T) {
+	s := newSite(t, nil)
+	b := s.signIn(t, "owner-one")
+	for _, path := range []string{"/", "/data-sets", "/data-sets/tickets", "/runs", "/runs/" + s.run.ID, "/runs/new", "/compare", "/playground", "/certificates", "/certificates/run/" + s.run.ID, "/routes", "/keys", "/audit", "/data-protection", "/static/style.css", "/static/sotto.js", "/nowhere", "/static/nothing"} {
+		a := b.get(path)
+		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
+		}
+		if !strings.HasPrefix(path, "/static") {
+			for _, inline := range []string{" style=", "<style", "<script>", " onclick", "javascript:", "http://", "https://"} {
+				if strings.Contains(strings.ReplaceAll(a.body, `xmlns="http://www.w3.org/2000/svg"`, ""), inline) {
+					t.Errorf("%s has %s", path, inline)
+				}
+			}
+			if n := strings.Count(a.body, "<h1"); n != 1 {
+				t.Errorf("%s has %d headings", path, n)
+			}
+			if a.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s may be kept", path)
+			}
+		}
+		if strings.Contains(a.body, "/private/place") || strings.Contains(a.body, "SELECT secret") || strings.Contains(a.body, "argon2") {
+			t.Errorf("%s shows where records are, or a password's hash", path)
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/sign-out", nil)
+	must(t, err)
+	request.Header.Set("Origin", "https://elsewhere.example")
+	if a := b.do(request); a.status != http.StatusForbidden {
+		t.Errorf("a request of another origin: %d", a.status)
+	}
+}
+
+// TestSignIn: cookies are for this host and no script; a wrong password and a name that there is
+// not look the same, and many of them have to wait; signing out ends the session.
+func TestSignIn(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.Secure = true })
+	b := s.browser(t)
+	first := b.get("/sign-in")
+	if cookie := first.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-sotto-visit=") || !strings.Contains(cookie, "; HttpOnly; Secure; SameSite=Lax") {
+		t.Errorf("cookie %q", cookie)
+	}
+	s.Secure = false // the test's server has no TLS
+	try := func(b *browser, name, word string) answer {
+		return b.post("/sign-in", url.Values{"token": {b.token("/sign-in")}, "name": {name}, "password": {word}, "next": {"//elsewhere.example"}})
+	}
+	wrong, unknown := try(b, "owner-one", "wrong words in a row"), try(b, "nobody-at-all", "wrong words in a row")
+	if wrong.status != 401 || unknown.status != 401 || strings.ReplaceAll(unknown.body, "nobody-at-all", "owner-one") != wrong.body {
+		t.Errorf("%d %d", wrong.status, unknown.status)
+	}
+	if a := b.post("/sign-in", url.Values{"name": {"owner-one"}, "password": {password}}); a.status != 403 {
+		t.Errorf("without a token: %d", a.status)
+	}
+	right := try(b, "owner-one", password)
+	if right.status != 303 || right.header.Get("Location") != "/" {
+		t.Errorf("%d to %s", right.status, right.header.Get("Location"))
+	}
+	if a := b.get("/"); a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+	old := b.Jar.Cookies(mustURL(t, s.server.URL))
+	if a := b.send("/sign-out"); a.status != 303 {
+		t.Errorf("%d", a.status)
+	}
+	b.Jar.SetCookies(mustURL(t, s.server.URL), old)
+	if a := b.get("/"); a.status != 303 {
+		t.Errorf("a session that ended counts: %d", a.status)
+	}
+	last := answer{}
+	for range 8 {
+		last = try(s.browser(t), "viewer-one", "wrong words in a row")
+	}
+	if last.status != 429 || last.header.Get("Retry-After") == "" {
+		t.Errorf("%d", last.status)
+	}
+	if a := try(s.browser(t), "viewer-one", password); a.status != 429 {
+		t.Errorf("the right password need not wait: %d", a.status)
+	}
+}
+
+func mustURL(t testing.TB, s string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(s)
+	must(t, err)
+	return u
+}
+
+// TestTokens: a form counts with the token of its own session alone.
+func TestTokens(t *testing.T) {
+	s := newSite(t, nil)
+	one, two := s.signIn(t, "operator-one"), s.signIn(t, "operator-one")
+	path := "/runs/" + s.under.ID + "/cancel"
+	for what, token := range map[string]string{"none": "", "another session's": two.token("/audit"), "another": strings.Repeat("a", 43)} {
+		if a := one.post(path, url.Values{"token": {token}}); a.status != 403 {
+			t.Errorf("%s: %d", what, a.status)
+		}
+	}
+	if a := one.send(path); a.status != 303 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if j, err := s.Store.Job(t.Context(), s.under.ID); err != nil || !j.Cancelling {
+		t.Errorf("%+v, %v", j, err)
+	}
+	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", largestForm)}}); a.status != 400 {
+		t.Errorf("a form without end: %d", a.status)
+	}
+}
+
+// TestDisabledAtOnce: the session of an account that is disabled, or whose role is lowered, is worth no
+// more at its next request.
+func TestDisabledAtOnce(t *testing.T) {
+	s := newSite(t, nil)
+	b := s.signIn(t, "operator-one")
+	token := b.token("/audit")
+	must(t, s.Store.SetRole(t.Context(), "root", "operator-one", store.Viewer))
+	if a := b.post("/runs/"+s.under.ID+"/cancel", url.Values{"token": {token}}); a.status != 403 {
+		t.Errorf("%d", a.status)
+	}
+	must(t, s.Store.DisableAccount(t.Context(), "root", "operator-one", false))
+	if a := b.get("/"); a.status != 303 {
+		t.Errorf("%d", a.status)
+	}
+}
+
+// TestFirstAccount: where nobody has an account, this machine is shown how to make one, and others
+// are not.
+func TestFirstAccount(t *testing.T) {
+	for _, here := range []bool{true, false} {
+		s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "service.db"), true)
+		must(t, err)
+		d := New(Options{Store: s, Local: here, Routes: fakeRoutes{s}})
+		at := &site{Dashboard: d}
+		at.server = newServer(t, d)
+		b := at.browser(t)
+		if a := b.get("/"); a.status != 303 || a.header.Get("Location") != "/sign-in" {
+			t.Errorf("%d %s", a.status, a.header.Get("Location"))
+		}
+		if got := strings.Contains(b.get("/sign-in").body, "sotto serve account add"); got != here {
+			t.Errorf("on this machine: %v, shown: %v", here, got)
+		}
+		must(t, s.Close())
+	}
+}
+
+// TestHostileNames: what others named is shown as text.
+func TestHostileNames(t *testing.T) {
+	s := newSite(t, nil)
+	ctx := t.Context()
+	const hostile, odd = `<script>alert("1")</script>`, "north/south @ 100+"
+	_, err := s.Store.AddJob(ctx, hostile, store.Job{Name: hostile, Args: []string{hostile, "--method", hostile}})
+	must(t, err)
+	_, _, err = s.Store.AddKey(ctx, hostile, store.Key{Name: hostile, Routes: []string{"*"}})
+	must(t, err)
+	_, err = s.Store.AskGrant(ctx, store.Account{Name: hostile, Role: store.Operator}, store.Grant{Dataset: string(s.tickets.Fingerprint), Name: hostile, Budget: hostile, Epsilon: 1, Reason: hostile})
+	must(t, err)
+	f, err := ledger.NewFingerprint([]byte(strings.Repeat("h", 32)))
+	must(t, err)
+	_, err = s.ledger.Init(ctx, ledger.InitRequest{Dataset: f, Name: odd, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-6}, Reason: hostile})
+	must(t, err)
+	b := s.signIn(t, "owner-one")
+	jobs, err := s.Store.Jobs(ctx, 1)
+	must(t, err)
+	for _, path := range []string{"/", "/data-sets", "/data-sets/" + url.PathEscape(odd), "/data-sets/tickets", "/runs", "/runs/" + jobs[0].ID, "/keys", "/audit", "/data-protection", "/routes?said=" + url.QueryEscape(hostile), "/sign-in?next=" + url.QueryEscape(hostile), "/" + url.PathEscape(hostile)} {
+		a := b.get(path)
+		if strings.Contains(a.body, "<script>alert") {
+			t.Errorf("%s: %s", path, a.body)
+		}
+		if a.status >= 500 {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+	if a := b.get("/data-sets/" + url.PathEscape(odd)); a.status != 200 || !strings.Contains(a.body, "&lt;script&gt;") {
+		t.Errorf("%d", a.status)
+	}
+}
+
+// TestRunArguments: of a job's arguments those are shown that say nothing of where records are.
+func TestRunArguments(t *testing.T) {
+	verb, settings := public([]string{"table", "profile", "--data", "/secret/place", "--epsilon=4", "--query", "SELECT secret", "--task", "/secret/t.toml", "secret.csv", "--histograms", "--size", "5"})
+	if verb != "table profile" || len(settings) != 4 || settings[0] != [2]string{"epsilon", "4"} || settings[1] != [2]string{"task", "t.toml"} || settings[2] != [2]string{"histograms", "yes"} || settings[3] != [2]string{"size", "5"} {
+		t.Errorf("%q %q", verb, settings)
+	}
+	if verb, _ := public([]string{"synth", "/secret/place"}); verb != "synth" {
+		t.Errorf("%q", verb)
+	}
+}
+
+// TestErrorsOfRuns: why a run failed may name files; operators see it.
+func TestErrorsOfRuns(t *testing.T) {
+	s := newSite(t, nil)
+	for name, want := range map[string]bool{"viewer-one": false, "operator-one": true} {
+		a := s.signIn(t, name).get("/runs/" + s.failed.ID)
+		if got := strings.Contains(a.body, "The privacy budget does not allow it"); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	b := s.signIn(t, "operator-one")
+	if a := b.send("/runs/" + s.failed.ID + "/retry"); a.status != 303 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.send("/runs/" + s.run.ID + "/cancel"); a.status != 400 || !strings.Contains(a.body, "The job is done") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.send("/runs/nothing/cancel"); a.status != 404 {
+		t.Errorf("%d", a.status)
+	}
+}
+
+// TestReleases: a release is shown with its guarantee, and only files that its certificate covers
+// are handed out; one that was changed is not.
+func TestReleases(t *testing.T) {
+	s := newSite(t, nil)
+	b := s.signIn(t, "viewer-one")
+	if a := b.get("/runs/" + s.run.ID); !strings.Contains(a.body, "charged twice") || !strings.Contains(a.body, "ε ≤ 0.35") {
+		t.Error(a.body)
+	}
+	files := "/certificates/run/" + s.run.ID + "/files/"
+	if a := b.get(files + "demos.jsonl"); a.status != 200 || !strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("%d", a.status)
+	}
+	if a := b.get(files + "certificate.json"); a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+	report := "/certificates/run/" + s.run.ID + "/report"
+	if a := b.get(report); a.status != 200 || a.header.Get("Content-Security-Policy") != reportPolicy || !strings.Contains(a.body, "may be shown to anyone") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	for _, page := range []string{"/runs/" + s.run.ID, "/certificates/run/" + s.run.ID, "/data-protection"} {
+		if !strings.Contains(b.get(page).body, `href="`+report+`"`) {
+			t.Errorf("%s does not lead to the report", page)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "other.txt"), []byte("secret"), 0o600))
+	must(t, os.WriteFile(filepath.Join(s.run.Place, "secret.txt"), []byte("secret"), 0o600))
+	for _, name := range []string{"other.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt", "%2Fetc%2Fpasswd", ""} {
+		if a := b.get(files + name); a.status == 200 || strings.Contains(a.body, "secret\n") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "demos.jsonl"), []byte(`{"text":"forged"}`+"\n"), 0o600))
+	if a := b.get("/runs/" + s.run.ID); strings.Contains(a.body, "forged") || !strings.Contains(a.body, "Does not hold") {
+		t.Error("a release that was changed is shown")
+	}
+	for _, name := range []string{files + "demos.jsonl", files + "README.md", files + "certificate.json", report} {
+		if a := b.get(name); a.status != 409 || !strings.Contains(a.body, "does not hold") {
+			t.Errorf("%s of a release that was changed: %d", name, a.status)
+		}
+	}
+}
+
+// TestKeysAndRoutes: an operator makes a key, which is shown once, and revokes it, and changes routes;
+// keys and routes of the command line stay.
+func TestKeysAndRoutes(t *testing.T) {
+	s := newSite(t, nil)
+	b := s.signIn(t, "operator-one")
+	made := b.send("/keys", "name", "Day shift", "route", "tickets", "per_minute", "5", "days", "30")
+	if made.status != 200 || strings.Count(made.body, "sk-sotto-") != 1 || strings.Contains(b.get("/keys").body, "sk-sotto-") {
+		t.Errorf("%d", made.status)
+	}
+	if a := b.send("/keys", "name", "", "route", "tickets"); a.status != 400 {
+		t.Errorf("%d", a.status)
+	}
+	keys, err := s.Store.Keys(t.Context())
+	must(t, err)
+	for _, k := range keys {
+		want := 303
+		if k.Admin {
+			want = 400
+		}
+		if a := b.send("/keys/" + k.ID + "/revoke"); a.status != want {
+			t.Errorf("%s: %d", k.Name, a.status)
+		}
+	}
+	if a := b.send("/routes/tickets/use", "version", "1"); a.status != 303 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.send("/routes", "name", "fresh", "upstream", "embedded", "run", s.run.ID, "task", "tickets.toml"); a.status != 303 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.send("/routes", "name", "bad", "upstream", "embedded", "run", s.failed.ID); a.status != 400 {
+		t.Errorf("%d", a.status)
+	}
+	if a := b.send("/routes/fresh/remove"); a.status != 303 {
+		t.Errorf("%d", a.status)
+	}
+}
+
+// ask has the operator ask for a grant, and returns its identity.
+func (s *site) ask(t testing.TB, epsilon string) string {
+	t.Helper()
+	if a := s.signIn(t, "operator-one").send("/data-sets/tickets/grants", "budget", "global", "epsilon", epsilon, "reason", "one more round"); a.status != 303 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	all, err := s.Store.Grants(t.Context(), "", 1)
+	must(t, err)
+	return all[0].ID
+}
+
+func (s *site) allowance(t testing.TB) float64 {
+	t.Helper()
+	d, err := s.ledger.Show(t.Context(), "tickets")
+	must(t, err)
+	return d.Budgets[0].Epsilon
+}
+
+// TestGrantFlow: a grant is carried out with the last approval that is needed, by owners of the data set
+// alone, and the ledger says who asked and approved.
+func TestGrantFlow(t *testing.T) {
+	s := newSite(t, nil)
+	must(t, s.Store.SetApprovals(t.Context(), "root", string(s.tickets.Fingerprint), 2))
+	id := s.ask(t, "0.5")
+	for _, name := range []string{"owner-three", "operator-one", "viewer-one"} {
+		if a := s.signIn(t, name).send("/grants/" + id + "/approve"); a.status != 403 {
+			t.Errorf("%s: %d", name, a.status)
+		}
+	}
+	one := s.signIn(t, "owner-one")
+	if a := one.send("/grants/" + id + "/approve"); a.status != 303 || s.allowance(t) != 2.5 {
+		t.Errorf("one approval: %d, ε = %v", a.status, s.allowance(t))
+	}
+	if a := one.send("/grants/" + id + "/approve"); a.status != 400 || s.allowance(t) != 2.5 {
+		t.Errorf("the same again: %d, ε = %v", a.status, s.allowance(t))
+	}
+	if a := one.send("/grants/" + id + "/carry-out"); a.status != 400 || s.allowance(t) != 2.5 {
+		t.Errorf("carried out early: %d, ε = %v", a.status, s.allowance(t))
+	}
+	if a := s.signIn(t, "owner-two").send("/grants/" + id + "/approve"); a.status != 303 || s.allowance(t) != 3 {
+		t.Errorf("two approvals: %d, ε = %v", a.status, s.allowance(t))
+	}
+	d, err := s.ledger.Show(t.Context(), "tickets")
+	must(t, err)
+	if last := d.Changes[len(d.Changes)-1]; last.Reason != "one more round (asked for by operator-one, approved by owner-one and owner-two)" {
+		t.Errorf("%+v", last)
+	}
+	denied := s.ask(t, "1")
+	if a := one.send("/grants/" + denied + "/deny"); a.status != 303 {
+		t.Errorf("%d", a.status)
+	}
+	if a := s.signIn(t, "owner-two").send("/grants/" + denied + "/approve"); a.status != 400 || s.allowance(t) != 3 {
+		t.Errorf("after it was denied: %d", a.status)
+	}
+	for _, epsilon := range []string{"-1", "NaN", "x", "", "Inf"} {
+		if a := s.signIn(t, "operator-one").send("/data-sets/tickets/grants", "budget", "global", "epsilon", epsilon, "reason", "r"); a.status != 400 {
+			t.Errorf("ε = %q: %d", epsilon, a.status)
+		}
+	}
+}
+
+// broken is a ledger that fails, before or after it has written.
+type broken struct {
+	Ledger
+	mu            sync.Mutex
+	before, after bool
+}
+
+func (b *broken) Grant(ctx context.Context, r ledger.GrantRequest) (ledger.Dataset, error) {
+	b.mu.Lock()
+	before, after := b.before, b.after
+	b.mu.Unlock()
+	if before {
+		return ledger.Dataset{}, errors.New("the disk of /secret/ledger is full")
+	}
+	d, err := b.Ledger.Grant(ctx, r)
+	if after {
+		return ledger.Dataset{}, ledger.ErrUnknown
+	}
+	return d, err
+}
+
+// TestGrantThroughFaults: a grant whose ledger fails is carried out later, and once.
+func TestGrantThroughFaults(t *testing.T) {
+	faulty := &broken{}
+	s := newSite(t, func(o *Options) {
+		open := o.Ledger
+		o.Ledger = func(ctx context.Context) (l Ledger, err error) {
+			faulty.Ledger, err = open(ctx)
+			return faulty, err
+		}
+	})
+	for _, f := range []*bool{&faulty.before, &faulty.after} {
+		was := s.allowance(t)
+		id := s.ask(t, "0.25")
+		*f = true
+		b := s.signIn(t, "owner-one")
+		if a := b.send("/grants/" + id + "/approve"); a.status != 503 || strings.Contains(a.body, "/secret") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		*f = false
+		if a := b.send("/grants/" + id + "/carry-out"); a.status != 303 || s.allowance(t) != was+0.25 {
+			t.Errorf("%d, ε = %v", a.status, s.allowance(t))
+		}
+		if a := b.send("/grants/" + id + "/carry-out"); a.status != 400 || s.allowance(t) != was+0.25 {
+			t.Errorf("again: %d, ε = %v", a.status, s.allowance(t))
+		}
+	}
+}
+
+// TestConcurrentGrants: owners who approve at the same time raise the budget once.
+func TestConcurrentGrants(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.ask(t, "0.5")
+	browsers := []*browser{s.signIn(t, "owner-one"), s.signIn(t, "owner-two"), s.signIn(t, "owner-one")}
+	var tokens []string
+	for _, b := range browsers {
+		tokens = append(tokens, b.token("/audit"))
+	}
+	var all sync.WaitGroup
+	for i, b := range browsers {
+		all.Go(func() {
+			b.post("/grants/"+id+"/approve", url.Values{"token": {tokens[i]}})
+			b.post("/grants/"+id+"/carry-out", url.Values{"token": {tokens[i]}})
+		})
+	}
+	all.Wait()
+	if got := s.allowance(t); got != 3 {
+		t.Errorf("ε = %v", got)
+	}
+	if g, err := s.Store.Grant(t.Context(), id); err != nil || g.State != store.GrantDone {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestConcurrentEvents: a page hears of changes, and no more once its session has ended.
+func TestConcurrentEvents(t *testing.T) {
+	s := newSite(t, nil)
+	b := s.signIn(t, "viewer-one")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/events", nil)
+	must(t, err)
+	response, err := b.Do(request)
+	must(t, err)
+	heard := make(chan string, 100)
+	go func() {
+		defer close(heard)
+		buffer := make([]byte, 1000)
+		for {
+			n, err := response.Body.Read(buffer)
+			if err != nil {
+				return
+			}
+			heard <- string(buffer[:n])
+		}
+	}()
+	wait := func(what string) {
+		t.Helper()
+		end := time.After(time.Minute) // a machine may be busy
+		for {
+			select {
+			case text, more := <-heard:
+				if strings.Contains(text, what) || !more && what == "" {
+					return
+				}
+				if !more {
+					t.Fatal("it ended")
+				}
+			case <-end:
+				t.Fatalf("nothing like %q", what)
+			}
+		}
+	}
+	wait(": here")
+	must(t, s.Store.CancelJob(t.Context(), "root", s.under.ID))
+	wait("event: changed")
+	must(t, s.Store.DisableAccount(t.Context(), "root", "viewer-one", false))
+	for range heard { // it ends
+	}
+	must(t, response.Body.Close())
+}
+
+// TestOutOfReach: where the ledger cannot be read, pages say so, and why is in the log alone.
+func TestOutOfReach(t *testing.T) {
+	s := newSite(t, func(o *Options) {
+		o.Ledger = func(context.Context) (Ledger, error) { return nil, errors.New("no /secret/ledger") }
+	})
+	b := s.signIn(t, "viewer-one")
+	if a := b.get("/data-sets"); a.status != 503 || strings.Contains(a.body, "/secret") || !strings.Contains(s.log.String(), "/secret/ledger") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	s.Dashboard.Ledger = func(context.Context) (Ledger, error) { return nil, ledger.ErrMissing }
+	for _, path := range []string{"/", "/data-sets", "/data-protection"} {
+		if a := b.get(path); a.status != 200 {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package search_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/plan/search"
+	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
+)
+
+// TestGiven: ready-made sets are proposed as they are, beside no examples, each way.
+func TestGiven(t *testing.T) {
+	s := search.Space{
+		Pool: []prompt.Example{{Input: "a", Output: "x"}, {Input: "b", Output: "y"}}, Labels: []string{"x", "y"}, Shots: 1, MaxShots: 2,
+		Given: [][]int{{1, 0}, {0}},
+	}
+	points, err := s.First(9, noise.KeyFromSeed(1).Stream("search"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(points) != 6 || len(points[0].Set) != 0 || points[2].Set[0] != 1 || len(points[4].Set) != 1 || points[2].Calibrated || !points[3].Calibrated {
+		t.Errorf("proposed are %v", points)
+	}
+}
+
+// TestVaries: the rounds that vary a winner are those whose proposals hold it and others that
+// are none of the winners.
+func TestVaries(t *testing.T) {
+	for _, c := range []struct {
+		rounds, heats int64
+		finalists     int
+		want          []int64
+	}{
+		{1, 1, 0, nil},
+		{2, 1, 0, []int64{1}},
+		{3, 1, 0, []int64{1}},
+		{5, 1, 0, []int64{1, 2, 3}},
+		{6, 3, 0, []int64{4}},
+		{2, 1, 6, []int64{1}},
+		{5, 1, 6, []int64{1, 2, 3, 4}},
+		{6, 3, 2, []int64{4, 5}},
+	} {
+		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2, Finalists: c.finalists}
+		var got []int64
+		for round := range c.rounds + int64(min(1, c.finalists)) {
+			if at.Varies(round) {
+				got = append(got, round)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%d rounds, %d heats: %v", c.rounds, c.heats, got)
+		}
+	}
+}
