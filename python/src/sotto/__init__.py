@@ -7,9 +7,9 @@ The wheel carries the program; this package calls it. Functions of the module ar
 from ._data import Records
 from ._program import find as program
 from .client import Client
-from .errors import BudgetRefused, DataError, Interrupted, ProgramNotFound, SottoError, SottoWarning, TimedOut, UsageError, VerificationFailed
+from .errors import BudgetRefused, DataError, Interrupted, ProgramNotFound, SottoError, SottoWarning, TimedOut, UsageError
 from .release import Release
-from .results import Account, Answer, Calibration, Evaluation, Label, LedgerEntry, Measured, Perturbed, Plan, Progress, Rehearsal, Run, Verification
+from .results import Account, Answer, Calibration, Evaluation, Label, LedgerEntry, Measured, Perturbed, Plan, Progress, Rehearsal, Run, Verification, VerificationFailed
 from .task import Task, TaskLike
 
 _default = Client()

@@ -15,7 +15,7 @@ import time
 from typing import IO, Any, Callable, Mapping, Sequence, Union
 
 from . import errors
-from .results import Progress
+from .results import Progress, VerificationFailed
 
 #: The name of the distribution that carries this package and the program.
 DISTRIBUTION = "sotto-dp"
@@ -133,11 +133,22 @@ def run(
     message = last.get("error")
     if not isinstance(message, str):
         message = _failed_checks(last) or f"sotto {verb} ended with exit code {code} and no result; run it on the command line to see what it says"
-    error = errors.of(code or 1, message, verb, last)
+    error = _error(code or 1, message, verb, last)
     error.said = talk.said.strip()
     if error.said and error.said != f"sotto: {message}" and sys.stderr is not None and sys.stderr.isatty():
         print(error.said, file=sys.stderr)
     raise error
+
+
+#: The exception for an exit code.
+_BY_CODE: dict[int, type[errors.SottoError]] = {2: errors.UsageError, 3: errors.BudgetRefused, 4: VerificationFailed}
+
+
+def _error(code: int, message: str, verb: str, details: Mapping[str, Any]) -> errors.SottoError:
+    kind = _BY_CODE.get(code, errors.SottoError)
+    if kind is errors.SottoError:
+        return errors.SottoError(message, code=code, verb=verb, details=details)
+    return kind(message, verb=verb, details=details)
 
 
 class _Late(Exception):

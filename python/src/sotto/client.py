@@ -213,7 +213,7 @@ class Client:
         """Checks a certificate against its files; raises :class:`VerificationFailed` if a check does not hold."""
         try:
             return results.Verification.read(self._one(("verify", os.fspath(dir)), {"key": key, "strict": strict or None}))
-        except errors.VerificationFailed as e:
+        except results.VerificationFailed as e:
             if "checks" in e.details:
                 e.verification = results.Verification.read(e.details)
             raise
@@ -228,7 +228,7 @@ class Client:
 
     def release(self, dir: StrPath) -> Release:
         """The folder of a run that was made before."""
-        return Release(pathlib.Path(dir).absolute(), None, self)
+        return Release(pathlib.Path(dir).absolute(), self)
 
     def version(self) -> str:
         """The version of the program."""
@@ -236,7 +236,7 @@ class Client:
 
     def _released(self, verb: tuple[str, ...], data: Records, name: str | None, options: dict[str, Option], *, table: bool = False) -> Release:
         run = results.Run.read(_warned(self._private(verb, data, name, options, table=table)[-1]))
-        return Release(pathlib.Path(run.dir).absolute(), run, self)
+        return Release(pathlib.Path(run.dir).absolute(), self, run)
 
     def _private(
         self, verb: tuple[str, ...], data: Records, name: str | None, options: dict[str, Option], *, table: bool = False, stdin: str | None = None

@@ -6,12 +6,9 @@ are about and how many: that is in ``said``, for whoever has to correct them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
 
-if TYPE_CHECKING:
-    from .results import Verification
-
-__all__ = ["BudgetRefused", "DataError", "Interrupted", "ProgramNotFound", "SottoError", "SottoWarning", "TimedOut", "UsageError", "VerificationFailed"]
+__all__ = ["BudgetRefused", "DataError", "Interrupted", "ProgramNotFound", "SottoError", "SottoWarning", "TimedOut", "UsageError"]
 
 
 class SottoWarning(UserWarning):
@@ -73,16 +70,6 @@ class BudgetRefused(SottoError):
         return float(value) if isinstance(value, (int, float)) else None
 
 
-class VerificationFailed(SottoError):
-    """A certificate does not hold (exit code 4). ``verification`` has every check."""
-
-    code = 4
-
-    def __init__(self, message: str, *, verb: str = "", details: Mapping[str, Any] | None = None, verification: Verification | None = None) -> None:
-        super().__init__(message, verb=verb, details=details)
-        self.verification = verification
-
-
 class TimedOut(SottoError):
     """The program did not end in time and was stopped. The same call goes on with the run."""
 
@@ -93,14 +80,3 @@ class Interrupted(SottoError):
 
 class ProgramNotFound(SottoError):
     """There is no program to call."""
-
-
-_BY_CODE: dict[int, type[SottoError]] = {2: UsageError, 3: BudgetRefused, 4: VerificationFailed}
-
-
-def of(code: int, message: str, verb: str, details: Mapping[str, Any]) -> SottoError:
-    """The exception for an exit code."""
-    kind = _BY_CODE.get(code, SottoError)
-    if kind is SottoError:
-        return SottoError(message, code=code, verb=verb, details=details)
-    return kind(message, verb=verb, details=details)

@@ -9,7 +9,7 @@ import math
 import os
 import pathlib
 import re
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import TYPE_CHECKING, Any, Mapping, Protocol
 
 from .errors import SottoError
 from .results import Run, Verification
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     import datasets
     import pandas
 
-    from .client import Client
-
 __all__ = ["Release"]
+
+
+class Verifier(Protocol):
+    """Checks certificates, as a :class:`Client` does."""
+
+    def verify(self, dir: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None, strict: bool = False) -> Verification: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,12 +32,12 @@ class Release:
     """What a run released. Whether it may be shown to others depends on its ε: see ``report.html``.
 
     ``run`` is what the run that made it answered; it is None for a folder that was opened with
-    :meth:`Client.release`.
+    :meth:`Client.release`. ``client`` checks it.
     """
 
     dir: pathlib.Path
+    client: Verifier = dataclasses.field(repr=False, compare=False)
     run: Run | None = dataclasses.field(default=None, repr=False)
-    client: Client | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def examples(self) -> list[dict[str, Any]]:
@@ -136,9 +140,7 @@ class Release:
 
     def verify(self, *, key: str | os.PathLike[str] | None = None, strict: bool = False) -> Verification:
         """Checks signature, files and ε; raises :class:`VerificationFailed` if one does not hold."""
-        from .client import Client
-
-        return (self.client or Client()).verify(self.dir, key=key, strict=strict)
+        return self.client.verify(self.dir, key=key, strict=strict)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The examples as a DataFrame."""

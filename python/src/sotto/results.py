@@ -16,7 +16,7 @@ from .errors import SottoError
 
 __all__ = [
     "Account", "Answer", "AtEpsilon", "Budget", "Calibration", "Check", "Comparison", "Data", "Evaluation", "Example", "Gain", "Interval", "LedgerEntry",
-    "Measured", "Method", "Perturbed", "Plan", "Progress", "Recomputed", "Rehearsal", "Result", "Run", "Verification", "Worth",
+    "Measured", "Method", "Perturbed", "Plan", "Progress", "Recomputed", "Rehearsal", "Result", "Run", "Verification", "VerificationFailed", "Worth",
 ]
 
 R = TypeVar("R", bound="Result")
@@ -329,6 +329,16 @@ class Verification(Result):
     unlisted: tuple[str, ...] = ()
     predicate: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     recomputed: Recomputed | None = None
+
+
+class VerificationFailed(SottoError):
+    """A certificate does not hold (exit code 4). ``verification`` has every check."""
+
+    code = 4
+
+    def __init__(self, message: str, *, verb: str = "", details: Mapping[str, Any] | None = None, verification: Verification | None = None) -> None:
+        super().__init__(message, verb=verb, details=details)
+        self.verification = verification
 
 
 @dataclasses.dataclass(frozen=True)

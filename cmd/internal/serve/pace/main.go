@@ -38,6 +38,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type options struct {
@@ -200,7 +201,10 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	}
 	running, cancel := context.WithCancel(ctx)
 	listening, ended := make(chan net.Addr, 1), make(chan error, 1)
-	go func() { ended <- server.Run(running, func(clients, _ net.Addr) { listening <- clients }) }()
+	go func() {
+		defer fault.Watch()
+		ended <- server.Run(running, func(clients, _ net.Addr) { listening <- clients })
+	}()
 	select {
 	case at := <-listening:
 		s.address = "http://" + at.String()

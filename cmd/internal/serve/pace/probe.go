@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // probe polls an address about every millisecond, and prints when and how long it took.
@@ -20,6 +22,7 @@ func probe(address string) {
 	out := bufio.NewWriter(os.Stdout)
 	ended := make(chan struct{})
 	go func() {
+		defer fault.Watch()
 		_, _ = io.Copy(io.Discard, os.Stdin) // its end is all there is to know
 		close(ended)
 	}()
