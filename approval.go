@@ -19,7 +19,7 @@ import (
 // elsewhere. The zero value asks for that plan: the call fills it in and ends with [ErrUnapproved].
 type Approval struct {
 	// Plan that was approved, as JSON.
-	Plan json.RawMessage `json:"plan"`
+	Plan json.RawMessage `json:"plan,omitempty"`
 	// Event is what it does to the data, which is what is charged: for answers, each of them.
 	Event string `json:"event"`
 	// Questions is the digest of a list of questions, if there is one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ rehearse. It is checked when it is added, has a folder of its own in place of
 	for _, c := range group.Commands() {
 		p.addStore(c)
 	}
+	group.AddCommand(newJobCarryOutCommand(p))
 	return group
 }
 
@@ -91,7 +93,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if len(args) == 0 {
 		return usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
 	}
-	call, err := readJob(args)
+	call, err := parseJob(args)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if err != nil {
 		return fmt.Errorf("find the working directory, where the job's paths begin: %w", err)
 	}
-	j := store.Job{Name: cmp.Or(opt.name, call.title()), Args: args, Dir: dir, Priority: opt.priority, Open: opt.public}
+	j := store.Job{Name: cmp.Or(opt.name, call.title()), Dir: dir, Priority: opt.priority, Open: opt.public}
 	switch {
 	case opt.at != "" && opt.cron != "":
 		return usage("--at and --cron exclude each other: a job has a time, and a schedule many")
@@ -110,9 +112,16 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 			return usage("--at is %q, it should be a time such as 2030-01-31T03:00:00Z", opt.at)
 		}
 	}
+	work := call.work()
+	if err := p.planJob(ctx, &work); err != nil {
+		return err
+	}
+	if j.Work, err = work.Encode(); err != nil {
+		return err
+	}
 	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
 		if opt.cron != "" {
-			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Args: args, Dir: dir, Priority: opt.priority, Open: opt.public})
+			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Work: j.Work, Dir: dir, Priority: opt.priority, Open: opt.public})
 			if err != nil {
 				return nil, ui.AsUsage(err)
 			}
@@ -151,11 +160,43 @@ func (r *jobsResult) Print(p *ui.Page) {
 	if len(r.Schedules) > 0 {
 		t := ui.NewTable("schedule", "when (UTC)", "next", "what")
 		for _, c := range r.Schedules {
-			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(strings.Join(c.Args, " ")), 60))
+			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(requested(c.Work)), 60))
 		}
 		p.Line("")
 		p.Table(t)
 	}
+}
+
+// requested is a job's request in a line.
+func requested(work json.RawMessage) string {
+	w, err := jobs.ReadWork(work)
+	if err != nil {
+		return err.Error()
+	}
+	parts := []string{w.Verb}
+	for _, name := range slices.Sorted(maps.Keys(w.Request)) {
+		parts = append(parts, name+" "+strings.Trim(string(w.Request[name]), `"`))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// charges is what a job's plan charges; "" for nothing.
+func charges(work json.RawMessage) string {
+	w, err := jobs.ReadWork(work)
+	if err != nil || w.Approval == nil {
+		return ""
+	}
+	return w.Approval.Event
+}
+
+// withoutPlan is a job's work for a list, in which plans would be most of the text.
+func withoutPlan(work json.RawMessage) json.RawMessage {
+	w, err := jobs.ReadWork(work)
+	if err != nil || w.Approval == nil {
+		return work
+	}
+	w.Approval.Plan = nil
+	return quoted(w)
 }
 
 // jobAt says in a few words how far a job is.
@@ -196,6 +237,12 @@ func newJobListCommand(p *program) *cobra.Command {
 					return nil, err
 				}
 				schedules, err := s.Schedules(cmd.Context())
+				for i := range all {
+					all[i].Work = withoutPlan(all[i].Work)
+				}
+				for i := range schedules {
+					schedules[i].Work = withoutPlan(schedules[i].Work)
+				}
 				return &jobsResult{Jobs: append([]store.Job{}, all...), Schedules: schedules}, err
 			})
 		},
@@ -217,7 +264,8 @@ type jobResult struct {
 func (r *jobResult) Print(p *ui.Page) {
 	p.Head("job %s, %s: %s", r.ID, ui.Visible(r.Name), r.State)
 	p.Facts(
-		"command", ui.Visible("sotto "+strings.Join(r.Args, " ")),
+		"asked", ui.Visible(requested(r.Work)),
+		"charges", charges(r.Work),
 		"at", ui.If(!r.State.Ended(), jobAt(r.Job)),
 		"folder", r.Folder,
 		"failed", ui.Visible(r.Error),

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/durable"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -224,8 +224,8 @@ func (a asked) request() (plan.Request, error) {
 	return r, nil
 }
 
-// measured is the model, and how fast it is.
-func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) {
+// measured is the model, and how fast it is: as it was when a plan was shown, if that is planned again.
+func (r *runMaker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Speed, error) {
 	opened, err := r.model.open(ctx)
 	if err != nil {
 		return nil, plan.Speed{}, err
@@ -236,7 +236,7 @@ func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.at) > stale {
+	if r.at.IsZero() || !again && time.Since(r.at) > stale {
 		// Others may be at work with it.
 		if err := r.model.turns.Take(ctx, "the dashboard"); err != nil {
 			return nil, plan.Speed{}, err
@@ -261,7 +261,7 @@ func (r *runMaker) planWith(ctx context.Context, q web.RunRequest, methods []str
 }
 
 func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web.Planned, error) {
-	model, speed, err := r.measured(ctx)
+	model, speed, err := r.measured(ctx, a.Approved != "")
 	if err != nil {
 		return nil, err
 	}
@@ -292,6 +292,11 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 			Method: row.Method, Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Work: ui.Thousands(int64(cost.Cached.Tokens)) + " tokens through the model",
 			Time: ui.Span(cost.Cached.Seconds), Guarantee: row.Sentence(), Warnings: row.Plan.Warnings(), Epsilon: row.Guarantee.Epsilon.Upper,
 		}
+		if err := out[i].Approval.Check(row.Plan, row.Plan.Event()); !errors.Is(err, sotto.ErrUnapproved) {
+			return nil, err
+		}
+		sum := sha256.Sum256(out[i].Approval.Plan)
+		out[i].ID = hex.EncodeToString(sum[:16])
 		if row.Plan.Choose == nil {
 			continue
 		}
@@ -338,44 +343,53 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 		return store.Job{}, errUnassigned
 	}
 	// What would be refused later is refused now.
-	if planned, err := r.Plan(ctx, q); err != nil {
+	planned, err := r.Plan(ctx, q)
+	switch {
+	case err != nil:
 		return store.Job{}, err
-	} else if planned.Problem != "" {
+	case planned.Problem != "":
 		return store.Job{}, web.Refuse("%s", planned.Problem)
+	case planned.ID != q.Approved:
+		return store.Job{}, web.ErrUnapproved
 	}
 	if a.own != nil {
 		if a.task, err = r.write(q.Name, a.own); err != nil {
 			return store.Job{}, err
 		}
 	}
-	// Whether there are records that do not fit what somebody wrote into a form is nobody's to know,
-	// so that these are left out; and what the ledger does not know is for an owner to begin with.
-	args := []string{"synth", "--on-error=skip"}
-	add := func(flag, value string) {
-		if value != "" {
-			args = append(args, flag+"="+value)
-		}
-	}
-	if !q.By.Role.May(store.Owner) {
-		args = append(args, "--known")
-	}
-	add("--task", a.task)
-	add("--data", a.data)
-	add("--name", a.dataset)
-	add("--size", fmt.Sprint(a.Size))
-	add("--epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
-	add("--query", a.query)
-	add("--unit", a.Unit)
-	add("--method", q.Method)
-	if q.Shots > 0 {
-		add("--shots", fmt.Sprint(q.Shots))
-	}
-	if q.Minutes > 0 && (q.Method == "" || q.Method == methodChoose) {
-		add("--time", fmt.Sprintf("%dm", q.Minutes))
-	}
-	call, err := readJob(args)
+	c, _, err := newJobCall(&program{}, []string{"synth"})
 	if err != nil {
 		return store.Job{}, err
 	}
-	return store.Job{Name: cmp.Or(q.Name, call.title()), Args: args}, nil
+	if err := a.fill(c.request.(*synthOptions)); err != nil {
+		return store.Job{}, err
+	}
+	if err := c.check(); err != nil {
+		return store.Job{}, err
+	}
+	work := c.work()
+	work.Approval = &planned.Approval
+	j := store.Job{Name: cmp.Or(q.Name, c.title())}
+	j.Work, err = work.Encode()
+	return j, err
+}
+
+// fill is the request of a run, as its job has it. Whether there are records that do not fit what
+// somebody wrote into a form is nobody's to know, so that these are left out; and what the ledger does
+// not know is for an owner to begin with.
+func (a asked) fill(o *synthOptions) error {
+	o.onError, o.known = string(record.Skip), !a.By.Role.May(store.Owner)
+	o.task, o.data, o.query, o.name = a.task, a.data, a.query, a.dataset
+	o.size, o.epsilon = fmt.Sprint(a.Size), number{a.Epsilon, true}
+	o.shots = a.Shots
+	if a.Method != "" {
+		o.method = a.Method
+	}
+	if o.method == methodChoose {
+		o.time = time.Duration(a.Minutes) * time.Minute
+	}
+	if a.Unit == "" {
+		return nil
+	}
+	return o.unit.Set(a.Unit)
 }
