@@ -232,11 +232,7 @@ func newJobCarryOutCommand(p *program) *cobra.Command {
 					return err
 				}
 			}
-			err = c.run(cmd.Context(), out, w.Approval)
-			if _, changed := errors.AsType[*sotto.ChangedError](err); changed {
-				err = ui.AsUsage(err)
-			}
-			return err
+			return c.run(cmd.Context(), out, w.Approval)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", ".", "the job's `DIR`")
