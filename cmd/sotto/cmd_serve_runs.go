@@ -277,6 +277,9 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 	if err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	r.speed.Encode = cmp.Or(r.speed.Encode, found.Speed.Encode) // that of the encoder is measured where a plan needs it
+	r.mu.Unlock()
 	out := make([]*web.Planned, len(found.Rows))
 	for i, row := range found.Rows {
 		out[i] = &web.Planned{Method: row.Method}

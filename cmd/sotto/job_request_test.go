@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -325,12 +326,8 @@ func TestChangedPlans(t *testing.T) {
 		}
 		return all
 	}
-	added := func(kind int) json.RawMessage {
-		t.Helper()
-		return shownJob(t, addJob(t, kind)).Work
-	}
-	edit := func(file, old, replacement string) func() {
-		return func() {
+	edit := func(file, old, replacement string) func(*testing.T) {
+		return func(t *testing.T) {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -346,18 +343,22 @@ func TestChangedPlans(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   int
 		work   func(string) string
-		change func()
+		change func(*testing.T)
 		says   string
 	}{
-		"a schema":       {0, nil, edit("loans.toml", "edges = [0,", "edges = [1,"), "schema"},
-		"a task":         {3, nil, edit("chat.toml", "shots = ", "shots = 1"), "other settings"},
+		"a schema":       {0, nil, edit("loans.toml", "high = 120", "high = 119"), "(schema)"},
+		"a task":         {3, nil, edit("chat.toml", "Sum up", "Sum down"), "(task)"},
 		"a question":     {2, nil, edit("questions.txt", "Six?\n", "Six?\nSeven?\n"), "other questions"},
 		"the charge":     {0, func(s string) string { return strings.Replace(s, `"event":"`, `"event":"gaussian(9) `, 1) }, nil, "it would now charge"},
 		"the request":    {1, func(s string) string { return strings.Replace(s, `"epsilon":2,`, `"epsilon":3,`, 1) }, nil, "it would now charge"},
-		"a setting only": {3, func(s string) string { return strings.Replace(s, `"tokens":`, `"tokens":1`, 1) }, nil, "other settings"},
+		"a setting only": {3, func(s string) string { return strings.Replace(s, `"tokens":5`, `"tokens":4`, 1) }, nil, "other settings"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			work := string(added(c.kind))
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, shownJob(t, addJob(t, c.kind)).Work); err != nil {
+				t.Fatal(err)
+			}
+			work := compact.String()
 			if c.work != nil {
 				changed := c.work(work)
 				if changed == work {
@@ -366,7 +367,7 @@ func TestChangedPlans(t *testing.T) {
 				work = changed
 			}
 			if c.change != nil {
-				c.change()
+				c.change(t)
 			}
 			code, out := carryOut(t, json.RawMessage(work), filepath.Join(t.TempDir(), "place"))
 			if code != ui.Refused {
@@ -383,7 +384,7 @@ func TestChangedPlans(t *testing.T) {
 		t.Errorf("the ledger had %s and has %s", before, after)
 	}
 	// Without a plan nothing is carried out, and with the one that was approved it is.
-	w, err := jobs.ReadWork(added(0))
+	w, err := jobs.ReadWork(shownJob(t, addJob(t, 0)).Work)
 	if err != nil {
 		t.Fatal(err)
 	}
