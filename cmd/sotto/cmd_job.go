@@ -21,10 +21,10 @@ import (
 func newJobCommand(p *program) *cobra.Command {
 	group := newGroup("job", "Runs that workers carry out, now, later or again and again",
 		`Keeps the jobs of a service: runs that "sotto worker" or "sotto serve" carries
-out. A job is a command that could be typed: synth, choose, answer with a file of
-questions, table profile, table perturb, eval, eval private, eval suite or
-rehearse. It is checked when it is added, has a folder of its own in place of
---out, and is charged once however often a worker dies over it.`,
+out: synth, choose, learn, answer with a file of questions, table profile, table
+perturb, eval, eval private, eval suite or rehearse. A job is planned when it is
+added, and what is carried out is that plan, or nothing. It has a folder of its
+own in place of --out, and is charged once however often a worker dies over it.`,
 		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
   sotto job list
@@ -60,6 +60,12 @@ func newJobAddCommand(p *program) *cobra.Command {
 		Short: "Add a job, or a schedule of jobs",
 		Long: `Adds a job: VERB and all that follows is the command, as it would be typed,
 without --out. Flags of this verb come before it. Relative paths begin here.
+
+What the verb would do is planned now, with the model of this machine where the
+plan depends on it, and "sotto job show" says what it charges. No record is read.
+A worker plans again: if that comes to another charge or other settings, since
+the program, the model or a file has changed, the job fails and nothing is
+charged. So a job has no --pool-model and no --reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
