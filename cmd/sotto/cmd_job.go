@@ -62,10 +62,10 @@ func newJobAddCommand(p *program) *cobra.Command {
 without --out. Flags of this verb come before it. Relative paths begin here.
 
 What the verb would do is planned now, with the model of this machine where the
-plan depends on it, and "sotto job show" says what it charges. No record is read.
-A worker plans again: if that comes to another charge or other settings, since
-the program, the model or a file has changed, the job fails and nothing is
-charged. So a job has no --pool-model and no --reword, whose texts come first.
+plan depends on it. No record is read; "sotto job show" says what it charges. A
+worker plans again: if that comes to another charge or other settings, since the
+program, the model or a file has changed, the job fails and nothing is charged.
+So a job has no --pool-model and no --reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;

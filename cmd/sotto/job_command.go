@@ -211,6 +211,11 @@ func newJobCarryOutCommand(p *program) *cobra.Command {
 	var out, as string
 	cmd := &cobra.Command{
 		Use: "carry-out", Short: "Carry out the job on standard input, for workers", Hidden: true,
+		Long: `Carries out a job as the store keeps it, which comes on standard input. Workers
+run it in the job's directory.
+
+Keys of --json: those of the job's verb.`,
+		Example: "  sotto job carry-out --json --out jobs/3fq2kx9a0b1c",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			data, err := io.ReadAll(p.Stdin)
 			if err != nil {

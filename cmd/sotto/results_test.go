@@ -20,6 +20,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/reference"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -237,12 +238,14 @@ func shown(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return shown(t.Elem())
+	case reflect.Uint8:
+		return "JSON"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
 		return "text"
 	case reflect.Slice:
-		return "list of " + shown(t.Elem())
+		return ui.If(t != reflect.TypeFor[json.RawMessage](), "list of ") + shown(t.Elem())
 	case reflect.Map:
 		return "object of " + shown(t.Elem())
 	case reflect.Struct:

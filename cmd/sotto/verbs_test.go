@@ -336,6 +336,12 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	}
 	described.add("sotto worker", 0, served.String())
 	seen["sotto worker"] = true
+	// A worker's process reads its job.
+	work := asWork(t, "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl", "--limit", "2", "--model", "tiny.gguf")
+	if code, out := carryOut(t, work, "place"); code != 0 || object(t, out)["task"] == nil {
+		t.Errorf("job carry-out: exit code %d, %s", code, out)
+	}
+	seen["sotto job carry-out"] = true
 	// An audit of one run starts the program itself.
 	served.Reset()
 	p := newProgram(&served, &said)
