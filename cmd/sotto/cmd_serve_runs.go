@@ -100,7 +100,7 @@ type asked struct {
 	data, query, task, dataset string
 	// waits: it is of an upload that owners have not assigned.
 	waits bool
-	// own is the task that the form describes, in place of the one that task names.
+	// own is the task that the form describes, which a run has in the file that task names.
 	own []byte
 }
 
@@ -143,6 +143,7 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	switch {
 	case q.Task == web.OwnTask:
 		a.own, err = describe(q)
+		a.task = r.taskFile(q.Name, a.own)
 	case slices.Contains(prompt.Builtins(), q.Task):
 		a.task = q.Task
 	default:
@@ -169,14 +170,10 @@ func describe(q web.RunRequest) ([]byte, error) {
 		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction)), nil
 }
 
-// write keeps the task that a form describes, and returns its file.
-func (r *runMaker) write(name string, text []byte) (string, error) {
+// taskFile is where a task is kept that a form describes.
+func (r *runMaker) taskFile(name string, text []byte) string {
 	sum := sha256.Sum256(text)
-	path := filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return "", err
-	}
-	return path, durable.WriteFile(path, text, 0o600)
+	return filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
 }
 
 // slug makes a name of a file of what people call something.
@@ -198,7 +195,7 @@ func (a asked) find() (prompt.Task, error) {
 	if a.own == nil {
 		return findTask(a.task)
 	}
-	task, err := prompt.Parse("the task", a.own)
+	task, err := prompt.Parse(prompt.NameOf(a.task), a.own)
 	if err != nil {
 		err = web.Refuse("%v", err) // it is what the form says
 	}
@@ -356,7 +353,7 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 		return store.Job{}, web.ErrUnapproved
 	}
 	if a.own != nil {
-		if a.task, err = r.write(q.Name, a.own); err != nil {
+		if err := errors.Join(os.MkdirAll(r.dir, 0o700), durable.WriteFile(a.task, a.own, 0o600)); err != nil {
 			return store.Job{}, err
 		}
 	}
