@@ -90,6 +90,9 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 	if err := allowed(o.Use, p.Private(), p.Claim(), p.Method()); err != nil {
 		return nil, err
 	}
+	if err := o.Approval.Check(p, p.Event()); err != nil {
+		return nil, err
+	}
 	reads := p.Scheme().Kind != ""
 	if reads && o.Source.Location == "" {
 		return nil, wrong("the data is missing: a file of records, or a database")

@@ -41,6 +41,8 @@ type Use struct {
 	// that the refusal tells nothing about whose records it holds. Default: the ledger
 	// recognises the data by its records.
 	As string
+	// Approval is the plan that was approved before, if that has to be the one: another is refused.
+	Approval *Approval
 	// NonPrivate allows methods without a guarantee, for comparisons.
 	NonPrivate bool
 	// Seed is for tests and simulations: what comes out is NOT PRIVATE, nothing is charged

@@ -37,13 +37,19 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	}
 	m := c.call(o.Use)
 	defer func() { err = errors.Join(err, m.close()) }()
-	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
-		return nil, err
-	}
 	if o.Plan == nil && len(p.Forms()) > 0 { // the model decides what was left open
+		if err := m.openModel(ctx, true); err != nil {
+			return nil, err
+		}
 		if p, err = plan.NewMeasurement(plan.MeasurementRequest(o.Request).For(m.model.Info())); err != nil {
 			return nil, err
 		}
+	}
+	if err := o.Approval.Check(p, p.Event()); err != nil {
+		return nil, err
+	}
+	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
+		return nil, err
 	}
 	done, err := run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
 	if err != nil {

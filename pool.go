@@ -58,6 +58,9 @@ func (s *synthesis) invent(ctx context.Context) error {
 	if s.Plan != nil || !p.hosted() && p.Reword <= 0 {
 		return nil
 	}
+	if s.Approval != nil {
+		return wrong("a plan that is approved before it is carried out cannot depend on what a model makes up first: leave out the pool's model and other wordings")
+	}
 	if err := s.inventable(p); err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (s *synthesis) inventable(p Pool) error {
 // afford finds what would end a run later, before a server is asked: one that writes the pool, or one that scores
 // records. A run that goes on was charged.
 func (s *synthesis) afford(ctx context.Context) error {
-	if s.Plan != nil || s.request.Choosing == nil || !s.Pool.hosted() && !s.client.remote() {
+	if s.Plan != nil || s.request.Choosing == nil || !s.Pool.hosted() && (!s.client.remote() || s.Approval != nil) {
 		return nil
 	}
 	if _, begun := planOf(s.Out); begun {

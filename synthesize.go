@@ -115,7 +115,11 @@ func (s *synthesis) encode(ctx context.Context) (err error) {
 		}
 		return s.openEncoder(of)
 	}
-	if begun, ok := planOf(s.Out); ok && begun.Choose != nil && begun.Evidence == nil && s.request.Choosing != nil && s.request.Choosing.Evidence == 0 {
+	begun, ok := planOf(s.Out)
+	if !ok {
+		begun, ok = s.Approval.approved()
+	}
+	if ok && begun.Choose != nil && begun.Evidence == nil && s.request.Choosing != nil && s.request.Choosing.Evidence == 0 {
 		own := *s.request.Choosing
 		own.Evidence = -1
 		s.request.Choosing = &own
@@ -147,6 +151,11 @@ func (s *synthesis) suit(ctx context.Context) error {
 		own.Form = cmp.Or(own.Form, begun.Choose.Form.Name())
 		own.Pool = cmp.Or(own.Pool, begun.Shots)
 		return nil
+	}
+	if approved, ok := s.Approval.approved(); ok && approved.Choose != nil {
+		// How fast the model was then is approved too; in which form it is asked is seen again.
+		own.Work = cmp.Or(own.Work, approved.Choose.Work)
+		own.Pool = cmp.Or(own.Pool, approved.Shots)
 	}
 	if own.Form != "" && own.Work != 0 {
 		return nil
@@ -197,7 +206,10 @@ func (s *synthesis) settle(context.Context) (err error) {
 		return err
 	}
 	s.base.Texts, s.base.MaxTokens = s.plan.Texts(), s.plan.Tokens
-	return s.check(s.plan)
+	if err := s.check(s.plan); err != nil {
+		return err
+	}
+	return s.Approval.Check(s.plan, s.plan.Event())
 }
 
 // planned returns a plan that was given, or makes it.

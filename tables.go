@@ -45,6 +45,9 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 	if !p.Private() && !o.NonPrivate {
 		return nil, wrongAbout("NonPrivate", "a profile without noise protects nobody: it is for comparisons, and has to be allowed explicitly")
 	}
+	if err := o.Approval.Check(p, p.Event()); err != nil {
+		return nil, err
+	}
 	t := c.call(o.Use)
 	defer func() { err = errors.Join(err, t.close()) }()
 	if err := t.openTable(ctx, o.TableOptions, p.Schema, p.Unit, false, p.Private()); err != nil {
@@ -71,6 +74,9 @@ type PerturbOptions struct {
 func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *PerturbRun, err error) {
 	p, err := planned(o.Plan, plan.LocalRequest(o.Request), plan.NewLocal)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Approval.Check(p, p.Event()); err != nil {
 		return nil, err
 	}
 	t := c.call(o.Use)

@@ -172,6 +172,9 @@ func tooMany(cmd *cobra.Command, arg string, takes ...string) error {
 // present refuses a file of records that is not there, before anything is opened or made.
 func (o *dataFlags) present() error {
 	file, _ := convert.Split(strings.TrimPrefix(o.data, "sqlite:"))
+	if o.approval != nil && len(o.approval.Plan) == 0 {
+		return nil // it has to be there when the job begins, and where
+	}
 	if o.data == "" || strings.ContainsAny(file, ":*?[") {
 		return nil // an address, or names of several files
 	}

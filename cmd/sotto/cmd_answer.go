@@ -25,13 +25,13 @@ type answerOptions struct {
 	requestFlags
 	modelFlags
 	sourceFlags
-	method    string
+	method    string `job:"method,shown"`
 	input     string
-	inputs    string
-	answers   int64
-	maxTokens int
-	asMany    bool
-	cut       bool
+	inputs    string `job:"inputs"`
+	answers   int64  `job:"answers,shown"`
+	maxTokens int    `job:"max-tokens"`
+	asMany    bool   `job:"as-many-as-fit"`
+	cut       bool   `job:"cut"`
 	out       string
 }
 
@@ -79,6 +79,7 @@ Methods that write token by token (real cannot answer questions):
 			return runAnswer(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	p.addLedger(cmd.Flags())
 	p.addPrivate(cmd)
@@ -182,6 +183,9 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	questions, err := opt.questions(p, o.Request.Task)
 	if err != nil {
+		return err
+	}
+	if err := opt.approval.List(questions); err != nil {
 		return err
 	}
 	many := opt.given("inputs")

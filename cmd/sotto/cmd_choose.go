@@ -56,6 +56,7 @@ The rest is as in "sotto synth".
 			return runSynth(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.addChoose(cmd)
 	p.addPlaces(cmd)
 	return cmd
@@ -77,22 +78,22 @@ const methodChoose = plan.Chooses
 
 // chooseFlags say how records choose a prompt.
 type chooseFlags struct {
-	pool         int
-	examples     []string
-	sets         []string
+	pool         int      `job:"pool"`
+	examples     []string `job:"examples"`
+	sets         []string `job:"set,named"`
 	bare         bool
-	instructions []string
-	rounds       int64
-	records      int64
-	utility      string
-	form         string
-	reading      string
-	writing      number
-	evidence     number
-	nearest      int
-	measuring    number
-	noMeasure    bool
-	time         time.Duration
+	instructions []string      `job:"instruction"`
+	rounds       int64         `job:"rounds,shown"`
+	records      int64         `job:"records,shown"`
+	utility      string        `job:"utility"`
+	form         string        `job:"form"`
+	reading      string        `job:"reading"`
+	writing      number        `job:"writing"`
+	evidence     number        `job:"evidence"`
+	nearest      int           `job:"nearest"`
+	measuring    number        `job:"measuring"`
+	noMeasure    bool          `job:"no-measure"`
+	time         time.Duration `job:"time"`
 	// unfilled are files of --examples in which there is no text yet, and "" for others.
 	unfilled []string
 	poolFlags
@@ -197,12 +198,13 @@ func readExamples(path string, t prompt.Task) ([]prompt.Example, error) {
 	return set.Examples, nil
 }
 
-// poolFlags say who makes up what prompts are built from, beside the model of the run.
+// poolFlags say who makes up what prompts are built from, beside the model of the run. What is made up before
+// the plan is not for jobs: nobody can have approved a plan with it.
 type poolFlags struct {
 	poolModel  string
 	poolKeyEnv string
 	reword     int
-	vary       int
+	vary       int `job:"vary,shown"`
 }
 
 // poolFlagNames are the flags of the above, which other methods have no use for.

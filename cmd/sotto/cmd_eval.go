@@ -19,16 +19,16 @@ import (
 type evalOptions struct {
 	modelFlags
 	taskFlag
-	demos       []string
-	test        string
+	demos       []string `job:"demos"`
+	test        string   `job:"test"`
 	data, query string
 	size        int64
-	limit       int
-	shots       int
-	calibrate   bool
-	normalise   bool
-	form        string
-	metric      string
+	limit       int    `job:"limit,shown"`
+	shots       int    `job:"shots,shown"`
+	calibrate   bool   `job:"calibrate"`
+	normalise   bool   `job:"normalise"`
+	form        string `job:"form"`
+	metric      string `job:"metric,shown"`
 	encoder     string
 	seed        int64
 	predictions string
@@ -89,6 +89,7 @@ PRIVATE go only to models that may see private records.
 			return runEval(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	p.addPrivate(cmd)
 	cmd.AddCommand(newEvalPrivateCommand(p), newSuiteCommand(p), newReportCommand(p))

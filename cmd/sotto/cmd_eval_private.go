@@ -21,13 +21,13 @@ type evalPrivateOptions struct {
 	modelFlags
 	sourceFlags
 	targetFlags
-	demos     []string
-	shots     int
-	calibrate bool
-	compare   bool
-	form      string
-	metric    string
-	records   int64
+	demos     []string `job:"demos"`
+	shots     int      `job:"shots,shown"`
+	calibrate bool     `job:"calibrate"`
+	compare   bool     `job:"compare"`
+	form      string   `job:"form"`
+	metric    string   `job:"metric,shown"`
+	records   int64    `job:"records,shown"`
 	dry       bool
 	out       string
 
@@ -89,6 +89,7 @@ when the same command is repeated, and nothing is charged twice.
 			return runEvalPrivate(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	p.addPlaces(cmd)
 	return cmd

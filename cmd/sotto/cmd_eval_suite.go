@@ -19,14 +19,14 @@ import (
 
 type suiteOptions struct {
 	modelFlags
-	data     string
+	data     string `job:"data"`
 	out      string
 	cache    string
-	seeds    int
-	items    int
-	datasets []string
-	methods  []string
-	parallel int
+	seeds    int      `job:"seeds"`
+	items    int      `job:"items,shown"`
+	datasets []string `job:"datasets"`
+	methods  []string `job:"methods"`
+	parallel int      `job:"parallel"`
 	list     bool
 	dry      bool
 
@@ -76,6 +76,7 @@ A model that is given replaces those of the suite.` + jsonKeys(suiteResult{}, "W
 			return runSuite(cmd.Context(), p, args[0], opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	cmd.ValidArgsFunction = completeSuites
 	cmd.AddCommand(newSuiteShowCommand(p))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,10 +21,10 @@ import (
 func newJobCommand(p *program) *cobra.Command {
 	group := newGroup("job", "Runs that workers carry out, now, later or again and again",
 		`Keeps the jobs of a service: runs that "sotto worker" or "sotto serve" carries
-out. A job is a command that could be typed: synth, choose, answer with a file of
-questions, table profile, table perturb, eval, eval private, eval suite or
-rehearse. It is checked when it is added, has a folder of its own in place of
---out, and is charged once however often a worker dies over it.`,
+out: synth, choose, learn, answer with a file of questions, table profile, table
+perturb, eval, eval private, eval suite or rehearse. A job is planned when it is
+added, and what is carried out is that plan, or nothing. It has a folder of its
+own in place of --out, and is charged once however often a worker dies over it.`,
 		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
   sotto job list
@@ -41,6 +42,7 @@ rehearse. It is checked when it is added, has a folder of its own in place of
 	for _, c := range group.Commands() {
 		p.addStore(c)
 	}
+	group.AddCommand(newJobCarryOutCommand(p))
 	return group
 }
 
@@ -58,6 +60,12 @@ func newJobAddCommand(p *program) *cobra.Command {
 		Short: "Add a job, or a schedule of jobs",
 		Long: `Adds a job: VERB and all that follows is the command, as it would be typed,
 without --out. Flags of this verb come before it. Relative paths begin here.
+
+What the verb would do is planned now, with the model of this machine where the
+plan depends on it. No record is read; "sotto job show" says what it charges. A
+worker plans again: if that comes to another charge or other settings, since the
+program, the model or a file has changed, the job fails and nothing is charged.
+So a job has no --pool-model and no --reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
@@ -91,7 +99,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if len(args) == 0 {
 		return usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
 	}
-	call, err := readJob(args)
+	call, err := parseJob(args)
 	if err != nil {
 		return err
 	}
@@ -99,7 +107,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if err != nil {
 		return fmt.Errorf("find the working directory, where the job's paths begin: %w", err)
 	}
-	j := store.Job{Name: cmp.Or(opt.name, call.title()), Args: args, Dir: dir, Priority: opt.priority, Open: opt.public}
+	j := store.Job{Name: cmp.Or(opt.name, call.title()), Dir: dir, Priority: opt.priority, Open: opt.public}
 	switch {
 	case opt.at != "" && opt.cron != "":
 		return usage("--at and --cron exclude each other: a job has a time, and a schedule many")
@@ -110,9 +118,16 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 			return usage("--at is %q, it should be a time such as 2030-01-31T03:00:00Z", opt.at)
 		}
 	}
+	work := call.work()
+	if err := p.planJob(ctx, &work); err != nil {
+		return err
+	}
+	if j.Work, err = work.Encode(); err != nil {
+		return err
+	}
 	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
 		if opt.cron != "" {
-			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Args: args, Dir: dir, Priority: opt.priority, Open: opt.public})
+			made, err := s.SetSchedule(ctx, actor(), store.Schedule{Name: opt.name, Cron: opt.cron, Work: j.Work, Dir: dir, Priority: opt.priority, Open: opt.public})
 			if err != nil {
 				return nil, ui.AsUsage(err)
 			}
@@ -151,11 +166,43 @@ func (r *jobsResult) Print(p *ui.Page) {
 	if len(r.Schedules) > 0 {
 		t := ui.NewTable("schedule", "when (UTC)", "next", "what")
 		for _, c := range r.Schedules {
-			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(strings.Join(c.Args, " ")), 60))
+			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(requested(c.Work)), 60))
 		}
 		p.Line("")
 		p.Table(t)
 	}
+}
+
+// requested is a job's request in a line.
+func requested(work json.RawMessage) string {
+	w, err := jobs.ReadWork(work)
+	if err != nil {
+		return err.Error()
+	}
+	parts := []string{w.Verb}
+	for _, name := range slices.Sorted(maps.Keys(w.Request)) {
+		parts = append(parts, name+" "+strings.Trim(string(w.Request[name]), `"`))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// charges is what a job's plan charges; "" for nothing.
+func charges(work json.RawMessage) string {
+	w, err := jobs.ReadWork(work)
+	if err != nil || w.Approval == nil {
+		return ""
+	}
+	return w.Approval.Event
+}
+
+// withoutPlan is a job's work for a list, in which plans would be most of the text.
+func withoutPlan(work json.RawMessage) json.RawMessage {
+	w, err := jobs.ReadWork(work)
+	if err != nil || w.Approval == nil {
+		return work
+	}
+	w.Approval.Plan = nil
+	return quoted(w)
 }
 
 // jobAt says in a few words how far a job is.
@@ -196,6 +243,12 @@ func newJobListCommand(p *program) *cobra.Command {
 					return nil, err
 				}
 				schedules, err := s.Schedules(cmd.Context())
+				for i := range all {
+					all[i].Work = withoutPlan(all[i].Work)
+				}
+				for i := range schedules {
+					schedules[i].Work = withoutPlan(schedules[i].Work)
+				}
 				return &jobsResult{Jobs: append([]store.Job{}, all...), Schedules: schedules}, err
 			})
 		},
@@ -217,7 +270,8 @@ type jobResult struct {
 func (r *jobResult) Print(p *ui.Page) {
 	p.Head("job %s, %s: %s", r.ID, ui.Visible(r.Name), r.State)
 	p.Facts(
-		"command", ui.Visible("sotto "+strings.Join(r.Args, " ")),
+		"asked", ui.Visible(requested(r.Work)),
+		"charges", charges(r.Work),
 		"at", ui.If(!r.State.Ended(), jobAt(r.Job)),
 		"folder", r.Folder,
 		"failed", ui.Visible(r.Error),

@@ -19,7 +19,7 @@ import (
 type learnOptions struct {
 	targetFlags
 	sourceFlags
-	measuring number
+	measuring number `job:"measuring"`
 	out       string
 }
 
@@ -69,6 +69,7 @@ interrupted goes on with the same command, and nothing is charged twice.` + json
 	opt.targetFlags.add(cmd, "", "the classifier may cost, such as 1", "how far sums go follows from it; required")
 	opt.addRecords(cmd)
 	cmd.Flags().Var(&opt.measuring, "measuring", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
+	p.asks(cmd, &opt)
 	addDir(cmd, &opt.out, "out", "the `DIR` to write to, also to go on with a run; required")
 	p.addPlaces(cmd)
 	cmd.AddCommand(newLearnPredictCommand(p))

@@ -22,10 +22,10 @@ import (
 
 type rehearseOptions struct {
 	synthOptions
-	file   string
-	invent int
-	items  int
-	sets   int
+	file   string `job:"stand-in"`
+	invent int    `job:"invent"`
+	items  int    `job:"items,shown"`
+	sets   int    `job:"sets"`
 }
 
 func newRehearseCommand(p *program) *cobra.Command {
@@ -84,6 +84,7 @@ a rehearsal.
 			return runRehearse(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	return cmd
 }

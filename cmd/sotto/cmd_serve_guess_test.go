@@ -338,7 +338,13 @@ func TestPlainAssigned(t *testing.T) {
 	}
 	run := func(form url.Values) jobResult {
 		t.Helper()
-		page := operator.post("/runs", form)
+		_, page := operator.get("/runs/new?" + form.Encode())
+		plan := regexp.MustCompile(`name="plan" value="([^"]+)"`).FindStringSubmatch(page)
+		if plan == nil {
+			t.Fatalf("%s", page)
+		}
+		form.Set("plan", plan[1])
+		page = operator.post("/runs", form)
 		m := regexp.MustCompile(`/runs/([a-z0-9]{12})/cancel`).FindStringSubmatch(page)
 		if m == nil {
 			t.Fatalf("%s", page)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -100,7 +100,7 @@ type asked struct {
 	data, query, task, dataset string
 	// waits: it is of an upload that owners have not assigned.
 	waits bool
-	// own is the task that the form describes, in place of the one that task names.
+	// own is the task that the form describes, which a run has in the file that task names.
 	own []byte
 }
 
@@ -143,6 +143,7 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	switch {
 	case q.Task == web.OwnTask:
 		a.own, err = describe(q)
+		a.task = r.taskFile(q.Name, a.own)
 	case slices.Contains(prompt.Builtins(), q.Task):
 		a.task = q.Task
 	default:
@@ -169,14 +170,10 @@ func describe(q web.RunRequest) ([]byte, error) {
 		quote("Texts of "+cmp.Or(q.Name, "an upload")), quote(cmp.Or(q.TextColumn, "text")), quote(cmp.Or(q.LabelColumn, "label")), quote(q.Labels), quote(instruction)), nil
 }
 
-// write keeps the task that a form describes, and returns its file.
-func (r *runMaker) write(name string, text []byte) (string, error) {
+// taskFile is where a task is kept that a form describes.
+func (r *runMaker) taskFile(name string, text []byte) string {
 	sum := sha256.Sum256(text)
-	path := filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return "", err
-	}
-	return path, durable.WriteFile(path, text, 0o600)
+	return filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
 }
 
 // slug makes a name of a file of what people call something.
@@ -198,7 +195,7 @@ func (a asked) find() (prompt.Task, error) {
 	if a.own == nil {
 		return findTask(a.task)
 	}
-	task, err := prompt.Parse("the task", a.own)
+	task, err := prompt.Parse(prompt.NameOf(a.task), a.own)
 	if err != nil {
 		err = web.Refuse("%v", err) // it is what the form says
 	}
@@ -224,8 +221,8 @@ func (a asked) request() (plan.Request, error) {
 	return r, nil
 }
 
-// measured is the model, and how fast it is.
-func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) {
+// measured is the model, and how fast it is: as it was when a plan was shown, if that is planned again.
+func (r *runMaker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Speed, error) {
 	opened, err := r.model.open(ctx)
 	if err != nil {
 		return nil, plan.Speed{}, err
@@ -236,7 +233,7 @@ func (r *runMaker) measured(ctx context.Context) (lm.Scorer, plan.Speed, error) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.at) > stale {
+	if r.at.IsZero() || !again && time.Since(r.at) > stale {
 		// Others may be at work with it.
 		if err := r.model.turns.Take(ctx, "the dashboard"); err != nil {
 			return nil, plan.Speed{}, err
@@ -261,7 +258,7 @@ func (r *runMaker) planWith(ctx context.Context, q web.RunRequest, methods []str
 }
 
 func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web.Planned, error) {
-	model, speed, err := r.measured(ctx)
+	model, speed, err := r.measured(ctx, a.Approved != "")
 	if err != nil {
 		return nil, err
 	}
@@ -277,6 +274,9 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 	if err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	r.speed.Encode = cmp.Or(r.speed.Encode, found.Speed.Encode) // that of the encoder is measured where a plan needs it
+	r.mu.Unlock()
 	out := make([]*web.Planned, len(found.Rows))
 	for i, row := range found.Rows {
 		out[i] = &web.Planned{Method: row.Method}
@@ -292,6 +292,11 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 			Method: row.Method, Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Work: ui.Thousands(int64(cost.Cached.Tokens)) + " tokens through the model",
 			Time: ui.Span(cost.Cached.Seconds), Guarantee: row.Sentence(), Warnings: row.Plan.Warnings(), Epsilon: row.Guarantee.Epsilon.Upper,
 		}
+		if err := out[i].Approval.Check(row.Plan, row.Plan.Event()); !errors.Is(err, sotto.ErrUnapproved) {
+			return nil, err
+		}
+		sum := sha256.Sum256(out[i].Approval.Plan)
+		out[i].ID = hex.EncodeToString(sum[:16])
 		if row.Plan.Choose == nil {
 			continue
 		}
@@ -338,44 +343,53 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 		return store.Job{}, errUnassigned
 	}
 	// What would be refused later is refused now.
-	if planned, err := r.Plan(ctx, q); err != nil {
+	planned, err := r.Plan(ctx, q)
+	switch {
+	case err != nil:
 		return store.Job{}, err
-	} else if planned.Problem != "" {
+	case planned.Problem != "":
 		return store.Job{}, web.Refuse("%s", planned.Problem)
+	case planned.ID != q.Approved:
+		return store.Job{}, web.ErrUnapproved
 	}
 	if a.own != nil {
-		if a.task, err = r.write(q.Name, a.own); err != nil {
+		if err := errors.Join(os.MkdirAll(r.dir, 0o700), durable.WriteFile(a.task, a.own, 0o600)); err != nil {
 			return store.Job{}, err
 		}
 	}
-	// Whether there are records that do not fit what somebody wrote into a form is nobody's to know,
-	// so that these are left out; and what the ledger does not know is for an owner to begin with.
-	args := []string{"synth", "--on-error=skip"}
-	add := func(flag, value string) {
-		if value != "" {
-			args = append(args, flag+"="+value)
-		}
-	}
-	if !q.By.Role.May(store.Owner) {
-		args = append(args, "--known")
-	}
-	add("--task", a.task)
-	add("--data", a.data)
-	add("--name", a.dataset)
-	add("--size", fmt.Sprint(a.Size))
-	add("--epsilon", strconv.FormatFloat(a.Epsilon, 'g', -1, 64))
-	add("--query", a.query)
-	add("--unit", a.Unit)
-	add("--method", q.Method)
-	if q.Shots > 0 {
-		add("--shots", fmt.Sprint(q.Shots))
-	}
-	if q.Minutes > 0 && (q.Method == "" || q.Method == methodChoose) {
-		add("--time", fmt.Sprintf("%dm", q.Minutes))
-	}
-	call, err := readJob(args)
+	c, _, err := newJobCall(&program{}, []string{"synth"})
 	if err != nil {
 		return store.Job{}, err
 	}
-	return store.Job{Name: cmp.Or(q.Name, call.title()), Args: args}, nil
+	if err := a.fill(c.request.(*synthOptions)); err != nil {
+		return store.Job{}, err
+	}
+	if err := c.check(); err != nil {
+		return store.Job{}, err
+	}
+	work := c.work()
+	work.Approval = &planned.Approval
+	j := store.Job{Name: cmp.Or(q.Name, c.title())}
+	j.Work, err = work.Encode()
+	return j, err
+}
+
+// fill is the request of a run, as its job has it. Whether there are records that do not fit what
+// somebody wrote into a form is nobody's to know, so that these are left out; and what the ledger does
+// not know is for an owner to begin with.
+func (a asked) fill(o *synthOptions) error {
+	o.onError, o.known = string(record.Skip), !a.By.Role.May(store.Owner)
+	o.task, o.data, o.query, o.name = a.task, a.data, a.query, a.dataset
+	o.size, o.epsilon = fmt.Sprint(a.Size), number{a.Epsilon, true}
+	o.shots = a.Shots
+	if a.Method != "" {
+		o.method = a.Method
+	}
+	if o.method == methodChoose {
+		o.time = time.Duration(a.Minutes) * time.Minute
+	}
+	if a.Unit == "" {
+		return nil
+	}
+	return o.unit.Set(a.Unit)
 }

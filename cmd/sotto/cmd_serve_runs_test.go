@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -9,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
 )
 
@@ -50,21 +53,35 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil || planned.Problem != "" || planned.Time == "" || !strings.Contains(planned.Guarantee, "ε ≤ 0.") {
 		t.Fatalf("%+v, %v", planned, err)
 	}
+	if _, err := r.Job(ctx, known); err != web.ErrUnapproved {
+		t.Errorf("a run whose plan nobody saw: %v", err)
+	}
+	known.Approved = planned.ID
+	other := known
+	other.Epsilon = 0.75
+	if _, err := r.Job(ctx, other); err != web.ErrUnapproved {
+		t.Errorf("a run with another plan than the one that was seen: %v", err)
+	}
 	j, err := r.Job(ctx, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--known", "--on-error=skip", "--epsilon=0.5"} {
-		if !slices.Contains(j.Args, want) {
-			t.Errorf("no %s in %q", want, j.Args)
+	w := readWork(t, j)
+	for name, want := range map[string]string{"known": `true`, "on-error": `"skip"`, "epsilon": `0.5`, "name": `"letters"`} {
+		if got := string(w.Request[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if _, err := readJob(j.Args); err != nil {
-		t.Error(err)
+	if w.Approval == nil || !bytes.Equal(w.Approval.Plan, planned.Approval.Plan) {
+		t.Errorf("the job has not the plan that was shown: %+v", w.Approval)
+	}
+	// A worker comes to the same plan, and then finds that nobody gave the data a budget.
+	if code, out := carryOut(t, j.Work, filepath.Join(t.TempDir(), "place")); code != ui.Wrong || strings.Contains(out, "approved") || !strings.Contains(out, "ledger") {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 	known.By.Role = store.Owner
-	if j, err := r.Job(ctx, known); err != nil || slices.Contains(j.Args, "--known") {
-		t.Errorf("%q, %v", j.Args, err)
+	if j, err := r.Job(ctx, known); err != nil || readWork(t, j).Request["known"] != nil {
+		t.Errorf("%s, %v", j.Work, err)
 	}
 	for name, q := range map[string]web.RunRequest{
 		"a path":           {Source: "records.jsonl", Size: 300, Epsilon: 1},
@@ -94,9 +111,10 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if planned, err := r.Plan(ctx, own); err != nil || planned.Problem != "" {
+	if planned, err = r.Plan(ctx, own); err != nil || planned.Problem != "" {
 		t.Errorf("%+v, %v", planned, err)
 	}
+	own.Approved = planned.ID
 	if after, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || !slices.Equal(before, after) {
 		t.Errorf("planning wrote %q: %v", after, err)
 	}
@@ -119,14 +137,28 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, err := readJob(j.Args)
-	if err != nil || call.flags.Changed("seed") || call.flags.Lookup("unit").Value.String() != "user:--seed" {
-		t.Errorf("%q, %v", j.Args, err)
+	call, err := (&program{}).readJob(readWork(t, j))
+	if err != nil {
+		t.Fatal(err)
 	}
-	task, err := findTask(call.flags.Lookup("task").Value.String())
+	asked := call.request.(*synthOptions)
+	if asked.seed.value != nil || asked.unit.unit != "user:--seed" {
+		t.Errorf("%+v", asked)
+	}
+	task, err := findTask(asked.task)
 	if err != nil || !slices.Equal(task.Labels, own.Labels) || task.Text != own.TextColumn {
 		t.Errorf("%+v, %v", task, err)
 	}
+}
+
+// readWork is what a job asks for.
+func readWork(t *testing.T, j store.Job) jobs.Work {
+	t.Helper()
+	w, err := jobs.ReadWork(j.Work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // assign has an upload be a data set, as if all owners had decided.
@@ -160,7 +192,7 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 	if data, err := os.ReadFile(u.File); err != nil || strings.Contains(string(data), planted) {
 		t.Errorf("it is not encrypted: %v", err)
 	}
-	j, err := s.AddJob(ctx, "account operator", store.Job{Args: []string{"synth", "--data=" + u.File}})
+	j, err := s.AddJob(ctx, "account operator", store.Job{Work: asWork(t, "synth", "--data="+u.File)})
 	if err != nil {
 		t.Fatal(err)
 	}

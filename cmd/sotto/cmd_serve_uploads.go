@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/convert"
@@ -116,9 +119,9 @@ func (r *runMaker) Identify(ctx context.Context, u store.Upload) (id ledger.Iden
 func (c *jobCall) assigned(ctx context.Context, s *store.Store, dir string) ([]string, error) {
 	var file string
 	var err error
-	c.flags.Visit(func(f *pflag.Flag) {
+	c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		path, _ := convert.Split(f.Value.String())
-		if !folder.IsSealed(path) {
+		if !given(f) || !folder.IsSealed(path) {
 			return
 		}
 		if f.Name != "data" || file != "" {
@@ -128,7 +131,7 @@ func (c *jobCall) assigned(ctx context.Context, s *store.Store, dir string) ([]s
 			file = filepath.Join(dir, path)
 		}
 	})
-	if slices.ContainsFunc(c.flags.Args(), folder.IsSealed) {
+	if slices.ContainsFunc(c.args, folder.IsSealed) {
 		err = usage("a job reads an upload with --data, and one alone")
 	}
 	if file == "" || err != nil {
@@ -151,11 +154,17 @@ func (r *runMaker) unused(ctx context.Context, u store.Upload) error {
 		return err
 	}
 	for _, j := range jobs {
-		if !j.State.Ended() && slices.Contains(j.Args, "--data="+u.File) {
+		if !j.State.Ended() && reads(j.Work, u.File) {
 			return web.Refuse("the run %s needs it: cancel that, or wait for its end", cmp.Or(j.Name, j.ID))
 		}
 	}
 	return nil
+}
+
+// reads reports whether a job is of the records in a file.
+func reads(work json.RawMessage, file string) bool {
+	w, err := jobs.ReadWork(work)
+	return err == nil && bytes.Equal(w.Request["data"], quoted(file))
 }
 
 // Uploads together may have so many bytes, and so many files.

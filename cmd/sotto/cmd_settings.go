@@ -13,8 +13,8 @@ import (
 
 // settingFlags are the settings of methods, as package method lists them.
 type settingFlags struct {
-	values  []*ui.SettingFlag
-	sampler string
+	values  []*ui.SettingFlag `job:"*"`
+	sampler string            `job:"sampler"`
 	proof   string
 
 	given func(flag string) bool

@@ -18,14 +18,20 @@ import (
 
 // dataFlags say where private records or rows are and who pays for their use.
 type dataFlags struct {
-	data, query string
-	onError     string
-	name        string
-	scope       []string
-	known       bool
-	as          string
-	seed        seedFlag
+	data    string   `job:"data"`
+	query   string   `job:"query"`
+	onError string   `job:"on-error"`
+	name    string   `job:"name"`
+	scope   []string `job:"label"`
+	known   bool     `job:"known"`
+	as      string
+	seed    seedFlag
+	// approval is the plan of a job.
+	approval *sotto.Approval
 }
+
+// approve has nothing be carried out but a plan, or asks for that.
+func (o *dataFlags) approve(a *sotto.Approval) { o.approval = a }
 
 // add takes what --data and --query are, and the records that --on-error is about.
 func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
@@ -51,16 +57,16 @@ func (o *dataFlags) skips() (bool, error) {
 // use says how a data set is charged.
 func (o *dataFlags) use(dataset string) (sotto.Use, error) {
 	scope, err := ui.Pairs("label", o.scope)
-	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, As: o.as, Seed: o.seed.value}, err
+	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, As: o.as, Seed: o.seed.value, Approval: o.approval}, err
 }
 
 // sourceFlags are the flags of verbs that read records.
 type sourceFlags struct {
 	dataFlags
-	textColumn  string
-	labelColumn string
+	textColumn  string `job:"text-column"`
+	labelColumn string `job:"label-column"`
 	nonPrivate  bool
-	parallel    int
+	parallel    int `job:"parallel"`
 }
 
 // add takes what the verb makes of records, in the plural.

@@ -22,8 +22,8 @@ type synthOptions struct {
 	modelFlags
 	sourceFlags
 	chooseFlags
-	noChoose bool
-	method   string
+	noChoose bool   `job:"no-choose,shown"`
+	method   string `job:"method,shown"`
 	out      string
 }
 
@@ -106,6 +106,7 @@ choose among rows that are made up from what the schema allows, which are free.
 			return runSynth(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.add(cmd)
 	p.addPlaces(cmd)
 	return cmd

@@ -16,7 +16,9 @@ import (
 )
 
 // taskFlag names a task, as all verbs on records have it.
-type taskFlag struct{ task string }
+type taskFlag struct {
+	task string `job:"task,named"`
+}
 
 func (t *taskFlag) add(cmd *cobra.Command, rows string) {
 	cmd.Flags().StringVar(&t.task, "task", "", "the task: a `NAME` of \"sotto task list\", the path of a task file, or table:SCHEMA"+rows+"; required")
@@ -33,10 +35,10 @@ func (t *taskFlag) find() (prompt.Task, error) {
 // targetFlags say what records are for, how many there are, and what may be spent.
 type targetFlags struct {
 	taskFlag
-	size    string
-	epsilon number
-	delta   number
-	unit    unitFlag
+	size    string   `job:"size,shown"`
+	epsilon number   `job:"epsilon,shown"`
+	delta   number   `job:"delta,shown"`
+	unit    unitFlag `job:"unit,shown"`
 }
 
 // add takes what may be spent for what, and more about --size.
@@ -109,14 +111,15 @@ const sizeAuto = "auto"
 // textFlags say what texts are to be written, as "sotto synth" and "sotto plan" have them.
 type textFlags struct {
 	requestFlags
-	least      int64
-	labelSizes []string
-	shots      int
-	tokens     int
+	least      int64    `job:"least"`
+	labelSizes []string `job:"label-size"`
+	shots      int      `job:"shots,shown"`
+	tokens     int      `job:"tokens"`
 
-	labels, inputs string
-	discover       string
-	ending         string
+	labels   string `job:"labels"`
+	inputs   string `job:"inputs"`
+	discover string `job:"discover-labels"`
+	ending   string `job:"shared-ending"`
 }
 
 func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {

@@ -37,7 +37,9 @@ its columns can be and how a row reads in words. There are two ways.
 }
 
 // schemaFlag names a schema, as all verbs on tables have it.
-type schemaFlag struct{ ref string }
+type schemaFlag struct {
+	ref string `job:"schema,named"`
+}
 
 func (s *schemaFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.ref, "schema", "", "the schema: a `NAME` of \"sotto table schema\", or the path of a schema file; required")
@@ -85,8 +87,9 @@ func findTask(ref string) (prompt.Task, error) {
 // tableFlags say where a private table is, who pays for its use, and where results go.
 type tableFlags struct {
 	dataFlags
-	table, out string
-	workers    int
+	table   string `job:"table"`
+	out     string
+	workers int `job:"workers"`
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {

@@ -25,7 +25,7 @@ type perturbOptions struct {
 	schemaFlag
 	tableFlags
 	settingFlags
-	epsilon number
+	epsilon number `job:"epsilon,shown"`
 }
 
 // ownRows is the location of rows that come as they are made.
@@ -61,6 +61,7 @@ that combinations of values are known best.` + jsonKeys(perturbResult{}),
 			return runPerturb(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.schemaFlag.add(cmd)
 	opt.tableFlags.add(cmd)
 	opt.settingFlags.add(cmd, method.Perturbation)

@@ -21,7 +21,7 @@ type profileOptions struct {
 	tableFlags
 	profileFlags
 	nonPrivate bool
-	pushDown   string
+	pushDown   string `job:"push-down"`
 }
 
 func newTableProfileCommand(p *program) *cobra.Command {
@@ -71,6 +71,7 @@ report.html, the plan and the certificate: see "sotto verify".` + jsonKeys(profi
 			return runProfile(cmd.Context(), p, opt)
 		},
 	}
+	p.asks(cmd, &opt)
 	opt.tableFlags.add(cmd)
 	p.addPlaces(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
@@ -176,8 +177,9 @@ func (r *profileResult) Print(p *ui.Page) {
 type profileFlags struct {
 	schemaFlag
 	settingFlags
-	size           string
-	epsilon, delta number
+	size    string `job:"size,shown"`
+	epsilon number `job:"epsilon,shown"`
+	delta   number `job:"delta,shown"`
 }
 
 func (o *profileFlags) add(cmd *cobra.Command, kinds ...method.Kind) {

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
@@ -271,84 +270,6 @@ func TestConcurrentWorkers(t *testing.T) {
 	t.Logf("%d jobs in %d attempts; %d workers were killed, %d stopped for a while", len(all), attempts, killed, paused)
 	if attempts == int64(len(all)) {
 		t.Error("no job was begun twice: the test shows little")
-	}
-}
-
-// TestJobsThatAreRefused: a job decides neither who pays and signs nor whether it protects
-// anybody, when it is added and, if the store has it all the same, when a worker reads it.
-func TestJobsThatAreRefused(t *testing.T) {
-	home(t)
-	base := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "1"}
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{append(slices.Clone(base), "--ledger", "other.db"), "--ledger"},
-		{append(slices.Clone(base), "--keys=other"), "--keys"},
-		{append(slices.Clone(base), "--private", "other"), "--private"},
-		{append(slices.Clone(base), "--config", "other"), "--config"},
-		{append(slices.Clone(base), "--seed", "1"), "--seed"},
-		{append(slices.Clone(base), "--non-private"), "--non-private"},
-		{append(slices.Clone(base), "--proof", "published"), "--proof"},
-		{append(slices.Clone(base), "--out", "/tmp/x"), "--out"},
-		{append(slices.Clone(base), "--verbose"), "--verbose"},
-		{append(slices.Clone(base), "--url", "http://127.0.0.1:1"), "--url"},
-		{append(slices.Clone(base), "--model", "https://host.example"), "server"},
-		{append(slices.Clone(base), "--key-env", "HOME"), "--key-env"},
-		{append(slices.Clone(base), "--data", "postgres://me:secret@host/db"), "password"},
-		{append(slices.Clone(base), "extra"), "extra"},
-		{append(slices.Clone(base), "--epsilom", "1"), "epsilom"},
-		{[]string{"table", "perturb", "--schema", "s.toml", "--data", "-", "--epsilon", "1"}, "standard input"},
-		{[]string{"answer", "--task", "task.toml", "--input", "a"}, "--inputs"},
-		{[]string{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl"}, "--data"},
-		{[]string{"eval", "suite"}, "suite"},
-		{[]string{"ledger", "grant", "d", "--epsilon", "1"}, "cannot be a job"},
-		{[]string{"serve"}, "cannot be a job"},
-		{[]string{"job", "add", "synth"}, "cannot be a job"},
-		{[]string{"nothing"}, "needs a verb"},
-	} {
-		code, out, errs := run(t, append([]string{"job", "add"}, c.args...)...)
-		if code != 2 || !strings.Contains(errs, c.says) || strings.Contains(errs+out, "secret") {
-			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
-		}
-		if command, err := new(program).jobCommand(t.Context(), nil, &store.Job{Args: c.args}, "/place"); err == nil {
-			t.Errorf("a worker would run %q", command.Args)
-		}
-	}
-	self := &program{self: "/bin/sotto"}
-	if command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: append(slices.Clone(base), "--", "--out")}, "/place"); err == nil {
-		t.Errorf("arguments after -- are taken: %q", command.Args)
-	}
-	command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: base}, "/place")
-	want := slices.Concat([]string{"/bin/sotto", "synth", "--json", "--out", "/place/out"}, base[1:])
-	if err != nil || !slices.Equal(command.Args, want) || !slices.Contains(command.Published, "texts") || slices.Contains(command.Published, "warnings") {
-		t.Errorf("%q, %v", command, err)
-	}
-	// What is measured exactly is shown only if it is of public data.
-	for _, open := range []bool{false, true} {
-		command, err := self.jobCommand(t.Context(), nil, &store.Job{Args: []string{"eval", "--task", "t", "--demos", "zero", "--test", "f"}, Open: open}, "/place")
-		if err != nil || len(command.Published) > 0 != open {
-			t.Errorf("open %v: %q, %v", open, command.Published, err)
-		}
-	}
-}
-
-// TestFlagsOfJobs: of every flag of every verb that can be a job it is decided whether a job may
-// have it.
-func TestFlagsOfJobs(t *testing.T) {
-	root := newRootCommand(&program{})
-	for verb := range jobVerbs {
-		cmd, _, err := root.Find(strings.Fields(verb))
-		if err != nil {
-			t.Fatal(err)
-		}
-		decide := func(f *pflag.Flag) {
-			if _, refused := notInJobs[f.Name]; refused == mayHave(f.Name) && f.Name != "help" {
-				t.Errorf("sotto %s --%s: in a job it is refused %v, and allowed %v", verb, f.Name, refused, mayHave(f.Name))
-			}
-		}
-		cmd.Flags().VisitAll(decide)
-		cmd.InheritedFlags().VisitAll(decide)
 	}
 }
 

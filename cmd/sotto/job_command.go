@@ -3,7 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
@@ -28,116 +33,227 @@ var jobVerbs = map[string]string{
 // jobOut is the folder of a job's release, in the job's own.
 const jobOut = "out"
 
-// inJobs are the flags that a job may have, besides the settings of methods: what is asked for, and
-// of which records. Which server sees them, who pays and signs, and what is written where is for
-// whoever runs the worker.
-var inJobs = strings.Fields(`task schema data query table name label unit size epsilon delta adjacency sampler proof on-error known
-	text-column label-column label-size labels discover-labels shared-ending inputs least shots tokens max-tokens answers as-many-as-fit cut
-	method no-choose set sets examples instruction pool pool-model reword vary reading utility rounds records time writing evidence nearest measuring no-measure
-	demos test limit form compare calibrate normalise metric datasets methods seeds items stand-in invent group groups rows-per-unit push-down
-	parallel workers model threads`)
+// suiteField is the argument of eval suite, as a job has it.
+const suiteField = "suite"
 
-// notInJobs are others, with the reason.
-var notInJobs = map[string]string{
-	"out": "a job has a folder of its own", "json": "a worker reads what is printed", "verbose": "a worker reads what is printed",
-	"ledger": "the worker's ledger pays", "as": "the worker knows which data set an upload was assigned to", "keys": "the worker's keys sign", "private": "the worker has the key by which data sets are known", "config": "the worker has a configuration", "store": "the job is in one",
-	"url": "the worker's configuration says which server sees records", "dialect": "the worker's configuration says which server sees records",
-	"key-env": "the worker's configuration names keys", "pool-key-env": "the worker's configuration names keys", "encoder": "the worker's configuration says which servers are asked",
-	"seed": "what comes out would not be private", "non-private": "what comes out would not be private",
-	"predictions": "a job writes into its own folder", "cache": "a job writes into its own folder",
-	"list": "that is quickly done here", "dry-run": "that is quickly done here", "input": "a job has a file of questions (--inputs)",
-}
+func jobNames() []string { return slices.Sorted(maps.Keys(jobVerbs)) }
 
-// mayHave reports whether a job may have a flag.
-func mayHave(flag string) bool {
-	return slices.Contains(inJobs, flag) || slices.ContainsFunc(ui.SettingFlags(), func(s *ui.SettingFlag) bool { return s.Flag() == flag })
-}
-
-// jobCall is a verb with its flags, as a job has them.
+// jobCall is a verb with a request that a job can have, whoever made it: a command line, the
+// dashboard, or the store.
 type jobCall struct {
 	verb string
-	// words of the verb, and everything else.
-	words, rest []string
-	flags       *pflag.FlagSet
+	cmd  *cobra.Command
+	// request is what the verb's flags are read into. Its fields are those that a job may have.
+	request any
+	fields  []field
+	// args of the verb.
+	args []string
 }
 
-// readJob finds the verb and flags of a job, and what a job cannot have.
-func readJob(args []string) (*jobCall, error) {
-	root := newRootCommand(&program{})
-	cmd, rest, err := root.Find(literalPrivate(args))
+// newJobCall is the verb that words begin with, with an empty request, and what comes after it.
+func newJobCall(p *program, words []string) (*jobCall, []string, error) {
+	root := newRootCommand(p)
+	cmd, rest, err := root.Find(literalPrivate(words))
 	if err != nil || cmd == root {
-		return nil, usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
+		return nil, nil, usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
 	}
-	words := strings.Fields(cmd.CommandPath())[1:]
-	c := &jobCall{verb: strings.Join(words, " "), words: words, rest: rest, flags: cmd.Flags()}
+	c := &jobCall{verb: strings.TrimPrefix(cmd.CommandPath(), root.Name()+" "), cmd: cmd, request: p.requests[cmd]}
 	if _, known := jobVerbs[c.verb]; !known {
-		return nil, usage("%s cannot be a job: one of %s can", c.verb, strings.Join(jobNames(), ", "))
+		return nil, nil, usage("%s cannot be a job: one of %s can", c.verb, strings.Join(jobNames(), ", "))
 	}
-	if err := cmd.ParseFlags(rest); err != nil {
-		return nil, usage("%w", err)
-	}
-	if err := cmd.ValidateArgs(c.flags.Args()); err != nil {
+	c.fields = fieldsOf(c.request, cmd.Flags())
+	return c, rest, nil
+}
+
+// parseJob reads a job's request from a command line.
+func parseJob(args []string) (*jobCall, error) {
+	c, rest, err := newJobCall(&program{}, args)
+	if err != nil {
 		return nil, err
 	}
-	return c, c.check(cmd)
+	if err := c.cmd.ParseFlags(rest); err != nil {
+		return nil, usage("%w", err)
+	}
+	c.args = c.cmd.Flags().Args()
+	return c, c.check()
 }
 
-// check finds flags that a job cannot have.
-func (c *jobCall) check(cmd *cobra.Command) (err error) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		value := f.Value.String()
-		switch {
-		case err != nil:
-		case !mayHave(f.Name):
-			err = usage("a job cannot have --%s: %s", f.Name, cmp.Or(notInJobs[f.Name], "it is not known to be for jobs"))
+// readJob reads it from a job. The verb belongs to p, whose own flags stay as they are.
+func (p *program) readJob(w jobs.Work) (*jobCall, error) {
+	places, printing, verbose := p.places, p.JSON, p.Verbose
+	c, rest, err := newJobCall(p, strings.Fields(w.Verb))
+	p.places, p.JSON, p.Verbose = places, printing, verbose
+	if err != nil {
+		return nil, err
+	}
+	if c.verb != w.Verb || len(rest) > 0 {
+		return nil, usage("there is no verb %q", w.Verb)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Request)) {
+		if err := c.set(name, w.Request[name]); err != nil {
+			return nil, usage("the job's request: %s %w", name, err)
+		}
+	}
+	return c, c.check()
+}
+
+// check refuses what a job cannot ask for, wherever it comes from. What is no field of the request
+// cannot be asked at all: who pays and signs, which server sees records, what is written where, seeds,
+// and methods that protect nobody.
+func (c *jobCall) check() (err error) {
+	if err := c.cmd.ValidateArgs(c.args); err != nil {
+		return err
+	}
+	c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case err != nil || !given(f):
+		case !slices.ContainsFunc(c.fields, func(d field) bool { return d.name == f.Name }):
+			err = usage("a job cannot have --%s: it says what is asked for, of which records, and the rest is decided where it is carried out", f.Name)
 		case f.Name == "model" && config.IsURL(value):
 			err = usage("a job cannot name a server as its model: the worker's configuration says which server sees records")
-		case f.Name == "proof" && value == proofPublished:
-			err = usage("a job cannot have --proof published: its guarantee is claimed and not proven, so that nothing would be charged")
 		case value == "-":
 			err = usage("--%s - reads standard input, which a job does not have: name a file", f.Name)
 		case config.IsURL(value):
 			err = withoutPassword(value, keptInStore)
 		}
 	})
-	switch given := c.flags.Changed; {
+	switch {
 	case err != nil:
 		return err
-	case c.verb == "answer" && !given("inputs"):
+	case c.verb == "answer" && !given(c.cmd.Flags().Lookup("inputs")):
 		return usage("a job that answers needs --inputs, a file of questions; one question is quickly asked: sotto answer --input")
-	case c.verb == "eval" && given("data"):
-		return usage("a job cannot have --data with eval: what comes out would not be private. For numbers with a guarantee: eval private")
-	case c.verb == "eval suite" && len(c.flags.Args()) == 0:
+	case c.verb == "eval suite" && len(c.args) == 0:
 		return usage("a job needs the suite that it should run: eval suite FILE|NAME")
 	}
 	return nil
 }
 
-func jobNames() []string {
-	names := make([]string, 0, len(jobVerbs))
-	for name := range jobVerbs {
-		names = append(names, name)
+// work is the request as a job keeps it, without a plan.
+func (c *jobCall) work() jobs.Work {
+	w := jobs.Work{Verb: c.verb, Request: map[string]json.RawMessage{}}
+	for _, d := range c.fields {
+		f := c.cmd.Flags().Lookup(d.name)
+		if !given(f) {
+			continue
+		}
+		w.Request[d.name] = encoded(f)
+		switch value := f.Value.String(); d.shown {
+		case "shown":
+			w.Shown = append(w.Shown, [2]string{d.name, value})
+		case "named":
+			w.Shown = append(w.Shown, [2]string{d.name, filepath.Base(strings.Trim(value, "[]"))})
+		}
 	}
-	slices.Sort(names)
-	return names
+	if len(c.args) > 0 {
+		w.Request[suiteField] = quoted(c.args[0])
+	}
+	return w
+}
+
+// set reads a field of a request.
+func (c *jobCall) set(name string, value json.RawMessage) error {
+	if name == suiteField && c.verb == "eval suite" {
+		var suite string
+		if json.Unmarshal(value, &suite) != nil {
+			return errors.New("should be a text")
+		}
+		c.args = []string{suite}
+		return nil
+	}
+	if !slices.ContainsFunc(c.fields, func(d field) bool { return d.name == name }) {
+		return fmt.Errorf("is nothing that a job of %s can ask for", c.verb)
+	}
+	return decodeField(c.cmd.Flags(), name, value)
+}
+
+// charges reports whether the verb charges a budget, so that its plan is approved first. What it prints
+// is private by itself. Others measure exactly, and what they print may be seen if their data is public.
+func (c *jobCall) charges() bool {
+	return c.verb != "eval" && c.verb != "eval suite" && c.verb != "rehearse"
+}
+
+// run carries the verb out, with its result in a folder, once the plan was approved; or makes it, if
+// there is none yet.
+func (c *jobCall) run(ctx context.Context, out string, plan *sotto.Approval) error {
+	if name := jobVerbs[c.verb]; name != "" {
+		if err := c.cmd.Flags().Set("out", filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	if c.charges() {
+		c.request.(interface{ approve(*sotto.Approval) }).approve(plan)
+	}
+	c.cmd.SetContext(ctx)
+	return c.cmd.RunE(c.cmd, c.args)
+}
+
+// planJob adds to a job the plan that its worker would make here and now. No record is read.
+func (p *program) planJob(ctx context.Context, w *jobs.Work) error {
+	c, err := (&program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: p.Stderr}, places: p.places}).readJob(*w)
+	if err != nil || !c.charges() {
+		return err
+	}
+	out, err := os.MkdirTemp("", "sotto-plan-")
+	if err != nil {
+		return fmt.Errorf("make a folder to plan in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(out) }() // it is empty
+	var plan sotto.Approval
+	if err := c.run(ctx, out, &plan); !errors.Is(err, sotto.ErrUnapproved) {
+		return cmp.Or(err, errors.New("the verb has no plan to approve"))
+	}
+	w.Approval = &plan
+	return nil
+}
+
+// newJobCarryOutCommand is what a worker runs for a job, which comes on standard input.
+func newJobCarryOutCommand(p *program) *cobra.Command {
+	var out, as string
+	cmd := &cobra.Command{
+		Use: "carry-out", Short: "Carry out the job on standard input, for workers", Hidden: true,
+		Long: `Carries out a job as the store keeps it, which comes on standard input. Workers
+run it in the job's directory.
+
+Keys of --json: those of the job's verb.`,
+		Example: "  sotto job carry-out --json --out jobs/3fq2kx9a0b1c",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			data, err := io.ReadAll(p.Stdin)
+			if err != nil {
+				return fmt.Errorf("read the job: %w", err)
+			}
+			w, err := jobs.ReadWork(data)
+			if err != nil {
+				return ui.AsUsage(err)
+			}
+			c, err := p.readJob(w)
+			if err != nil {
+				return err
+			}
+			if c.charges() && (w.Approval == nil || len(w.Approval.Plan) == 0) {
+				return usage("the job has no plan that somebody approved: add it again")
+			}
+			if as != "" {
+				if err := c.cmd.Flags().Set("as", as); err != nil {
+					return err
+				}
+			}
+			return c.run(cmd.Context(), out, w.Approval)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", ".", "the job's `DIR`")
+	cmd.Flags().StringVar(&as, "as", "", "the `DATASET` that an upload was assigned to")
+	return cmd
 }
 
 // title is what a job is called if nobody gave it a name.
 func (c *jobCall) title() string {
 	parts := []string{c.verb}
 	for _, name := range []string{"task", "schema", "epsilon"} {
-		if f := c.flags.Lookup(name); f != nil && f.Changed {
-			parts = append(parts, ifEpsilon(name)+filepath.Base(f.Value.String()))
+		if f := c.cmd.Flags().Lookup(name); f != nil && given(f) {
+			parts = append(parts, ui.If(name == "epsilon", "ε = ")+filepath.Base(f.Value.String()))
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-func ifEpsilon(flag string) string {
-	if flag == "epsilon" {
-		return "ε = "
-	}
-	return ""
 }
 
 // Parts of results that everybody may see who may see jobs: of runs with a guarantee what they
@@ -153,7 +269,11 @@ var (
 
 // jobCommand is what a worker runs for a job of a store.
 func (p *program) jobCommand(ctx context.Context, s *store.Store, j *store.Job, place string) (jobs.Command, error) {
-	c, err := readJob(j.Args)
+	w, err := jobs.ReadWork(j.Work)
+	if err != nil {
+		return jobs.Command{}, err
+	}
+	c, err := (&program{}).readJob(w)
 	if err != nil {
 		return jobs.Command{}, err
 	}
@@ -167,25 +287,14 @@ func (p *program) jobCommand(ctx context.Context, s *store.Store, j *store.Job, 
 			return jobs.Command{}, fmt.Errorf("find the program itself: %w", err)
 		}
 	}
-	args := append([]string{self}, c.words...)
-	args = append(args, "--json")
-	if name := jobVerbs[c.verb]; name != "" {
-		args = append(args, "--out", filepath.Join(place, name))
-	}
-	out := jobs.Command{Args: slices.Concat(args, as, c.rest)}
+	out := jobs.Command{Args: slices.Concat([]string{self, "job", "carry-out", "--json", "--out", place}, as), Input: j.Work}
 	switch {
-	case c.protects():
+	case c.charges():
 		out.Published = releasedParts
 	case j.Open:
 		out.Published = measuredParts
 	}
 	return out, nil
-}
-
-// protects reports whether what the verb prints is private by itself. Others measure exactly, and
-// what they print may be seen if their data is public.
-func (c *jobCall) protects() bool {
-	return c.verb != "eval" && c.verb != "eval suite" && c.verb != "rehearse"
 }
 
 // forJobs reports whether a job gets a variable of this process: what programs need to run and to

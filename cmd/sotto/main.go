@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/spf13/cobra"
+
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -23,6 +25,9 @@ type program struct {
 
 	// madeKey: the fingerprint key of the private folder, if there is one, is of this command.
 	madeKey bool
+
+	// requests are what the flags of verbs are read into that can be jobs.
+	requests map[*cobra.Command]any
 
 	// self is the program that carries out jobs; "" for this one.
 	self string

@@ -18,11 +18,11 @@ import (
 
 // modelFlags choose a model on the command line.
 type modelFlags struct {
-	model   string
+	model   string `job:"model,named"`
 	url     string
 	dialect string
 	keyEnv  string
-	threads int
+	threads int `job:"threads"`
 }
 
 const modelHelp = `The model is the one that --model or --url names, else SOTTO_MODEL, else

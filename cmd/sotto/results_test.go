@@ -19,6 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/reference"
@@ -237,12 +238,14 @@ func shown(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return shown(t.Elem())
+	case reflect.Uint8:
+		return "JSON"
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
 		return "text"
 	case reflect.Slice:
-		return "list of " + shown(t.Elem())
+		return ui.If(t != reflect.TypeFor[json.RawMessage](), "list of ") + shown(t.Elem())
 	case reflect.Map:
 		return "object of " + shown(t.Elem())
 	case reflect.Struct:

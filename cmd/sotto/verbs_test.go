@@ -242,8 +242,9 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"job", "add", "ledger", "list"}, 2},
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--seed", "3"}, 2},
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--out", "there"}, 2},
-		{[]string{"job", "add", "--at", "2100-01-01T00:00:00Z", "synth", "--task", "task.toml", "--epsilon", "1"}, 0},
+		{[]string{"job", "add", "--at", "2100-01-01T00:00:00Z", "synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1"}, 0},
 		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "suite", "quick"}, 0},
+		{[]string{"job", "carry-out"}, 2},
 		{[]string{"job", "list"}, 0},
 		{[]string{"job", "list", "--most", "0"}, 2},
 		{[]string{"job", "show", "JOB"}, 0},
@@ -335,6 +336,12 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	}
 	described.add("sotto worker", 0, served.String())
 	seen["sotto worker"] = true
+	// A worker's process reads its job.
+	work := asWork(t, "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl", "--limit", "2", "--model", "tiny.gguf")
+	if code, out := carryOut(t, work, "place"); code != 0 || object(t, out)["task"] == nil {
+		t.Errorf("job carry-out: exit code %d, %s", code, out)
+	}
+	seen["sotto job carry-out"] = true
 	// An audit of one run starts the program itself.
 	served.Reset()
 	p := newProgram(&served, &said)

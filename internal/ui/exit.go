@@ -27,7 +27,7 @@ const (
 	Done       = 0
 	Failed     = 1
 	Wrong      = 2 // usage, or input
-	Refused    = 3 // by a budget
+	Refused    = 3 // by a budget, or since another plan was approved
 	Unverified = 4
 )
 
@@ -101,7 +101,7 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil:
 		return Done
-	case errors.Is(err, ledger.ErrBudget):
+	case errors.Is(err, ledger.ErrBudget), Is[*plan.ChangedError](err):
 		return Refused
 	case Is[UsageError](err) && Is[ReportedError](err):
 		return Wrong

@@ -53,6 +53,7 @@ func start(command Command, env []string, j *store.Job, hold *holding) (*process
 	}
 	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = j.Dir, env, out, writing
+	p.cmd.Stdin = bytes.NewReader(command.Input)
 	if j.Dir == "" {
 		p.cmd.Dir = j.Place
 	}

@@ -43,8 +43,9 @@ type Options struct {
 
 // Command is what is run for a job.
 type Command struct {
-	// Args are the program and its arguments.
-	Args []string
+	// Args are the program and its arguments, and Input what it reads.
+	Args  []string
+	Input []byte
 	// Published are the parts of its result that everybody may see who may see jobs; none if it is
 	// empty.
 	Published []string

@@ -4,6 +4,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,7 +26,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// shop is a store with a worker whose jobs are shell scripts: their first argument.
+// shop is a store with a worker whose jobs are shell scripts.
 type shop struct {
 	t     *testing.T
 	store *store.Store
@@ -44,7 +45,11 @@ func open(t *testing.T, change func(*Options)) *shop {
 		Store: s.store, Dir: s.dir, Env: os.Environ(), Poll: 10 * time.Millisecond, Wait: 10 * time.Millisecond, Lease: time.Second, Beat: 20 * time.Millisecond, Grace: 5 * time.Second,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Command: func(_ context.Context, j *store.Job, place string) (Command, error) {
-			return Command{[]string{"/bin/sh", "-c", j.Args[0], "sh", place}, []string{"epsilon", "texts"}}, nil
+			var script string
+			if err := json.Unmarshal(j.Work, &script); err != nil {
+				return Command{}, err
+			}
+			return Command{Args: []string{"/bin/sh", "-c", script, "sh", place}, Input: []byte("input"), Published: []string{"epsilon", "texts"}}, nil
 		},
 	}
 	if change != nil {
@@ -64,7 +69,9 @@ func open(t *testing.T, change func(*Options)) *shop {
 
 func (s *shop) add(script string) string {
 	s.t.Helper()
-	j, err := s.store.AddJob(s.t.Context(), "ann", store.Job{Name: "script", Args: []string{script}})
+	work, err := json.Marshal(script)
+	must(s.t, err)
+	j, err := s.store.AddJob(s.t.Context(), "ann", store.Job{Name: "script", Work: work})
 	must(s.t, err)
 	return j.ID
 }
@@ -98,6 +105,7 @@ func TestEndings(t *testing.T) {
 		says     string
 	}{
 		`echo '{"epsilon":1}'`:                         {store.Done, 0, ""},
+		`[ "$(cat)" = input ] && echo '{"epsilon":1}'`: {store.Done, 0, ""},
 		`echo '{"error":"no such task"}'; exit 2`:      {store.Failed, 0, "cannot be used"},
 		`echo '{"error":"refused"}'; exit 3`:           {store.Failed, 0, "refused"},
 		`echo '{"error":"it is forged"}'; exit 4`:      {store.Failed, 0, "not what it should be"},

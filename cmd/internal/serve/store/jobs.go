@@ -26,14 +26,14 @@ const (
 // Ended reports whether nothing more happens by itself.
 func (s JobState) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Job is a verb of the program that a worker carries out.
+// Job is what a worker carries out.
 type Job struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args are the verb and its flags, without those that the worker adds. Relative paths begin
-	// at Dir.
-	Args []string `json:"args"`
-	Dir  string   `json:"-"`
+	// Work is what was asked for, and the plan that was approved: package jobs reads it. Relative
+	// paths begin at Dir.
+	Work json.RawMessage `json:"work,omitempty"`
+	Dir  string          `json:"-"`
 	// Open: what a verb without a guarantee prints may be seen, since its data is public.
 	Open bool `json:"open,omitempty"`
 	// Schedule that made it, if one did.
@@ -95,8 +95,8 @@ func (s *Store) AddJob(ctx context.Context, by Actor, j Job) (Job, error) {
 func checkJob(j *Job) error {
 	j.Name = strings.TrimSpace(j.Name)
 	switch {
-	case len(j.Args) == 0:
-		return errors.New("a job needs a verb: what should be done")
+	case !json.Valid(j.Work):
+		return errors.New("a job needs to say what should be done")
 	case !oneLine(j.Name, 200):
 		return errors.New("a job's name has at most 200 letters, in one line")
 	case j.Priority < -1000 || j.Priority > 1000:
@@ -115,14 +115,10 @@ func (s *Store) newJob(by Actor, j Job) Job {
 }
 
 func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, j Job) error {
-	args, err := json.Marshal(j.Args)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO service_jobs (id, name, args, dir, schedule, actor, priority, created, due, state,
+	if _, err := tx.ExecContext(ctx, `INSERT INTO service_jobs (id, name, work, dir, schedule, actor, priority, created, due, state,
 			open, owner, lease, attempt, excused, failures, cancel, place, started, ended, progress, result, error)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', 0, 0, 0, 0, 0, '', 0, 0, '', '', '')`,
-		j.ID, j.Name, string(args), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting), number(j.Open)); err != nil {
+		j.ID, j.Name, string(j.Work), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting), number(j.Open)); err != nil {
 		return failed(err)
 	}
 	return s.jobEvent(ctx, tx, j.ID, jobAdded, "")
@@ -136,20 +132,17 @@ func (s *Store) jobEvent(ctx context.Context, tx *sql.Tx, job, event, detail str
 	return nil
 }
 
-const jobColumns = `id, name, args, dir, schedule, actor, priority, created, due, state, owner, attempt, excused, failures, cancel, open, place, started, ended, progress, result, error`
+const jobColumns = `id, name, work, dir, schedule, actor, priority, created, due, state, owner, attempt, excused, failures, cancel, open, place, started, ended, progress, result, error`
 
 func scanJob(rows *sql.Rows, j *Job) error {
-	var args, progress, result string
+	var work, progress, result string
 	var created, due, cancel, open, started, ended int64
-	if err := rows.Scan(&j.ID, &j.Name, &args, &j.Dir, &j.Schedule, &j.By, &j.Priority, &created, &due, &j.State, &j.Owner,
+	if err := rows.Scan(&j.ID, &j.Name, &work, &j.Dir, &j.Schedule, &j.By, &j.Priority, &created, &due, &j.State, &j.Owner,
 		&j.Attempt, &j.Excused, &j.Failures, &cancel, &open, &j.Place, &started, &ended, &progress, &result, &j.Error); err != nil {
 		return err
 	}
 	j.Created, j.Due, j.Cancelling, j.Open = time.UnixMilli(created).UTC(), time.UnixMilli(due).UTC(), cancel != 0, open != 0
-	j.Started, j.Ended, j.Progress, j.Result = moment(started), moment(ended), document(progress), document(result)
-	if err := json.Unmarshal([]byte(args), &j.Args); err != nil {
-		return fmt.Errorf("the arguments of job %s: %w", j.ID, err)
-	}
+	j.Started, j.Ended, j.Work, j.Progress, j.Result = moment(started), moment(ended), document(work), document(progress), document(result)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 // add adds a job of a name.
 func add(t *testing.T, s *Store, name string, priority int64) Job {
 	t.Helper()
-	j, err := s.AddJob(t.Context(), "ann", Job{Name: name, Args: []string{"synth", "--epsilon", "1"}, Dir: "/here", Priority: priority})
+	j, err := s.AddJob(t.Context(), "ann", Job{Name: name, Work: []byte(`{"verb":"synth"}`), Dir: "/here", Priority: priority})
 	must(t, err)
 	return j
 }
@@ -41,7 +40,7 @@ func TestJobs(t *testing.T) {
 		generation, err := s.Generation(ctx)
 		must(t, err)
 		first, second, urgent := add(t, s, "first", 0), add(t, s, "second", 0), add(t, s, "urgent", 5)
-		later, err := s.AddJob(ctx, "ann", Job{Name: "later", Args: []string{"eval"}, Priority: 9, Due: time.Now().Add(time.Hour)})
+		later, err := s.AddJob(ctx, "ann", Job{Name: "later", Work: []byte(`{"verb":"eval"}`), Priority: 9, Due: time.Now().Add(time.Hour)})
 		must(t, err)
 		if now, err := s.Generation(ctx); err != nil || now == generation {
 			t.Errorf("jobs are no change: %v", err)
@@ -49,7 +48,7 @@ func TestJobs(t *testing.T) {
 		var got []string
 		for j := take(t, s, "w", time.Minute); j != nil; j = take(t, s, "w", time.Minute) {
 			got = append(got, j.Name)
-			if j.Attempt != 1 || j.State != Running || j.Started == nil || j.Dir != "/here" || j.By != "ann" || !slices.Equal(j.Args, []string{"synth", "--epsilon", "1"}) {
+			if j.Attempt != 1 || j.State != Running || j.Started == nil || j.Dir != "/here" || j.By != "ann" || string(j.Work) != `{"verb":"synth"}` {
 				t.Errorf("%+v", j)
 			}
 			j.State, j.Result, j.Place = Done, []byte(`{"a":1}`), "/there"
@@ -76,7 +75,7 @@ func TestJobs(t *testing.T) {
 		if err != nil || len(all) != 2 || stateOf(t, s, urgent.ID).State != Done {
 			t.Errorf("%v, %+v", err, all)
 		}
-		for name, wrong := range map[string]Job{"no verb": {}, "a long name": {Args: []string{"a"}, Name: "a\nb"}, "a priority": {Args: []string{"a"}, Priority: 5000}} {
+		for name, wrong := range map[string]Job{"no verb": {}, "a long name": {Work: []byte(`{"verb":"a"}`), Name: "a\nb"}, "a priority": {Work: []byte(`{"verb":"a"}`), Priority: 5000}} {
 			if _, err := s.AddJob(ctx, "ann", wrong); err == nil {
 				t.Errorf("%s is accepted", name)
 			}
@@ -219,7 +218,7 @@ func TestConcurrentClaims(t *testing.T) {
 func TestConcurrentSchedules(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, open func() *Store) {
 		ctx := t.Context()
-		made, err := s.SetSchedule(ctx, "ann", Schedule{Name: "nightly", Cron: "0 3 * * *", Args: []string{"choose"}, Dir: "/here", Priority: 2})
+		made, err := s.SetSchedule(ctx, "ann", Schedule{Name: "nightly", Cron: "0 3 * * *", Work: []byte(`{"verb":"choose"}`), Dir: "/here", Priority: 2})
 		must(t, err)
 		if at := made.Next.UTC(); at.Hour() != 3 || at.Minute() != 0 || !at.After(time.Now()) {
 			t.Errorf("due next at %v", at)
@@ -262,7 +261,7 @@ func TestConcurrentSchedules(t *testing.T) {
 			t.Error("a schedule ended twice")
 		}
 		for _, cron := range []string{"", "sometimes", "0 3 31 2 *", "61 * * * *"} {
-			if _, err := s.SetSchedule(ctx, "ann", Schedule{Name: "wrong", Cron: cron, Args: []string{"eval"}}); err == nil {
+			if _, err := s.SetSchedule(ctx, "ann", Schedule{Name: "wrong", Cron: cron, Work: []byte(`{"verb":"eval"}`)}); err == nil {
 				t.Errorf("the schedule %q is accepted", cron)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 func TestPulse(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()
-		_, err := s.AddJob(ctx, "root", Job{Args: []string{"synth"}})
+		_, err := s.AddJob(ctx, "root", Job{Work: []byte(`{"verb":"synth"}`)})
 		must(t, err)
 		j, err := s.Claim(ctx, "worker", time.Hour)
 		must(t, err)

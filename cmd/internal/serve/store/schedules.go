@@ -15,14 +15,15 @@ import (
 type Schedule struct {
 	Name string `json:"name"`
 	// Cron says when, in five fields or as @daily and the like, in UTC.
-	Cron     string    `json:"cron"`
-	Args     []string  `json:"args"`
-	Dir      string    `json:"-"`
-	Open     bool      `json:"open,omitempty"`
-	Priority int64     `json:"priority"`
-	Next     time.Time `json:"next"`
-	Created  time.Time `json:"created"`
-	By       Actor     `json:"by"`
+	Cron string `json:"cron"`
+	// Work, Dir, Open and Priority are those of each job.
+	Work     json.RawMessage `json:"work,omitempty"`
+	Dir      string          `json:"-"`
+	Open     bool            `json:"open,omitempty"`
+	Priority int64           `json:"priority"`
+	Next     time.Time       `json:"next"`
+	Created  time.Time       `json:"created"`
+	By       Actor           `json:"by"`
 }
 
 // after is when a schedule is due next, in UTC.
@@ -43,7 +44,7 @@ func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule
 	if err := CheckName(c.Name); err != nil {
 		return Schedule{}, fmt.Errorf("the schedule: %w", err)
 	}
-	if err := checkJob(&Job{Name: c.Name, Args: c.Args, Priority: c.Priority}); err != nil {
+	if err := checkJob(&Job{Name: c.Name, Work: c.Work, Priority: c.Priority}); err != nil {
 		return Schedule{}, err
 	}
 	c.Created, c.By = s.now().UTC().Truncate(time.Millisecond), by
@@ -56,14 +57,10 @@ func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule
 		return Schedule{}, errors.Join(errors.New("a schedule comes once a minute at most"), err)
 	}
 	c.Next = next
-	args, err := json.Marshal(c.Args)
-	if err != nil {
-		return Schedule{}, err
-	}
 	err = s.write(ctx, by, "set schedule", c.Name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, args, dir, priority, next, created, actor, open) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, args = excluded.args, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor, open = excluded.open`,
-			c.Name, c.Cron, string(args), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by), number(c.Open))
+		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, work, dir, priority, next, created, actor, open) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, work = excluded.work, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor, open = excluded.open`,
+			c.Name, c.Cron, string(c.Work), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by), number(c.Open))
 		return err
 	})
 	return c, err
@@ -88,18 +85,15 @@ func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
 	return list(ctx, s, scanSchedule, scheduleColumns+" ORDER BY name")
 }
 
-const scheduleColumns = "SELECT name, cron, args, dir, priority, next, created, actor, open FROM service_schedules"
+const scheduleColumns = "SELECT name, cron, work, dir, priority, next, created, actor, open FROM service_schedules"
 
 func scanSchedule(rows *sql.Rows, c *Schedule) error {
-	var args string
+	var work string
 	var next, created, open int64
-	if err := rows.Scan(&c.Name, &c.Cron, &args, &c.Dir, &c.Priority, &next, &created, &c.By, &open); err != nil {
+	if err := rows.Scan(&c.Name, &c.Cron, &work, &c.Dir, &c.Priority, &next, &created, &c.By, &open); err != nil {
 		return err
 	}
-	c.Next, c.Created, c.Open = time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC(), open != 0
-	if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
-		return fmt.Errorf("the arguments of schedule %s: %w", c.Name, err)
-	}
+	c.Work, c.Next, c.Created, c.Open = document(work), time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC(), open != 0
 	return nil
 }
 
@@ -121,7 +115,7 @@ func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
 			problems = append(problems, fmt.Errorf("schedule %s: %w", c.Name, err)) // the others are due too
 			continue
 		}
-		j := s.newJob(c.By, Job{Name: c.Name, Args: c.Args, Dir: c.Dir, Priority: c.Priority, Schedule: c.Name, Open: c.Open})
+		j := s.newJob(c.By, Job{Name: c.Name, Work: c.Work, Dir: c.Dir, Priority: c.Priority, Schedule: c.Name, Open: c.Open})
 		taken := false
 		err = s.transact(ctx, func(tx *sql.Tx) error {
 			// Who changes this first makes the job.

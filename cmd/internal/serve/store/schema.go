@@ -56,6 +56,9 @@ CREATE TABLE service_upload_decisions (
 	upload TEXT NOT NULL REFERENCES service_uploads (id), dataset TEXT NOT NULL, account TEXT NOT NULL,
 	claimed BIGINT NOT NULL, shared BIGINT NOT NULL, reason TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (upload, dataset)
 )`,
+	// A job is a request and a plan. What was there before are command lines, which workers refuse.
+	`ALTER TABLE service_jobs RENAME COLUMN args TO work;
+ALTER TABLE service_schedules RENAME COLUMN args TO work`,
 }
 
 // statements of a migration in the database's own words.

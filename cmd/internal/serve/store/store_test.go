@@ -383,7 +383,7 @@ func TestControlCharacters(t *testing.T) {
 			if _, _, err := s.AddKey(ctx, "ann", Key{Name: text, Routes: []string{"*"}}); err == nil {
 				t.Errorf("a key %q is kept", text)
 			}
-			if _, err := s.AddJob(ctx, "ann", Job{Name: text, Args: []string{"synth"}}); err == nil {
+			if _, err := s.AddJob(ctx, "ann", Job{Name: text, Work: []byte(`{"verb":"synth"}`)}); err == nil {
 				t.Errorf("a job %q is kept", text)
 			}
 			if _, err := s.AskGrant(ctx, Account{Name: "o", Role: Operator}, Grant{Dataset: "d", Budget: "b", Epsilon: 1, Reason: text}); err == nil {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -24,7 +26,8 @@ type Runs interface {
 	Plan(ctx context.Context, r RunRequest) (*Planned, error)
 	// Compare plans with every method, for a task, or for the source that is named in its place.
 	Compare(ctx context.Context, r RunRequest) ([]*Planned, error)
-	// Job is a run as a job that can be added.
+	// Job is a run as a job that can be added, with its plan; [ErrUnapproved] if that is not the one
+	// that the request names.
 	Job(ctx context.Context, r RunRequest) (store.Job, error)
 	// Upload keeps a file of records, encrypted while it comes in. RemoveUpload removes one.
 	Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (store.Upload, error)
@@ -61,13 +64,21 @@ type RunRequest struct {
 	LabelColumn          string
 	Labels               []string
 	Instruction          string
+	// Approved is the plan that the page showed when somebody started the run.
+	Approved string
 	// By is whoever asks. Owners may give a source that the ledger does not know its first budget.
 	By store.Account
 }
 
+// ErrUnapproved is about a run whose plan is not the one that was shown.
+var ErrUnapproved = Refuse("the plan is another now than the one that was shown: look at it, and start the run again")
+
 // Planned is what a run would do and cost.
 type Planned struct {
 	Method string
+	// Approval holds the plan for a job, and ID is by what the form names it.
+	Approval sotto.Approval
+	ID       string
 	// Problem: it cannot be done, and the rest is empty.
 	Problem string
 	// Noise, Draws, Work and Time in a few words, and the guarantee and what the prompt is likely
@@ -194,7 +205,7 @@ func requested(q url.Values) (RunRequest, error) {
 	r := RunRequest{
 		Source: q.Get("source"), Task: q.Get("task"), Method: q.Get("method"), Epsilon: 1, Name: strings.TrimSpace(q.Get("name")),
 		Unit: strings.TrimSpace(q.Get("unit")), TextColumn: strings.TrimSpace(q.Get("text_column")), LabelColumn: strings.TrimSpace(q.Get("label_column")),
-		Instruction: strings.TrimSpace(q.Get("instruction")),
+		Instruction: strings.TrimSpace(q.Get("instruction")), Approved: q.Get("plan"),
 	}
 	for line := range strings.Lines(q.Get("labels")) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -249,6 +260,14 @@ func (d *Dashboard) addRun(v *visit) error {
 	}
 	r.By = v.account
 	j, err := planned(v.ctx(), d, func(ctx context.Context) (store.Job, error) { return d.Runs.Job(ctx, r) })
+	if errors.Is(err, ErrUnapproved) {
+		shown := v.PostForm
+		shown.Del("token")
+		shown.Del("plan")
+		shown.Set("said", "replanned")
+		v.redirect("/runs/new?" + shown.Encode())
+		return nil
+	}
 	if err != nil {
 		return d.wrong(err)
 	}

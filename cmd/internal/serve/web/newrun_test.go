@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
@@ -41,6 +43,22 @@ func (f *fakeRuns) Sources(ctx context.Context, reader store.Account) ([]Source,
 func (f *fakeRuns) Tasks() []string   { return []string{"agnews", "trec"} }
 func (f *fakeRuns) Methods() []string { return []string{"choose", "clipped"} }
 
+// planID is by what a form names a plan.
+func planID(epsilon float64) string { return fmt.Sprint("plan of ", epsilon) }
+
+// work is that of a job, with what everybody may see of it.
+func work(asked map[string]string, shown ...[2]string) json.RawMessage {
+	w := jobs.Work{Verb: "synth", Request: map[string]json.RawMessage{}, Shown: shown}
+	for name, value := range asked {
+		w.Request[name] = json.RawMessage(fmt.Sprintf("%q", value))
+	}
+	data, err := w.Encode()
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
 func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*Planned, error) {
 	if r.Epsilon > 100 {
 		return nil, Refuse("that is no privacy")
@@ -49,6 +67,7 @@ func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*Planned, error) {
 		Method: r.Method, Noise: "c = 3.01 a round", Draws: "9 × 34", Work: "220,000 tokens through the model", Time: "6 min", Epsilon: r.Epsilon,
 		Guarantee: fmt.Sprintf("ε ≤ %v at δ = 1e-06 for one of %d records more or less.", r.Epsilon, r.Size),
 		Forecast:  "What to expect of the chosen prompt: 4 to 54 points (middle 18) above no examples.",
+		ID:        planID(r.Epsilon),
 	}, nil
 }
 
@@ -61,7 +80,10 @@ func (f *fakeRuns) Job(_ context.Context, r RunRequest) (store.Job, error) {
 	if r.Source != "source:tickets" {
 		return store.Job{}, Refuse("there are no such records: choose others")
 	}
-	return store.Job{Name: r.Name, Args: []string{"synth", "--data", "/private/place/records.jsonl", "--epsilon", fmt.Sprint(r.Epsilon)}}, nil
+	if want := planID(r.Epsilon); r.Approved != want {
+		return store.Job{}, ErrUnapproved
+	}
+	return store.Job{Name: r.Name, Work: work(map[string]string{"data": "/private/place/records.jsonl"}, [2]string{"epsilon", fmt.Sprint(r.Epsilon)})}, nil
 }
 
 func (f *fakeRuns) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (store.Upload, error) {
@@ -119,7 +141,23 @@ func TestNewRun(t *testing.T) {
 			t.Errorf("%v: %d", wrong, a.status)
 		}
 	}
-	a := b.post("/runs", url.Values{"token": {token}, "source": {"source:tickets"}, "epsilon": {"0.5"}, "name": {"mine"}})
+	// A plan that nobody saw is shown first, with what the form says.
+	asked := url.Values{"token": {token}, "source": {"source:tickets"}, "epsilon": {"0.5"}, "name": {"mine"}, "plan": {planID(1)}}
+	a := b.post("/runs", asked)
+	if at := a.header.Get("Location"); a.status != http.StatusSeeOther || !strings.HasPrefix(at, "/runs/new?") || strings.Contains(at, token) {
+		t.Fatalf("%d to %s", a.status, at)
+	}
+	page := b.get(a.header.Get("Location")).body
+	for _, want := range []string{"The run was not started", `value="plan of 0.5"`, `value="mine"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in %s", want, page)
+		}
+	}
+	if now, err := s.Store.Jobs(t.Context(), 100); err != nil || len(now) != len(before) {
+		t.Errorf("%d jobs, and %d before: %v", len(now), len(before), err)
+	}
+	asked.Set("plan", planID(0.5))
+	a = b.post("/runs", asked)
 	if a.status != http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Location"), "/runs/") {
 		t.Fatalf("%d %s", a.status, a.body)
 	}

@@ -162,6 +162,7 @@ func sentence(s string) string {
 // said are the sentences that a page shows after something was done; links name them.
 var said = map[string]string{
 	"added":     "The run waits for a worker.",
+	"replanned": "The run was not started: this is its plan, which is not the one that was shown. Look at it, and start the run again.",
 	"uploaded":  "The file is here, encrypted. It waits for an owner to assign it.",
 	"decided":   "Your decision is noted. The upload is assigned once the owners of all data sets have decided.",
 	"assigned":  "The upload is assigned: runs can use it now.",

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 )
 
@@ -42,9 +41,9 @@ func (r runView) Again() bool { return r.State == store.Failed || r.State == sto
 // Cancellable reports whether somebody can ask for its end.
 func (r runView) Cancellable() bool { return !r.State.Ended() && !r.Cancelling }
 
-func views(jobs []store.Job) []runView {
-	all := make([]runView, len(jobs))
-	for i, j := range jobs {
+func views(list []store.Job) []runView {
+	all := make([]runView, len(list))
+	for i, j := range list {
 		all[i] = view(j)
 	}
 	return all
@@ -52,51 +51,13 @@ func views(jobs []store.Job) []runView {
 
 func view(j store.Job) runView {
 	r := runView{Job: j}
-	r.Verb, r.Settings = public(j.Args)
+	if w, err := jobs.ReadWork(j.Work); err == nil {
+		r.Verb, r.Settings = w.Verb, w.Shown
+	}
+	r.Work = nil // it says where records are: no template gets it
 	r.Title = cmp.Or(j.Name, r.Verb)
 	r.step()
 	return r
-}
-
-// shownFlags are settings that say nothing of where records are, or of what is in them.
-var shownFlags = []string{
-	"epsilon", "delta", "size", "method", "items", "records", "batch", "adjacency", "unit", "rounds", "answers", "choose", "no-choose",
-	"metric", "limit", "vary", "shots", "per-label", "noise", "histograms", "sample",
-}
-
-// namedFlags are files or names of which the last part is shown.
-var namedFlags = []string{"task", "schema", "model", "set"}
-
-// public returns the verb and the settings of a job that anybody may see. What is not known to be
-// public is left out.
-func public(args []string) (verb string, settings [][2]string) {
-	i := 0
-	for i < len(args) && i < 3 && args[i] != "" && !strings.HasPrefix(args[i], "-") && plainWord(args[i]) {
-		i++
-	}
-	verb = strings.Join(args[:i], " ")
-	for ; i < len(args); i++ {
-		name, value, given := strings.Cut(strings.TrimPrefix(args[i], "--"), "=")
-		if !strings.HasPrefix(args[i], "--") {
-			continue
-		}
-		if !given && i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
-			i++
-			value = args[i]
-		}
-		switch {
-		case slices.Contains(shownFlags, name):
-			settings = append(settings, [2]string{name, cmp.Or(value, "yes")})
-		case slices.Contains(namedFlags, name):
-			settings = append(settings, [2]string{name, filepath.Base(value)})
-		}
-	}
-	return verb, settings
-}
-
-// plainWord: verbs are words of small letters, and files mostly are not.
-func plainWord(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' })
 }
 
 // stepNames are what a worker reports.
@@ -135,9 +96,9 @@ func (d *Dashboard) runsPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	// Their arguments say where records are: no template gets them.
+	// What they ask for says where records are: no template gets it.
 	for i := range schedules {
-		schedules[i].Args, schedules[i].Dir = nil, ""
+		schedules[i].Work, schedules[i].Dir = nil, ""
 	}
 	others, err := d.elsewhere(v.ctx(), jobs)
 	if err != nil {

@@ -167,9 +167,9 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 	for _, name := range []string{"owner-one", "owner-two"} {
 		must(t, to.SetOwner(ctx, "operator", name, string(s.tickets.Fingerprint), false))
 	}
-	args := []string{"synth", "--task", "tickets.toml", "--data", "/private/place/records.jsonl", "--size", "20000", "--epsilon", "0.35"}
+	asked := work(map[string]string{"task": "tickets.toml", "data": "/private/place/records.jsonl"}, [2]string{"task", "tickets.toml"}, [2]string{"size", "20000"}, [2]string{"epsilon", "0.35"})
 	add := func(name string) *store.Job {
-		_, err := to.AddJob(ctx, "account operator-one", store.Job{Name: name, Args: args, Dir: dir})
+		_, err := to.AddJob(ctx, "account operator-one", store.Job{Name: name, Work: asked, Dir: dir})
 		must(t, err)
 		j, err := to.Claim(ctx, "worker 1", time.Hour)
 		must(t, err)
@@ -189,9 +189,9 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 	_, err := to.Beat(ctx, under, json.RawMessage(`{"event":"text","done":14,"texts":32}`), time.Hour)
 	must(t, err)
 	s.under = *under
-	_, err = to.AddJob(ctx, "account operator-one", store.Job{Name: "Weekly examples", Args: args, Dir: dir, Due: time.Now().Add(48 * time.Hour)})
+	_, err = to.AddJob(ctx, "account operator-one", store.Job{Name: "Weekly examples", Work: asked, Dir: dir, Due: time.Now().Add(48 * time.Hour)})
 	must(t, err)
-	_, err = to.SetSchedule(ctx, "account operator-one", store.Schedule{Name: "weekly", Cron: "0 3 * * 1", Args: args, Dir: dir})
+	_, err = to.SetSchedule(ctx, "account operator-one", store.Schedule{Name: "weekly", Cron: "0 3 * * 1", Work: asked, Dir: dir})
 	must(t, err)
 
 	_, err = to.AddUpload(ctx, "account operator-one", store.Upload{ID: "letters", Name: "letters.csv", File: "/private/place/letters.csv.age", Size: 1 << 20})

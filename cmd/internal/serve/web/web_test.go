@@ -263,7 +263,7 @@ func TestHostileNames(t *testing.T) {
 	s := newSite(t, nil)
 	ctx := t.Context()
 	const hostile, odd = `<script>alert("1")</script>`, "north/south @ 100+"
-	_, err := s.Store.AddJob(ctx, hostile, store.Job{Name: hostile, Args: []string{hostile, "--method", hostile}})
+	_, err := s.Store.AddJob(ctx, hostile, store.Job{Name: hostile, Work: work(nil, [2]string{hostile, hostile})})
 	must(t, err)
 	_, _, err = s.Store.AddKey(ctx, hostile, store.Key{Name: hostile, Routes: []string{"*"}})
 	must(t, err)
@@ -287,17 +287,6 @@ func TestHostileNames(t *testing.T) {
 	}
 	if a := b.get("/data-sets/" + url.PathEscape(odd)); a.status != 200 || !strings.Contains(a.body, "&lt;script&gt;") {
 		t.Errorf("%d", a.status)
-	}
-}
-
-// TestRunArguments: of a job's arguments those are shown that say nothing of where records are.
-func TestRunArguments(t *testing.T) {
-	verb, settings := public([]string{"table", "profile", "--data", "/secret/place", "--epsilon=4", "--query", "SELECT secret", "--task", "/secret/t.toml", "secret.csv", "--histograms", "--size", "5"})
-	if verb != "table profile" || len(settings) != 4 || settings[0] != [2]string{"epsilon", "4"} || settings[1] != [2]string{"task", "t.toml"} || settings[2] != [2]string{"histograms", "yes"} || settings[3] != [2]string{"size", "5"} {
-		t.Errorf("%q %q", verb, settings)
-	}
-	if verb, _ := public([]string{"synth", "/secret/place"}); verb != "synth" {
-		t.Errorf("%q", verb)
 	}
 }
 

@@ -53,6 +53,7 @@
       const asked = ++latest;
       const fields = new FormData(form);
       fields.delete("token");
+      fields.delete("plan");
       const at = form.action + "?" + new URLSearchParams(fields);
       if (reload) { location.assign(at); return; }
       const shown = document.getElementById(form.dataset.plan);
