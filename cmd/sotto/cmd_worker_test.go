@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"

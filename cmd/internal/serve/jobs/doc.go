@@ -1,10 +1,10 @@
 // Package jobs has workers carry out jobs of the service's store: verbs of the program, each in
 // a process and a folder of its own.
 //
-// A job is nothing new. It is a command that goes on where it stopped when
-// it is repeated in the same folder, and that is charged once (package run, and lists of
-// questions in package answer). So a worker may die at any moment: another one repeats the
-// command, and that is all there is to recovery. What is left to do here is that no two workers
+// A job is a verb's request, with the plan that was approved when it was added ([Work]): another
+// one is refused, and nothing is charged. It goes on where it stopped when it is repeated in the
+// same folder, and is charged once (package run, and lists of questions in package answer). So a
+// worker may die at any moment: another one repeats the job, and that is all there is to recovery. What is left to do here is that no two workers
 // have a job at the same time:
 //
 //   - A worker has a job for as long as its lease, which it takes anew again and again, by the
