@@ -88,7 +88,7 @@ test-arm64: qemu models ## the kernels, the engine and its real models on an emu
 
 # What they are called in the catalogue; 1.4 GB.
 VERDICT_MODELS := gemma3 qwen2.5-coder
-VERDICTS ?= ^TestPlainVerdicts
+VERDICTS ?= ^Test(Plain|Long)Verdicts
 
 test-models: models ## that what records judge is what models answer, with the vocabularies, templates and answers of larger models (1.4 GB of disk, long)
 	@for name in $(VERDICT_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done
