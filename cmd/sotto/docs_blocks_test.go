@@ -96,7 +96,7 @@ var apart = map[string]string{
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
 	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
-	"go test -tags example":              "builds the program anew; TestExampleMethod does",
+	"go test -tags example":              "builds the program anew; TestLongExampleMethod does",
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
 	"GOWORK=off go -C tools run ./rel":   "checks a published release; tools/release's TestSignatures does",
 	"sudo dpkg -i":                       "installs packages on the machine; tools/release's TestDeb and TestImage read them",
