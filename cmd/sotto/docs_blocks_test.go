@@ -289,12 +289,12 @@ func both(messages []byte) []byte {
 
 // shellStart stops at the first command that fails. A server starts in the background, at an address
 // that is free, and ends with the block. Runs in which records choose, which take all the time they
-// may, have a few seconds in place of the minutes that are the default.
+// may, have a second in place of the minutes that are the default.
 const shellStart = `set -euo pipefail
 sotto() {
 	case "$1 $*" in
 	*" --no-choose"* | *" --method"* | *" --time"* | *" --help"*) ;;
-	"synth "* | "choose "* | "rehearse "*) command sotto "$@" --time 4s; return ;;
+	"synth "* | "choose "* | "rehearse "*) command sotto "$@" --time 1s; return ;;
 	esac
 	if [ "$1" != serve ] || { [ $# -gt 1 ] && [[ "$2" != --* ]]; }; then command sotto "$@"; return; fi
 	command sotto "$@" --listen "$CLIENTS" --admin "$ADMIN" > served.txt 2>&1 &
