@@ -160,7 +160,7 @@ func TestCommandBlocks(t *testing.T) {
 					t.Skip("it runs a program")
 				}
 				begun := time.Now()
-				place := newPlace(t)
+				place := newPlace(t, 500)
 				for start, commands := range before {
 					if strings.HasPrefix(b.text, start) {
 						place.shell(t, commands)
@@ -189,8 +189,8 @@ type place struct {
 	stands, env []string
 }
 
-// newPlace makes one, and changes to it.
-func newPlace(t *testing.T) *place {
+// newPlace makes one with so many messages, and changes to it.
+func newPlace(t *testing.T, messages int) *place {
 	t.Helper()
 	home(t)
 	tinyModel(t, "tiny.gguf")
@@ -201,7 +201,7 @@ func newPlace(t *testing.T) *place {
 	t.Setenv("SOTTO_MODEL", model)
 	for name, data := range map[string][]byte{
 		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
-		"messages.jsonl": lines(t, demo.Helpline().Tickets(2000)), "messages.csv": asCSV(t, demo.Helpline().Tickets(2000)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
@@ -357,7 +357,7 @@ func TestInTurn(t *testing.T) {
 					t.Skipf("%s is not installed", tool)
 				}
 			}
-			place := newPlace(t)
+			place := newPlace(t, 2000)
 			if strings.Contains(all[name], team) {
 				place.stands = append(place.stands, team, pgtest.Database(t))
 			}
