@@ -79,7 +79,7 @@ check: postgres models lint ## formatting, vet, staticcheck and the tests that a
 test: postgres chromium models llamacpp lint ## all checks and tests of the program; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
-test-all: postgres qemu models ## what make test leaves out: Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
+test-all: postgres qemu models ## what make test leaves out: long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
 	@$(MAKE) --no-print-directory lint LINTED="$(BESIDE)"
 	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
