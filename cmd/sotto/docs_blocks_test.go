@@ -142,7 +142,7 @@ func inTurn(name string) bool {
 }
 
 // TestCommandBlocks: every block of commands in README.md and docs/ ends with exit code 0, or is
-// compared by [TestDocuments], or says in apart why it is not run.
+// compared by [TestDocuments] or [TestLongDocuments], or says in apart why it is not run.
 func TestCommandBlocks(t *testing.T) {
 	used := map[string]bool{}
 	ran := 0
