@@ -1,4 +1,4 @@
-// Command test runs the tests of every module, shows what "go test" does, and ends with what each
+// Command test runs the tests of every module, shows what "go test" does, and ends with what each section and
 // package took and the slowest tests.
 //
 //	test [-short] [-rest] [-read] [-arm64] ROOT [FLAG…]
@@ -25,6 +25,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -134,9 +135,11 @@ func (m *module) run(r *report, b batch, flags []string) error {
 	if err != nil {
 		return err
 	}
+	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = r.read(out)
-	return errors.Join(err, cmd.Wait())
+	err = errors.Join(r.read(out), cmd.Wait())
+	r.spent = append(r.spent, spent{r.section, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)})
+	return err
 }
