@@ -79,7 +79,7 @@ check: postgres models lint ## formatting, vet, staticcheck and the tests that a
 test: postgres chromium models llamacpp lint ## all checks and tests of the program; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
-test-all: postgres qemu models ## what make test leaves out: Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
+test-all: postgres chromium qemu models ## what make test leaves out: long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
 	@$(MAKE) --no-print-directory lint LINTED="$(BESIDE)"
 	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
@@ -88,7 +88,7 @@ test-arm64: qemu models ## the kernels, the engine and its real models on an emu
 
 # What they are called in the catalogue; 1.4 GB.
 VERDICT_MODELS := gemma3 qwen2.5-coder
-VERDICTS ?= ^TestPlainVerdicts
+VERDICTS ?= ^Test(Plain|Long)Verdicts
 
 test-models: models ## that what records judge is what models answer, with the vocabularies, templates and answers of larger models (1.4 GB of disk, long)
 	@for name in $(VERDICT_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done

@@ -14,11 +14,13 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// clientPlace serves the default model with examples of a release ("tickets"), without ("plain"),
+// clientPlace serves a model that answers at once with examples of a release ("tickets"), without ("plain"),
 // and from private records ("ask", two answers), and returns the service and a key for all.
 func clientPlace(t *testing.T) (*running, string) {
 	t.Helper()
 	home(t)
+	tinyModel(t, "tiny.gguf")
+	t.Setenv("SOTTO_MODEL", abs(t, "tiny.gguf"))
 	messages(t, 200)
 	write(t, "teams-table.toml", []byte(`title = "Messages"
 label = "team"

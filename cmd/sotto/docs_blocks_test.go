@@ -96,7 +96,7 @@ var apart = map[string]string{
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
 	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
-	"go test -tags example":              "builds the program anew; TestExampleMethod does",
+	"go test -tags example":              "builds the program anew; TestLongExampleMethod does",
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
 	"GOWORK=off go -C tools run ./rel":   "checks a published release; tools/release's TestSignatures does",
 	"sudo dpkg -i":                       "installs packages on the machine; tools/release's TestDeb and TestImage read them",
@@ -142,7 +142,7 @@ func inTurn(name string) bool {
 }
 
 // TestCommandBlocks: every block of commands in README.md and docs/ ends with exit code 0, or is
-// compared by [TestDocuments], or says in apart why it is not run.
+// compared by [TestDocuments] or [TestLongDocuments], or says in apart why it is not run.
 func TestCommandBlocks(t *testing.T) {
 	used := map[string]bool{}
 	ran := 0
@@ -160,7 +160,7 @@ func TestCommandBlocks(t *testing.T) {
 					t.Skip("it runs a program")
 				}
 				begun := time.Now()
-				place := newPlace(t)
+				place := newPlace(t, 500)
 				for start, commands := range before {
 					if strings.HasPrefix(b.text, start) {
 						place.shell(t, commands)
@@ -189,8 +189,8 @@ type place struct {
 	stands, env []string
 }
 
-// newPlace makes one, and changes to it.
-func newPlace(t *testing.T) *place {
+// newPlace makes one with so many messages, and changes to it.
+func newPlace(t *testing.T, messages int) *place {
 	t.Helper()
 	home(t)
 	tinyModel(t, "tiny.gguf")
@@ -201,7 +201,7 @@ func newPlace(t *testing.T) *place {
 	t.Setenv("SOTTO_MODEL", model)
 	for name, data := range map[string][]byte{
 		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
-		"messages.jsonl": lines(t, demo.Helpline().Tickets(2000)), "messages.csv": asCSV(t, demo.Helpline().Tickets(2000)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
@@ -289,12 +289,12 @@ func both(messages []byte) []byte {
 
 // shellStart stops at the first command that fails. A server starts in the background, at an address
 // that is free, and ends with the block. Runs in which records choose, which take all the time they
-// may, have a few seconds in place of the minutes that are the default.
+// may, have a second in place of the minutes that are the default.
 const shellStart = `set -euo pipefail
 sotto() {
 	case "$1 $*" in
 	*" --no-choose"* | *" --method"* | *" --time"* | *" --help"*) ;;
-	"synth "* | "choose "* | "rehearse "*) command sotto "$@" --time 4s; return ;;
+	"synth "* | "choose "* | "rehearse "*) command sotto "$@" --time 1s; return ;;
 	esac
 	if [ "$1" != serve ] || { [ $# -gt 1 ] && [[ "$2" != --* ]]; }; then command sotto "$@"; return; fi
 	command sotto "$@" --listen "$CLIENTS" --admin "$ADMIN" > served.txt 2>&1 &
@@ -357,7 +357,7 @@ func TestInTurn(t *testing.T) {
 					t.Skipf("%s is not installed", tool)
 				}
 			}
-			place := newPlace(t)
+			place := newPlace(t, 2000)
 			if strings.Contains(all[name], team) {
 				place.stands = append(place.stands, team, pgtest.Database(t))
 			}

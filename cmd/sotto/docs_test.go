@@ -25,9 +25,22 @@ var rewrite = reference.Rewrite
 // TestDocuments runs every command that the documents show after a $, and
 // compares what it prints. Run it with -rewrite after a change, and read what
 // changed.
-func TestDocuments(t *testing.T) {
+func TestDocuments(t *testing.T) { rerunAll(t, false) }
+
+// TestLongDocuments does so with documents for which the default model answers many times.
+func TestLongDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the model answers many times")
+	}
+	rerunAll(t, true)
+}
+
+// rerunAll runs the commands of documents for which a model answers many times, or of the others.
+func rerunAll(t *testing.T, model bool) {
+	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(documents(t))) {
-		if !asShown(documents(t)[name]) || inTurn(name) {
+		asked := strings.HasSuffix(name, "eval.md") || strings.HasSuffix(name, "answer.md")
+		if !asShown(documents(t)[name]) || inTurn(name) || asked != model {
 			continue
 		}
 		t.Run(filepath.Base(name), func(t *testing.T) {
@@ -44,10 +57,7 @@ func TestDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := inProcess
-			if strings.HasSuffix(name, "eval.md") || strings.HasSuffix(name, "answer.md") {
-				if testing.Short() {
-					t.Skip("the model answers many times")
-				}
+			if asked {
 				run = asProgram(filepath.Join(built(t), "sotto"))
 			}
 			twins, err := filepath.Abs("../../internal/private/testdata/twins")

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -118,6 +120,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			checked(t, filepath.Join(e.WorkDir, "home"))
 			e.Setenv("SOTTO_MODELS", models)
 			// The folder of sotto, which testscript puts first, and nothing else.
 			e.Setenv("PROGRAM", filepath.SplitList(e.Getenv("PATH"))[0])
@@ -137,6 +140,31 @@ func params(t *testing.T, dir string) testscript.Params {
 			"loans":   writeLoans,
 			"lines":   hasLines,
 		},
+	}
+}
+
+// verified is where the program keeps which files of models are whole, of whoever runs the tests.
+var verified = func() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "sotto", "verified")
+}()
+
+// checked copies that to a test's home, where all models would be hashed again.
+func checked(t testing.TB, home string) {
+	t.Helper()
+	cache := ".cache"
+	if runtime.GOOS == "darwin" {
+		cache = "Library/Caches"
+	}
+	to := filepath.Join(home, cache, "sotto", "verified")
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(verified)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
 	}
 }
 

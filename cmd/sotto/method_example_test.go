@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestExampleMethod: the method of docs/methods/own.md, which is one file, keeps what it declares by the
+// TestLongExampleMethod: the method of docs/methods/own.md, which is one file, keeps what it declares by the
 // suite that all methods go through, and the program that is built with it plans, runs, charges and
 // certifies it. The program without it does not know it.
-func TestExampleMethod(t *testing.T) {
+func TestLongExampleMethod(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program and a package's tests")
 	}

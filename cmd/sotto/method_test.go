@@ -17,9 +17,9 @@ batch = 8
 toy_weight = 0.5
 `
 
-// TestAMethodIsOneFile adds a method to package decode by one file of under 120 lines, on no
+// TestLongAMethodIsOneFile adds a method to package decode by one file of under 120 lines, on no
 // list, and finds it in plans, in help, in texts, in a suite and in its report.
-func TestAMethodIsOneFile(t *testing.T) {
+func TestLongAMethodIsOneFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}

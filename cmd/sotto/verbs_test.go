@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // verbs are all commands that do something, by their path.
@@ -381,12 +383,20 @@ func home(t *testing.T) {
 	t.Helper()
 	t.Setenv("SOTTO_MODELS", modelsDir(t))
 	t.Chdir(t.TempDir())
-	t.Setenv("HOME", filepath.Join(t.TempDir(), "home"))
+	user := filepath.Join(t.TempDir(), "home")
+	checked(t, user)
+	keepEncoder()
+	t.Setenv("HOME", user)
 	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_STORE", "SOTTO_CONFIG", "SOTTO_MODEL", "SOTTO_MODELS_LOCK", "HF_TOKEN"} {
 		t.Setenv(v, "")
 		os.Unsetenv(v)
 	}
 }
+
+// keepEncoder has the runs of this process share one sentence encoder: each would read its 90 MB.
+var keepEncoder = sync.OnceFunc(func() {
+	_, _ = backend.Encoder() // those that need it say that it is not there
+})
 
 // TestHelpIsComplete: every verb says what it does, lists its JSON, and shows
 // examples whose flags and arguments exist. Help fits 80 columns but for

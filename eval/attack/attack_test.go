@@ -332,8 +332,8 @@ func TestAmong(t *testing.T) {
 	}
 }
 
-// TestModel: the default model repeats records that it is shown, so that they are found by their text.
-func TestModel(t *testing.T) {
+// TestLongModel: the default model repeats records that it is shown, so that they are found by their text.
+func TestLongModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model reads many records")
 	}

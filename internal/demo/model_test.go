@@ -9,10 +9,10 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// TestDemonstrationsHelp is why the task was chosen: with the default model, one real
+// TestLongDemonstrationsHelp is why the task was chosen: with the default model, one real
 // message for each desk lifts accuracy on development data well above zero-shot. The
 // engine repeats itself bit for bit, so this either holds or does not.
-func TestDemonstrationsHelp(t *testing.T) {
+func TestLongDemonstrationsHelp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}

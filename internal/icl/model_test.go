@@ -28,9 +28,9 @@ func defaultModel(t testing.TB) lm.Scorer {
 	return m
 }
 
-// TestRealModel compares with the whole prompt as one text, from nothing, for a task
+// TestLongRealModel compares with the whole prompt as one text, from nothing, for a task
 // some of whose labels are several tokens.
-func TestRealModel(t *testing.T) {
+func TestLongRealModel(t *testing.T) {
 	m := defaultModel(t)
 	k, err := prompt.Builtin("dbpedia")
 	if err != nil {
@@ -101,9 +101,9 @@ func continuation(t *testing.T, m lm.Scorer, head, tail string) float64 {
 	return sum
 }
 
-// TestRealModelWrites compares with what the model writes after the whole prompt as one
+// TestLongRealModelWrites compares with what the model writes after the whole prompt as one
 // text, each from nothing: extraction, data to text, and dialogues of several lines.
-func TestRealModelWrites(t *testing.T) {
+func TestLongRealModelWrites(t *testing.T) {
 	m := defaultModel(t)
 	for _, c := range []struct {
 		task   string

@@ -144,10 +144,10 @@ func TestPlainSearchIsFitted(t *testing.T) {
 	}
 }
 
-// TestPlainMoreIsNotWorse: with more ε, more time or more records, plans are expected to gain no less, by the
+// TestLongMoreIsNotWorse: with more ε, more time or more records, plans are expected to gain no less, by the
 // model of the search, up to a third of a point that its randomness and whole numbers of rounds make; and
 // what is released is hardly worse than the better of the first winner and no examples.
-func TestPlainMoreIsNotWorse(t *testing.T) {
+func TestLongMoreIsNotWorse(t *testing.T) {
 	const slack = 0.35
 	epsilons, works, sizes := []float64{0.1, 0.3, 1, 4}, []float64{60_000, DefaultWork, 2_000_000}, []int64{100, 1561, 27632}
 	for _, name := range []string{"agnews", "mit-d"} {

@@ -21,10 +21,10 @@ func tooMany(misses, n int, miss float64) bool {
 	return float64(misses) > float64(n)*miss+5*math.Sqrt(float64(n)*miss*(1-miss))
 }
 
-// TestShareCovers: over numbers of records, shares and scales the interval misses in at most
+// TestLongShareCovers: over numbers of records, shares and scales the interval misses in at most
 // 5 % of the cases, where records are drawn anew each time; and it is not much wider than
 // one that knows the number of records and has a normal law.
-func TestShareCovers(t *testing.T) {
+func TestLongShareCovers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long statistics")
 	}
@@ -76,8 +76,8 @@ func TestShareCovers(t *testing.T) {
 	}
 }
 
-// TestDifferenceCovers is the same for two prompts.
-func TestDifferenceCovers(t *testing.T) {
+// TestLongDifferenceCovers is the same for two prompts.
+func TestLongDifferenceCovers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long statistics")
 	}

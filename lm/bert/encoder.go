@@ -12,8 +12,6 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
-	"github.com/sotto-dp/sotto/lm/internal/mapfile"
-	"github.com/sotto-dp/sotto/lm/safetensors"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
@@ -40,14 +38,15 @@ type Encoder struct {
 	workers     sync.Pool
 
 	mu      sync.RWMutex // held for writing by Close
-	file    *safetensors.File
+	loaded  *loaded
 	weights *weights
 }
 
 var _ lm.Embedder = (*Encoder)(nil)
 
 // Open loads the weights (safetensors) and the vocabulary (vocab.txt) of
-// all-MiniLM-L6-v2. The file of weights must not be changed until Close.
+// all-MiniLM-L6-v2. The file of weights must not be changed until Close. Encoders of the same files that
+// are open at a time share what was read.
 func Open(path, vocab string) (*Encoder, error) {
 	e, err := open(path, vocab)
 	if err != nil {
@@ -57,37 +56,17 @@ func Open(path, vocab string) (*Encoder, error) {
 }
 
 func open(path, vocab string) (*Encoder, error) {
-	tokens, err := openVocabulary(vocab)
+	l, err := acquire(path, vocab)
 	if err != nil {
 		return nil, err
-	}
-	weightsHash, err := mapfile.Fingerprint(path)
-	if err != nil {
-		return nil, err
-	}
-	vocabHash, err := mapfile.Fingerprint(vocab)
-	if err != nil {
-		return nil, err
-	}
-	file, err := safetensors.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	w, err := loadWeights(file)
-	if err == nil {
-		err = file.Release()
-	}
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	e := &Encoder{
-		tokens:      tokens,
-		fingerprint: fingerprint(mode, weightsHash, vocabHash),
-		weightsHash: weightsHash,
+		tokens:      l.tokens,
+		fingerprint: l.fingerprint,
+		weightsHash: l.weightsHash,
 		threads:     runtime.GOMAXPROCS(0),
-		file:        file,
-		weights:     w,
+		loaded:      l,
+		weights:     l.weights,
 	}
 	e.setLevel(kernel.Best())
 	return e, nil
@@ -138,17 +117,17 @@ func (e *Encoder) TokensName() string { return named(e.weightsHash) }
 
 func named(hash string) string { return model + "@" + hash[len("sha256:"):][:12] }
 
-// Close frees the memory, once calls under way have ended. Closing again does
-// nothing.
+// Close frees the memory, once calls under way have ended and if no other encoder of the same
+// files is open. Closing again does nothing.
 func (e *Encoder) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.file == nil {
+	if e.loaded == nil {
 		return nil
 	}
-	file := e.file
-	e.file, e.weights = nil, nil
-	return file.Close()
+	l := e.loaded
+	e.loaded, e.weights = nil, nil
+	return l.release()
 }
 
 // Embed returns the vectors of texts, in their order, or none on an error or when the

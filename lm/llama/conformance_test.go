@@ -6,7 +6,8 @@ import (
 	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
-func TestConformance(t *testing.T) {
+// TestLongConformance runs the suite on the default model.
+func TestLongConformance(t *testing.T) {
 	lmtest.Run(t, openDefault(t, Options{}))
 }
 

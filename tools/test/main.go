@@ -1,13 +1,13 @@
-// Command test runs the tests of every module, shows what "go test" does, and ends with what each
+// Command test runs the tests of every module, shows what "go test" does, and ends with what each section and
 // package took and the slowest tests.
 //
 //	test [-short] [-rest] [-read] [-arm64] ROOT [FLAG…]
 //
 // FLAGs are go test's. The race detector makes tests about six times as slow, so it is on
 // only where there are goroutines (plan.go); with -short it is off, and what is long is
-// left out. With -rest, only what can find no bug in this machine's program runs: modules
-// beside it, what is published, compiling for other systems, and a part of the tests on an
-// emulated arm64 processor. With -arm64, only that processor's tests run, with the real models. With -read,
+// left out. With -rest, only what "make test" leaves out runs: modules beside the program's, what is
+// published, the laboratory, tests called TestLong…, the race detector on the largest programs, compiling
+// for other systems, and a part of the tests on an emulated arm64 processor. With -arm64, only that processor's tests run, with the real models. With -read,
 // the events of "go test -json" come from the standard input.
 //
 // The exit status is 1 if a test failed, a package did not compile, or nothing was tested.
@@ -22,23 +22,31 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 func main() {
-	short := flag.Bool("short", false, "without the race detector and long tests")
-	rest := flag.Bool("rest", false, "only modules beside the program's and other systems")
+	quick := flag.Bool("short", false, "without the race detector and long tests")
+	later := flag.Bool("rest", false, "only what takes long, modules beside the program's and other systems")
 	read := flag.Bool("read", false, "only report on events from the standard input")
 	arm64 := flag.Bool("arm64", false, "only what runs on arm64, all of it, emulated")
 	flag.Parse()
-	if err := test(*short, *rest, *read, *arm64, flag.Args()); err != nil {
+	in := usual
+	if *quick {
+		in = short
+	} else if *later {
+		in = rest
+	}
+	if err := test(in, *read, *arm64, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "test:", err)
 		os.Exit(1)
 	}
 }
 
-func test(short, rest, read, arm64 bool, args []string) error {
+func test(in tier, read, arm64 bool, args []string) error {
 	r := newReport(os.Stdout, slices.Contains(args, "-v"))
 	var failed error
 	switch {
@@ -49,14 +57,14 @@ func test(short, rest, read, arm64 bool, args []string) error {
 	case arm64:
 		failed = emulate(r, args[0], whole)
 	default:
-		if memory, remove := inMemory(short); memory != "" {
+		if memory, remove := inMemory(in == short); memory != "" {
 			defer remove()
 			// What is compiled is too large for it.
 			os.Setenv("GOTMPDIR", cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()))
 			os.Setenv("TMPDIR", memory)
 		}
-		failed = modules(r, args[0], args[1:], short, rest)
-		if rest && len(args) == 1 {
+		failed = modules(r, args[0], args[1:], in)
+		if in == rest && len(args) == 1 {
 			failed = errors.Join(failed, crossCompile(r, args[0]), emulate(r, args[0], brief))
 		}
 	}
@@ -67,10 +75,10 @@ func test(short, rest, read, arm64 bool, args []string) error {
 	return failed
 }
 
-// modules tests every module below a folder, though one fails: those of the rest, or the others.
-func modules(r *report, root string, flags []string, short, rest bool) error {
-	race := !short && compiler()
-	if !short && !race {
+// modules tests a tier of every module below a folder, though one fails.
+func modules(r *report, root string, flags []string, in tier) error {
+	race := in != short && compiler()
+	if in != short && !race {
 		r.plain("== WITHOUT the race detector: it needs a C compiler, and there is none\n")
 	}
 	var failed error
@@ -88,8 +96,7 @@ func modules(r *report, root string, flags []string, short, rest bool) error {
 		if err != nil {
 			return err
 		}
-		m.part(rest)
-		for _, b := range m.batches(short, race) {
+		for _, b := range m.batches(in, race) {
 			failed = errors.Join(failed, m.run(r, b, flags))
 		}
 		return nil
@@ -110,7 +117,10 @@ func compiler() bool {
 // run tests a batch. That a test failed is seen by the report.
 func (m *module) run(r *report, b batch, flags []string) error {
 	r.plain(fmt.Sprintf("== %s in %s\n", b.title, m.name))
-	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-timeout=45m"}, b.flags, flags, b.packages)
+	// One package more than there are processors: tests wait for servers, disks and time-outs part of the time.
+	packages := fmt.Sprintf("-p=%d", runtime.GOMAXPROCS(0)+1)
+	// Lint has vetted all, and without tables for debuggers tests are linked in half the time.
+	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-ldflags=-s -w", packages, "-timeout=45m"}, b.flags, flags, b.packages)
 	if strings.HasSuffix(m.name, "/tools") {
 		// They read files of the repository outside of their module, whose changes Go's cache of
 		// test results does not see.
@@ -125,9 +135,11 @@ func (m *module) run(r *report, b batch, flags []string) error {
 	if err != nil {
 		return err
 	}
+	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = r.read(out)
-	return errors.Join(err, cmd.Wait())
+	err = errors.Join(r.read(out), cmd.Wait())
+	r.spent = append(r.spent, spent{r.section, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)})
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestReport: of a recorded run, failures, a panic and a compiler's words are shown in
@@ -20,6 +21,7 @@ func TestReport(t *testing.T) {
 	if err := r.read(events); err != nil {
 		t.Fatal(err)
 	}
+	r.spent = []spent{{"tests", 3 * time.Minute, 2 * time.Minute}, {"race detector", 30 * time.Second, time.Minute}}
 	r.summary(1)
 	if !r.failed() {
 		t.Error("the run has not failed")
@@ -28,7 +30,7 @@ func TestReport(t *testing.T) {
 		"== tests\n", "too many return values", "[build failed]", "two is not one", "printed\n",
 		"panic: assignment to entry in nil map", "--- FAIL: TestFails/sub", "ok  \texample.org/m/good\t0.315s\n",
 		"== the 1 slowest tests", "    0.3  example.org/m/good.TestSub/slow  (tests)\n",
-		"== tests: 4 passed, 1 skipped, 3 failed\n", "skipped example.org/m/good.TestSkipped\n",
+		"    3.0     2.0  tests\n", "    3.5     3.0  all of it\n", "== tests: 4 passed, 1 skipped, 3 failed\n", "skipped example.org/m/good.TestSkipped\n",
 		"FAILED  example.org/m/broken\n", "FAILED  example.org/m/fails.TestFails/sub\n",
 	} {
 		if !strings.Contains(out.String(), want) {

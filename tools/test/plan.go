@@ -31,6 +31,7 @@ type pkg struct {
 	goroutines bool // its code starts some, or its tests run a conformance suite that does
 	concurrent bool // it has tests with Concurrent in their names
 	plain      bool // it has tests called TestPlain…
+	long       bool // it has tests called TestLong…
 }
 
 // batch is a call of go test.
@@ -41,15 +42,28 @@ type batch struct {
 	processor       string // another one than this machine's
 }
 
-// long are packages that start goroutines and take long: of their tests only those with
+// tier says which tests run: make check, make test and make test-all have one each.
+type tier int
+
+const (
+	short tier = iota // without the race detector and what asks testing.Short
+	usual             // all that is in no other
+	rest              // the packages of the rest, tests called TestLong… of others, and large programs under the race detector
+)
+
+// partly are packages that start goroutines and take long: of their tests only those with
 // Concurrent in their names run under the race detector. There have to be some.
-var long = []string{
+var partly = []string{
 	"cmd/sotto", "eval/report", "eval/suite", "internal/audit", "internal/private/table", "cmd/internal/serve/web", "lm/bert", "lm/llama", "lm/remote",
 	"privacy/accountant",
 }
 
+// large are packages that need most of the program: to compile it again for the race detector takes
+// minutes, so their concurrent tests run under it in the rest, and without it where others have it.
+var large = []string{"cmd/sotto", "cmd/internal/serve/web"}
+
 // slowest go first, so that none of them is left to run alone at the end.
-var slowest = []string{"cmd/sotto", "internal/plan", "internal/private/internal/jury", "privacy/accountant", "internal/run", "lm/llama", "eval/suite", "privacy/ledger/ledgertest"}
+var slowest = []string{"cmd/sotto", "internal/run", "cmd/internal/serve/web", "privacy/accountant", "lm/llama", "internal/private/internal/jury", "internal/plan", "eval/suite", "privacy/ledger/ledgertest"}
 
 // once are modules that are not worth building again for the race detector: Beam and its
 // runner are 800 packages, and DuckDB is a C library, which the detector does not see.
@@ -58,8 +72,9 @@ var once = []string{"engines/beam", "engines/duckdb"}
 // beside are modules that the program has nothing of: "make test-all" tests them.
 var beside = []string{"bench", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
 
-// later are packages that build and unpack what is published, for all systems: "make test-all" tests them, too.
-var later = []string{"tools/release"}
+// later are packages that "make test-all" tests, too: what builds and unpacks what is published, for all
+// systems, and the laboratory, of which no run or service makes use.
+var later = []string{"tools/release", "eval/report", "eval/suite", "eval/tabular"}
 
 // linked are modules that need a C library: without a C compiler their tests are left out.
 var linked = []string{"engines/duckdb"}
@@ -90,7 +105,7 @@ func open(dir string) (*module, error) {
 			return nil, err
 		}
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
-			if p.look(); p.slow() && p.goroutines && !p.concurrent {
+			if p.look(); p.partly() && p.goroutines && !p.concurrent {
 				return nil, fmt.Errorf("no test of %s runs under the race detector: put Concurrent into the name of one", p.ImportPath)
 			}
 			m.packages = append(m.packages, p)
@@ -125,40 +140,58 @@ func (m *module) rank(p pkg) int {
 	return len(slowest)
 }
 
-// batches says what runs how.
-func (m *module) batches(short, race bool) []batch {
+// batches says what runs how in a tier.
+func (m *module) batches(in tier, race bool) []batch {
 	if m.among(once) {
 		race = false
 	}
-	whole := func(p pkg) bool { return race && p.goroutines && !p.slow() }
-	var apart []string
-	if race { // these come under the race detector
-		apart = []string{"-skip=Concurrent"}
+	if in == short {
+		return m.some(batch{"short tests", []string{"-short", "-skip=^Test(Plain|Long)"}, m.those(m.usual), false, ""})
 	}
-	all := []batch{
-		{"tests", apart, m.those(func(p pkg) bool { return !whole(p) }), false, ""},
-		{"long tests", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return whole(p) && p.plain }), false, ""},
-		{"race detector", []string{"-race", "-skip=^TestPlain"}, m.those(whole), true, ""},
-		{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool { return race && !whole(p) && p.concurrent }), true, ""},
+	all := func(p pkg) bool { return (in == rest) == m.later(p) }
+	whole := func(p pkg) bool { return race && p.goroutines && !p.partly() }
+	some := func(p pkg) bool { return race && !whole(p) && p.concurrent }
+	// What comes under the race detector is left out of the others.
+	skip, also := "^TestLong", []string(nil)
+	if in == rest {
+		skip = ""
 	}
-	if short {
-		all = []batch{{"short tests", []string{"-short", "-skip=^TestPlain"}, m.those(func(pkg) bool { return true }), false, ""}}
+	if race {
+		skip = strings.TrimPrefix(skip+"|Concurrent", "|")
 	}
+	if skip != "" {
+		also = []string{"-skip=" + skip}
+	}
+	return m.some(
+		batch{"tests", also, m.those(func(p pkg) bool { return all(p) && !whole(p) }), false, ""},
+		batch{"tests that compute", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return all(p) && whole(p) && p.plain }), false, ""},
+		batch{"long tests", []string{"-run=^TestLong"}, m.those(func(p pkg) bool { return in == rest && (!all(p) || whole(p)) && p.long }), false, ""},
+		batch{"race detector", []string{"-race", "-skip=^Test(Plain|Long)"}, m.those(func(p pkg) bool { return all(p) && whole(p) }), true, ""},
+		batch{"concurrent tests without the race detector", []string{"-run=Concurrent"}, m.those(func(p pkg) bool { return all(p) && some(p) && p.large() && in == usual }), false, ""},
+		batch{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool {
+			return some(p) && (all(p) && !p.large() || in == rest && p.large())
+		}), true, ""},
+	)
+}
+
+// some leaves out batches of no package.
+func (m *module) some(all ...batch) []batch {
 	return slices.DeleteFunc(all, func(b batch) bool { return len(b.packages) == 0 })
 }
 
-// slow reports whether the package is one of the long ones.
-func (p *pkg) slow() bool {
-	return slices.ContainsFunc(long, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
-}
+// later reports whether all tests of a package are left to the rest.
+func (m *module) later(p pkg) bool { return m.among(beside) || p.is(later) }
 
-// part keeps the packages of the rest, or the others.
-func (m *module) part(rest bool) {
-	m.packages = slices.DeleteFunc(m.packages, func(p pkg) bool { return (m.among(beside) || p.later()) != rest })
-}
+func (m *module) usual(p pkg) bool { return !m.later(p) }
 
-func (p *pkg) later() bool {
-	return slices.ContainsFunc(later, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
+// partly reports whether only a part of the package's tests runs under the race detector.
+func (p *pkg) partly() bool { return p.is(partly) }
+
+func (p *pkg) large() bool { return p.is(large) }
+
+// is reports whether the package is one of a list.
+func (p *pkg) is(list []string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.HasSuffix(p.ImportPath, "/"+s) })
 }
 
 func (m *module) those(which func(pkg) bool) []string {
@@ -185,6 +218,7 @@ func (p *pkg) look() {
 			case *ast.FuncDecl:
 				p.concurrent = p.concurrent || test && n.Recv == nil && strings.HasPrefix(n.Name.Name, "Test") && strings.Contains(n.Name.Name, "Concurrent")
 				p.plain = p.plain || test && n.Recv == nil && strings.HasPrefix(n.Name.Name, "TestPlain")
+				p.long = p.long || test && n.Recv == nil && strings.HasPrefix(n.Name.Name, "TestLong")
 			case *ast.GoStmt:
 				p.goroutines = p.goroutines || !test
 			case *ast.SelectorExpr:

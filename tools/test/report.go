@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is a line of "go test -json"; see go doc test2json and go help buildjson.
@@ -47,6 +48,13 @@ type report struct {
 	wrong   int // tests that failed
 	skipped []name
 	broken  []name
+	spent   []spent
+}
+
+// spent is what a section took: compiling and testing, of processors and by the clock.
+type spent struct {
+	section          string
+	processors, wall time.Duration
 }
 
 func newReport(out io.Writer, verbose bool) *report {
@@ -176,6 +184,14 @@ func (r *report) summary(slowest int) {
 	fmt.Fprintf(r.out, "\n== the %d slowest tests, without their subtests\n", min(slowest, len(tests)))
 	for _, t := range tests[:min(slowest, len(tests))] {
 		r.line(t)
+	}
+	fmt.Fprintln(r.out, "\n== minutes of processors and by the clock, with compiling")
+	var all spent
+	for _, s := range append(r.spent, all) {
+		if all.processors, all.wall = all.processors+s.processors, all.wall+s.wall; s.section == "" {
+			s = spent{"all of it", all.processors, all.wall}
+		}
+		fmt.Fprintf(r.out, "%7.1f %7.1f  %s\n", s.processors.Minutes(), s.wall.Minutes(), s.section)
 	}
 	fmt.Fprintf(r.out, "\n== tests: %d passed, %d skipped, %d failed\n", r.passed, len(r.skipped), r.wrong)
 	for _, at := range r.skipped {

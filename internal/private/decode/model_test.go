@@ -15,9 +15,9 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// TestOnTheDefaultModel writes two short texts with the embedded engine: the key decides
+// TestLongOnTheDefaultModel writes two short texts with the embedded engine: the key decides
 // them, not how many are written at once nor on how many processors.
-func TestOnTheDefaultModel(t *testing.T) {
+func TestLongOnTheDefaultModel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model writes texts")
 	}

@@ -62,11 +62,11 @@ func peakHeap(do func()) uint64 {
 	return max(peak, before) - before
 }
 
-// TestMemoryIsFlat enrols a million records in the memory that ten thousand need, but
+// TestLongMemoryIsFlat enrols a million records in the memory that ten thousand need, but
 // for a bound that does not depend on their number: buffers, and garbage that is not
 // yet collected. The tuples that are sorted alone would take eight times the bound, and
 // twice with the race detector, which is too slow for so many. The same with a draw.
-func TestMemoryIsFlat(t *testing.T) {
+func TestLongMemoryIsFlat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("millions of records are read")
 	}

@@ -129,9 +129,13 @@ func packByteBlock(dst []byte, lane int, w *[byteBlock]float64) {
 	binary.LittleEndian.PutUint32(dst[byteScales+4*lane:], math.Float32bits(scale))
 }
 
+// roundWeights rounds w/scale to the nearest integers, ties to even. After adding 1.5·2^52, next to which float64 has no
+// fractions, the low bits are the integer; the quotients of a block are near 127 at most.
 func roundWeights(w *[byteBlock]float64, scale float32) (q [byteBlock]int8) {
+	const whole = 3 << 51
 	for i, v := range w {
-		q[i] = int8(min(max(math.RoundToEven(v/float64(scale)), -127), 127))
+		n := int32(math.Float64bits(v/float64(scale) + whole))
+		q[i] = int8(min(max(n, -127), 127))
 	}
 	return q
 }

@@ -76,9 +76,9 @@ func TestEvidenceAlone(t *testing.T) {
 	must(t, judged.Close())
 }
 
-// TestEvidenceCombined: a route with a model combines its scores with evidence; with a large weight the
+// TestPlainEvidenceCombined: a route with a model combines its scores with evidence; with a large weight the
 // evidence decides, and without evidence there is no answer.
-func TestEvidenceCombined(t *testing.T) {
+func TestPlainEvidenceCombined(t *testing.T) {
 	path, _, err := models.Find(models.Default)
 	if err != nil {
 		t.Fatalf("the default model is needed: run make models: %v", err)
@@ -102,8 +102,8 @@ func TestEvidenceCombined(t *testing.T) {
 	must(t, local.Close())
 }
 
-// TestEvidenceHinted: examples and the client's question carry hints, and nothing else does.
-func TestEvidenceHinted(t *testing.T) {
+// TestPlainEvidenceHinted: examples and the client's question carry hints, and nothing else does.
+func TestPlainEvidenceHinted(t *testing.T) {
 	task, said := newsEvidence(t)
 	example := prompt.Example{Input: "The striker scored.", Output: "Sports"}
 	shots, err := NewShots(t.Context(), task, prompt.Prompt{Examples: []prompt.Example{example}}, 0, nil)

@@ -15,10 +15,10 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// TestJudged: a route answers with a prompt that was judged as one text as records judged it, calibrated or
+// TestPlainJudged: a route answers with a prompt that was judged as one text as records judged it, calibrated or
 // not: clients get the label that package icl chooses, at once and in pieces, and a playground too. A
 // client's settings change nothing, and are named.
-func TestJudged(t *testing.T) {
+func TestPlainJudged(t *testing.T) {
 	path, _, err := models.Find(models.Default)
 	if err != nil {
 		t.Fatalf("the default model is needed: run make models: %v", err)

@@ -109,9 +109,9 @@ func demos(p prompt.Prompt) (out []icl.Demo) {
 	return out
 }
 
-// TestPlainVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
+// TestLongVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
 // that package icl gives is the record's.
-func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
+func TestLongVerdictsAreAnswersOfLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -167,9 +167,9 @@ func TestPlainVerdictsAreAnswersOfLists(t *testing.T) {
 	}
 }
 
-// TestPlainVerdictsAreTurns: where prompts are turns, a verdict is 1 if and only if what package icl reads off
+// TestLongVerdictsAreTurns: where prompts are turns, a verdict is 1 if and only if what package icl reads off
 // the model's turn is the record's, for labels and for phrases.
-func TestPlainVerdictsAreTurns(t *testing.T) {
+func TestLongVerdictsAreTurns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -226,9 +226,9 @@ func TestPlainVerdictsAreTurns(t *testing.T) {
 	}
 }
 
-// TestPlainVerdictsAreWrittenAnswers: of answers that are written, a verdict is 1 if and only if
+// TestLongVerdictsAreWrittenAnswers: of answers that are written, a verdict is 1 if and only if
 // package icl gives the record's answer.
-func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
+func TestLongVerdictsAreWrittenAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -285,9 +285,9 @@ func TestPlainVerdictsAreWrittenAnswers(t *testing.T) {
 	}
 }
 
-// TestPlainVerdictsWithEvidence: with the encoder that is embedded and a real model, a verdict is 1 if and
+// TestLongVerdictsWithEvidence: with the encoder that is embedded and a real model, a verdict is 1 if and
 // only if the answer that package icl gives with evidence, in each of the ways, is the record's.
-func TestPlainVerdictsWithEvidence(t *testing.T) {
+func TestLongVerdictsWithEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
