@@ -87,12 +87,12 @@ test-arm64: qemu models ## the kernels, the engine and its real models on an emu
 	@GOWORK=off go -C tools run -buildvcs=false ./test -arm64 "$(CURDIR)"
 
 # What they are called in the catalogue; 1.4 GB.
-VERDICT_MODELS := gemma3 qwen2.5-coder
-VERDICTS ?= ^Test(Plain|Long)Verdicts
+GRADE_MODELS := gemma3 qwen2.5-coder
+GRADES ?= ^Test(Plain|Long)Grades
 
 test-models: models ## that what records judge is what models answer, with the vocabularies, templates and answers of larger models (1.4 GB of disk, long)
-	@for name in $(VERDICT_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done
-	SOTTO_TEST_VERDICTS="$(VERDICT_MODELS)" go test ./internal/private/internal/jury -run '$(VERDICTS)' -count 1 -timeout 60m -v
+	@for name in $(GRADE_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done
+	SOTTO_TEST_GRADES="$(GRADE_MODELS)" go test ./internal/private/internal/grader -run '$(GRADES)' -count 1 -timeout 60m -v
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
 	./scripts/vllm.sh test

@@ -145,7 +145,7 @@ type Standing struct {
 	Begun, Complete bool
 }
 
-// Again makes the next call of All one that goes on after a crash: questions that were charged
+// Again makes the next call of All one that resumes after a crash: questions that were charged
 // and whose answers were lost are not charged again, and get the answers that they would have
 // had. inputs are all questions; answered, which is called when nobody else has the list, says how
 // many of them have an answer. All then takes the rest. path gets a key before anything is
@@ -164,9 +164,9 @@ func (a *Answers) Complete() error { return a.session.Complete() }
 // Abandon removes the file of a list of which nothing was charged.
 func (a *Answers) Abandon() error { return a.session.Abandon() }
 
-// Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
+// CheckBudget is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
-func (a *Answers) Affords(ctx context.Context, n int64) error { return a.session.Affords(ctx, n) }
+func (a *Answers) CheckBudget(ctx context.Context, n int64) error { return a.session.CheckBudget(ctx, n) }
 
 // Usage returns what the model has done for the session. It depends on the records that
 // were drawn: do not publish it.
@@ -185,12 +185,12 @@ func (a *Answers) Close() error {
 	return errors.Join(encoder, list, a.call.close())
 }
 
-// guarantee works out what an event costs.
+// guarantee computes what an event costs.
 func guarantee(e privacy.Event, adjacency privacy.Adjacency, unit privacy.Unit, delta float64) (privacy.Guarantee, error) {
 	e = privacy.Canonical(e)
 	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, delta)
 	if err != nil {
-		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+		return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
 	}
 	return privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: unit, Epsilon: epsilon, Delta: delta, Accountant: accountant.Auto{}.Name()}, nil
 }

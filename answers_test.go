@@ -52,7 +52,7 @@ func TestAnswersMissing(t *testing.T) {
 	}{
 		"size":        {func(o *answering) { o.Request.Size = 0 }, "number of records"},
 		"data":        {func(o *answering) { o.Source.Location = "" }, "the data is missing"},
-		"not private": {func(o *answering) { o.Request.Method, o.Request.Settings = "nonprivate", nil }, "protects nobody"},
+		"not private": {func(o *answering) { o.Request.Method, o.Request.Settings = "nonprivate", nil }, "has no privacy guarantee"},
 		"no plan":     {func(o *answering) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
 		"claimed": {func(o *answering) {
 			o.Request = sotto.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}

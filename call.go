@@ -27,7 +27,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/version"
 )
 
-// Use says how a use of private data is charged, and who hears of it.
+// Use says how a use of private data is charged, and what is called with its progress.
 type Use struct {
 	// Dataset is what people call the data, if the ledger does not know it yet. Labels are
 	// those of the charge, for scoped budgets.
@@ -48,7 +48,7 @@ type Use struct {
 	// Seed is for tests and simulations: what comes out is NOT PRIVATE, nothing is charged
 	// and nothing is signed.
 	Seed *uint64
-	// Observe, if set, hears how it goes.
+	// Observe, if set, is called with how it goes.
 	Observe func(Progress)
 }
 
@@ -230,7 +230,7 @@ func (c *call) openRecords(ctx context.Context, from Source, t prompt.Task, unit
 // the private folder has no fingerprint key: a key without its ledger means that the ledger
 // was lost or moved, and a new one would give everybody's data a fresh budget.
 //
-// It comes before the data is opened, which makes the key. So whoever sees a key at the
+// It comes before the data is opened, which makes the key. So anyone who sees a key at the
 // first use of a place, made by another process, finds the ledger of that process too.
 func (c *call) openLedger(ctx context.Context) (err error) {
 	if c.ledger != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestTimeOfResumedRuns: the time that records may take is turned into work by the speed of
-// the model. A run that was interrupted goes on with the work it began with, though the model
+// the model. A run that was interrupted continues with the work it began with, though the model
 // is slower by then.
 func TestTimeOfResumedRuns(t *testing.T) {
 	o := options(t)

@@ -45,9 +45,9 @@ type Client struct {
 	// creates: the ledger is at its usual place, where the first use makes it.
 	creates bool
 	spec    backend.Spec
-	given   bool // the model, by whoever made the client
+	given   bool // the model, by anyone who made the client
 
-	encoder lm.TrustedEmbedder // by whoever made the client
+	encoder lm.TrustedEmbedder // by anyone who made the client
 
 	opening sync.Mutex
 	model   lm.Trusted
@@ -130,7 +130,7 @@ func (c *Client) open(ctx context.Context) (lm.Trusted, error) {
 	return m, err
 }
 
-// destination says where records will go, before anything is sent; "" if nowhere. Whoever
+// destination says where records will go, before anything is sent; "" if nowhere. Anyone who
 // opened the model has said so.
 func (c *Client) destination() string {
 	if c.given || !c.spec.Trusted {
@@ -142,7 +142,7 @@ func (c *Client) destination() string {
 // remote reports whether a server, which the client reaches, scores records.
 func (c *Client) remote() bool { return !c.given && c.spec.Remote() }
 
-// served reports whether the model that sees records is on a server, whoever opened it.
+// served reports whether the model that sees records is on a server, anyone who opened it.
 func (c *Client) served() bool {
 	if c.given {
 		return c.model.Basis() != lm.InProcess

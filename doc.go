@@ -7,13 +7,13 @@
 //   - [Client.Synthesize] writes a few synthetic examples from private labelled texts, into
 //     a folder with a certificate, and [Client.Choose] has the records choose a prompt. The
 //     budget of the data set is charged before anything is drawn, and a run that was
-//     interrupted goes on where it stopped.
+//     interrupted resumes where it stopped.
 //   - [Client.Answers] answers questions from private records, each answer charged to that
 //     budget before anybody is drawn for it; [Client.Answer] answers one.
 //   - [Client.Measure] reports how well prompts do on private records.
 //   - [Client.Profile] describes a private table by typical rows of groups, with noise, as
 //     examples with a certificate; [Client.Perturb] exchanges every row for one that may be
-//     seen, and [PerturbRows] does so for rows of whoever calls it.
+//     seen, and [PerturbRows] does so for rows of anyone who calls it.
 //   - [Client.Plan], [Client.PlanAnswers] and [PlanTable] report what each method would do
 //     and cost at an ε. They read no private data.
 //   - [Client.Rehearse] carries out a whole run on public records, or on some that the model

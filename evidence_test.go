@@ -64,7 +64,7 @@ func TestEvidenceByDefault(t *testing.T) {
 }
 
 // TestEvidenceNeedsItsEncoder: where the encoder was never fetched, a run that did not ask for evidence says so and
-// has none, then and when it goes on with the encoder there; one that asked for it is refused, and nothing is
+// has none, then and when it continues with the encoder there; one that asked for it is refused, and nothing is
 // charged.
 func TestEvidenceNeedsItsEncoder(t *testing.T) {
 	t.Setenv("SOTTO_MODELS", t.TempDir())

@@ -80,7 +80,7 @@ func tableDoor(t *testing.T, create, used bool, observe func(sotto.Progress)) ta
 
 func enrol(t *testing.T, w world, s sotto.Source) {
 	t.Helper()
-	if err := w.client().Enrol(t.Context(), s, task()); err != nil {
+	if err := w.client().BuildIndex(t.Context(), s, task()); err != nil {
 		// What counts is the key, which is made first.
 		if has, _ := folder.HasKey(w.at("private")); !has {
 			t.Fatal(err)

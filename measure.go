@@ -18,7 +18,7 @@ type MeasureOptions struct {
 	Plan    *MeasurePlan
 	// Source of the private records. Required.
 	Source Source
-	// Out is the folder of the run. An unfinished run of the same request goes on. Required.
+	// Out is the folder of the run. An unfinished run of the same request continues. Required.
 	Out string
 }
 

@@ -43,7 +43,7 @@ func Methods() []string {
 // Comparison is what methods do and cost at one ε, by plans of texts or of answers.
 type Comparison[P any] struct {
 	Rows []Row[P]
-	// Shape and Speed are what costs were worked out from.
+	// Shape and Speed are what costs were computed from.
 	Shape plan.Shape
 	Speed plan.Speed
 }
@@ -109,7 +109,7 @@ func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*Comparison[An
 	})
 }
 
-// compare plans with each method, and works out what that costs.
+// compare plans with each method, and computes what that costs.
 func compare[P interface {
 	Cost(plan.Shape, plan.Speed) Cost
 }](

@@ -49,7 +49,7 @@ func (p Pool) hosted() bool { return p.Model != nil || p.Author != nil }
 func (p Pool) remote() bool { return p.Author == nil && p.Model != nil && p.Model.Remote() }
 
 // invent has what prompts are built from made up, before anything is planned: a model that
-// fails costs nothing. A run that goes on has what it began with, and nobody is asked again.
+// fails costs nothing. A run that continues has what it began with, and nobody is asked again.
 func (s *synthesis) invent(ctx context.Context) error {
 	p := s.Pool
 	if p.Reword == 0 && p.hosted() {
@@ -130,7 +130,7 @@ func (s *synthesis) inventable(p Pool) error {
 }
 
 // afford finds what would end a run later, before a server is asked: one that writes the pool, or one that scores
-// records. A run that goes on was charged.
+// records. A run that continues was charged.
 func (s *synthesis) afford(ctx context.Context) error {
 	if s.Plan != nil || s.request.Choosing == nil || !s.Pool.hosted() && (!s.client.remote() || s.Approval != nil) {
 		return nil

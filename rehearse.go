@@ -41,7 +41,7 @@ type RehearseOptions struct {
 	Time time.Duration
 	// Seed repeats a rehearsal. Default: drawn.
 	Seed *uint64
-	// Observe, if set, hears how it goes.
+	// Observe, if set, is called with how it goes.
 	Observe func(Progress)
 }
 
@@ -279,7 +279,7 @@ func (r *rehearsing) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// alsoGone is the cause of an interruption: a rehearsal does not go on.
+// alsoGone is the cause of an interruption: a rehearsal does not continue.
 func alsoGone(err error) error {
 	if stopped, ok := errors.AsType[*InterruptedError](err); ok && stopped.Err != nil {
 		return stopped.Err

@@ -55,7 +55,7 @@ func left(t *testing.T, dir string) []string {
 	return names
 }
 
-// standIns are the records that a rehearsal wrote, found while it goes on.
+// standIns are the records that a rehearsal wrote, found while it continues.
 func standIns(t *testing.T, temporary string) (dir string, rows []map[string]string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(temporary, "sotto-rehearse-*", "records.jsonl"))
@@ -161,7 +161,7 @@ func TestRehearseInterrupted(t *testing.T) {
 				cancel()
 			}
 		}
-		if _, err := rehearse(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "goes on") {
+		if _, err := rehearse(ctx, o); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "continues") {
 			t.Errorf("%s: %v", when, err)
 		}
 		cancel()

@@ -64,20 +64,20 @@ type Request struct {
 // Choosing says how records choose a prompt: of sets of examples from a pool of texts, in rounds. The zero value has good
 // defaults, by the time of the run and the speed of the model.
 type Choosing struct {
-	// Pool is how many texts are written: 40 by default, 24 where they are written from records. With Bare none are, and
+	// Pool is how many texts are written: 40 by default, 24 where they are written from records. With NoGeneration none are, and
 	// the pool is Examples.
 	Pool int
-	Bare bool
+	NoGeneration bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the request. With 0, the
 	// default, or less the model writes it by itself, which costs nothing: all of ε chooses.
 	Writing float64
 	// Own is how many texts the model writes by itself beside those from records; below 0 none.
 	Own int
-	// Rounds before the last one, Records of a round, and sets that the First and a later round (Next) propose. Heats
+	// Rounds before the last one, Records of a round, and sets that the First and a later round (Next) propose. ExplorationRounds
 	// are rounds with sets at random, before those that vary the winner. By default a model of the search decides.
 	Rounds, Records int64
 	First, Next     int
-	Heats           int64
+	ExplorationRounds           int64
 	// Last is how much weight the last round has against noise, as a multiple of that of another one: 1.5 by default,
 	// where there are at least three others. Below 0 there is none.
 	Last float64
@@ -170,8 +170,8 @@ type MeasureRequest struct {
 	// Records is about how many are asked, each about every prompt; 1000 by default, or all if there are fewer. Noise
 	// weighs the less the more are asked, at the same ε: what bounds it is time.
 	Records int64
-	// Verdict of a record: right or wrong by default, and for written outputs their overlap with what the model writes.
-	Verdict Verdict
+	// Grade of a record: right or wrong by default, and for written outputs their overlap with what the model writes.
+	Grade Grade
 	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
 	Sampler Sampler
 	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are is
@@ -239,8 +239,8 @@ type (
 	Utility = choose.Utility
 	// Reading of labels: "raw" or "calibrated".
 	Reading = search.Reading
-	// Verdict of a record on a prompt, as Utility.
-	Verdict = measure.Verdict
+	// Grade of a record on a prompt, as Utility.
+	Grade = measure.Grade
 	// TableNoise is that of a profile: "laplace" or "gaussian".
 	TableNoise = global.Noise
 	// Statistic of a column.

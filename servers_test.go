@@ -174,7 +174,7 @@ func TestUntrustedServer(t *testing.T) {
 }
 
 // TestServerDies: llama.cpp's real server is killed within a text. The run says that it
-// can go on; as the server does not promise to repeat itself, the text costs again, which
+// can continue; as the server does not promise to repeat itself, the text costs again, which
 // the budget refuses until it is raised; then the run completes.
 func TestServerDies(t *testing.T) {
 	if testing.Short() {
@@ -189,7 +189,7 @@ func TestServerDies(t *testing.T) {
 	dies(t, o, stop, func(o *synthesis) { o.Model.URL, _ = llamacpp(t, path) })
 }
 
-// dies has a run's server die within a text, and the run go on with what is there again.
+// dies has a run's server die within a text, and the run continue with what is there again.
 func dies(t *testing.T, o synthesis, kill func(), revive func(*synthesis)) {
 	t.Helper()
 	died := false

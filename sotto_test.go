@@ -57,7 +57,7 @@ func TestMissing(t *testing.T) {
 		"size":        {func(o *synthesis) { o.Request.Size = 0 }, "number of records"},
 		"out":         {func(o *synthesis) { o.Out = "" }, "folder to write to"},
 		"data":        {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
-		"not private": {func(o *synthesis) { o.Request.Method, o.Request.Settings = "real", nil }, "protects nobody"},
+		"not private": {func(o *synthesis) { o.Request.Method, o.Request.Settings = "real", nil }, "has no privacy guarantee"},
 	} {
 		o := options(t)
 		c.change(&o)
@@ -130,7 +130,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestNotPrivate: what protects nobody has neither words nor a charge.
+// TestNotPrivate: what has no privacy guarantee has neither words nor a charge.
 func TestNotPrivate(t *testing.T) {
 	seed := uint64(3)
 	for name, change := range map[string]func(*synthesis){
@@ -234,7 +234,7 @@ func TestReadyPlan(t *testing.T) {
 	o := options(t)
 	seed := uint64(5)
 	o.Seed = &seed
-	if err := o.client().Enrol(t.Context(), o.Source, o.Request.Task); err != nil {
+	if err := o.client().BuildIndex(t.Context(), o.Source, o.Request.Task); err != nil {
 		t.Fatal(err)
 	}
 	want, err := synthesize(t.Context(), o)

@@ -28,7 +28,7 @@ type Source struct {
 	// SkipMalformed leaves out records that cannot be used. Default: any of them is an
 	// error.
 	SkipMalformed bool
-	// Progress, if set, hears how many bytes of how many (0: not known) were read.
+	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
 	Progress func(read, total int64)
 }
 
@@ -50,9 +50,9 @@ func (c *Client) records(ctx context.Context, s Source, t prompt.Task, unit priv
 	return record.Open(ctx, s.Location, o)
 }
 
-// Enrol checks every record of a source and leaves an index of them in the private folder,
+// BuildIndex checks every record of a source and leaves an index of them in the private folder,
 // so that the runs that follow find it, also those at the same time. It releases nothing.
-func (c *Client) Enrol(ctx context.Context, s Source, t prompt.Task) error {
+func (c *Client) BuildIndex(ctx context.Context, s Source, t prompt.Task) error {
 	data, err := c.records(ctx, s, t.WithDefaults(), privacy.Record, false)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ type TableSource struct {
 	// PushDown says whether a database adds up a profile by itself. Default: where it can
 	// and that is faster.
 	PushDown PushDown
-	// Progress, if set, hears how many bytes of how many (0: not known) were read.
+	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
 	Progress func(read, total int64)
 }
 

@@ -24,7 +24,7 @@ type SynthesizeOptions struct {
 	Request Request
 	Plan    *Plan
 	Source  Source
-	// Out is the folder of the run. An unfinished run of the same request goes on.
+	// Out is the folder of the run. An unfinished run of the same request continues.
 	// Required.
 	Out string
 	// Parallel is how many texts are written at once. Default: 4 where a text keeps its
@@ -52,7 +52,7 @@ type Run struct {
 
 // Synthesize writes synthetic examples. Errors: *[InputError] for a request that cannot be
 // met, *[ledger.RefusedError] if the budget does not allow it (nothing is charged),
-// *[InterruptedError] for a run that can go on by the same call.
+// *[InterruptedError] for a run that can continue by the same call.
 func (c *Client) Synthesize(ctx context.Context, o SynthesizeOptions) (*Run, error) {
 	return c.synthesize(ctx, o, o.Request.internal())
 }
@@ -103,7 +103,7 @@ type synthesis struct {
 }
 
 // encode opens the encoder where records are added up as evidence, and names it in the request. A run that
-// goes on is without evidence if it began so.
+// continues is without evidence if it began so.
 func (s *synthesis) encode(ctx context.Context) (err error) {
 	if s.Plan != nil {
 		if c := s.Plan.Choose; s.Plan.Evidence == nil && (c == nil || c.Nearest == nil) {
@@ -137,7 +137,7 @@ func (s *synthesis) encode(ctx context.Context) (err error) {
 }
 
 // suit makes the request fit the model: prompts are judged in the form that it is asked in, and the time
-// of the run is turned into work. A run that goes on has all that as it began: the speed of a machine is
+// of the run is turned into work. A run that continues has all that as it began: the speed of a machine is
 // never the same twice.
 func (s *synthesis) suit(ctx context.Context) error {
 	c := s.request.Choosing
@@ -247,7 +247,7 @@ func allowed(u Use, private bool, claim, method string) error {
 	case claim != "":
 		return wrongAbout("NonPrivate", "%s; it is for comparisons, and has to be allowed explicitly", claim)
 	case !private:
-		return wrongAbout("NonPrivate", "the method %s protects nobody: it is for comparisons, and has to be allowed explicitly", method)
+		return wrongAbout("NonPrivate", "the method %s has no privacy guarantee: it is for comparisons, and has to be allowed explicitly", method)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 type TableOptions struct {
 	Use
 	Source TableSource
-	// Out is the folder of the run. An unfinished run of the same request goes on.
+	// Out is the folder of the run. An unfinished run of the same request continues.
 	// Required.
 	Out string
 	// Workers is how many threads read the table; 0 takes one for every processor.
@@ -43,7 +43,7 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 		return nil, err
 	}
 	if !p.Private() && !o.NonPrivate {
-		return nil, wrongAbout("NonPrivate", "a profile without noise protects nobody: it is for comparisons, and has to be allowed explicitly")
+		return nil, wrongAbout("NonPrivate", "a profile without noise has no privacy guarantee: it is for comparisons, and has to be allowed explicitly")
 	}
 	if err := o.Approval.Check(p, p.Event()); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (c *Client) Perturb(ctx context.Context, o PerturbOptions) (result *Perturb
 	return &PerturbRun{Result(done.Result), done.Plan, done.Sidecar}, nil
 }
 
-// PerturbRows perturbs rows of whoever calls it, as they come: CSV with a header from in,
+// PerturbRows perturbs rows of anyone who calls it, as they come: CSV with a header from in,
 // perturbed rows to out, each at once. Nothing is charged, for there is no table: each time
 // a row is perturbed costs it the plan's ε. format is "csv" or "jsonl". With a seed the
 // result is NOT PRIVATE.

@@ -50,7 +50,7 @@ const (
 // options that would change that.
 type InputError = plan.InputError
 
-// InterruptedError says that a run stopped on its way and goes on by the same call.
+// InterruptedError says that a run stopped on its way and resumes by the same call.
 type InterruptedError = run.InterruptedError
 
 // FolderError says why a folder cannot be used for a run.

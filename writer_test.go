@@ -79,7 +79,7 @@ func TestServerThatOnlyWrites(t *testing.T) {
 		examples = append(examples, prompt.Example{Input: fmt.Sprintf("a public text %d", i), Output: label}, prompt.Example{Input: fmt.Sprintf("another public text %d", i), Output: label})
 	}
 	o.Request.Settings = nil
-	o.Request.Choosing = &sotto.Choosing{Examples: examples, Bare: true, Rounds: 2, Records: 10}
+	o.Request.Choosing = &sotto.Choosing{Examples: examples, NoGeneration: true, Rounds: 2, Records: 10}
 	result, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

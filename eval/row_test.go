@@ -97,7 +97,7 @@ func TestPlainFilesKeepRows(t *testing.T) {
 }
 
 // TestLogTorn: however many bytes of the last row were written when the program died, the
-// rows before it stand, and the next go on a line of their own.
+// rows before it stand, and the next continue a line of their own.
 func TestLogTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
 	log, err := eval.OpenLog(path)

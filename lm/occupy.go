@@ -3,7 +3,7 @@ package lm
 import "context"
 
 // Occupier is a model that computes on this machine's processors, and can keep them at work.
-// Whoever shares the machine sees by how fast they get answers whether a model computes.
+// Anyone who shares the machine sees by how fast they get answers whether a model computes.
 // Where that must not show, it is occupied all the time.
 type Occupier interface {
 	// Occupy computes on made-up tokens until the context ends, in all threads that steps

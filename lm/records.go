@@ -13,7 +13,7 @@ import (
 // nothing used that was computed for another call.
 //
 // Where each call is about one record, its answers depend on that record and on public things,
-// which is all that choosing and measuring need: a record's verdicts on many prompts are computed
+// which is all that choosing and measuring need: a record's grades on many prompts are computed
 // at once.
 type RecordScorer interface {
 	Scorer

@@ -136,7 +136,7 @@ var mayTrust = map[string]string{
 	"cmd/internal/serve/pace": "times a service that answers from records that are made up",
 	"bench/attack":            "attacks data that may be shown, through bench/gpu",
 	"internal/private/worst":  "scripts a model of its own for records that are made up",
-	"bench/gpu":               "runs seeded comparisons, which protect nobody, on a GPU of the machine it is started on",
+	"bench/gpu":               "runs seeded comparisons, which have no privacy guarantee, on a GPU of the machine it is started on",
 }
 
 // TestTrustIsStatedInOnePlace keeps the statement where a reader looks for it.

@@ -180,7 +180,7 @@ func (t Task) checkStop(found *document.Problems) {
 			found.Wrong(fmt.Sprintf("stop[%d]", i+1), "it is empty or not UTF-8", "write a string that ends a text, such as \"\\n\"")
 		}
 	}
-	// What follows a text in a prompt is what the model writes when it goes on.
+	// What follows a text in a prompt is what the model writes when it continues.
 	next := "\n" + t.GenerationHead("x")
 	if !slices.ContainsFunc(t.Stop, func(s string) bool { return strings.Contains(next, s) }) {
 		found.Warn("stop", "none of the strings follows a text in the prompt", "add \"\\n\", or the beginning of the template: otherwise texts run on into further examples")

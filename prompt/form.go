@@ -11,7 +11,7 @@ type Form string
 
 // The forms.
 const (
-	// TextForm is one text that the model goes on with. A label is the one with the largest
+	// TextForm is one text that the model continues with. A label is the one with the largest
 	// probability; what is written ends with its line.
 	TextForm Form = "text"
 	// ChatForm is turns of a conversation: the instruction, each example as a question and an

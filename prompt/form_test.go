@@ -37,7 +37,7 @@ func TestFormsOfPrompts(t *testing.T) {
 	}
 }
 
-// TestQuestionOfAMessage: one message is the text that a model would go on with, with the prompt's own
+// TestQuestionOfAMessage: one message is the text that a model would continue with, with the prompt's own
 // instruction; turns are the same, one by one.
 func TestQuestionOfAMessage(t *testing.T) {
 	for _, name := range prompt.Builtins() {

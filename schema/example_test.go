@@ -17,7 +17,7 @@ name = "age"
 kind = "numeric"
 low = 18
 high = 100
-clamp = true # whoever is older counts as 100
+clamp = true # anyone who is older counts as 100
 
 [[column]]
 name = "sex"

@@ -64,7 +64,7 @@ func (t *table) write(b *strings.Builder) error {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", t.ratio(i, seconds), t.ratio(i, tokens), quality)
 	}
-	return t.verdict(b)
+	return t.conclusion(b)
 }
 
 // title of a data set.
@@ -125,8 +125,8 @@ func quality(scores [][]float64) (string, error) {
 	return fmt.Sprintf("%.1f (%.1f–%.1f)", stat.Mean(slices.Concat(scores...)), interval.Low, interval.High), nil
 }
 
-// verdict reports whether the goal is met.
-func (t *table) verdict(b *strings.Builder) error {
+// conclusion reports whether the goal is met.
+func (t *table) conclusion(b *strings.Builder) error {
 	for i, s := range sides {
 		if s.per != scheme.PerText {
 			continue

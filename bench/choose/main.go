@@ -1,6 +1,6 @@
 // Command choose measures the cost and benefit of choosing by the records, round by round:
 // tokens through the model, time, and the winner's score on test items. Its randomness comes
-// from a seed, so its results protect nobody.
+// from a seed, so its results have no privacy guarantee.
 //
 //	go run ./bench/choose -data DIR -datasets agnews,trec
 package main

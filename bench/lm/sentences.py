@@ -129,7 +129,7 @@ def main():
         for line in sys.stdin:
             try:
                 answer = worker.handle(json.loads(line))
-            except Exception as error:  # the driver reports it and goes on
+            except Exception as error:  # the driver reports it and continues
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), flush=True)
 

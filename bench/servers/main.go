@@ -34,7 +34,7 @@ func main() {
 	flag.StringVar(&b.name, "model", "", "the model, where it serves several")
 	flag.IntVar(&b.candidates, "candidates", 24, "prompts that each record is asked about")
 	flag.IntVar(&b.records, "records", 8, "records")
-	flag.IntVar(&b.tokens, "tokens", 8, "tokens of an answer at most; one of more than 8 goes on over line ends")
+	flag.IntVar(&b.tokens, "tokens", 8, "tokens of an answer at most; one of more than 8 continues over line ends")
 	flag.BoolVar(&b.exclusive, "exclusive", false, "nobody else uses the server")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error {

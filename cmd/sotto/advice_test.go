@@ -128,7 +128,7 @@ var firstMistakes = []mistake{
 }
 
 // TestMessages: what somebody new to the program does wrong ends with a message that says what is
-// wrong and names a flag or a command to go on with. Nothing is left behind.
+// wrong and names a flag or a command to continue with. Nothing is left behind.
 func TestMessages(t *testing.T) {
 	home(t)
 	tinyModel(t, "tiny.gguf")
@@ -159,7 +159,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("sotto %s\nexit code %d, want %d: %s\nwant %q", m.args, code, m.code, errs, m.says)
 		}
 		if !ui.Actionable(message) {
-			t.Errorf("sotto %s: nothing to go on with: %s", m.args, errs)
+			t.Errorf("sotto %s: nothing to continue with: %s", m.args, errs)
 		}
 		for _, name := range []string{"o", "no", "nothere.db"} {
 			if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {

@@ -113,7 +113,7 @@ func runAccount(cmd *cobra.Command, p *program, expr string, opt accountOptions)
 	return p.Warned(r, r.Warnings)
 }
 
-// account works out what an event costs; sized says that the number of records is given.
+// account computes what an event costs; sized says that the number of records is given.
 func (o *accountOptions) account(expr string, sized bool) (*accountResult, error) {
 	e, err := parseEvent(expr)
 	if err != nil {

@@ -50,7 +50,7 @@ worst case (--max-tokens); what the budget does not allow is refused (exit code
 3), and nothing is charged. A file of questions is refused as a whole unless all
 of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
 budget of just what is asked for. The same question again is charged again; only
-a file of questions with --out that was interrupted goes on when the same
+a file of questions with --out that was interrupted resumes when the same
 command is repeated, and nothing is charged twice (FILE.asked has its secret
 until then; with a server that does not repeat itself exactly, up to --parallel
 answers are charged again).
@@ -97,7 +97,7 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.IntVar(&o.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
 	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
-	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to go on with a list that was interrupted")
+	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to continue with a list that was interrupted")
 	addChoice(cmd, &o.method, "method", "", "how records answer: "+strings.Join(answerMethods(), ", ")+" (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 }
 

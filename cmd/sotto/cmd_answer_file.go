@@ -26,7 +26,7 @@ type jsonLines struct {
 	path  string // "" if nobody wants it
 	file  *os.File
 	empty bool
-	// before are answers that it had, of a list that goes on; resumes: it can go on later.
+	// before are answers that it had, of a list that continues; resumes: it can continue later.
 	before  []answerLine
 	resumes bool
 }
@@ -73,7 +73,7 @@ func reopenAnswerFile(path string, private bool) (*jsonLines, error) {
 		_, err = f.Seek(size, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(usage("go on with the answers in %s: %w", path, err), f.Close())
+		return nil, errors.Join(usage("continue with the answers in %s: %w", path, err), f.Close())
 	}
 	return &jsonLines{path: path, file: f, empty: len(lines) == 0, before: lines}, nil
 }
@@ -97,7 +97,7 @@ func readAnswers(r io.Reader) (lines []answerLine, size int64, err error) {
 	return lines, size, nil
 }
 
-// keepAnswers opens the file of answers: for many of them one that can be gone on with. Nobody
+// keepAnswers opens the file of answers: for many of them one that can be continued with. Nobody
 // touches it before the list is locked. It reports whether the list is complete.
 func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (f *jsonLines, complete bool, err error) {
 	if o.out == "" || !o.given("inputs") {

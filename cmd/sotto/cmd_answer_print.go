@@ -28,7 +28,7 @@ type answerTerms struct {
 	seeded bool
 }
 
-// newAnswerTerms works out what an answer costs.
+// newAnswerTerms computes what an answer costs.
 func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTerms, error) {
 	t := answerTerms{plan: p, seeded: seeded}
 	if !p.Private() {
@@ -37,7 +37,7 @@ func newAnswerTerms(ctx context.Context, p plan.Answers, seeded bool) (answerTer
 	measure := func(e privacy.Event) (privacy.Guarantee, error) {
 		epsilon, err := fault.Await(ctx, func() (privacy.Interval, error) { return accountant.Auto{}.Epsilon(e, p.Adjacency, p.Delta) })
 		if err != nil {
-			return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+			return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
 		}
 		return privacy.Guarantee{
 			Event: e, Adjacency: p.Adjacency, Unit: p.Unit, Epsilon: epsilon, Delta: p.Delta, Accountant: accountant.Auto{}.Name(),
@@ -83,14 +83,14 @@ func (t answerTerms) caution() string {
 	case t.plan.Claim() != "":
 		return "NOT PRIVATE: " + t.plan.Claim()
 	case !t.plan.Private():
-		return "NOT PRIVATE: the method " + t.plan.Method() + " protects nobody"
+		return "NOT PRIVATE: the method " + t.plan.Method() + " has no privacy guarantee"
 	case t.seeded:
 		return "NOT PRIVATE: the random numbers are known"
 	}
 	return ""
 }
 
-// mark warns before the first word of an answer that protects nobody.
+// mark warns before the first word of an answer that has no privacy guarantee.
 func (v *answerView) mark() error {
 	caution := v.terms.caution()
 	if caution == "" || v.program.JSON {
@@ -171,7 +171,7 @@ func (v *answerView) room(ctx context.Context, s *sotto.Answers) (string, error)
 	}
 	until := time.Now().Add(roomTime)
 	fits := func(n int64) (bool, error) {
-		err := s.Affords(ctx, n)
+		err := s.CheckBudget(ctx, n)
 		if errors.Is(err, ledger.ErrBudget) {
 			return false, nil
 		}

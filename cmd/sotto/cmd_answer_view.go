@@ -59,7 +59,7 @@ func newAnswerView(p *program, terms answerTerms, quiet bool) *answerView {
 	return &answerView{program: p, Progress: p.Terminal.Progress(), terms: terms, quiet: quiet, began: time.Now()}
 }
 
-// observe hears how it goes.
+// observe is told how it goes.
 func (v *answerView) observe(e sotto.Progress) {
 	if e.Kind == sotto.Wrote && !v.Due() {
 		return
@@ -207,7 +207,7 @@ func (v *answerView) interrupted(err error) error {
 		v.say(fmt.Sprintf("%d of %d answers are done%s; they stand", v.done, v.of, charged))
 	}
 	if v.file.resumes && v.done > 0 {
-		v.say("the same command goes on from here, and nothing is charged twice")
+		v.say("the same command resumes from here, and nothing is charged twice")
 	}
 	var charged *sotto.ChargedError
 	if errors.As(err, &charged) && errors.Is(err, context.Canceled) {

@@ -180,7 +180,7 @@ func (r *auditResult) Print(p *ui.Page) {
 	}
 	p.Table(t)
 	p.Line("")
-	p.Text(2, fmt.Sprintf("“at least” holds for any mechanism; “as described” is what a claim of the same shape has to state. The verdict on all of them has a confidence of %v.", r.Confidence))
+	p.Text(2, fmt.Sprintf("“at least” holds for any mechanism; “as described” is what a claim of the same shape has to state. The conclusion on all of them has a confidence of %v.", r.Confidence))
 	p.Facts("report", r.Report)
 }
 

@@ -127,7 +127,7 @@ the table says what any attack may get at their ε. More than that is a failure:
 the exit code is 4. The papers' figures stand beside.
 
 A rate of false positives of 0.1 % needs more than 1000 others to be seen: with
-fewer, the threshold is the highest of them. Verdicts allow for that.
+fewer, the threshold is the highest of them. Conclusions allow for that.
 
 ` + modelHelp + jsonKeys(membersResult{}, "Areas and shares are from 0 to 1. Rows of real demonstrations have no epsilon."),
 		Example: `  sotto audit members

@@ -59,11 +59,11 @@ var publishedMembers = []publishedAttack{
 const clearly = 0.6
 
 // judge finds what is beyond, and attacks that say nothing about private demonstrations because they
-// fail on those that protect nobody.
+// fail on those that have no privacy guarantee.
 func (r *membersResult) judge() {
 	strong := map[string]bool{}
 	for _, row := range r.Rows {
-		r.Beyond = r.Beyond || row.Verdict == attack.Beyond
+		r.Beyond = r.Beyond || row.Conclusion == attack.Beyond
 		strong[row.Attack] = strong[row.Attack] || !row.Private && row.AUCLow > clearly
 	}
 	for _, row := range r.Rows {
@@ -107,7 +107,7 @@ func memberCells(row attack.Row) []string {
 	}
 	return []string{
 		strings.TrimPrefix(row.Attack, "answers, "), fmt.Sprintf("%.1f", 100*row.AUC), fmt.Sprintf("%.1f–%.1f", 100*row.AUCLow, 100*row.AUCHigh), allowed,
-		fmt.Sprintf("%.1f", 100*row.Found), found, strings.TrimSuffix(row.Verdict, " what ε allows"),
+		fmt.Sprintf("%.1f", 100*row.Found), found, strings.TrimSuffix(row.Conclusion, " what ε allows"),
 	}
 }
 
@@ -117,7 +117,7 @@ func (r *membersResult) Print(p *ui.Page) {
 	} else {
 		p.Head("%s", r.headline())
 	}
-	t := ui.NewTable("shown", "attack", "#AUC", "#interval", "#most", "#found", "#most", "verdict")
+	t := ui.NewTable("shown", "attack", "#AUC", "#interval", "#most", "#found", "#most", "conclusion")
 	for _, row := range r.Rows {
 		t.Add(append([]string{r.shownOf(row)}, memberCells(row)...)...)
 	}
@@ -169,7 +169,7 @@ func membersPage(r *membersResult) audit.Page {
 		Lead: "Small data sets are dealt, each record in or out by a coin of its own. Releases are made of them, and an adversary says whose records are in. " + r.about(),
 		Mark: "Attacks are lower bounds: that these fail does not show that others do. The guarantee is the certificate's.",
 	}
-	table := &audit.Rows{Head: []string{"Shown", "Attack", "AUC", "interval", "most", "found", "most", "verdict", "found, interval", "members", "others"}}
+	table := &audit.Rows{Head: []string{"Shown", "Attack", "AUC", "interval", "most", "found", "most", "conclusion", "found, interval", "members", "others"}}
 	var order []string
 	lines := map[string][]plot.Line{}
 	for _, row := range r.Rows {

@@ -64,7 +64,7 @@ func TestAuditMembers(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "Tang et al. 2024") {
 		t.Errorf("the page: %v", err)
 	}
-	found.Rows = append(found.Rows, attack.Row{Attack: attack.OfCanary + attack.Choice, Verdict: attack.NotShown, AUC: 1, AUCHigh: 1})
+	found.Rows = append(found.Rows, attack.Row{Attack: attack.OfCanary + attack.Choice, Conclusion: attack.NotShown, AUC: 1, AUCHigh: 1})
 	var printed strings.Builder
 	found.Print(&ui.Page{W: &printed})
 	if !strings.Contains(printed.String(), "exact  canary, choice") {
@@ -77,17 +77,17 @@ func TestAuditMembers(t *testing.T) {
 	}
 }
 
-// TestMembersVerdict: a release that gives too much away is a failure, and an attack that finds no real
+// TestMembersConclusion: a release that gives too much away is a failure, and an attack that finds no real
 // demonstration says that it is weak.
-func TestMembersVerdict(t *testing.T) {
+func TestMembersConclusion(t *testing.T) {
 	for _, c := range []struct {
 		rows         []attack.Row
 		beyond, weak bool
 		headline     string
 	}{
-		{[]attack.Row{{AUCLow: 0.7, Verdict: attack.Attackable}, {Private: true, Verdict: attack.Within}}, false, false, "Real demonstrations are attackable"},
-		{[]attack.Row{{AUCLow: 0.7, Verdict: attack.Attackable}, {Private: true, Verdict: attack.Beyond}}, true, false, "BEYOND"},
-		{[]attack.Row{{AUCLow: 0.55, Verdict: attack.Attackable}, {Private: true, AUCLow: 0.7, Verdict: attack.Within}}, false, true, "too weak"},
+		{[]attack.Row{{AUCLow: 0.7, Conclusion: attack.Attackable}, {Private: true, Conclusion: attack.Within}}, false, false, "Real demonstrations are attackable"},
+		{[]attack.Row{{AUCLow: 0.7, Conclusion: attack.Attackable}, {Private: true, Conclusion: attack.Beyond}}, true, false, "BEYOND"},
+		{[]attack.Row{{AUCLow: 0.55, Conclusion: attack.Attackable}, {Private: true, AUCLow: 0.7, Conclusion: attack.Within}}, false, true, "too weak"},
 	} {
 		r := membersResult{Rows: c.rows}
 		if r.judge(); r.Beyond != c.beyond || r.Weak != c.weak || !strings.Contains(r.headline(), c.headline) {
@@ -95,7 +95,7 @@ func TestMembersVerdict(t *testing.T) {
 		}
 	}
 	var out, errs strings.Builder
-	err := newProgram(&out, &errs).finishMembers(&membersResult{Rows: []attack.Row{{Private: true, Verdict: attack.Beyond}}}, membersOptions{attackFlags: attackFlags{method: "clipped"}})
+	err := newProgram(&out, &errs).finishMembers(&membersResult{Rows: []attack.Row{{Private: true, Conclusion: attack.Beyond}}}, membersOptions{attackFlags: attackFlags{method: "clipped"}})
 	if err == nil || !strings.Contains(out.String(), "BEYOND") {
 		t.Errorf("%v, %s", err, out.String())
 	}

@@ -106,7 +106,7 @@ type secretsResult struct {
 func (r *secretsResult) headline() string {
 	real, private := false, false
 	for _, row := range r.Rows {
-		real = real || row.Shown == attack.ShownReal && row.Verdict == attack.Exposed
+		real = real || row.Shown == attack.ShownReal && row.Conclusion == attack.Exposed
 		private = private || row.Shown == attack.ShownPrivate && row.Verbatim > 0
 	}
 	switch {
@@ -130,7 +130,7 @@ func secretCells(row attack.SecretRow) []string {
 	}
 	return []string{
 		copies, shown, fmt.Sprintf("%.1f", row.Exposure), fmt.Sprintf("%.1f–%.1f", row.Low, row.High), fmt.Sprintf("%.2g", row.Chance), most,
-		fmt.Sprintf("%d of %d", row.Verbatim, row.Secrets), strings.TrimSuffix(row.Verdict, " what ε allows"),
+		fmt.Sprintf("%d of %d", row.Verbatim, row.Secrets), strings.TrimSuffix(row.Conclusion, " what ε allows"),
 	}
 }
 
@@ -140,7 +140,7 @@ func (r *secretsResult) Print(p *ui.Page) {
 	} else {
 		p.Head("%s", r.headline())
 	}
-	t := ui.NewTable("#copies", "shown", "#bits", "#interval", "#chance", "#most", "#word for word", "verdict")
+	t := ui.NewTable("#copies", "shown", "#bits", "#interval", "#chance", "#most", "#word for word", "conclusion")
 	for _, row := range r.Rows {
 		t.Add(secretCells(row)...)
 	}
@@ -202,7 +202,7 @@ func runAuditSecrets(ctx context.Context, p *program, opt secretsOptions) (err e
 		return err
 	}
 	for _, row := range r.Rows {
-		r.Beyond = r.Beyond || row.Verdict == attack.Beyond
+		r.Beyond = r.Beyond || row.Conclusion == attack.Beyond
 	}
 	r.OK = !r.Beyond
 	r.Tokens, r.Seconds = model.Usage().Computed, math.Round(10*time.Since(began).Seconds())/10
@@ -247,7 +247,7 @@ func (o *secretsOptions) hunt(ctx context.Context, h *attack.Hunt, maker *attack
 
 // secretsPage is the page of a hunt.
 func secretsPage(r *secretsResult) audit.Page {
-	table := &audit.Rows{Head: []string{"Copies", "Shown", "bits", "interval", "chance", "most", "word for word", "verdict"}}
+	table := &audit.Rows{Head: []string{"Copies", "Shown", "bits", "interval", "chance", "most", "word for word", "conclusion"}}
 	for _, row := range r.Rows {
 		table.Lines = append(table.Lines, secretCells(row))
 	}

@@ -63,7 +63,7 @@ func TestAuditCommand(t *testing.T) {
 	}
 }
 
-// TestAuditCommandFails: what cannot be audited gets an error that says what to do, and no verdict.
+// TestAuditCommandFails: what cannot be audited gets an error that says what to do, and no conclusion.
 func TestAuditCommandFails(t *testing.T) {
 	home(t)
 	for _, name := range []string{"a", "b"} {

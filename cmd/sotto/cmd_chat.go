@@ -68,7 +68,7 @@ type chatResult struct {
 	Tokens int `json:"tokens"`
 }
 
-// print: the conversation was shown while it went on.
+// print: the conversation was shown while it continued.
 func (r *chatResult) Print(*ui.Page) {}
 
 func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) error {

@@ -103,7 +103,7 @@ func (s *slow) Generate(ctx context.Context, _ []lm.Prompt, o lm.GenerateOptions
 	return nil, ctx.Err()
 }
 
-// TestFailureInConversation: the reader is told, and may go on.
+// TestFailureInConversation: the reader is told, and may continue.
 func TestFailureInConversation(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := &conversation{program: &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}, model: &endless{limit: 0}, options: lm.GenerateOptions{MaxTokens: 1}}

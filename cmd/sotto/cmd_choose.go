@@ -70,7 +70,7 @@ func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.addMeasure(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
-	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
 
 // methodChoose is how --method calls having the records choose.
@@ -165,7 +165,7 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 		Pool:      c.pool, Writing: c.writing.value, Evidence: c.evidence.share(), Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
-	q.Choosing.Bare = c.bare
+	q.Choosing.NoGeneration = c.bare
 	for _, path := range c.sets {
 		list, err := readExamples(path, q.Task)
 		if err != nil {
@@ -256,7 +256,7 @@ func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 	return err
 }
 
-// synthChosen is the prompt that records chose, and how: as planned, whoever was drawn.
+// synthChosen is the prompt that records chose, and how: as planned, anyone who was drawn.
 type synthChosen struct {
 	Rounds      int64       `json:"rounds"`
 	Records     int64       `json:"records"`

@@ -117,7 +117,7 @@ func TestChooseSummary(t *testing.T) {
 }
 
 // TestChooseProgress: what programs are told while records choose does not depend on them:
-// the same lines come whoever is drawn, but for the number of examples of a winner.
+// the same lines come anyone who is drawn, but for the number of examples of a winner.
 func TestChooseProgress(t *testing.T) {
 	choosingHome(t)
 	var told [][]string
@@ -191,7 +191,7 @@ func TestJudgingIsForTerminals(t *testing.T) {
 	}
 }
 
-// TestEncodingIsForTerminals: how many records are encoded, and how often one hears of it, is shown on a terminal
+// TestEncodingIsForTerminals: how many records are encoded, and how often one is told of it, is shown on a terminal
 // alone.
 func TestEncodingIsForTerminals(t *testing.T) {
 	now := time.Unix(0, 0)

@@ -62,7 +62,7 @@ func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string,
 	}
 	q.made = demoExamples(made, of)
 	c := &plan.Choosing{
-		Examples: q.made, Bare: true, OwnWords: true, Form: prompt.TextForm,
+		Examples: q.made, NoGeneration: true, OwnWords: true, Form: prompt.TextForm,
 		Shots: task.Limits.Shots, Most: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
 	}
 	if !task.Open() {
@@ -104,7 +104,7 @@ budget. Then other messages are answered:
   - with sets of the examples that were written by hand,
   - for the desk by the evidence alone: a private classifier, no language model,
   - with what the private messages chose, as clients of "sotto serve" get it,
-  - with real messages as examples, which protects nobody.
+  - with real messages as examples, which has no privacy guarantee.
 
 Nothing but examples and evidence differs: the instruction is the task's, labels
 are read off calibrated, and there are at most 8 examples. Those by hand and the
@@ -116,7 +116,7 @@ certificates are verified.
 
 The default model (98 MB) and the encoder (91 MB) are fetched if they are not
 there. Everything is put into DIR, also the ledger and the keys, so that your
-own are not touched. The same command goes on with a demo that was interrupted.
+own are not touched. The same command resumes with a demo that was interrupted.
 
 ` + modelHelp + jsonKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets; rows are none, made_up, classifier, chosen and real."),
 		Example: `  sotto demo

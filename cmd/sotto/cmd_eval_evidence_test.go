@@ -132,7 +132,7 @@ func other(t *testing.T, dir string, change func(*evidence.Evidence)) []byte {
 }
 
 // TestEvalPrivateEvidence: a prompt that uses evidence is measured with it on private records, beside the same
-// without it and evidence alone; it is in the plan, and a run does not go on with other evidence.
+// without it and evidence alone; it is in the plan, and a run does not continue with other evidence.
 func TestEvalPrivateEvidence(t *testing.T) {
 	evidenceHome(t)
 	command := func(out string, more ...string) []string {

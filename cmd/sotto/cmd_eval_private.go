@@ -69,7 +69,7 @@ texts rouge_l (their overlap with what the model writes), or token_probability
 changes: the mean over labels of F1, for example.
 
 The cost is charged before a record is drawn; what the budget does not allow is
-refused (exit code 3) and nothing is charged. A run that was interrupted goes on
+refused (exit code 3) and nothing is charged. A run that was interrupted continues
 when the same command is repeated, and nothing is charged twice.
 
 ` + modelHelp + jsonKeys(evalPrivateResult{}, "Figures at the top are of the first set, and asked is how many records are asked on average. With --dry-run: "+keyList(evalPrivatePlan{})+"; expected is half an interval at 0.8."),
@@ -122,22 +122,22 @@ func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	addChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", privateMetrics()...)
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
 	f.BoolVar(&o.dry, "dry-run", false, "say what interval to expect, and spend nothing")
-	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
 
-// privateVerdicts are metrics that are means over records of numbers from 0 to 1.
-var privateVerdicts = []measure.Verdict{measure.Right, measure.Probability, measure.Rouge, measure.Written}
+// privateGrades are metrics that are means over records of numbers from 0 to 1.
+var privateGrades = []measure.Grade{measure.Right, measure.Probability, measure.Rouge, measure.Written}
 
 func privateMetrics() []string {
 	var names []string
-	for _, v := range privateVerdicts {
+	for _, v := range privateGrades {
 		names = append(names, measure.Metric(v))
 	}
 	return names
 }
 
-// verdict is what a metric is the mean of.
-func (o *evalPrivateOptions) verdict(t prompt.Task) (measure.Verdict, error) {
+// grade is what a metric is the mean of.
+func (o *evalPrivateOptions) grade(t prompt.Task) (measure.Grade, error) {
 	name := o.metric
 	if name == "exact_match" { // what accuracy is called for phrases
 		name = measure.Metric(measure.Right)
@@ -146,10 +146,10 @@ func (o *evalPrivateOptions) verdict(t prompt.Task) (measure.Verdict, error) {
 		return measure.Default(t), nil
 	}
 	if at := slices.Index(privateMetrics(), name); at >= 0 {
-		if err := measure.Suits(privateVerdicts[at], t); err != nil {
+		if err := measure.Suits(privateGrades[at], t); err != nil {
 			return "", usage("--metric %s does not suit the task: %w", o.metric, err)
 		}
-		return privateVerdicts[at], nil
+		return privateGrades[at], nil
 	}
 	list := strings.Join(privateMetrics(), ", ")
 	switch name {
@@ -187,7 +187,7 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 		q.Form = prompt.TextForm
 	}
 	q.Epsilon, q.Delta, q.Records = o.epsilon.value, o.delta.value, o.records
-	if q.Verdict, err = o.verdict(q.Task); err != nil {
+	if q.Grade, err = o.grade(q.Task); err != nil {
 		return q, err
 	}
 	return q, o.prompts(&q)

@@ -91,7 +91,7 @@ func (r *evalPrivateResult) Print(p *ui.Page) {
 	}
 	p.Line("")
 	note := "Intervals cover the noise and the chance of which records were asked."
-	note += ui.If(r.Metric != measure.Metric(measure.Right), " They are wider than they need be where verdicts are between 0 and 1.")
+	note += ui.If(r.Metric != measure.Metric(measure.Right), " They are wider than they need be where grades are between 0 and 1.")
 	if said := (release.Worth{Metric: r.Metric, Commonest: r.Commonest}).Against(r.labels); said != "" {
 		note += " " + said
 	}
@@ -115,7 +115,7 @@ type measuredBy struct {
 }
 
 func newMeasuredBy(m plan.Measurement) measuredBy {
-	return measuredBy{measure.Metric(m.Measure.Verdict), m.Task.Name, m.Asked(), m.Size, m.Measure.Noise()}
+	return measuredBy{measure.Metric(m.Measure.Grade), m.Task.Name, m.Asked(), m.Size, m.Measure.Noise()}
 }
 
 // evalPrivatePlan says what to expect, and spends nothing.

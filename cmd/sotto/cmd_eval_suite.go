@@ -49,7 +49,7 @@ prints the file of one, to start your own from. "{data}/" in its paths stands
 for --data.
 
 Each set and each answer is kept in a cache as soon as it is there: a suite that
-was interrupted goes on when the same command is repeated, and one that shares
+was interrupted resumes when the same command is repeated, and one that shares
 sets with another does not write them again. DIR gets rows.jsonl and
 rows.parquet (a row for each set), report.html with tables and plots, and
 README.md with the tables. "sotto eval report DIR" makes the last two again.
@@ -178,7 +178,7 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	stop()
 	var stopped *suite.InterruptedError
 	if errors.As(err, &stopped) && ctx.Err() != nil {
-		progress.Say(fmt.Sprintf("%d of %d sets are done; the same command goes on from here, and does nothing twice", stopped.Done, stopped.Cells))
+		progress.Say(fmt.Sprintf("%d of %d sets are done; the same command resumes from here, and does nothing twice", stopped.Done, stopped.Cells))
 		return err
 	}
 	var failed *suite.FailedError

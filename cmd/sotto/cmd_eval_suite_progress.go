@@ -26,7 +26,7 @@ type suiteProgress struct {
 	// cached are sets whose answers were there already.
 	cached map[string]bool
 
-	// mu is for the bar, which goes on between events: a set may take long.
+	// mu is for the bar, which continues between events: a set may take long.
 	mu    sync.Mutex
 	event suite.Progress // the last one
 	// began, heard and drew are when the suite began, and when of the last event and bar.

@@ -80,7 +80,7 @@ func TestConcurrentSuiteInterrupt(t *testing.T) {
 	if code := p.main(ctx, command("a", "cache")); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	if text := errs.String(); !strings.Contains(text, "of 7 sets are done; the same command goes on") || !strings.Contains(text, "sotto: interrupted") {
+	if text := errs.String(); !strings.Contains(text, "of 7 sets are done; the same command resumes") || !strings.Contains(text, "sotto: interrupted") {
 		t.Errorf("%s", text)
 	}
 	code, out, text := run(t, append(command("a", "cache"), "--json")...)

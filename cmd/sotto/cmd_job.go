@@ -357,12 +357,12 @@ func newJobCancelCommand(p *program) *cobra.Command {
 	return newJobChangeCommand(p, "cancel", "End a job",
 		`Ends a job: at once if it waits, and after a beat ("sotto worker --help") if it
 is under way. What was charged stays charged, and what is done stays in its
-folder: "sotto job retry" goes on from there.`, (*store.Store).CancelJob)
+folder: "sotto job retry" resumes from there.`, (*store.Store).CancelJob)
 }
 
 func newJobRetryCommand(p *program) *cobra.Command {
-	return newJobChangeCommand(p, "retry", "Go on with a job that failed or was cancelled",
-		`Has a worker go on with a job that failed or was cancelled, in its folder: what
+	return newJobChangeCommand(p, "retry", "Continue with a job that failed or was cancelled",
+		`Has a worker continue with a job that failed or was cancelled, in its folder: what
 was charged is not charged again.`, (*store.Store).RetryJob)
 }
 

@@ -52,7 +52,7 @@ knows things that records do not say.
 private records the classifier is right.
 
 The data, the ledger and the budget are as in "sotto synth". A run that was
-interrupted goes on with the same command, and nothing is charged twice.` + jsonKeys(learnResult{}, progressHelp),
+interrupted resumes with the same command, and nothing is charged twice.` + jsonKeys(learnResult{}, progressHelp),
 		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measuring 0.1 --out labels
@@ -70,7 +70,7 @@ interrupted goes on with the same command, and nothing is charged twice.` + json
 	opt.addRecords(cmd)
 	cmd.Flags().Var(&opt.measuring, "measuring", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	p.asks(cmd, &opt)
-	addDir(cmd, &opt.out, "out", "the `DIR` to write to, also to go on with a run; required")
+	addDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
 	p.addPlaces(cmd)
 	cmd.AddCommand(newLearnPredictCommand(p))
 	return cmd
@@ -150,7 +150,7 @@ func (p *program) encoderFor(ctx context.Context, r plan.Request) error {
 	}
 	err := p.fetchEncoder(ctx)
 	if err != nil && ctx.Err() == nil && r.Choosing.Evidence == 0 && !nearest {
-		p.Warn(fmt.Sprintf("%v; the run goes on without evidence", err))
+		p.Warn(fmt.Sprintf("%v; the run continues without evidence", err))
 		return nil
 	}
 	return err

@@ -125,7 +125,7 @@ func newKeyImportCommand(p *program) *cobra.Command {
 		Use:   "import FILE",
 		Short: "Take over the key of a shared ledger",
 		Long: `Gives the private folder the key of an exported file. A folder that has another
-key keeps it: choose another folder with --private, and go on using that one
+key keeps it: choose another folder with --private, and continue using that one
 with the ledger of the new key.` + jsonKeys(keyResult{}),
 		Example: "  sotto ledger key import for-anna.key",
 		Args:    takes("FILE"),

@@ -133,7 +133,7 @@ func newLedgerCommitCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "commit CHARGE",
 		Short: "Report that the run of a charge released its result",
-		Long: `Marks a reserved charge as committed. It goes on counting in full, unless the
+		Long: `Marks a reserved charge as committed. It continues counting in full, unless the
 run decided through a privacy filter when to stop (--filtered): then --spent
 may name what it really did, if all budgets of the charge are adaptive.
 Committing again changes nothing.` + jsonKeys(chargeResult{}),
@@ -162,7 +162,7 @@ func newLedgerForfeitCommand(p *program) *cobra.Command {
 		Use:   "forfeit CHARGE --reason TEXT",
 		Short: "Give a run up; its charge counts for ever",
 		Long: `Marks a reserved charge as forfeited: the run died or was given up, and may
-have released something before. The charge goes on counting in full. Nothing
+have released something before. The charge continues counting in full. Nothing
 ever gives a reservation back.` + jsonKeys(chargeResult{}),
 		Example: "  sotto ledger forfeit 8f0c41d2a7b35e6f9012ab34 --reason 'power cut'",
 		Args:    takes("CHARGE"),

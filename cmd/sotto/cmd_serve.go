@@ -85,7 +85,7 @@ Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
 one.
 
 Without TLS a browser sends the dashboard's cookies to every port of its host,
-so that other programs that listen there can act as whoever is signed in. With
+so that other programs that listen there can act as anyone who is signed in. With
 --tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
@@ -301,7 +301,7 @@ func exposed(opt serveOptions, people *config.OIDC, dashboard bool) (warnings []
 	}
 	overTLS := func(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https://") }
 	if dashboard && opt.certificate == "" && !overTLS(opt.adminURL) && (people == nil || !overTLS(people.URL)) {
-		warnings = append(warnings, "the dashboard has no TLS: a browser sends its cookies to every port of this host, so that other programs that listen here can act as whoever is signed in. --tls-cert and --tls-key, or --admin-url with the https address of a proxy, keep them here")
+		warnings = append(warnings, "the dashboard has no TLS: a browser sends its cookies to every port of this host, so that other programs that listen here can act as anyone who is signed in. --tls-cert and --tls-key, or --admin-url with the https address of a proxy, keep them here")
 	}
 	return warnings
 }

@@ -271,7 +271,7 @@ dashboard. --approvals 2 has two different owners approve each of them. They
 also say of every upload whether it has people of the data set: until the owners
 of all data sets have, no run can use it.
 
-On the command line whoever may write to the ledger needs nobody's approval.` + jsonKeys(accountsResult{}),
+On the command line anyone who may write to the ledger needs nobody's approval.` + jsonKeys(accountsResult{}),
 		Example: `  sotto serve account own owner-two tickets --approvals 2
   sotto serve account own owner-two tickets --end`,
 		Args: takes("NAME", "DATASET"),

@@ -94,7 +94,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, err error) {
 	switch {
 	case o.seed.value != nil:
-		return spec, usage("--seed is for tests, and what it draws protects nobody: a route does not take it")
+		return spec, usage("--seed is for tests, and what it draws has no privacy guarantee: a route does not take it")
 	case len(o.scope) > 0:
 		return spec, usage("charges of a route have the label route=NAME: leave out --label")
 	case o.pace < 0 || o.pace > time.Hour:
@@ -117,7 +117,7 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	if answers.Plan, err = json.Marshal(planned); err != nil {
 		return spec, err
 	}
-	// Whoever serves may do so from another directory.
+	// Anyone who serves may do so from another directory.
 	if config.IsURL(answers.Data) {
 		if err := withoutPassword(answers.Data, keptInStore); err != nil {
 			return spec, err
@@ -217,7 +217,7 @@ func paceOf(pace time.Duration) string {
 // sharedModel is the model of a process, opened by the first who needs it.
 type sharedModel struct {
 	spec backend.Spec
-	// turns are for whoever uses it.
+	// turns are for anyone who uses it.
 	turns gateway.Turns
 
 	mu      sync.Mutex

@@ -187,7 +187,7 @@ func TestServePrivateRoutes(t *testing.T) {
 	messages(t, 50)
 	set := []string{"serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "50", "--epsilon", "1", "--delta", "1e-5", "--model", "tiny.gguf", "--store", "service.db"}
 	for name, c := range map[string]struct{ flags, says string }{
-		"seed":     {"--seed 1", "protects nobody"},
+		"seed":     {"--seed 1", "has no privacy guarantee"},
 		"label":    {"--label a=b", "--label"},
 		"pace":     {"--pace -1s", "--pace"},
 		"claimed":  {"--method mixing --proof published", "method"},

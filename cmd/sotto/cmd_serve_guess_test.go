@@ -288,7 +288,7 @@ func differing(a, b string) string {
 	return fmt.Sprintf("%q and %q", around(a), around(b))
 }
 
-// TestPlainAssigned: an owner assigns an upload to their data set, and then its runs are charged to that, by whoever
+// TestPlainAssigned: an owner assigns an upload to their data set, and then its runs are charged to that, by anyone who
 // sent it; a file that reads as other records under another separator is not compared with anything.
 func TestPlainAssigned(t *testing.T) {
 	service, operator := guessing(t, "1000")

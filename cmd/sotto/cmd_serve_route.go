@@ -116,7 +116,7 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if (spec.Release == "") != (spec.Task == "") {
 				return usage("a release comes with the task that it is for: give --release and --task")
 			}
-			// Whoever serves may do so from another directory.
+			// Anyone who serves may do so from another directory.
 			if spec.Release != "" {
 				if spec.Release, err = filepath.Abs(spec.Release); err != nil {
 					return err

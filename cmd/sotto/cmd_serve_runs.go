@@ -104,7 +104,7 @@ type asked struct {
 	own []byte
 }
 
-// errNoRecords is also about an upload that is not for whoever asks.
+// errNoRecords is also about an upload that is not for anyone who asks.
 var errNoRecords = web.Refuse("there are no such records: choose others")
 
 // find looks up what a request names.
@@ -132,7 +132,7 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 	if i < 0 {
 		return a, errNoRecords
 	}
-	// Whether any record fits a label shows in whether a run fails: whoever sent the file knows, and
+	// Whether any record fits a label shows in whether a run fails: anyone who sent the file knows, and
 	// nobody else should find out by describing tasks, except for the owner of the data set that it
 	// is. A plan reads no record.
 	a.waits = uploads[i].State != store.UploadAssigned

@@ -73,7 +73,7 @@ type sourceFlags struct {
 func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 	o.addRecords(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that protects nobody, for comparisons")
+	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
 	f.IntVar(&o.parallel, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
 }
 

@@ -63,7 +63,7 @@ run. ε and δ are those of this run by itself. A budget that adds up charges
 takes a share of the δ that it has left for each, and where that is less than
 the run's own δ, the ε that it charges is larger: give a budget for N runs N
 times their ε and N times their δ ("sotto ledger init --help"). A run that was
-interrupted goes on when the same command is repeated: the same texts come out,
+interrupted resumes when the same command is repeated: the same texts come out,
 and nothing is charged twice.
 
 DIR gets the examples as data (demos.jsonl), as the first turns of a chat
@@ -77,7 +77,7 @@ the instruction.
 Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `
 
-Those that protect nobody need --non-private, and their files say NOT PRIVATE.
+Those that have no privacy guarantee need --non-private, and their files say NOT PRIVATE.
 mixing with --proof published follows its paper's rule, whose guarantee is
 claimed and not proven: there is no charge and no certificate. See "sotto plan"
 for what each costs.
@@ -88,7 +88,7 @@ written are outputs for them. With --task table:SCHEMA the data is a table
 choose among rows that are made up from what the schema allows, which are free.
 --examples puts others in their place, such as those of "sotto table profile".
 
-` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, whoever is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
+` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, anyone who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
@@ -156,7 +156,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.addPool(cmd)
 	o.addMeasure(cmd)
 	o.addMethod(cmd)
-	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to go on with a run; required")
+	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
 
 // addMethod adds the flags that say how examples are made.
@@ -298,7 +298,7 @@ func (r *synthResult) Print(p *ui.Page) {
 		p.Painted(ui.Red, 0, fmt.Sprintf("%s in %s: NOT PRIVATE; %s", r.what(), r.Dir, r.Claim))
 		p.Line("")
 	case !r.Private:
-		p.Alarm("%s in %s: NOT PRIVATE, the method %s protects nobody", r.what(), r.Dir, r.Method)
+		p.Alarm("%s in %s: NOT PRIVATE, the method %s has no privacy guarantee", r.what(), r.Dir, r.Method)
 	default:
 		p.Head("%s in %s: ε ≤ %s at δ = %s, %s", r.what(), r.Dir, ui.AtMost(r.Epsilon), ui.Whole(r.Delta), r.Adjacency)
 	}

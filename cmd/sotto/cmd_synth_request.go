@@ -252,7 +252,7 @@ func partOf(flag, value string) (asked bool, epsilon float64, err error) {
 	return true, n.value, nil
 }
 
-// deltaWarning warns of a δ that protects nobody.
+// deltaWarning warns of a δ that has no privacy guarantee.
 func deltaWarning(p plan.Plan) []string {
 	var n int64
 	for _, part := range p.Parts {

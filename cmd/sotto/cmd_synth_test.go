@@ -121,7 +121,7 @@ func TestSynthInterrupted(t *testing.T) {
 	if code := p.main(ctx, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	if text := errs.String(); !strings.Contains(text, "1 of 3 texts are done; the same command goes on") || !strings.Contains(text, "interrupted") {
+	if text := errs.String(); !strings.Contains(text, "1 of 3 texts are done; the same command resumes") || !strings.Contains(text, "interrupted") {
 		t.Errorf("%s", text)
 	}
 	code, out, text := run(t, append(command, "--json")...)

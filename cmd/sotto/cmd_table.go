@@ -97,7 +97,7 @@ func (o *tableFlags) add(cmd *cobra.Command) {
 		"the rows of a database, as `SQL`, in place of --table", "rows that the schema refuses")
 	f := cmd.Flags()
 	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")
-	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to go on with a run; required")
+	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to continue with a run; required")
 	f.IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
 }
 

@@ -47,7 +47,7 @@ it comes, to the file G (or - for standard output) with G.json beside it that
 says what was done. There is no ledger: perturbing the same row again costs ε
 again. A file or a database is charged to its budget in the ledger before a row
 is read, and G is a folder: rows.csv and rows.csv.json, the plan and the
-certificate. Runs that were interrupted go on with the same command.
+certificate. Runs that were interrupted resume with the same command.
 
 ε is divided over the columns equally, by --weights, or with --split optimal so
 that combinations of values are known best.` + jsonKeys(perturbResult{}),
@@ -221,12 +221,12 @@ func (r *perturbResult) Print(p *ui.Page) {
 	ledger, next := "", fmt.Sprintf("sotto table reconstruct --schema %s --data %s --sample 4", r.ref, r.Out)
 	if r.own {
 		ledger = "none: these are rows of your own; to perturb them again costs ε again"
-		next = "send both files to whoever collects perturbed rows"
+		next = "send both files to anyone who collects perturbed rows"
 	}
 	p.Facts(
 		"event", r.Event, "charge", r.Charge, "budget", r.standing, "ledger", ledger,
 		"files", strings.Join(r.files, ", "),
-		"go on", next,
+		"continue", next,
 		"check", ui.If(r.Private && !r.own, "sotto verify "+r.Out),
 	)
 }

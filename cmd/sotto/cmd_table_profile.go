@@ -43,7 +43,7 @@ Where rows are grouped by the label, the group says what the answer is.
 The size is declared: it is public, errors are predicted and the budget is
 divided by it, and it should be about right. The cost is charged to the table's
 budget in the ledger before a row is added up; what the budget does not allow is
-refused (exit code 3) and nothing is charged. A run that was interrupted goes on
+refused (exit code 3) and nothing is charged. A run that was interrupted continues
 when the same command is repeated, and nothing is charged twice. --unit COLUMN
 protects all rows of one value together, of which --rows-per-unit are used.
 --rate samples rows first; at the same ε that does not make noise smaller
@@ -75,7 +75,7 @@ report.html, the plan and the certificate: see "sotto verify".` + jsonKeys(profi
 	opt.tableFlags.add(cmd)
 	p.addPlaces(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
-	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which protects nobody, for comparisons")
+	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
 	addChoice(cmd, &opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never", "auto", string(tabular.Always), string(tabular.Never))
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd

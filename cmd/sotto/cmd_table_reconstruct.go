@@ -265,7 +265,7 @@ func (r *reconstructResult) Print(p *ui.Page) {
 		"method", r.Method,
 		"files", strings.Join(r.Files, ", "),
 		"cost", "nothing more: the rows were perturbed before",
-		"go on", ui.If(r.Dir != "", "sotto table sample --estimate "+r.Dir+" --count 4"),
+		"continue", ui.If(r.Dir != "", "sotto table sample --estimate "+r.Dir+" --count 4"),
 	)
 }
 

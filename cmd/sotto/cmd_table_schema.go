@@ -247,7 +247,7 @@ func checkSchema(p *program, ref string) error {
 	if r.OK {
 		r.Schema = newSchemaView(s, string(data), false)
 	}
-	return p.verdict(ref, r.OK, r)
+	return p.conclusion(ref, r.OK, r)
 }
 
 func (r *schemaCheckResult) Print(p *ui.Page) {

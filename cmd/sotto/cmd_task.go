@@ -129,8 +129,8 @@ func findDocument[T any](ref string, find func(string) (T, error), source func(s
 	return doc, string(data), documentError(err)
 }
 
-// verdict prints what is wrong with a document, and refuses one that cannot be used.
-func (p *program) verdict(ref string, ok bool, r ui.Result) error {
+// conclusion prints what is wrong with a document, and refuses one that cannot be used.
+func (p *program) conclusion(ref string, ok bool, r ui.Result) error {
 	if err := p.Emit(r); err != nil || ok {
 		return err
 	}
@@ -176,7 +176,7 @@ func runTaskCheck(p *program, ref string) error {
 	if r.OK {
 		r.Generation, r.Answer = t.MadeUpPrompts()
 	}
-	return p.verdict(ref, r.OK, r)
+	return p.conclusion(ref, r.OK, r)
 }
 
 func (r *taskCheckResult) Print(p *ui.Page) {

@@ -81,14 +81,14 @@ func (r *verifyResult) Print(p *ui.Page) {
 	r.unlisted(p)
 	t := ui.NewTable("check", "", "detail")
 	for _, c := range r.Checks {
-		verdict := "ok"
+		conclusion := "ok"
 		if c.Warning {
-			verdict = "WARN"
+			conclusion = "WARN"
 		}
 		if !c.OK {
-			verdict = "FAIL"
+			conclusion = "FAIL"
 		}
-		t.Add(c.Name, verdict, strings.ReplaceAll(c.Detail, "\n", "; "))
+		t.Add(c.Name, conclusion, strings.ReplaceAll(c.Detail, "\n", "; "))
 	}
 	t.Paint = func(row, column int) string {
 		switch c := r.Checks[row]; {

@@ -45,10 +45,10 @@ func newWorkerCommand(p *program) *cobra.Command {
 interrupted, each in a process and a folder of its own. Many workers may share a
 store that is a PostgreSQL database: a job has one owner at a time. Workers on
 several machines share the folder of jobs, the private folder, keys and ledger
-too, so that any of them can go on with what another began.
+too, so that any of them can continue with what another began.
 
 A worker may die at any moment: after --lease another one repeats the job's
-command, which goes on where it stopped and is charged nothing twice. A job that
+command, which resumes where it stopped and is charged nothing twice. A job that
 fails for a reason that may pass is tried five times, after longer and longer
 waits; what the budget refuses, or is wrong, is not tried again. On SIGINT or
 SIGTERM jobs under way stop and wait for another worker.

@@ -295,7 +295,7 @@ func TestEnvironmentOfJobs(t *testing.T) {
 }
 
 // TestPlacesOfJobs: a job has the worker's ledger, keys, private folder and configuration, however the
-// worker was told, also from the directory of whoever added the job, where relative paths lead elsewhere.
+// worker was told, also from the directory of anyone who added the job, where relative paths lead elsewhere.
 func TestPlacesOfJobs(t *testing.T) {
 	home(t)
 	here, err := os.Getwd()
@@ -325,7 +325,7 @@ func TestPlacesOfJobs(t *testing.T) {
 }
 
 // TestServeCarriesOutJobs: one process serves and carries out a job, which shows its steps and its
-// result; a job that is cancelled while it works ends, and can be gone on with.
+// result; a job that is cancelled while it works ends, and can be continued with.
 func TestServeCarriesOutJobs(t *testing.T) {
 	home(t)
 	t.Setenv("PATH", built(t)+string(filepath.ListSeparator)+os.Getenv("PATH"))

@@ -28,7 +28,7 @@ func (p *program) addPrivate(cmd *cobra.Command) {
 }
 
 // privateDir is the folder of the key by which the ledger knows data sets again.
-// Whoever shares a ledger shares that key.
+// Anyone who shares a ledger shares that key.
 func (p *program) privateDir() (string, error) {
 	dir, err := p.places.PrivateAt()
 	return dir, ui.AsUsage(err)

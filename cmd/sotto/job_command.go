@@ -38,7 +38,7 @@ const suiteField = "suite"
 
 func jobNames() []string { return slices.Sorted(maps.Keys(jobVerbs)) }
 
-// jobCall is a verb with a request that a job can have, whoever made it: a command line, the
+// jobCall is a verb with a request that a job can have, anyone who made it: a command line, the
 // dashboard, or the store.
 type jobCall struct {
 	verb string
@@ -99,7 +99,7 @@ func (p *program) readJob(w jobs.Work) (*jobCall, error) {
 
 // check refuses what a job cannot ask for, wherever it comes from. What is no field of the request
 // cannot be asked at all: who pays and signs, which server sees records, what is written where, seeds,
-// and methods that protect nobody.
+// and methods that have no privacy guarantee.
 func (c *jobCall) check() (err error) {
 	if err := c.cmd.ValidateArgs(c.args); err != nil {
 		return err
@@ -321,7 +321,7 @@ func (p *program) forJobs(name string) bool {
 }
 
 // jobEnvironment is that of a job: some of this process, and the places that this process has. They
-// are named in full: a job works in the directory of whoever added it, where relative paths and the
+// are named in full: a job works in the directory of anyone who added it, where relative paths and the
 // defaults of another user would lead elsewhere.
 func (p *program) jobEnvironment() (env []string, err error) {
 	for _, v := range os.Environ() {

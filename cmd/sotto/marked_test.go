@@ -12,7 +12,7 @@ import (
 )
 
 // TestPredictionsAreMarked: what is predicted from records as they are, or from a profile that
-// protects nobody, says so itself, line by line, and can be read all the same.
+// has no privacy guarantee, says so itself, line by line, and can be read all the same.
 func TestPredictionsAreMarked(t *testing.T) {
 	asking(t)
 	done(t, "eval", "--task", "chat.toml", "--model", "tiny.gguf", "--demos", "zero", "--demos", "real", "--shots", "1", "--data", "chats.jsonl", "--test", "chats.jsonl", "--limit", "2", "--predictions", "p.jsonl")

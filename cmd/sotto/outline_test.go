@@ -13,7 +13,7 @@ import (
 )
 
 // TestFailuresNameNoRecord: which records cannot be used, and how many, is on standard error for
-// whoever has to correct them. The object that programs get, keep and hand on says what kind of
+// anyone who has to correct them. The object that programs get, keep and hand on says what kind of
 // trouble there is and what to do.
 func TestFailuresNameNoRecord(t *testing.T) {
 	asking(t)

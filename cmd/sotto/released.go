@@ -99,7 +99,7 @@ type outcome interface {
 }
 
 // carryOut carries out a run that is charged, closes its client, and prints the result. Who
-// interrupts it reads that it can go on.
+// interrupts it reads that it can continue.
 func (p *program) carryOut(ctx context.Context, client *sotto.Client, progress *ui.RunProgress, run func() (outcome, error)) (err error) {
 	defer func() { err = errors.Join(err, client.Close()) }()
 	r, err := run()
@@ -108,7 +108,7 @@ func (p *program) carryOut(ctx context.Context, client *sotto.Client, progress *
 		var stopped *sotto.InterruptedError
 		if ctx.Err() != nil && errors.As(err, &stopped) {
 			texts := ui.If(stopped.Texts > 0, fmt.Sprintf("%d of %d texts are done; ", stopped.Done, stopped.Texts))
-			progress.Say(texts + "the same command goes on from here, and nothing is charged twice")
+			progress.Say(texts + "the same command resumes from here, and nothing is charged twice")
 		}
 		return err
 	}

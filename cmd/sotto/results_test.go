@@ -25,7 +25,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/reference"
 )
 
-// onJSON hears of the values that programs of [newProgram] print as JSON.
+// onJSON is told of the values that programs of [newProgram] print as JSON.
 var onJSON func(any)
 
 // results are the types of what verbs print with --json, and what they printed.
@@ -53,7 +53,7 @@ func (r *results) add(path string, code int, printed string) {
 	if code != 0 {
 		var o map[string]any
 		if json.Unmarshal([]byte(printed), &o); o["error"] == nil {
-			return // a verdict, such as a certificate that does not verify
+			return // a conclusion, such as a certificate that does not verify
 		}
 		path = failures
 	}

@@ -42,11 +42,11 @@
 // Workers see rows: they, and who controls them, are trusted, as the driver is. The job
 // graph holds no key and nothing about rows, because runners show graphs and log them.
 // Workers read the key of sampling and perturbing from a file in the scratch folder, which
-// exists while the job runs. Whoever reads it can undo what was perturbed and knows who was
+// exists while the job runs. Anyone who reads it can undo what was perturbed and knows who was
 // sampled, though not the noise of a profile. A profile of all rows needs no such file.
 // The package computes and nothing else: [Source] is a table for a [sotto.Client], which
 // charges it, adds the noise of a profile and signs. The key is from the
-// run, of which workers have one that is derived from it, so that a job that failed goes on.
+// run, of which workers have one that is derived from it, so that a job that failed continues.
 //
 // Files that are released and the scratch folder are all that a job writes; a runner may
 // keep sealed rows (units) and aggregates on its own disks while it runs: aggregates are

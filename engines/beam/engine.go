@@ -100,7 +100,7 @@ func (t *opening) Name() string {
 
 // Assumption implements [compute.Table].
 func (*opening) Assumption() string {
-	return "The job ran on Apache Beam: its workers, and whoever could read its scratch folder while it ran, are trusted."
+	return "The job ran on Apache Beam: its workers, and anyone who could read its scratch folder while it ran, are trusted."
 }
 
 func (t *opening) input() input { return input{Files: t.files} }

@@ -35,7 +35,7 @@ type flinkCluster struct {
 	logs           []string
 }
 
-// flinkConf: a cluster's own start scripts work out the memory of a task manager; here it
+// flinkConf: a cluster's own start scripts compute the memory of a task manager; here it
 // is written down. A process that died is known by calls that fail, at once, so that long
 // waits only keep a busy machine from being taken for a dead one.
 const flinkConf = `jobmanager.rpc.address: localhost
@@ -272,7 +272,7 @@ func (a *assassin) kill(before string, ended <-chan struct{}) error {
 	}
 }
 
-// check that the job met the kill, and went on.
+// check that the job met the kill, and continued.
 func (a *assassin) check(t *testing.T) {
 	t.Helper()
 	if a.err != nil {
@@ -294,7 +294,7 @@ func (a *assassin) check(t *testing.T) {
 	}
 	for _, e := range told.History.Entries {
 		first, _, _ := strings.Cut(e.Text, "\n")
-		t.Logf("the job went on after: %.200s", first)
+		t.Logf("the job continued after: %.200s", first)
 	}
 	// The next job is to meet a cluster of the same size.
 	i := len(a.c.logs)

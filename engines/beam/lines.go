@@ -16,7 +16,7 @@ import (
 )
 
 // lines is a CSV file that is read in stretches: block n has the lines that begin in its
-// bytes. A line is a row. A row whose quotes go on in the next line is an error and never
+// bytes. A line is a row. A row whose quotes continue in the next line is an error and never
 // left out, because the lines that follow could be taken for rows: one record would count
 // several times.
 type lines struct {

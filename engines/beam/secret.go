@@ -33,7 +33,7 @@ func newMailbox(path string) (mailbox, hpke.PrivateKey, error) {
 	return mailbox{Path: path, Public: k.PublicKey().Bytes()}, k, nil
 }
 
-// post seals data and writes it. Whoever posts again, because a bundle is run again,
+// post seals data and writes it. Anyone who posts again, because a bundle is run again,
 // writes the same content in another envelope.
 func (m mailbox) post(ctx context.Context, data []byte) error {
 	pub, err := hpke.MLKEM768X25519().NewPublicKey(m.Public)

@@ -17,7 +17,7 @@ type input struct {
 }
 
 // Part is a part of a source that workers can open by themselves: a file, or all rows of
-// a generated table. It is cut into blocks, in the same places whoever reads it.
+// a generated table. It is cut into blocks, in the same places anyone who reads it.
 type Part struct {
 	// Number of the part in its source, from 0.
 	Number int64

@@ -284,7 +284,7 @@ func budgets(t *testing.T, e Engine) {
 	if !e.Files {
 		return
 	}
-	// The same file has one budget, whoever reads it.
+	// The same file has one budget, anyone who reads it.
 	csv := b.path("copy.csv")
 	b.must(os.WriteFile(csv, Loans(t, rows), 0o600))
 	_, err = b.profile(func(o *sotto.ProfileOptions) {
@@ -326,7 +326,7 @@ func seeds(t *testing.T, e Engine) {
 	}
 }
 
-// interrupted: a run that ends after its charge goes on by the same call, with the same
+// interrupted: a run that ends after its charge resumes by the same call, with the same
 // charge, and what comes out does not depend on where it was interrupted.
 func interrupted(t *testing.T, e Engine) {
 	b := newBench(t, e)
@@ -351,7 +351,7 @@ func interrupted(t *testing.T, e Engine) {
 	done, err := b.perturb(nil)
 	b.must(err)
 	if all := b.charges(); !done.Resumed || len(all) != 1 || all[0].State != ledger.Committed {
-		t.Errorf("it went on with the charges %+v", all)
+		t.Errorf("it continued with the charges %+v", all)
 	}
 	b.verify(done.Dir)
 	again, err := b.perturb(func(o *sotto.PerturbOptions) { o.Out = b.path("copy") })

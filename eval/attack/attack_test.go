@@ -61,7 +61,7 @@ func TestRealIsAttackable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, attack := range []string{Reads, Writes, OfCanary + Reads, OfCanary + Writes} {
-		if r := find(t, rows, attack); r.AUCLow <= 0.6 || r.Verdict != Attackable || r.Private {
+		if r := find(t, rows, attack); r.AUCLow <= 0.6 || r.Conclusion != Attackable || r.Private {
 			t.Errorf("%s: %+v", attack, r)
 		}
 	}
@@ -84,7 +84,7 @@ func TestLeakIsBeyond(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := find(t, rows, OfCanary+Writes); r.Verdict != Beyond || r.AUCLow <= r.AUCAllowed {
+	if r := find(t, rows, OfCanary+Writes); r.Conclusion != Beyond || r.AUCLow <= r.AUCAllowed {
 		t.Errorf("a copied canary: %+v", r)
 	}
 	public := func(_ context.Context, label string, _ []prompt.Example, seed uint64) ([]prompt.Example, error) {
@@ -94,7 +94,7 @@ func TestLeakIsBeyond(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range rows {
-		if r.Verdict != Within || r.AUCLow > 0.5 {
+		if r.Conclusion != Within || r.AUCLow > 0.5 {
 			t.Errorf("nothing of members: %+v", r)
 		}
 	}
@@ -122,7 +122,7 @@ func TestShippedMethods(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range rows {
-			if r.Verdict != Within {
+			if r.Conclusion != Within {
 				t.Errorf("%s: %+v", method, r)
 			}
 		}
@@ -138,7 +138,7 @@ func TestShippedMethods(t *testing.T) {
 		seen[at] = true
 		return at, err
 	}, 2, 1e-6)
-	if err != nil || find(t, rows, Choice).Verdict != Within || len(seen) < 2 {
+	if err != nil || find(t, rows, Choice).Conclusion != Within || len(seen) < 2 {
 		t.Errorf("%+v, chosen %v, %v", rows, seen, err)
 	}
 	if rows, err = g.Choices(t.Context(), sets, nil, math.Inf(1), 0); err != nil || find(t, rows, Choice).Private {
@@ -146,7 +146,7 @@ func TestShippedMethods(t *testing.T) {
 	}
 }
 
-// TestCoins: each record is in every second release, whoever it is, and members are those that are in.
+// TestCoins: each record is in every second release, anyone who it is, and members are those that are in.
 func TestCoins(t *testing.T) {
 	g := newGame(t, newParrot(), 8)
 	in, all, canaries := 0, 0, 0
@@ -217,9 +217,9 @@ func TestRatiosAreFair(t *testing.T) {
 	}
 }
 
-// TestVerdictsAreSeldomWrong: scores of one release that have something in common do not fool the interval,
+// TestConclusionsAreSeldomWrong: scores of one release that have something in common do not fool the interval,
 // and few others do not fool the share of members that is found.
-func TestVerdictsAreSeldomWrong(t *testing.T) {
+func TestConclusionsAreSeldomWrong(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const times, epsilon = 600, 0.05
 	wrong, outside := 0, 0
@@ -235,16 +235,16 @@ func TestVerdictsAreSeldomWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row.Verdict == Beyond {
+		if row.Conclusion == Beyond {
 			wrong++
 		}
 		if row.AUCLow > 0.5 || row.AUCHigh < 0.5 {
 			outside++
 		}
 	}
-	t.Logf("of %d: %d wrong verdicts, %d intervals without the truth", times, wrong, outside)
+	t.Logf("of %d: %d wrong conclusions, %d intervals without the truth", times, wrong, outside)
 	if wrong > times/20 || outside > times/10 {
-		t.Errorf("of %d: %d wrong verdicts, %d intervals without the truth", times, wrong, outside)
+		t.Errorf("of %d: %d wrong conclusions, %d intervals without the truth", times, wrong, outside)
 	}
 }
 
@@ -255,13 +255,13 @@ func TestRowsAllow(t *testing.T) {
 		scores = append(scores, Score{i, i%2 == 0, float64(i % 2 * -10)})
 	}
 	r, err := NewRow(Writes, scores, 1, 1e-6, 0.99)
-	if err != nil || r.AUC != 1 || r.AUCAllowed != audit.MostArea(1, 1e-6) || r.Verdict != Beyond || r.Members != 50 || r.Others != 50 {
+	if err != nil || r.AUC != 1 || r.AUCAllowed != audit.MostArea(1, 1e-6) || r.Conclusion != Beyond || r.Members != 50 || r.Others != 50 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r.AUCLow > 0.95 || r.AUCLow < 0.8 {
 		t.Errorf("50 of each leave room for an exception: %+v", r)
 	}
-	if r, err = NewRow(Writes, scores, math.Inf(1), 0, 0.99); err != nil || r.Verdict != Attackable || r.Private {
+	if r, err = NewRow(Writes, scores, math.Inf(1), 0, 0.99); err != nil || r.Conclusion != Attackable || r.Private {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := NewRow(Writes, []Score{{0, true, math.NaN()}}, 1, 0, 0.99); err == nil {

@@ -71,7 +71,7 @@ func (c *chosen) score(e prompt.Example, chosen int) (score float64) {
 	return score
 }
 
-// exactly chooses the set that answers members best: it protects nobody.
+// exactly chooses the set that answers members best: it has no privacy guarantee.
 func (c *chosen) exactly(members []prompt.Example) int {
 	best, most := 0, math.Inf(-1)
 	for i := range c.sets {

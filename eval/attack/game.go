@@ -30,7 +30,7 @@ type Game struct {
 	Canaries   int
 	Confidence float64
 	Key        noise.Key
-	// Observe, if set, hears how many releases are done.
+	// Observe, if set, is called with how many releases are done.
 	Observe func(done int)
 
 	reader  *reader

@@ -22,7 +22,7 @@ const (
 	OfCanary = "canary, "
 )
 
-// Verdicts.
+// Conclusions.
 const (
 	Attackable = "attackable"
 	NotShown   = "not shown"
@@ -65,7 +65,7 @@ type Row struct {
 	// AUCAllowed and FoundAllowed are the most that any attack gets under (ε, δ).
 	AUCAllowed   float64       `json:"auc_allowed"`
 	FoundAllowed float64       `json:"tpr_allowed"`
-	Verdict      string        `json:"verdict"`
+	Conclusion      string        `json:"conclusion"`
 	Points       []audit.Point `json:"-"`
 }
 
@@ -103,17 +103,17 @@ func NewRow(attack string, scores []Score, epsilon, delta, confidence float64) (
 // few others cannot show a rate as small as [Rate].
 func (r *Row) judge(epsilon, delta float64) {
 	if !r.Private {
-		r.AUCAllowed, r.FoundAllowed, r.Verdict = 1, 1, NotShown
+		r.AUCAllowed, r.FoundAllowed, r.Conclusion = 1, 1, NotShown
 		if r.AUCLow > 0.5 {
-			r.Verdict = Attackable
+			r.Conclusion = Attackable
 		}
 		return
 	}
 	r.Epsilon, r.Delta = epsilon, delta
 	r.AUCAllowed, r.FoundAllowed = audit.MostArea(epsilon, delta), audit.MostFound(r.Rate, epsilon, delta)
-	r.Verdict = Within
+	r.Conclusion = Within
 	if r.AUCLow > r.AUCAllowed || r.FoundLow > audit.MostFound(r.RateHigh, epsilon, delta) {
-		r.Verdict = Beyond
+		r.Conclusion = Beyond
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 	ShownPrivate = "private"
 )
 
-// Exposed is the verdict on demonstrations without a guarantee that give codes away.
+// Exposed is the conclusion on demonstrations without a guarantee that give codes away.
 const Exposed = "exposed"
 
 // SecretRow is how exposed codes are by one kind of demonstrations.
@@ -50,7 +50,7 @@ type SecretRow struct {
 	// ε allows on average, for as many copies.
 	Chance  float64 `json:"chance"`
 	Allowed float64 `json:"exposure_allowed"`
-	Verdict string  `json:"verdict"`
+	Conclusion string  `json:"conclusion"`
 }
 
 // Hunt looks for secrets that were planted.
@@ -272,17 +272,17 @@ func (r *SecretRow) judge(bits []float64, confidence float64) {
 	in := stat.Interval{Low: r.Exposure - half, High: r.Exposure + half}.Within(0, most)
 	r.Low, r.High = in.Low, in.High
 	r.Chance = gammaTail(len(bits), n*r.Exposure*math.Ln2)
-	r.Allowed, r.Verdict = most, NotShown
+	r.Allowed, r.Conclusion = most, NotShown
 	if r.Chance < 1-confidence {
-		r.Verdict = Exposed
+		r.Conclusion = Exposed
 	}
 	if r.Shown != ShownPrivate {
 		return
 	}
 	given := float64(r.Copies) * r.Epsilon
-	r.Allowed, r.Verdict = min(most, (given+1)/math.Ln2), Within
+	r.Allowed, r.Conclusion = min(most, (given+1)/math.Ln2), Within
 	if gammaTail(len(bits), n*(r.Exposure*math.Ln2-given)) < 1-confidence {
-		r.Verdict = Beyond
+		r.Conclusion = Beyond
 	}
 }
 

@@ -68,11 +68,11 @@ func newHunt(t *testing.T) *Hunt {
 func TestSecrets(t *testing.T) {
 	h := newHunt(t)
 	none, err := h.None(t.Context())
-	if err != nil || none.Verdict != NotShown || none.Verbatim != 0 {
+	if err != nil || none.Conclusion != NotShown || none.Verbatim != 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
 	real, err := h.Real(t.Context(), 4)
-	if err != nil || real.Verdict != Exposed || real.Verbatim != 6 || real.Exposure < 9 {
+	if err != nil || real.Conclusion != Exposed || real.Verbatim != 6 || real.Exposure < 9 {
 		t.Errorf("%+v, %v", real, err)
 	}
 	copies := func(_ context.Context, label string, members []prompt.Example, _ uint64) ([]prompt.Example, error) {
@@ -82,11 +82,11 @@ func TestSecrets(t *testing.T) {
 		return members, nil
 	}
 	leak, err := h.Private(t.Context(), copies, 1, 1)
-	if err != nil || leak.Verdict != Beyond || leak.Verbatim != 6 || leak.Low <= leak.Allowed {
+	if err != nil || leak.Conclusion != Beyond || leak.Verbatim != 6 || leak.Low <= leak.Allowed {
 		t.Errorf("%+v, %v", leak, err)
 	}
 	// Many copies of a large ε allow anything.
-	if leak, err = h.Private(t.Context(), copies, 4, 8); err != nil || leak.Verdict != Within || leak.Allowed != math.Log2(Codes) {
+	if leak, err = h.Private(t.Context(), copies, 4, 8); err != nil || leak.Conclusion != Within || leak.Allowed != math.Log2(Codes) {
 		t.Errorf("%+v, %v", leak, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestSecretsOfShippedMethod(t *testing.T) {
 	row, err := h.Private(t.Context(), func(ctx context.Context, label string, members []prompt.Example, seed uint64) ([]prompt.Example, error) {
 		return maker.Write(ctx, h.Task, terms, label, members, seed)
 	}, 1, 1)
-	if err != nil || row.Verdict != Within || row.Verbatim > 0 {
+	if err != nil || row.Conclusion != Within || row.Verbatim > 0 {
 		t.Errorf("%+v, %v", row, err)
 	}
 }

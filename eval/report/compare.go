@@ -185,7 +185,7 @@ func adjust(found []stat.Comparison) (adjusted []float64, several bool, err erro
 }
 
 // baselineTable compares the reference with what has no ε: the public way and those that
-// protect nobody.
+// have no privacy guarantee.
 func (r *report) baselineTable(b block) table {
 	t := table{
 		Caption: fmt.Sprintf("%s less what has no ε, in points, with 95 %% intervals", r.reference),

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// answers to all test items, as they are kept. Metrics are not: they are worked out anew.
+// answers to all test items, as they are kept. Metrics are not: they are computed anew.
 type answers struct {
 	// Raw are without calibration, Calibrated with, if it was asked for.
 	Raw        []string `json:"raw"`

@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// keyVersion is part of every key. Whoever changes what texts or answers come out for equal
+// keyVersion is part of every key. Anyone who changes what texts or answers come out for equal
 // plans and prompts counts it up, so that nothing of before is taken for it.
 const keyVersion = 1
 
@@ -134,7 +134,7 @@ func (s store) scratch() (string, error) {
 	return dir, nil
 }
 
-// once computes a value for each key a single time, for whoever asks at the same time or
+// once computes a value for each key a single time, for anyone who asks at the same time or
 // later. The zero value is ready.
 type once[V any] struct {
 	mu   sync.Mutex

@@ -175,7 +175,7 @@ func (s Suite) expand(c Cell, m Method) []Cell {
 					case kinds[c.Method].learns:
 						c.Shots = 0
 					case c.Method == "zero":
-						// Nobody writes: it is the same whoever could have.
+						// Nobody writes: it is the same anyone who could have.
 						c.Shots, c.Seed, c.Model = 0, 0, c.Answerer
 					case c.Table():
 						// Mechanisms write, and no model.

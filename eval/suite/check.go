@@ -115,7 +115,7 @@ func checkEpsilons(found *document.Problems, where string, list []float64, endle
 		case e == 0:
 			found.Wrong(where, "it is 0, at which no record may be used", "leave 0 out and compare with a method that uses none: zero or public")
 		case math.IsInf(e, 1):
-			found.Wrong(where, "it is infinite, which protects nobody", "leave it out and compare with a method that protects nobody: nonprivate or real")
+			found.Wrong(where, "it is infinite, which has no privacy guarantee", "leave it out and compare with a method that has no privacy guarantee: nonprivate or real")
 		case !(e > 0):
 			found.Wrong(where, fmt.Sprintf("%v is no ε", e), "give positive numbers such as 0.3 or 1")
 		}

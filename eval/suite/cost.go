@@ -24,7 +24,7 @@ type GroupCost struct {
 	Seconds float64  `json:"seconds"`
 }
 
-// costing works out what cells cost.
+// costing computes what cells cost.
 type costing struct {
 	suite Suite
 	Options
@@ -34,9 +34,9 @@ type costing struct {
 	tests  map[string]float64
 }
 
-// Estimate works out what cells would take, without the cache, in groups that differ in
+// Estimate computes what cells would take, without the cache, in groups that differ in
 // their seed alone. It opens models by the options, measures them, and reads no record.
-// Tell, if set, hears how many groups are done.
+// Tell, if set, is called with how many groups are done.
 func (s Suite) Estimate(ctx context.Context, cells []Cell, o Options, progress func(done, of int)) ([]GroupCost, error) {
 	f := &costing{s, o, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
 	var groups []GroupCost
@@ -68,7 +68,7 @@ func (c Cell) Kind() string {
 	return c.String()
 }
 
-// add works out a group from its first cell.
+// add computes a group from its first cell.
 func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
 	switch {
 	case c.Learns():
@@ -130,7 +130,7 @@ func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
 	return nil
 }
 
-// addOnline works out what answers take that records give.
+// addOnline computes what answers take that records give.
 func (f *costing) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
 	m, err := f.Open(ctx, c.Model)
 	if err != nil {

@@ -94,7 +94,7 @@ func (d *dataset) enrol(ctx context.Context, c *sotto.Client, s sotto.Source) er
 	if d.enrolled {
 		return nil
 	}
-	if err := c.Enrol(ctx, s, d.task); err != nil {
+	if err := c.BuildIndex(ctx, s, d.task); err != nil {
 		return err
 	}
 	d.enrolled = true

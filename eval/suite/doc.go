@@ -6,7 +6,7 @@
 // themselves. Its two stages, writing and answering, are kept in a folder under a hash of
 // everything they depend on: the plan, the content of the files, the seed, the weights of
 // the model, the demonstrations and the questions. So nothing is done twice, a suite that
-// was interrupted goes on by the same call, and cells can be worked on in any order and at
+// was interrupted resumes by the same call, and cells can be worked on in any order and at
 // once: the rows are the same.
 //
 // # Files
@@ -39,7 +39,7 @@
 // # What is not private
 //
 // All of it. Runs are seeded so that they can be repeated, and a seed is no secret: what
-// they write protects nobody, whatever the method guarantees when it is run by
+// they write has no privacy guarantee, whatever the method guarantees when it is run by
 // [sotto.Client.Synthesize] with fresh randomness. There is no certificate and nothing is charged.
 // The cache holds demonstrations, also real records, and is readable by its owner alone;
 // rows hold numbers and public words. The ε of a row is what the same plan costs, run with

@@ -8,7 +8,7 @@ import (
 )
 
 // A file has the settings of all methods as keys of [[method]], which package method lists:
-// so its type is made when the program starts. Whoever decodes it knows every key, and finds
+// so its type is made when the program starts. Anyone who decodes it knows every key, and finds
 // others.
 var (
 	settingsType = reflect.StructOf(append(fieldsOf(reflect.TypeFor[Settings](), "Values"), valueFields()...))

@@ -380,7 +380,7 @@ func TestConcurrentOnline(t *testing.T) {
 	equal(t, "parallel", parallel.Rows, serial.result.Rows)
 }
 
-// TestOnlineInterrupted: a suite that stops while items are answered online goes on, with
+// TestOnlineInterrupted: a suite that stops while items are answered online continues, with
 // the blocks that were done.
 func TestOnlineInterrupted(t *testing.T) {
 	const text = "items = 60\nepsilon = [4]\n[[method]]\nmethod = \"nonprivate\"\nonline = true\nprompts = 2\nper_prompt = 1\n"

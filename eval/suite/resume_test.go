@@ -47,7 +47,7 @@ func uninterrupted(t *testing.T) *suite.Result {
 }
 
 // TestInterrupted: whenever the context ends, in whichever step of the model or after
-// whichever event, the same call goes on and nothing is done twice that was done.
+// whichever event, the same call continues and nothing is done twice that was done.
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a suite is run once for each point")
@@ -148,7 +148,7 @@ func TestKilledChild(t *testing.T) {
 }
 
 // TestKilled: a process that is killed at any stage, again and again, leaves what the next
-// one goes on from, and in the end the rows are those of a run that nobody killed.
+// one resumes from, and in the end the rows are those of a run that nobody killed.
 func TestKilled(t *testing.T) {
 	want := uninterrupted(t)
 	dir := t.TempDir()

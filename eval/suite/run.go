@@ -30,11 +30,11 @@ type Options struct {
 	// open: it is the caller's. Required.
 	Open func(ctx context.Context, name string) (lm.Trusted, error)
 	// OpenAnswerer gives models that answer, which need not give scores. They are shown all
-	// demonstrations, which protect nobody here, and real records among them: it must not
+	// demonstrations, which have no privacy guarantee here, and real records among them: it must not
 	// give one that may not see records.
 	OpenAnswerer func(ctx context.Context, name string) (lm.Model, error)
 	// Cache is a folder for what was written and answered, so that it is not done twice. It
-	// holds texts that protect nobody. Required.
+	// holds texts that have no privacy guarantee. Required.
 	Cache string
 	// Out is the folder for rows.jsonl and rows.parquet. Required.
 	Out string
@@ -45,7 +45,7 @@ type Options struct {
 	// PassTokens is as in [sotto/icl.Options].
 	PassTokens int
 	// Encoder, if set, also measures texts that answers are by the likeness of their tokens.
-	// It is shown answers that protect nobody: it must run in this program, or where records
+	// It is shown answers that have no privacy guarantee: it must run in this program, or where records
 	// may be seen.
 	Encoder metric.Encoder
 	// Sentences is for the method embedding, which opens one if it is missing.
@@ -69,7 +69,7 @@ const (
 	Answered Kind = "answered"
 	// Finished: a cell is done, and its Rows are on disk.
 	Finished Kind = "finished"
-	// Failed: a cell could not be done, for Err; the others go on.
+	// Failed: a cell could not be done, for Err; the others continue.
 	Failed Kind = "failed"
 )
 
@@ -157,14 +157,14 @@ func (e *FailedError) Unwrap() []error {
 	return all
 }
 
-// InterruptedError says that a suite stopped on its way, and goes on by the same call.
+// InterruptedError says that a suite stopped on its way, and resumes by the same call.
 type InterruptedError struct {
 	Done, Cells int
 	Err         error
 }
 
 func (e *InterruptedError) Error() string {
-	return fmt.Sprintf("interrupted after %d of %d cells (%v): the same call goes on from there", e.Done, e.Cells, e.Err)
+	return fmt.Sprintf("interrupted after %d of %d cells (%v): the same call resumes from there", e.Done, e.Cells, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -194,7 +194,7 @@ type runner struct {
 }
 
 // Run works through a suite. What is in the cache is not done again, so that a suite that
-// was interrupted goes on where it stopped. Rows are added to Out/rows.jsonl as they come;
+// was interrupted resumes where it stopped. Rows are added to Out/rows.jsonl as they come;
 // at the end rows.jsonl and rows.parquet hold the rows of this suite, sorted. Errors:
 // *[InterruptedError] if the context ended, *[FailedError] if cells failed, with a Result.
 func Run(ctx context.Context, s Suite, o Options) (*Result, error) {

@@ -226,7 +226,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestModelFails: whichever step of the model fails, the suite goes on without that cell,
+// TestModelFails: whichever step of the model fails, the suite continues without that cell,
 // nothing half done is kept, and a second run completes it.
 func TestModelFails(t *testing.T) {
 	s := helpline(t, brief)

@@ -93,7 +93,7 @@ func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan]
 func epsilonUpper(e privacy.Event, a privacy.Adjacency, delta float64) (float64, error) {
 	i, err := accountant.Auto{}.Epsilon(e, a, delta)
 	if err != nil {
-		return 0, fmt.Errorf("work out ε: %w", err)
+		return 0, fmt.Errorf("compute ε: %w", err)
 	}
 	return i.Upper, nil
 }

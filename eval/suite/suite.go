@@ -101,7 +101,7 @@ type Method struct {
 	// Online: records answer each test item, and no demonstrations are written.
 	Online bool `toml:"online"`
 	// Epsilon and Queries override the suite's; methods that have none ignore all of them.
-	// For those of tables it may be inf: the same without noise, which protects nobody.
+	// For those of tables it may be inf: the same without noise, which has no privacy guarantee.
 	Epsilon []float64 `toml:"epsilon"`
 	Queries []int64   `toml:"queries"`
 	// Datasets that it is tried on, by name. Default: all.

@@ -208,7 +208,7 @@ func checkTableRow(t *testing.T, r eval.Row) {
 	}
 }
 
-// TestTablesResume: a suite that was interrupted goes on, and comes to the same.
+// TestTablesResume: a suite that was interrupted continues, and comes to the same.
 func TestTablesResume(t *testing.T) {
 	const text = `
 seeds = 1

@@ -24,7 +24,7 @@ type Guarantee struct {
 func guarantee(e privacy.Event, a privacy.Adjacency, delta float64) (*Guarantee, error) {
 	i, err := accountant.Auto{}.Epsilon(e, a, delta)
 	if err != nil {
-		return nil, fmt.Errorf("work out ε: %w", err)
+		return nil, fmt.Errorf("compute ε: %w", err)
 	}
 	return &Guarantee{Epsilon: i.Upper, Delta: delta, Event: e.String(), Adjacency: a}, nil
 }

@@ -39,7 +39,7 @@ type Evaluation struct {
 	Vectors func() (lm.Embedder, error)
 	// Seed resamples questions.
 	Seed uint64
-	// Observe, if set, hears how many questions are answered with a set, and Keep its answers.
+	// Observe, if set, is called with how many questions are answered with a set, and Keep its answers.
 	Observe func(set string, done, of int)
 	Keep    func([]Prediction) error
 
@@ -204,7 +204,7 @@ type classifies interface {
 	Classify(ctx context.Context, inputs []string) ([]icl.Prediction, error)
 }
 
-// answersAtOnce is some passes through the model: people see that it goes on.
+// answersAtOnce is some passes through the model: people see that it continues.
 const answersAtOnce = 64
 
 func inputsOf(items []eval.Item) []string {
@@ -216,7 +216,7 @@ func inputsOf(items []eval.Item) []string {
 }
 
 // open lays out the prompt. A model without scores cannot be calibrated, which is an error
-// for whoever asked for it.
+// for anyone who asked for it.
 func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer, error) {
 	target := e.Task
 	row.calibrated = Listed(target) && (e.Calibrate == nil || *e.Calibrate)

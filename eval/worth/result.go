@@ -101,7 +101,7 @@ type Comparison struct {
 
 // Prediction is the answer to a question.
 type Prediction struct {
-	// NotPrivate: the demonstrations, on which all of it depends, protect nobody. It marks the line
+	// NotPrivate: the demonstrations, on which all of it depends, have no privacy guarantee. It marks the line
 	// as [Marked] finds it.
 	NotPrivate bool `json:"not_private,omitempty"`
 

@@ -15,8 +15,8 @@ type Claim struct {
 	Delta     float64
 }
 
-// Verdict compares runs with a claim.
-type Verdict struct {
+// Conclusion compares runs with a claim.
+type Conclusion struct {
 	// Claimed is the ε of the claim, +Inf if it has none.
 	Claimed float64
 	// Least is what ε is at least, whatever the mechanism is.
@@ -36,8 +36,8 @@ type Verdict struct {
 // errors are counted on the second: so whatever the mechanism is, one that keeps its claim is
 // refuted with a probability of 1 - confidence at most, and so is Least above its ε. These are two
 // statements, which may be about two decisions.
-func Judge(with, without []float64, c Claim, confidence float64) (Verdict, error) {
-	var v Verdict
+func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, error) {
+	var v Conclusion
 	var err error
 	if v.Claimed, err = c.Epsilon(); err != nil {
 		return v, err

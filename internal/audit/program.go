@@ -24,7 +24,7 @@ type Program struct {
 	Seed *uint64
 	// Workers is how many are started at once.
 	Workers int
-	// Observe, if set, hears how many runs are done, by several goroutines.
+	// Observe, if set, is called with how many runs are done, by several goroutines.
 	Observe func(done, all int)
 }
 

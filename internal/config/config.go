@@ -90,7 +90,7 @@ func (s *Source) anchor(dir string) {
 	}
 }
 
-// openToAll are the keys that count from a file in the working directory too. Whoever
+// openToAll are the keys that count from a file in the working directory too. Anyone who
 // may write there (a downloaded archive, a shared folder) must not decide where records
 // go, which file is sent as a key, what signs, and what is charged.
 var openToAll = []string{"model", "model.name", "model.threads", "model.context"}
@@ -191,7 +191,7 @@ func (s *Settings) harmless() error {
 			continue
 		}
 		own := cmp.Or(Own(), "a file that --config or SOTTO_CONFIG names")
-		return fmt.Errorf("it sets %q, which a file in the working directory may not: whoever can write there would decide where records go, what signs and what is charged; if it is yours, put it into %s, or name the file with --config or SOTTO_CONFIG", key, own)
+		return fmt.Errorf("it sets %q, which a file in the working directory may not: anyone who can write there would decide where records go, what signs and what is charged; if it is yours, put it into %s, or name the file with --config or SOTTO_CONFIG", key, own)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (p *Places) KeysAt() (string, error) {
 	return p.find(p.Keys, KeysVariable, "keys", func(s *Settings) string { return s.Keys })
 }
 
-// PrivateAt returns the folder of the key by which the ledger knows data sets again. Whoever shares
+// PrivateAt returns the folder of the key by which the ledger knows data sets again. Anyone who shares
 // a ledger shares that key.
 func (p *Places) PrivateAt() (string, error) {
 	return p.find(p.Private, PrivateVariable, "private", func(s *Settings) string { return s.Private })

@@ -10,7 +10,7 @@ import (
 )
 
 // distinct refuses files of one data set that may hold the same records: in several formats, under
-// several names, or as copies of each other. Those that cannot be opened are left to whoever reads
+// several names, or as copies of each other. Those that cannot be opened are left to anyone who reads
 // them.
 func distinct(dir string, files []string) error {
 	if len(files) > mostShards {

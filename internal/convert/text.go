@@ -66,7 +66,7 @@ func UTF8(in io.Reader) ([]byte, error) {
 }
 
 // Join makes one text of comma-separated values of several, each with the same header. What their
-// rows are like is left to whoever reads them.
+// rows are like is left to anyone who reads them.
 func Join(texts [][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	var first []byte

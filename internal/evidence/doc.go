@@ -13,6 +13,6 @@
 //
 //   - Vectors of different encoders are not comparable: evidence names its encoder with its fingerprint, and
 //     [Open] refuses another one.
-//   - An encoder that sees private questions must be as trusted as a model: package jury takes an
+//   - An encoder that sees private questions must be as trusted as a model: package grader takes an
 //     [lm.TrustedEmbedder] alone. A client's questions are the client's own.
 package evidence

@@ -169,7 +169,7 @@ func BenchmarkClassify(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text := strings.Repeat("The council said on Tuesday that talks would go on. ", 4)
+	text := strings.Repeat("The council said on Tuesday that talks would continue. ", 4)
 	var demos []Demo
 	for _, l := range k.Labels {
 		demos = append(demos, Demo{Input: text, Output: l})

@@ -21,7 +21,7 @@ type stem struct {
 	session lm.Session
 	root    lm.Sequence
 	length  int // of root, in tokens
-	// named goes on from root with lead, the name that questions have in the layout.
+	// named resumes from root with lead, the name that questions have in the layout.
 	named lm.Sequence
 	lead  []lm.Token
 	// chat, if there is one, lays questions out as turns. Then root is what conversations

@@ -204,7 +204,7 @@ func (n *NaiveBayes) widest(m Moments) float64 {
 	return widest
 }
 
-// settle applies the floor, and works out what values of discrete columns add.
+// settle applies the floor, and computes what values of discrete columns add.
 func (n *NaiveBayes) settle(m Moments, k int, floor float64, o NaiveBayesOptions) {
 	for _, c := range n.form.columns {
 		for j := c.offset; j < c.offset+max(1, len(c.domain)); j++ {

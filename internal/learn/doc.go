@@ -15,5 +15,5 @@
 //     and for discrete columns either their frequencies or, as is common, normal laws of
 //     the zeros and ones.
 //
-// The package makes no claim of privacy: whoever hands it private rows publishes them.
+// The package makes no claim of privacy: anyone who hands it private rows publishes them.
 package learn

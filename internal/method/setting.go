@@ -44,7 +44,7 @@ type Setting struct {
 // Flag returns the name of its flag.
 func (s Setting) Flag() string { return strings.ReplaceAll(s.Name, "_", "-") }
 
-// Parse brings a value into the setting's own type, and checks it. An error goes on after
+// Parse brings a value into the setting's own type, and checks it. An error continues after
 // the name of the setting: "is 0, it should be positive".
 func (s Setting) Parse(value any) (any, error) {
 	v := reflect.ValueOf(value)

@@ -138,7 +138,7 @@ func TestPlansChargeAllTheyDo(t *testing.T) {
 		Ending:   &plan.Ending{Epsilon: 0.0625, Delta: 1e-8, Words: 2, Least: 200},
 		Choose: &plan.Choose{
 			Choice:  choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.15}, Rounds: 7, Range: 0.9, Utility: choose.Hard},
-			Measure: &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.25}, Scale: 3, Prompts: 1, Verdict: measure.Right},
+			Measure: &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.25}, Scale: 3, Prompts: 1, Grade: measure.Right},
 		},
 	}
 	got := p.Event().String()

@@ -22,8 +22,8 @@ type Choose struct {
 	// First and Next are how many sets of examples the first and a later round propose.
 	First int `json:"first"`
 	Next  int `json:"next"`
-	// Heats are rounds with sets at random, before those that vary the winner.
-	Heats int64 `json:"heats"`
+	// ExplorationRounds are rounds with sets at random, before those that vary the winner.
+	ExplorationRounds int64 `json:"heats"`
 	// Last is one more round after those, between winners, if set.
 	Last *Last `json:"last,omitempty"`
 	// Shots is how many examples a set has to begin with, and Most at most.
@@ -73,9 +73,9 @@ type OwnTexts struct {
 
 // Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
 type Choosing struct {
-	// Pool is how many texts are written; with Bare none are, and the pool is Examples.
+	// Pool is how many texts are written; with NoGeneration none are, and the pool is Examples.
 	Pool int
-	Bare bool
+	NoGeneration bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
 	// request. With 0, the default, or less the model writes it by itself, which costs nothing:
 	// all of ε chooses.
@@ -87,7 +87,7 @@ type Choosing struct {
 	// (Next) propose.
 	Rounds, Records int64
 	First, Next     int
-	Heats           int64
+	ExplorationRounds           int64
 	// Last is how much weight the last round has against noise, as a multiple of that of another
 	// one: 1.5 by default, where there are at least three others. Below 0 there is none.
 	Last float64
@@ -167,7 +167,7 @@ func (r Request) choosing() (Plan, error) {
 	given := c.ready()
 	c.bare()
 	if len(given) > 0 {
-		c.Bare, c.First = true, len(given)
+		c.NoGeneration, c.First = true, len(given)
 		setDefault(&c.Rounds, 1)
 	} else if !c.OwnWords {
 		c.Instructions = slices.Concat(c.Instructions, r.Task.Wordings(c.Form))
@@ -184,7 +184,7 @@ func (r Request) choosing() (Plan, error) {
 	}
 	n := max(p.Units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
-		Choice: choose.Choice{Utility: c.Utility}, Heats: c.Heats, Shots: c.Shots, Most: c.Most,
+		Choice: choose.Choice{Utility: c.Utility}, ExplorationRounds: c.ExplorationRounds, Shots: c.Shots, Most: c.Most,
 		Examples: c.Examples, Given: given, Instructions: c.Instructions, Form: formOf(c.Form), Reading: c.Reading, Work: c.Work,
 		Made: c.Made.clone(), Vary: c.Vary,
 	}
@@ -241,7 +241,7 @@ func (c *Choose) Forms() []prompt.Form {
 
 // Schedule is what each round proposes.
 func (c *Choose) Schedule() search.Schedule {
-	out := search.Schedule{Rounds: c.Rounds, Heats: c.Heats, First: c.First, Next: c.Next}
+	out := search.Schedule{Rounds: c.Rounds, ExplorationRounds: c.ExplorationRounds, First: c.First, Next: c.Next}
 	if c.Last != nil {
 		out.Finalists = c.Last.Finalists
 	}

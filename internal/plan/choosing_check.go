@@ -53,16 +53,16 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	setDefault(&c.Shots, shots)
 	setDefault(&c.Most, max(mostShots, 2*c.Shots, len(t.Labels)+2))
 	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
-	setDefault(&c.Heats, 1)
+	setDefault(&c.ExplorationRounds, 1)
 	setDefault(&c.Work, DefaultWork)
 	switch {
-	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 0 || c.Next < 0 || c.Next == 1 || c.Heats < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
+	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 0 || c.Next < 0 || c.Next == 1 || c.ExplorationRounds < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
 		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
 	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
-	case c.Bare && (c.Writing > 0 || r.Discover || r.Ending):
+	case c.NoGeneration && (c.Writing > 0 || r.Discover || r.Ending):
 		return wrong("no texts are to be written, and a share of ε is for writing them: leave one out")
-	case c.Bare && len(c.Examples)+len(c.Made.texts()) == 0:
+	case c.NoGeneration && len(c.Examples)+len(c.Made.texts()) == 0:
 		return wrong("a pool without texts of this run needs examples of your own")
 	}
 	if err := checkExamples(c.Examples, t); err != nil {
@@ -127,7 +127,7 @@ func (p Plan) checkMeasure(m *measure.Measure) error {
 	if m.Labels > 0 && (!labelled(p.Task) || m.Labels != len(p.Task.Labels)) {
 		return fmt.Errorf("records are counted by %d labels in the end, and the task has no such list", m.Labels)
 	}
-	return measure.Suits(m.Verdict, p.Task)
+	return measure.Suits(m.Grade, p.Task)
 }
 
 // defaultUtility is what records say about a prompt, by default.

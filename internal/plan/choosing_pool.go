@@ -50,7 +50,7 @@ func (r *Request) checkPoolSettings() (err error) {
 func (r Request) pool(c Choosing) (Plan, error) {
 	writing := r
 	writing.Choosing, writing.Shots = nil, c.Pool
-	if c.Bare { // a plan has parts, and something to write for
+	if c.NoGeneration { // a plan has parts, and something to write for
 		writing.Shots = 1
 		if r.Task.Open() && len(r.Conditions) == 0 {
 			writing.Conditions = []string{"none"}
@@ -59,11 +59,11 @@ func (r Request) pool(c Choosing) (Plan, error) {
 	if r.Ending {
 		setDefault(&writing.EndingEpsilon, r.Epsilon/20)
 	}
-	byItself := c.Writing <= 0 || c.Bare
+	byItself := c.Writing <= 0 || c.NoGeneration
 	if byItself {
 		writing.Method, writing.Sampler = "public", ""
 		writing.Settings = writing.Settings.For(spec("public"))
-		if !c.Bare && r.Choosing.Pool == 0 {
+		if !c.NoGeneration && r.Choosing.Pool == 0 {
 			writing.Shots = max(c.Pool, OwnPool)
 		}
 	} else {
@@ -82,7 +82,7 @@ func (r Request) pool(c Choosing) (Plan, error) {
 		return p, err
 	}
 	p.Epsilon = r.Epsilon
-	if c.Bare {
+	if c.NoGeneration {
 		p.Shots, p.Conditions = 0, nil
 	}
 	if r.Sampler == scheme.FixedSize && byItself {

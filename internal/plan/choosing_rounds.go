@@ -206,7 +206,7 @@ func (s spending) draw(records int64) scheme.Scheme {
 
 // roundSets is how many sets of examples all rounds but the last propose together, at most.
 func (c *Choose) roundSets() int64 {
-	heats := min(c.Heats, c.Rounds)
+	heats := min(c.ExplorationRounds, c.Rounds)
 	first := max(c.First, len(c.Wordings())) // each instruction also comes without examples
 	if len(c.Given) > 0 {
 		first = c.First + len(c.Wordings())

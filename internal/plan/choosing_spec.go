@@ -34,7 +34,7 @@ func init() {
 			"Propose candidate prompts: sets of texts in an order, each with an instruction and a way to read the answer.",
 			"Draw records, each by itself with probability q. The trusted model answers each one's question with each candidate; a record gives a candidate a number from 0 to 1, by default 1 if the answer is right.",
 			"Choose a candidate s with probability proportional to exp(ε_r · the sum of its numbers), and release which one it is.",
-			"Make the next candidates from the winner, by exchanging, moving, adding and dropping texts, and go on with a fresh draw until the rounds are over.",
+			"Make the next candidates from the winner, by exchanging, moving, adding and dropping texts, and continue with a fresh draw until the rounds are over.",
 			"Where there are three rounds or more: draw more records, and choose with more weight among the latest winners, that of the first round and no examples.",
 		},
 		Not:   "Where the model cannot be trusted with the records, or nobody can say which answer is right. Below a hundred records it was not measured.",
@@ -65,7 +65,7 @@ func init() {
 // ChoosingOf returns what values of the settings of choose ask for.
 func ChoosingOf(v method.Values) *Choosing {
 	return &Choosing{
-		Pool: v.Int("pool", 0), Writing: v.Float("writing", 0), Rounds: int64(v.Int("rounds", 0)), Heats: int64(v.Int("heats", 0)),
+		Pool: v.Int("pool", 0), Writing: v.Float("writing", 0), Rounds: int64(v.Int("rounds", 0)), ExplorationRounds: int64(v.Int("heats", 0)),
 		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), Most: v.Int("most_shots", 0),
 		Evidence: v.Float("evidence", 0), Work: v.Float("work", 0), Last: v.Float("last", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),
 		Utility: choose.Utility(v.Word("utility", "")), Reading: search.Reading(v.Word("reading", "")),

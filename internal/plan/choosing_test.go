@@ -40,7 +40,7 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
 		"counted":        {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: byItself()},
-		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Examples: own}},
+		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true, Examples: own}},
 		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
 		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.Choosing{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
@@ -183,7 +183,7 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		}, "under the adjacency of the plan"},
 		"measured twice": {func(p *plan.Plan) { p.Choose.Measure.Prompts = 2 }, "the chosen prompt is measured in the end"},
 		"counted by other labels": {func(p *plan.Plan) {
-			p.Choose.Measure = &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Scale: 1, Prompts: 1, Verdict: measure.Right, Labels: 3}
+			p.Choose.Measure = &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Scale: 1, Prompts: 1, Grade: measure.Right, Labels: 3}
 		}, "by 3 labels"},
 		"real records": {func(p *plan.Plan) {
 			copied(p, &decode.Real{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.9}})
@@ -222,8 +222,8 @@ func TestPlainChoosingRefuses(t *testing.T) {
 		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: scheme.Disjoint, Choosing: byItself()}, "a draw of its own"},
 		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Utility: choose.Written}}, "hard or soft"},
 		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Reading: "loud"}}, "labels are read off"},
-		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true}}, "needs examples of your own"},
-		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Bare: true, Writing: 0.5}}, "leave one out"},
+		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true}}, "needs examples of your own"},
+		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true, Writing: 0.5}}, "leave one out"},
 		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
 		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
 		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()}, "poisson"},

@@ -2,7 +2,7 @@
 // method, with which settings, at what cost.
 //
 // A [Plan] is a public value that fixes everything about a run but its
-// randomness. Its event is worked out from the very settings that will run, the
+// randomness. Its event is computed from the very settings that will run, the
 // accountant says what ε that is, and the ledger is asked for that and no more. [New]
 // goes the other way, from an ε to the settings.
 //

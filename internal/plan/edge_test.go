@@ -114,7 +114,7 @@ func TestExchangedUnits(t *testing.T) {
 	}
 }
 
-// TestEndingIsPaidFor, with its own ε and δ, whoever writes the texts; and it needs some.
+// TestEndingIsPaidFor, with its own ε and δ, anyone who writes the texts; and it needs some.
 func TestEndingIsPaidFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several calibrations of long events")
@@ -134,7 +134,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 			t.Errorf("%s: ε = %v, %v", name, got, err)
 		}
 	}
-	q.Choosing = &plan.Choosing{Bare: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
+	q.Choosing = &plan.Choosing{NoGeneration: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
 	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "no texts are to be written") {
 		t.Errorf("%v", err)
 	}

@@ -31,7 +31,7 @@ func FormFor(info lm.Info) prompt.Form {
 func (r MeasurementRequest) For(info lm.Info) MeasurementRequest {
 	if r.Form == "" {
 		r.Form = FormFor(info)
-		if measure.Reads(r.Verdict, r.Form) != nil {
+		if measure.Reads(r.Grade, r.Form) != nil {
 			r.Form = prompt.TextForm
 		}
 	}

@@ -73,7 +73,7 @@ func TestMeasurementForms(t *testing.T) {
 		name       string
 		form       prompt.Form
 		info       lm.Info
-		verdict    measure.Verdict
+		grade    measure.Grade
 		want       prompt.Form
 		calibrated bool
 	}{
@@ -82,7 +82,7 @@ func TestMeasurementForms(t *testing.T) {
 		{"a text", prompt.TextForm, chats(0), "", "", true},
 		{"a message", prompt.MessageForm, chats(0), "", prompt.MessageForm, false},
 	} {
-		r := plan.MeasurementRequest{Task: task, Prompts: prompts, Epsilon: 1, Size: 1000, Form: c.form, Verdict: c.verdict}
+		r := plan.MeasurementRequest{Task: task, Prompts: prompts, Epsilon: 1, Size: 1000, Form: c.form, Grade: c.grade}
 		m, err := plan.NewMeasurement(r.For(c.info))
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestMeasurementForms(t *testing.T) {
 		}
 	}
 	// Probabilities are of texts: what has no form is one, and what was chosen in turns is refused.
-	r := plan.MeasurementRequest{Task: task, Prompts: prompts[2:], Epsilon: 1, Size: 1000, Verdict: measure.Probability}
+	r := plan.MeasurementRequest{Task: task, Prompts: prompts[2:], Epsilon: 1, Size: 1000, Grade: measure.Probability}
 	if m, err := plan.NewMeasurement(r.For(chats(0))); err != nil || m.Prompts[0].Prompt.Form != "" {
 		t.Errorf("%+v, %v", m.Prompts, err)
 	}

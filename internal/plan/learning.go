@@ -73,7 +73,7 @@ func (r Request) learning() (Plan, error) {
 		return Plan{}, about("Measuring", "the share of ε for measuring is to be below 1, so that some is left for learning, not %v", l.Measuring)
 	}
 	r.Learning = nil
-	p, err := r.pool(Choosing{Bare: true})
+	p, err := r.pool(Choosing{NoGeneration: true})
 	if err != nil {
 		return Plan{}, err
 	}

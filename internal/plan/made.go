@@ -11,7 +11,7 @@ import (
 
 // Made is what a model that sees no record made up for prompts to be built from. It is
 // public, and costs nothing. It is part of the plan since such a model does not repeat
-// itself: a run that goes on has what it began with, and asks nobody again.
+// itself: a run that continues has what it began with, and asks nobody again.
 type Made struct {
 	// Model is the name of who wrote it.
 	Model        string           `json:"model"`
@@ -34,7 +34,7 @@ func (m *Made) clone() *Made {
 	return &Made{m.Model, slices.Clone(m.Examples), slices.Clone(m.Instructions)}
 }
 
-// words say where texts come from, for a sentence that goes on.
+// words say where texts come from, for a sentence that continues.
 func (m *Made) words() (out string) {
 	if m == nil {
 		return ""
@@ -81,7 +81,7 @@ func (m *Made) check(t prompt.Task, vary int) error {
 // bare has no texts written where a model made some up, and no ε is meant for writing.
 func (c *Choosing) bare() {
 	if len(c.Made.texts()) > 0 && c.Writing <= 0 {
-		c.Bare, c.Writing = true, 0
+		c.NoGeneration, c.Writing = true, 0
 	}
 }
 

@@ -28,8 +28,8 @@ type Measurement struct {
 	Size    int64           `json:"size"`
 	Prompts []NamedPrompt   `json:"prompts"`
 	Measure measure.Measure `json:"measure"`
-	// Evidence is what prompts use that use any: one for all of them. It is whole, so that a run that goes on
-	// has what it began with, and whoever reads the numbers what they are about.
+	// Evidence is what prompts use that use any: one for all of them. It is whole, so that a run that continues
+	// has what it began with, and anyone who reads the numbers what they are about.
 	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 }
 
@@ -59,9 +59,9 @@ type MeasurementRequest struct {
 	// default, or all if there are fewer. Noise weighs the less the more are asked, at the same
 	// ε: what bounds it is time.
 	Records int64
-	// Verdict of a record: right or wrong by default, and for written outputs their overlap
+	// Grade of a record: right or wrong by default, and for written outputs their overlap
 	// with what the model writes.
-	Verdict measure.Verdict
+	Grade measure.Grade
 	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
 	Sampler scheme.Kind
 	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are
@@ -80,10 +80,10 @@ func NewMeasurement(r MeasurementRequest) (Measurement, error) {
 	}
 	p := Measurement{
 		Task: r.Task, Epsilon: r.Epsilon, Delta: r.Delta, Unit: r.Unit, Size: r.Size, Prompts: r.laidOut(),
-		Measure:  measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Verdict: r.Verdict},
+		Measure:  measure.Measure{Draw: r.sampling(), Prompts: len(r.Prompts), Grade: r.Grade},
 		Evidence: r.Evidence,
 	}
-	if !r.Uncounted && r.Verdict == measure.Right && labelled(r.Task) {
+	if !r.Uncounted && r.Grade == measure.Right && labelled(r.Task) {
 		p.Measure.Labels = len(r.Task.Labels)
 	}
 	if err := p.calibrate(); err != nil {
@@ -111,7 +111,7 @@ func (r *MeasurementRequest) fill() error {
 	r.Unit = unit
 	setDefault(&r.Records, DefaultRecords)
 	setDefault(&r.Sampler, scheme.Poisson)
-	setDefault(&r.Verdict, measure.Default(r.Task))
+	setDefault(&r.Grade, measure.Default(r.Task))
 	switch {
 	case len(r.Prompts) < 1 || len(r.Prompts) > measure.Most:
 		return wrong("from 1 to %d prompts can be measured at once, not %d", measure.Most, len(r.Prompts))
@@ -127,7 +127,7 @@ func (r *MeasurementRequest) fill() error {
 	if err := privacy.CheckDelta(r.Delta); err != nil {
 		return wrong("%v", err)
 	}
-	if err := measure.Suits(r.Verdict, r.Task); err != nil {
+	if err := measure.Suits(r.Grade, r.Task); err != nil {
 		return wrong("%v", err)
 	}
 	return nil
@@ -218,7 +218,7 @@ func (p Measurement) Check() error {
 		if n.Prompt.Evidence.How == prompt.Alone {
 			continue // no model is asked
 		}
-		if err := measure.Reads(p.Measure.Verdict, n.Prompt.Form); err != nil {
+		if err := measure.Reads(p.Measure.Grade, n.Prompt.Form); err != nil {
 			return fmt.Errorf("prompt %q: %w", n.Name, err)
 		}
 	}
@@ -231,7 +231,7 @@ func (p Measurement) Check() error {
 	if n := p.Measure.Labels; n > 0 && (!labelled(p.Task) || n != len(p.Task.Labels)) {
 		return fmt.Errorf("records are to be counted by %d labels, and the task has no such list", n)
 	}
-	return measure.Suits(p.Measure.Verdict, p.Task)
+	return measure.Suits(p.Measure.Grade, p.Task)
 }
 
 // checkEvidence finds evidence that is missing, that no prompt uses, or that is not the task's.

@@ -95,10 +95,10 @@ func said(t prompt.Task) *evidence.Evidence {
 }
 
 // TestMeasurementEvidence: a plan has the evidence as it is, to the last bit; evidence alone needs no form, and suits
-// verdicts that turns of a chat do not.
+// grades that turns of a chat do not.
 func TestMeasurementEvidence(t *testing.T) {
 	p, err := measuring(t, func(r *MeasurementRequest) {
-		r.Evidence, r.Form, r.Verdict = said(r.Task), prompt.ChatForm, measure.Probability
+		r.Evidence, r.Form, r.Grade = said(r.Task), prompt.ChatForm, measure.Probability
 		r.Prompts[0].Prompt.Evidence.How = prompt.Alone
 	})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestMeasurementRefusals(t *testing.T) {
 		"are to be asked":   func(r *MeasurementRequest) { r.Records = -1 },
 		"prompts":           func(r *MeasurementRequest) { r.Prompts = nil },
 		"name of its own":   func(r *MeasurementRequest) { r.Prompts = []NamedPrompt{{Name: "a"}, {Name: "a"}} },
-		"labels of a list":  func(r *MeasurementRequest) { r.Verdict = measure.Written },
+		"labels of a list":  func(r *MeasurementRequest) { r.Grade = measure.Written },
 		"unknown way":       func(r *MeasurementRequest) { r.Sampler = "dice" },
 		"which is not one": func(r *MeasurementRequest) {
 			r.Prompts[0].Prompt.Examples = []prompt.Example{{Input: "x", Output: "no label"}}

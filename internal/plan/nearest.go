@@ -8,7 +8,7 @@ import (
 )
 
 // Nearest says that prompts compete which give each question the examples of the pool that are nearest to it. The pool is
-// public, and a record's verdict is that on its own examples: it costs work, and no ε.
+// public, and a record's grade is that on its own examples: it costs work, and no ε.
 type Nearest struct {
 	// Encoder is the name of the encoder of sentences that finds them.
 	Encoder string `json:"encoder"`
@@ -100,7 +100,7 @@ func (c *Choose) nearRounds() int64 {
 	if c.Nearest == nil {
 		return 0
 	}
-	heats := min(c.Heats, c.Rounds)
+	heats := min(c.ExplorationRounds, c.Rounds)
 	return heats*c.Nearest.sets() + c.Rounds - heats
 }
 

@@ -18,7 +18,7 @@ func Checked[P interface {
 }
 
 // Own returns a copy of a plan that its caller does not hold. Methods and their settings
-// are reached through pointers: without a copy, whoever holds the plan could change a
+// are reached through pointers: without a copy, anyone who holds the plan could change a
 // setting after it was charged and change it back before it is signed. The copy is what
 // the plan's file says.
 func Own[P Plan | Answers | Local | Profile | Measurement](p P) (P, error) {
@@ -32,7 +32,7 @@ func Own[P Plan | Answers | Local | Profile | Measurement](p P) (P, error) {
 	}
 	again, err := json.Marshal(out)
 	if err == nil && !bytes.Equal(again, written) {
-		err = fmt.Errorf("the plan reads otherwise than it was written: this is a fault of the program")
+		err = fmt.Errorf("the plan reads otherwise than it was written: this is an internal error")
 	}
 	return out, err
 }

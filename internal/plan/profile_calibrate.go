@@ -34,7 +34,7 @@ func leastNoise(noise float64, target accountant.Target, at func(noise float64) 
 		}
 		got, err := accountant.Auto{}.Epsilon(e, target.Adjacency, target.Delta)
 		if err != nil {
-			return 0, fmt.Errorf("work out the ε of a plan: %w", err)
+			return 0, fmt.Errorf("compute the ε of a plan: %w", err)
 		}
 		if got.Upper <= target.Epsilon && target.Delta == 0 {
 			return noise, nil

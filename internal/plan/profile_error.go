@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// ProfileError is what noise is expected to do to one column, worked out before a row is
+// ProfileError is what noise is expected to do to one column, computed before a row is
 // read.
 type ProfileError struct {
 	Column    string           `json:"column"`
@@ -75,7 +75,7 @@ func variance(s global.Settings, multiplier float64) float64 {
 	return global.Variance(s.Noise, multiplier, s.RowsPerUnit)
 }
 
-// countVariance is the variance of the count which the profile works out of all that counts rows.
+// countVariance is the variance of the count which the profile computes of all that counts rows.
 func countVariance(of schema.Schema, s global.Settings) float64 {
 	weights := 0.
 	if s.Count > 0 {

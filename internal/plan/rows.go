@@ -16,7 +16,7 @@ const madeUpRows = 40
 func (r *Request) FromSchema(of schema.Schema, n int, seed *uint64) {
 	c := r.Choosing
 	c.Schema = &of
-	c.Bare = c.Bare || c.Writing == 0
+	c.NoGeneration = c.NoGeneration || c.Writing == 0
 	if len(c.Sets) > 0 {
 		return
 	}

@@ -45,7 +45,7 @@ func (m searching) search(r *rand.Rand, c Choose, n int64) (won []trial) {
 	for at := range c.AllRounds() {
 		var all []trial
 		switch {
-		case at < c.Heats:
+		case at < c.ExplorationRounds:
 			all = []trial{{m.none, r.NormFloat64()}}
 			for range c.First {
 				all = append(all, trial{m.spread * r.NormFloat64(), r.NormFloat64()})
@@ -124,7 +124,7 @@ func TestPlainSearchIsFitted(t *testing.T) {
 		} {
 			mean := 0.
 			for _, a := range answers {
-				c := Choose{First: trial.first, Next: 8, Heats: trial.heats, Choice: choose.Choice{Rounds: trial.rounds, Range: 2.5}}
+				c := Choose{First: trial.first, Next: 8, ExplorationRounds: trial.heats, Choice: choose.Choice{Rounds: trial.rounds, Range: 2.5}}
 				records := math.Min(400, a*trial.work/float64(c.roundSets()))
 				c.Draw = scheme.Scheme{Kind: scheme.Poisson, Rate: records / 20000}
 				g, _ := m.gain(c, 20000, 300)

@@ -77,7 +77,7 @@ func (r Request) poolTime(c *Choosing, seconds float64, s Shape, v Speed) (float
 	filled := *c
 	filled.Examples = nil
 	filled.bare()
-	if filled.Bare || len(c.Sets) > 0 {
+	if filled.NoGeneration || len(c.Sets) > 0 {
 		return 0, nil
 	}
 	filled.Work = 1

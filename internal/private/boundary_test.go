@@ -132,7 +132,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":           "a run reads its data set",
 		module + "/internal/private/count": "counts units of a source",
 		module + "/bench/synth":            "measures with made-up records",
-		module + "/bench/answer":           "measures answers, by seeds, which protect nobody",
+		module + "/bench/answer":           "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/run/answer":    "a session reads its data set",
 
 		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
@@ -142,7 +142,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
 		module + "/bench/synth":               "measures methods on made-up records",
-		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
+		module + "/bench/answer":              "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
 		module + "/bench/choose":        "writes pools that no record is in",
@@ -174,11 +174,11 @@ var importers = map[string]map[string]string{
 	},
 	"draw": {
 		module + "/internal/private/worst":         "plays on made-up inputs, for audits",
-		module + "/internal/private/internal/jury": "draws the records that judge prompts",
+		module + "/internal/private/internal/grader": "draws the records that judge prompts",
 
 		module + "/internal/run":              "a run names its texts",
 		module + "/bench/synth":               "measures methods on made-up records",
-		module + "/bench/answer":              "measures answers, by seeds, which protect nobody",
+		module + "/bench/answer":              "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/decode":   "writes texts from draws",
 		module + "/internal/private/ensemble": "answers questions from draws",
 		module + "/internal/private/choose":   "judges prompts by draws",
@@ -250,7 +250,7 @@ var importers = map[string]map[string]string{
 
 // apart are packages that must not depend on private/ at all, and why.
 var apart = map[string]string{
-	module + "/lm":                   "models see tokens, whoever they are of",
+	module + "/lm":                   "models see tokens, anyone who they are of",
 	module + "/prompt":               "tasks are public",
 	module + "/schema":               "schemas are public",
 	module + "/internal/learn":       "sees rows that may be seen",

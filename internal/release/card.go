@@ -166,11 +166,11 @@ func (r Release) contents() [][2]string {
 	list := [][2]string{
 		{"demos.jsonl", "the examples, a line each"},
 		{"chat.json", "instruction and examples as the first turns of a chat, for any chat API; the question goes after them as it says"},
-		{"prompt.txt", "the same as the beginning of a text; append the question and let the model go on"},
+		{"prompt.txt", "the same as the beginning of a text; append the question and let the model continue"},
 		{"use.md", "code to paste for openai, LangChain, LlamaIndex, DSPy and others"},
 		{"dspy.json", fmt.Sprintf("for DSPy: `dspy.Predict(\"%s -> %s\").load(\"dspy.json\")`", input, output)},
 		{"finetune.jsonl", "for fine-tuning, not for prompts: a conversation a line, as OpenAI's fine-tuning takes them"},
-		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, what it is worth, and the texts"},
+		{ReportFile, "for people who decide: a conclusion, the guarantee in words, the budget, what it is worth, and the texts"},
 	}
 	if r.bare() {
 		list = slices.DeleteFunc(list, func(f [2]string) bool { return forExamples[f[0]] })

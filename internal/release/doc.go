@@ -17,7 +17,7 @@
 //	use.md           code to paste for openai, LangChain, LlamaIndex, DSPy and others
 //	croissant.json   what demos.jsonl has, as MLCommons' Croissant describes data sets
 //	README.md        a data set card, with front matter as Hugging Face reads it
-//	report.html      a page for people who decide: a verdict, guarantee, budget, worth and texts
+//	report.html      a page for people who decide: a conclusion, guarantee, budget, worth and texts
 //
 // Turns are laid out by [prompt.Prompt.Turns], here as everywhere: what a release ships is
 // what the gateway sends and what evaluations measure. (Releases of older versions have

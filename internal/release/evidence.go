@@ -36,7 +36,7 @@ func learnedContents() [][2]string {
 		{evidence.File, "the classifier: for each label a vector, whose inner product with that of a text is the logarithm of its odds"},
 		{promptFile, "says to programs that the classifier answers alone"},
 		{"use.md", "how to predict with it, serve it, and read it from Python"},
-		{ReportFile, "for people who decide: a verdict, the guarantee in words, the budget, and what it is worth"},
+		{ReportFile, "for people who decide: a conclusion, the guarantee in words, the budget, and what it is worth"},
 	}
 }
 

@@ -88,5 +88,5 @@ func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []stri
 	return &Ungained{over, fmt.Sprintf("This may be no better than %s: it is right on %.0f %% of the records (%.0f to %.0f), and %s on %.0f %%.", who, 100*w.Value, 100*w.Low, 100*w.High, who, 100*least), next}
 }
 
-// lower makes a sentence go on after a colon.
+// lower makes a sentence resume after a colon.
 func lower(s string) string { return string(s[0]|0x20) + s[1:] }

@@ -100,7 +100,7 @@ const Mark = "NOT PRIVATE"
 func (r Release) why() string {
 	switch {
 	case r.Seeded:
-		return "the random numbers of this run are known, so it protects nobody; it is a test or a simulation"
+		return "the random numbers of this run are known, so it has no privacy guarantee; it is a test or a simulation"
 	case !r.Private && r.Claim != "":
 		return fmt.Sprintf("the method %s has no privacy guarantee; %s", r.Method, r.Claim)
 	case !r.Private:

@@ -42,7 +42,7 @@ const gaugeWidth = 640.0
 type reportView struct {
 	Release
 	Title, Summary string
-	Verdict        verdict
+	Conclusion        conclusion
 	// Glance are the facts of the first page.
 	Glance []named
 	// Guess draws how far a guess gets, from a coin to certainty.
@@ -102,7 +102,7 @@ const mostUses = 12
 // report returns the page. It lists the files that were made before it.
 func report(r Release, files []File) ([]byte, error) {
 	v := reportView{
-		Release: r, Title: r.title(), Summary: r.summary(), Verdict: r.verdict(), Glance: r.glance(), Lines: gradeLines,
+		Release: r, Title: r.title(), Summary: r.summary(), Conclusion: r.conclusion(), Glance: r.glance(), Lines: gradeLines,
 		Names: [2]string{r.Task.Answer.Output, r.Task.Answer.Input}, Limits: r.limits(), Facts: r.facts(), Options: r.settings(),
 		Foot: Mark, MeasuredAs: r.measuredAs(), Classifier: r.learned(),
 	}

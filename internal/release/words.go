@@ -67,7 +67,7 @@ func Sentence(g privacy.Guarantee) string {
 // Guess bounds the probability with which anybody distinguishes two neighbouring data sets,
 // when both are equally likely beforehand. Let a test be right with probability p on one
 // and wrong with probability q on the other. Then p ≤ e^ε·q+δ and, for the opposite
-// verdict, 1−q ≤ e^ε·(1−p)+δ, so p−q ≤ (e^ε−1+2δ)/(e^ε+1); the guess is right with
+// conclusion, 1−q ≤ e^ε·(1−p)+δ, so p−q ≤ (e^ε−1+2δ)/(e^ε+1); the guess is right with
 // probability (1+p−q)/2. (The region of Kairouz, Oh, Viswanath 2015.)
 func Guess(g privacy.Guarantee) float64 {
 	// tanh(ε/2) = (e^ε−1)/(e^ε+1), without overflow.

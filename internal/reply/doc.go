@@ -3,7 +3,7 @@
 // answer counts as right.
 //
 // What private records say about a prompt is only of use if it is what people get
-// with the prompt later. So both are computed here: package jury, where records judge prompts,
+// with the prompt later. So both are computed here: package grader, where records judge prompts,
 // and package icl, which answers with what was released, lay out, write, end, choose and compare
 // by this package alone.
 //

@@ -141,7 +141,7 @@ func (r *reader) naming(written string) bool {
 	return r.name != "" && open(r.name, complete(strings.TrimLeftFunc(written, unicode.IsSpace)))
 }
 
-// settled reports whether nothing that a model goes on to write changes what is read.
+// settled reports whether nothing that a model continues to write changes what is read.
 func (r *reader) settled(written string) bool {
 	if r.naming(written) {
 		return false

@@ -67,7 +67,7 @@ func Writing(t prompt.Task, turn bool, limit int) lm.GenerateOptions {
 	return o
 }
 
-// Begin forks a sequence for the answer to a question, whose tokens go on from it.
+// Begin forks a sequence for the answer to a question, whose tokens resume from it.
 func (w *Writer) Begin(l *Line, from lm.Sequence, question []lm.Token) (err error) {
 	l.next = question
 	l.sequence, err = w.Session.Fork(from)

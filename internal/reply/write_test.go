@@ -99,7 +99,7 @@ func write(t interface{ Fatal(...any) }, w *Writer, want string, n int) []string
 }
 
 // TestWriterEndsEarly: ending as soon as an answer is settled, or cannot become the one that is
-// wanted, gives the verdict that writing everything to the limit gives.
+// wanted, gives the grade that writing everything to the limit gives.
 func TestWriterEndsEarly(t *testing.T) {
 	saved := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
-// reserve has the worst case charged before any record is drawn. A run that goes on asks
+// reserve has the worst case charged before any record is drawn. A run that continues asks
 // again under the same key: the ledger then finds the charge and makes none.
 func (r *engine) reserve(ctx context.Context) error {
 	if !r.charged() || r.closed() {

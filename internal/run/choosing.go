@@ -111,7 +111,7 @@ func (r *runner) round(ctx context.Context, chooser *choose.Chooser, space searc
 	return r.announce(entry{State: won, Round: at + 1, Point: &winner}, env.Progress{Kind: env.Chose, Round: at + 1, Rounds: r.Plan.Choose.AllRounds(), Examples: len(winner.Set), Usage: r.usage})
 }
 
-// looked notes that a round begins, of a model that would not give the same verdicts again.
+// looked notes that a round begins, of a model that would not give the same grades again.
 // One that was begun and lost is not repeated: a second look would be a second use of the
 // records, and the first was paid for. The winner before it stands.
 func (r *runner) looked() (lost bool, err error) {
@@ -136,7 +136,7 @@ func (r *runner) coveredRound(at int64, out choose.Outcome) error {
 	sampling, one := r.rate(planned.Draw), planned
 	one.Draw, one.Rounds = sampling, 1
 	if out.Event.String() != one.Event().String() || sampling.Rate > planned.Draw.Rate || sampling.Take != planned.Draw.Take || at >= r.Plan.Choose.AllRounds() {
-		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", at+1, out.Event)
+		return fmt.Errorf("round %d ran as %s, which the plan does not pay for: this is an internal error; nothing of it is released", at+1, out.Event)
 	}
 	return nil
 }

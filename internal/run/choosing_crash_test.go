@@ -41,7 +41,7 @@ func TestChoosingKilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// TestChoosingKilledProcess: as for texts, and the rounds go on in another process.
+// TestChoosingKilledProcess: as for texts, and the rounds continue in another process.
 func TestChoosingKilledProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run is killed at each of many points")
@@ -178,7 +178,7 @@ func TestWinnersOutOfPlace(t *testing.T) {
 			appendEntry(t, o.Dir, e)
 			m.fail = nil
 			if result, err := p.runner(o, osDisk{}).do(t.Context()); err == nil {
-				t.Errorf("goes on, with %+v", result.Prompt)
+				t.Errorf("continues, with %+v", result.Prompt)
 			} else if !errors.As(err, new(*FolderError)) {
 				t.Errorf("the error does not say what is wrong with the folder: %v", err)
 			}

@@ -36,8 +36,8 @@ func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
 			Choice:    choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4}, Rounds: 1, Range: 1.5, Utility: choose.Hard},
 			Finalists: 2,
 		},
-		First: 3, Next: 2, Heats: 1, Shots: 1, Most: 2, Work: 1,
-		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Verdict: measure.Right},
+		First: 3, Next: 2, ExplorationRounds: 1, Shots: 1, Most: 2, Work: 1,
+		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Grade: measure.Right},
 	}
 	return p
 }

@@ -173,7 +173,7 @@ func (p *place) disturb(t *testing.T, want map[string]string, at func(int, strin
 		again.mustNotBeginAnew(t)
 	}
 	if _, err := again.run(t.Context()); err != nil {
-		t.Fatalf("going on: %v", err)
+		t.Fatalf("in progress: %v", err)
 	}
 	q.looksRight(t, o, want)
 	return failed
@@ -193,7 +193,7 @@ func (p *place) paysFirst(t *testing.T, o Options) {
 
 // TestKilledAtEveryPoint kills a run before each thing it does to disk, ledger and model,
 // once with all written bytes kept, as after kill -9, and once with only the synced ones,
-// as after a power cut. Going on gives the same bytes and one charge.
+// as after a power cut. In progress gives the same bytes and one charge.
 func TestKilledAtEveryPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run is repeated for each point at which it can end")
@@ -254,7 +254,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 
 // TestFailingAtEveryPoint makes each thing that a run does fail: the disk is full, or
 // full in the midst of a write, the model or the ledger is gone, or the ledger does not
-// answer what it did. The error says how to go on, and going on does.
+// answer what it did. The error says how to continue, and in progress does.
 func TestFailingAtEveryPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run is repeated for each point at which it can end")
@@ -280,7 +280,7 @@ func TestFailingAtEveryPoint(t *testing.T) {
 				}
 				var interrupted *InterruptedError
 				if point > 4 && !errors.As(err, &interrupted) {
-					t.Errorf("the error does not say how to go on: %v", err)
+					t.Errorf("the error does not say how to continue: %v", err)
 				}
 			})
 		}

@@ -4,7 +4,7 @@
 // Replay is exact. A run draws one key from the operating system, and all
 // its randomness follows from that. The key is on disk before the ledger is asked, the
 // ledger has reserved the worst case before a record is drawn, and a text is on disk as
-// soon as it is complete. After a crash the same folder goes on: finished texts stand,
+// soon as it is complete. After a crash the same folder continues: finished texts stand,
 // the others are written again from the same key and come out the same, bit for bit. So
 // the second attempt shows nobody anything new, and is not charged.
 //
@@ -48,7 +48,7 @@
 //     were drawn and how long these are. Only the caller gets them. Journal, certificate
 //     and the times of files tell the day of the call, and no more.
 //   - Of a table nothing is outside of memory and private/ before the journal has the
-//     outcome. A table in a database may change before a run goes on: then the second
+//     outcome. A table in a database may change before a run continues: then the second
 //     attempt is the only one that anybody sees.
 //   - Unfinished texts of a model that is not exactly repeatable are another matter: the
 //     second attempt is new, has fresh randomness, is charged before it begins and is in
@@ -60,10 +60,10 @@
 //
 // # What it does not protect from
 //
-// Whoever reads private/key before the run ends can undo its noise, and whoever can time
+// Anyone who reads private/key before the run ends can undo its noise, and anyone who can time
 // the run, or watches its folder, learns something about the records that were drawn: files
 // are dated alike when it is complete, and when the file system last changed them is known
-// to the machine alone. Who copies an unfinished folder and lets both go on gets the same texts twice,
+// to the machine alone. Who copies an unfinished folder and lets both continue gets the same texts twice,
 // but with a model that is not exactly repeatable two different ones for one charge;
 // the second to end is refused only if the first has committed.
 //

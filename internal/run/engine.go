@@ -218,7 +218,7 @@ func (r *engine) same(want header) error {
 	case h.Model != want.Model:
 		return r.refuse("the model is not the one that the run began with (%s on %s): use that, or %s", h.Model.Name, h.Model.Backend, instead)
 	case h.Engine != want.Engine:
-		return r.refuse("it began %s and would go on %s, which draws in another order: go on as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
+		return r.refuse("it began %s and would continue %s, which draws in another order: continue as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
 	case h.Version != want.Version:
 		return r.refuse("version %s of the program began it, and this is %s, which may release something else: use that version, or %s", h.Version, want.Version, instead)
 	case (h.Seed == nil) != (want.Seed == nil) || h.Seed != nil && *h.Seed != *want.Seed:
@@ -278,7 +278,7 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 	if err := r.complete(); err != nil {
 		return r.interrupted(err)
 	}
-	_ = r.disk.Date(r.dir, r.day()) // whoever made the folder owns its times
+	_ = r.disk.Date(r.dir, r.day()) // anyone who made the folder owns its times
 	r.report(env.Progress{Kind: env.Completed})
 	return nil
 }
@@ -293,7 +293,7 @@ func (r *engine) dateFiles() {
 
 // goesOn says how far an earlier call came.
 func (r *engine) goesOn() string {
-	const said = "this run began before, and goes on"
+	const said = "this run began before, and continues"
 	if r.spec.Texts > 0 {
 		return fmt.Sprintf("%s: %d of %d texts are done", said, r.done(), r.spec.Texts)
 	}
@@ -346,7 +346,7 @@ func (r *engine) secure(context.Context) (err error) {
 		return err
 	}
 	if !r.key.Private() {
-		return r.refuse("its key was made from a seed, so that what it draws protects nobody; start again in another folder")
+		return r.refuse("its key was made from a seed, so that what it draws has no privacy guarantee; start again in another folder")
 	}
 	if r.keyed {
 		return nil

@@ -24,7 +24,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("run folder %s: another run works in it; wait for it to end, or choose another folder", e.Dir)
 }
 
-// InterruptedError says that a run stopped on its way and can go on.
+// InterruptedError says that a run stopped on its way and can continue.
 type InterruptedError struct {
 	Dir string
 	// Charge is what the ledger reserved, as far as the folder knows. Asked: the ledger
@@ -36,7 +36,7 @@ type InterruptedError struct {
 	Err         error
 }
 
-// Error says how to go on.
+// Error says how to continue.
 func (e *InterruptedError) Error() string {
 	state := "nothing was charged"
 	switch {
@@ -48,7 +48,7 @@ func (e *InterruptedError) Error() string {
 	if e.Texts > 0 {
 		state = fmt.Sprintf("%d of %d texts are done and %s", e.Done, e.Texts, state)
 	}
-	return fmt.Sprintf("%v; %s: run the same again with the folder %s to go on", e.Err, state, e.Dir)
+	return fmt.Sprintf("%v; %s: run the same again with the folder %s to continue", e.Err, state, e.Dir)
 }
 
 // Unwrap returns the cause.

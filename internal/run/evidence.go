@@ -63,7 +63,7 @@ func (r *runner) coveredSums(out sums.Outcome) error {
 		covered = covered && slices.ContainsFunc(paid, func(p privacy.Term) bool { return p.Event.String() == t.Event.String() && p.N >= t.N })
 	}
 	if !covered {
-		return fmt.Errorf("records were added up by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", out.Event)
+		return fmt.Errorf("records were added up by %s, which the plan does not pay for: this is an internal error; nothing of it is released", out.Event)
 	}
 	return nil
 }

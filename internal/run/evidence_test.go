@@ -178,7 +178,7 @@ func TestEvidenceIsCertified(t *testing.T) {
 	}
 }
 
-// TestEvidenceKilled kills a run, or cuts its power, at each point around the sum of all records. It goes on to the
+// TestEvidenceKilled kills a run, or cuts its power, at each point around the sum of all records. It continues to the
 // same bytes: another sum with the same noise would take the noise off.
 func TestEvidenceKilled(t *testing.T) {
 	p := newEvidencePlace(t)
@@ -278,7 +278,7 @@ func TestEvidenceOfAnotherJournal(t *testing.T) {
 				return
 			}
 			if !errors.As(err, new(*FolderError)) {
-				t.Errorf("the run goes on: %v", err)
+				t.Errorf("the run continues: %v", err)
 			}
 			if _, err := os.Stat(filepath.Join(o.Dir, evidence.File)); err == nil {
 				t.Error("it is released")

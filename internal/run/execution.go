@@ -70,7 +70,7 @@ func newExecution(e *env.Environment, of dataset, dir string, d disk) *execution
 // certified reports whether the run gets a certificate.
 func (r *execution) certified() bool { return r.spec.Private && r.env.Seed == nil }
 
-// mode returns the mode of files with texts: those that protect nobody are for their owner.
+// mode returns the mode of files with texts: those that have no privacy guarantee are for their owner.
 func (r *execution) mode() fs.FileMode {
 	if r.certified() {
 		return 0o644
@@ -142,7 +142,7 @@ func (r *execution) events() ([]privacy.Event, error) {
 func (r *execution) guarantee(e privacy.Event) (privacy.Guarantee, error) {
 	i, err := r.evaluator.Epsilon(e, r.spec.Adjacency, r.spec.Delta)
 	if err != nil {
-		return privacy.Guarantee{}, fmt.Errorf("work out ε: %w", err)
+		return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
 	}
 	return privacy.Guarantee{Event: e, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Epsilon: i, Delta: r.spec.Delta, Accountant: r.evaluator.Name()}, nil
 }
@@ -203,7 +203,7 @@ func (r *execution) uncharged(message string) {
 	}
 }
 
-// warnOfClaim warns of a δ that protects nobody, and of a server whose scores depend on what
+// warnOfClaim warns of a δ that has no privacy guarantee, and of a server whose scores depend on what
 // else it is asked.
 func (r *execution) warnOfClaim(delta float64, size int64) {
 	if !r.certified() {

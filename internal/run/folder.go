@@ -189,7 +189,7 @@ func (f *folder) newKey(draw func() (noise.Key, error)) (noise.Key, error) {
 	return key, nil
 }
 
-// readKey reads the key of a run that goes on.
+// readKey reads the key of a run that continues.
 func (f *folder) readKey() (noise.Key, error) {
 	name := f.path(privateDir, keyFile)
 	data, err := os.ReadFile(name)

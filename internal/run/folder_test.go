@@ -53,7 +53,7 @@ func TestTwoAtOnce(t *testing.T) {
 	p.finish(t, o)
 }
 
-// TestConcurrentRuns: whoever comes first is the only one who runs, and all see the same.
+// TestConcurrentRuns: anyone who comes first is the only one who runs, and all see the same.
 func TestConcurrentRuns(t *testing.T) {
 	p := newPlace(t)
 	const n = 8
@@ -87,7 +87,7 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 }
 
-// TestCancelled: a run that is stopped after its first text says how to go on.
+// TestCancelled: a run that is stopped after its first text says how to continue.
 func TestCancelled(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())

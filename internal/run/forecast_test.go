@@ -38,8 +38,8 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestUnlikely: where none is better there is a warning, in the result too; a run that goes on
-// hears no forecast again.
+// TestUnlikely: where none is better there is a warning, in the result too; a run that continues
+// is told no forecast again.
 func TestUnlikely(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())

@@ -102,7 +102,7 @@ type entry struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
-// header fixes what a run is about. A folder goes on only with an equal one.
+// header fixes what a run is about. A folder continues only with an equal one.
 type header struct {
 	Format int `json:"format"`
 	// Run names it; at random.
@@ -120,7 +120,7 @@ type header struct {
 	Scope   map[string]string `json:"scope,omitempty"`
 	// Seed, if there is one: NOT PRIVATE.
 	Seed *uint64 `json:"seed,omitempty"`
-	// NotPrivate: the texts below protect nobody. It follows from the plan and the seed.
+	// NotPrivate: the texts below have no privacy guarantee. It follows from the plan and the seed.
 	NotPrivate bool `json:"not_private,omitempty"`
 }
 
@@ -251,7 +251,7 @@ func parseLine(text []byte, after string) (e entry, link string, err error) {
 	return e, link, bounded.UnmarshalJSON(body, bounded.Huge, &e)
 }
 
-// openJournal goes on with what was read of a journal. It is written anew: after a failed
+// openJournal continues with what was read of a journal. It is written anew: after a failed
 // fsync a file may read as if it was on disk without being there.
 func openJournal(d disk, name string, data []byte, mode fs.FileMode) (*journal, error) {
 	if err := writeWhole(d, name, data, mode); err != nil {

@@ -124,7 +124,7 @@ func TestKilledProcess(t *testing.T) {
 	newPlace(t).killProcesses(t)
 }
 
-// killProcesses kills a process at each of those points, and goes on in this one.
+// killProcesses kills a process at each of those points, and continues in this one.
 func (p *place) killProcesses(t *testing.T) {
 	t.Helper()
 	want, log := p.reference(t)
@@ -147,7 +147,7 @@ func (p *place) killProcesses(t *testing.T) {
 			again.mustNotBeginAnew(t)
 		}
 		if _, err := again.run(t.Context()); err != nil {
-			t.Errorf("point %d, %s: going on: %v", i+1, what, err)
+			t.Errorf("point %d, %s: in progress: %v", i+1, what, err)
 		}
 		p.looksRight(t, o, want)
 		closing()

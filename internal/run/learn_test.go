@@ -31,7 +31,7 @@ func newLearnPlace(t testing.TB) *place {
 	made.Evidence = &plan.Evidence{
 		Sums: sums.Sums{Encoder: "hash", Sums: 2, Sigma: 1.5, Step: 20, Size: 40, Adjacency: privacy.AddRemove, Each: 1}, Alone: true,
 	}
-	made.Measure = &measure.Measure{Draw: perText(), Prompts: 1, Verdict: measure.Default(made.Task), Scale: 2}
+	made.Measure = &measure.Measure{Draw: perText(), Prompts: 1, Grade: measure.Default(made.Task), Scale: 2}
 	p.made = &made
 	return p
 }
@@ -127,7 +127,7 @@ func TestLearnIsCertified(t *testing.T) {
 	}
 }
 
-// TestLearnKilled kills a run, or cuts its power, at each point from the charge on. It goes on to the same
+// TestLearnKilled kills a run, or cuts its power, at each point from the charge on. It continues to the same
 // bytes and one charge.
 func TestLearnKilled(t *testing.T) {
 	p := newLearnPlace(t)

@@ -117,7 +117,7 @@ func (w *measurer) checkEncoder() error {
 	return err
 }
 
-// preflight makes sure that a record's verdicts depend on it alone, and that the longest question
+// preflight makes sure that a record's grades depend on it alone, and that the longest question
 // there may be fits the model after each prompt: one that does not counts as wrong.
 func (w *measurer) preflight(ctx context.Context) error {
 	if w.asksModel() {
@@ -197,7 +197,7 @@ func (w *measurer) look(ctx context.Context) error {
 		return err
 	}
 	if got, paid := out.Event.String(), w.Plan.Event().String(); got != paid || len(out.Counts) != len(w.Plan.Prompts) {
-		return fmt.Errorf("the prompts were measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", got)
+		return fmt.Errorf("the prompts were measured by %s, which the plan does not pay for: this is an internal error; nothing of it is released", got)
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
@@ -219,7 +219,7 @@ func (w *measurer) measurement(ctx context.Context, key noise.Key) (*measure.Mea
 }
 
 // begin notes that records are going to be looked at by a model that would not give the same
-// verdicts again, and pays again where that was noted before: a second look is a second use
+// grades again, and pays again where that was noted before: a second look is a second use
 // of the records, with another draw and other noise.
 func (w *measurer) begin(ctx context.Context) error {
 	if w.header.Model.exact() {
@@ -253,7 +253,7 @@ func (w *measurer) fill(_ context.Context, out *Result) error {
 	return nil
 }
 
-// caution warns of a δ that protects nobody and of sizes that are far off, and says what to
+// caution warns of a δ that has no privacy guarantee and of sizes that are far off, and says what to
 // expect, all before the charge.
 func (w *measurer) caution() {
 	if w.progress.charge == "" {

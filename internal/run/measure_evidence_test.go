@@ -59,7 +59,7 @@ func (p *place) evidenceOptions(t *testing.T, m *hashModel) MeasureOptions {
 	return o
 }
 
-// TestMeasureEvidence: all ways are measured with the evidence of the plan. A run that was killed at any point goes on
+// TestMeasureEvidence: all ways are measured with the evidence of the plan. A run that was killed at any point continues
 // with the same evidence to the same bytes and one charge, and is refused with other evidence or another encoder.
 func TestMeasureEvidence(t *testing.T) {
 	p := newPlace(t)
@@ -97,7 +97,7 @@ func TestMeasureEvidence(t *testing.T) {
 			}
 		}
 		if _, err := q.measure(o, m, nil).run(t.Context()); err != nil {
-			t.Fatalf("%d %s, going on: %v", point, log[point-1], err)
+			t.Fatalf("%d %s, in progress: %v", point, log[point-1], err)
 		}
 		q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
 	}

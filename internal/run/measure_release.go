@@ -44,7 +44,7 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 		return nil, err
 	}
 	content := measurement{
-		NotPrivate: !w.certified(), Task: w.Plan.Task.Name, Model: w.header.Model.Name, Metric: measure.Metric(w.Plan.Measure.Verdict),
+		NotPrivate: !w.certified(), Task: w.Plan.Task.Name, Model: w.header.Model.Name, Metric: measure.Metric(w.Plan.Measure.Grade),
 		Asked: w.Plan.Asked(), Scale: w.Plan.Measure.Noise(), Pair: out.Pair, Better: difference,
 	}
 	for i, n := range w.Plan.Prompts {

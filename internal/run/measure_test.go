@@ -28,7 +28,7 @@ func measurementOf() plan.Measurement {
 	return plan.Measurement{
 		Task: tickets(), Epsilon: 100, Delta: 1e-3, Unit: privacy.Record, Size: 40,
 		Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "one", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "a wheel", Output: "red"}}}}},
-		Measure: measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, Scale: 2, Prompts: 2, Verdict: measure.Right},
+		Measure: measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, Scale: 2, Prompts: 2, Grade: measure.Right},
 	}
 }
 
@@ -86,7 +86,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureKilledAtEveryPoint: whatever happens on the way, going on gives the same bytes
+// TestMeasureKilledAtEveryPoint: whatever happens on the way, in progress gives the same bytes
 // and one charge, and no number is outside that was not paid for.
 func TestMeasureKilledAtEveryPoint(t *testing.T) {
 	if testing.Short() {
@@ -125,7 +125,7 @@ func TestMeasureKilledAtEveryPoint(t *testing.T) {
 					again.mustNotBeginAnew(t)
 				}
 				if _, err := again.run(t.Context()); err != nil {
-					t.Fatalf("going on: %v", err)
+					t.Fatalf("in progress: %v", err)
 				}
 				q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
 			})
@@ -215,7 +215,7 @@ func TestMeasureRefusals(t *testing.T) {
 		},
 		"turns judged by probabilities": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			o.Model = chatting().trusted()
-			o.Plan.Prompts[1].Prompt.Form, o.Plan.Measure.Verdict = prompt.ChatForm, measure.Probability
+			o.Plan.Prompts[1].Prompt.Form, o.Plan.Measure.Grade = prompt.ChatForm, measure.Probability
 		},
 		"model without scores": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			m := newHashModel()
@@ -257,7 +257,7 @@ func TestMeasureForms(t *testing.T) {
 	}
 }
 
-// TestMeasureSeeded: with a seed the numbers are known to whoever knows the seed, and files
+// TestMeasureSeeded: with a seed the numbers are known to anyone who knows the seed, and files
 // say so.
 func TestMeasureSeeded(t *testing.T) {
 	p := newPlace(t)

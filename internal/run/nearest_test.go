@@ -40,7 +40,7 @@ func TestNearest(t *testing.T) {
 	}
 	var result *Result
 	var o Options
-	// Verdicts are nearly alike, so that each of some ten candidates wins by chance, two or more of them such prompts:
+	// Grades are nearly alike, so that each of some ten candidates wins by chance, two or more of them such prompts:
 	// that none does in 200 runs has a probability below 1e-18.
 	for i := range 200 {
 		q := p.fresh(t)
@@ -80,7 +80,7 @@ func TestNearest(t *testing.T) {
 	p.keepsSecrets(t, o.Dir)
 }
 
-// TestNearestKilled kills a run, or cuts its power, at some points around its rounds: it goes on to the same bytes.
+// TestNearestKilled kills a run, or cuts its power, at some points around its rounds: it continues to the same bytes.
 func TestNearestKilled(t *testing.T) {
 	p := newNearPlace(t)
 	want, log := p.reference(t)
@@ -138,7 +138,7 @@ func TestNearestOfAnotherJournal(t *testing.T) {
 		p.encoder.fail = nil
 		appendEntry(t, o.Dir, entry{State: won, Round: 1, Point: &point})
 		if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, new(*FolderError)) {
-			t.Errorf("%s: the run goes on: %v", name, err)
+			t.Errorf("%s: the run continues: %v", name, err)
 		}
 	}
 }

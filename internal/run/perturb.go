@@ -158,7 +158,7 @@ func (w *perturber) copy(ctx context.Context, to io.Writer) (rows int64, err err
 	// One worker has the batches in their order.
 	err = w.data.Scan(ctx, nil, 1, func(_ int, b *table.Batch) error {
 		if b.Index < next {
-			return errors.New("the table was read out of order: this is a fault of the program")
+			return errors.New("the table was read out of order: this is an internal error")
 		}
 		next = b.Index + 1
 		if err := w.mechanism.Batch(b, w.key, &exchanged); err != nil {

@@ -77,7 +77,7 @@ func (w *profiler) check() (err error) {
 		return &plan.InputError{Reason: err.Error()}
 	}
 	if privacy.Sampled(w.of.Event()) && w.of.Size == 0 {
-		return &plan.InputError{Reason: "rows are sampled, and nothing is said of how many there are: declare about how many, for whoever reads the certificate"}
+		return &plan.InputError{Reason: "rows are sampled, and nothing is said of how many there are: declare about how many, for anyone who reads the certificate"}
 	}
 	if w.mechanism, err = global.New(w.of.Schema, w.of.Settings); err != nil {
 		return fmt.Errorf("the plan: %w", err)
@@ -143,7 +143,7 @@ func (w *profiler) reportPlace() {
 // covered makes sure that what ran is what the plan pays for, before it is released.
 func (w *profiler) covered(out global.Released) error {
 	if got, paid := out.Event().String(), w.of.Event().String(); got != paid || w.certified() && !out.Private() {
-		return fmt.Errorf("the profile was made by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", got)
+		return fmt.Errorf("the profile was made by %s, which the plan does not pay for: this is an internal error; nothing of it is released", got)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (p *place) interrupt(t *testing.T, o Options) {
 	m.fail = nil
 }
 
-// TestOtherRuns: a folder goes on with what it began with, and nothing else; what is
+// TestOtherRuns: a folder continues with what it began with, and nothing else; what is
 // refused changes nothing.
 func TestOtherRuns(t *testing.T) {
 	seed := uint64(1)
@@ -207,7 +207,7 @@ func TestWrongOptions(t *testing.T) {
 }
 
 // TestBudgetOfAnotherKind: a charge that the data set's budgets cannot hold is no run
-// that goes on.
+// that continues.
 func TestBudgetOfAnotherKind(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())

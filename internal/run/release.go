@@ -238,7 +238,7 @@ func (r *runner) samplers() []certificate.Sampler {
 }
 
 // caution says what the plan is and what to expect of it, both functions of the plan and the
-// model alone, and warns of what the plan itself finds amiss, of a δ that protects nobody, and of
+// model alone, and warns of what the plan itself finds amiss, of a δ that has no privacy guarantee, and of
 // what rests on somebody's word.
 func (r *runner) caution() {
 	r.uncharged(r.Plan.Steps())

@@ -110,7 +110,7 @@ func TestRestlessAttemptsAreFresh(t *testing.T) {
 }
 
 // TestRestlessCannotPay: a text that was lost and that the budget does not allow again
-// leaves a run that can go on after a grant.
+// leaves a run that can resume after a grant.
 func TestRestlessCannotPay(t *testing.T) {
 	p := newPlace(t)
 	m := restless()
@@ -130,7 +130,7 @@ func TestRestlessCannotPay(t *testing.T) {
 	_, err := p.runner(o, osDisk{}).do(t.Context())
 	var interrupted *InterruptedError
 	if !errors.As(err, new(*ledger.RefusedError)) || !errors.As(err, &interrupted) || interrupted.Charge == "" {
-		t.Fatalf("going on without budget: %v", err)
+		t.Fatalf("in progress without budget: %v", err)
 	}
 	_, err = p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "tickets", Epsilon: 1, Reason: "test"})
 	must(t, err)

@@ -20,7 +20,7 @@ type Options struct {
 	// Environment has the model, which is required, and who pays and signs.
 	env.Environment
 	// Dir is the run folder. It is made if it is missing; a run of the same plan on the
-	// same data that did not end goes on. Required.
+	// same data that did not end continues. Required.
 	Dir string
 	// Plan is required.
 	Plan plan.Plan
@@ -93,7 +93,7 @@ func (r *Result) Words() []string {
 }
 
 // Do carries out a plan. It returns when the run is complete; after an error that is an
-// [*InterruptedError] the same call goes on where it stopped. A run that the budget does
+// [*InterruptedError] the same call resumes where it stopped. A run that the budget does
 // not allow is a [*ledger.RefusedError], and nothing is charged.
 func Do(ctx context.Context, o Options) (*Result, error) {
 	r := newRunner(o, osDisk{})

@@ -43,7 +43,7 @@ func notPrivate(t testing.TB, result *Result) {
 			t.Errorf("%s does not say %s", name, release.Mark)
 		}
 		if info, err := os.Stat(filepath.Join(result.Dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("others can read %s, which protects nobody: %v %v", name, info.Mode(), err)
+			t.Errorf("others can read %s, which has no privacy guarantee: %v %v", name, info.Mode(), err)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestForeignMethodsGetNoCertificate(t *testing.T) {
 	}
 }
 
-// TestThePlanIsTheRunsOwn: whoever holds the plan changes its settings after the charge,
+// TestThePlanIsTheRunsOwn: anyone who holds the plan changes its settings after the charge,
 // and back before the certificate. What runs is what was charged.
 func TestThePlanIsTheRunsOwn(t *testing.T) {
 	all := newPlace(t)
@@ -129,7 +129,7 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 }
 
 // TestTheMeterHasNoSayInCertificates: a program that opens its ledger with a meter of its
-// own, to which everything is free, gets the ε that the accountant works out.
+// own, to which everything is free, gets the ε that the accountant computes.
 func TestTheMeterHasNoSayInCertificates(t *testing.T) {
 	p := newPlace(t)
 	p.ledger = ledgertest.New(t, func(*ledger.Budget) (ledger.Meter, error) { return freeMeter{}, nil })

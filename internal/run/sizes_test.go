@@ -12,7 +12,7 @@ import (
 )
 
 // TestSizeFarOff: who declares a thousand times as many records as there are is warned
-// before anything is charged, and goes on nevertheless. How many there are is private:
+// before anything is charged, and continues nevertheless. How many there are is private:
 // nothing that is kept has it.
 func TestSizeFarOff(t *testing.T) {
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ type Text struct {
 }
 
 // SoFar returns the texts that a run under way has released: each was paid for before it was
-// written, and is in the folder's public journal. A run that protects nobody has none.
+// written, and is in the folder's public journal. A run that has no privacy guarantee has none.
 func SoFar(dir string) ([]Text, error) {
 	entries, _, err := readJournal(filepath.Join(dir, journalFile))
 	if err != nil || len(entries) == 0 || entries[0].Header == nil || entries[0].Header.NotPrivate {

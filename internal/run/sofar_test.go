@@ -7,8 +7,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/run/env"
 )
 
-// TestSoFar: while a run goes on, its texts can be read as soon as they are released, and no
-// sooner; those of a run that protects nobody cannot.
+// TestSoFar: while a run continues, its texts can be read as soon as they are released, and no
+// sooner; those of a run that has no privacy guarantee cannot.
 func TestSoFar(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
@@ -35,6 +35,6 @@ func TestSoFar(t *testing.T) {
 	o.Dir, o.Seed = filepath.Join(p.dir, "seeded"), &seed
 	p.finish(t, o)
 	if texts, err := SoFar(o.Dir); err != nil || texts != nil {
-		t.Errorf("a run that protects nobody: %v, %v", texts, err)
+		t.Errorf("a run that has no privacy guarantee: %v, %v", texts, err)
 	}
 }

@@ -32,7 +32,7 @@ func (r *engine) abandon() error {
 	return remove(r.disk, r.dir)
 }
 
-// interrupted says how to go on, where that helps.
+// interrupted says how to continue, where that helps.
 func (r *engine) interrupted(err error) error {
 	if _, ok := errors.AsType[*FolderError](err); ok {
 		return err

@@ -87,7 +87,7 @@ func (s *source) placed() bool { return s.data.Placed() }
 
 // usable refuses a file with rows that the schema refuses before anything is charged for
 // it: with those corrected it is another file, and the charge would be lost. A table in a
-// database stays the same to the ledger when its rows are corrected, and the run goes on.
+// database stays the same to the ledger when its rows are corrected, and the run continues.
 func (s *source) usable(ctx context.Context, columns []int) error {
 	switch {
 	case s.placed() || s.data.Options().OnError == table.Skip:
@@ -107,7 +107,7 @@ func (s *source) fitting(of schema.Schema, unit privacy.Unit, discrete bool) err
 	case s.data.Unit() != unit:
 		return fmt.Errorf("the plan protects the unit %s, and the table was opened with the unit %s: open it with that of the plan", unit, s.data.Unit())
 	case o.Discrete != discrete:
-		return fmt.Errorf("the table was opened with discrete = %v, and the plan needs the other: this is a fault of the program", o.Discrete)
+		return fmt.Errorf("the table was opened with discrete = %v, and the plan needs the other: this is an internal error", o.Discrete)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // TestTablesKilledAtEveryPoint kills runs of tables before each thing they do to disk and
-// ledger, as kill -9 does and as a power cut does, and makes each fail. Going on gives the
+// ledger, as kill -9 does and as a power cut does, and makes each fail. In progress gives the
 // same bytes and one charge, and nothing is outside that was not paid for.
 func TestTablesKilledAtEveryPoint(t *testing.T) {
 	if testing.Short() {
@@ -86,7 +86,7 @@ func (p *place) disturbTable(t *testing.T, j tableJob, path string, want map[str
 		again.mustNotBeginAnew(t)
 	}
 	if _, err := again.run(t.Context()); err != nil {
-		t.Fatalf("going on: %v", err)
+		t.Fatalf("in progress: %v", err)
 	}
 	q.completed(t, o.Dir, tableCharges(t, o), want)
 }
@@ -155,7 +155,7 @@ func TestTablesKilledProcess(t *testing.T) {
 				again.mustNotBeginAnew(t)
 			}
 			if _, err := again.run(t.Context()); err != nil {
-				t.Errorf("%s, point %d, %s: going on: %v", name, i+1, what, err)
+				t.Errorf("%s, point %d, %s: in progress: %v", name, i+1, what, err)
 			}
 			p.completed(t, c.Dir, tableCharges(t, o), want)
 			closing()

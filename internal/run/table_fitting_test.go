@@ -50,7 +50,7 @@ func TestTablesOpenedOtherwise(t *testing.T) {
 }
 
 // TestSeededRowsSaySo: rows that were perturbed by a seed have a sidecar that says that
-// they protect nobody, in the file and in the result.
+// they have no privacy guarantee, in the file and in the result.
 func TestSeededRowsSaySo(t *testing.T) {
 	p := newPlace(t)
 	j := perturbJob(t)

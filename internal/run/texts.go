@@ -232,7 +232,7 @@ func (r *runner) placed(job decode.Job) error {
 		return nil // nobody is drawn
 	}
 	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
-		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is a fault of the program; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
+		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is an internal error; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (r *runner) covered(job decode.Job, out private.Released) error {
 	want := decode.TextEvent(job.Method, r.Plan.Tokens)
 	step := job.Method.Step().String() == planned.Step().String()
 	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != most.Kind || sampling.Rate > most.Rate || sampling.Batches < most.Batches {
-		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is a fault of the program; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
+		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is an internal error; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
 	}
 	return nil
 }

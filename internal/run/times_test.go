@@ -86,7 +86,7 @@ func TestFolderTellsTheDay(t *testing.T) {
 }
 
 // TestResumedOnAnotherDay: a certificate has the day of the call that ends a run, on which its key
-// is in use; and a journal of an earlier version, with seconds, is gone on with.
+// is in use; and a journal of an earlier version, with seconds, is continued with.
 func TestResumedOnAnotherDay(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
@@ -134,7 +134,7 @@ func (d *failing) Date(name string, at time.Time) error {
 }
 
 // TestTimesThatCannotBeSet: a file system that keeps its own times is no reason to lose a run that
-// is paid for; the user hears what they show.
+// is paid for; the user is told what they show.
 func TestTimesThatCannotBeSet(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, p.plan(), newHashModel())

@@ -149,7 +149,7 @@ func TestAuthorsThatDoNotRepeatThemselves(t *testing.T) {
 	}
 }
 
-// TestAuthorsMayFail: a run that is paid for goes on without them, and says so; without an
+// TestAuthorsMayFail: a run that is paid for continues without them, and says so; without an
 // author at all it does not begin.
 func TestAuthorsMayFail(t *testing.T) {
 	p := newPlace(t)

@@ -51,7 +51,7 @@ func (r *runner) worth(ctx context.Context) error {
 		return err
 	}
 	if sampling := settings.Draw; out.Event.String() != settings.Event().String() || sampling.Rate > planned.Draw.Rate || sampling.Take != planned.Draw.Take {
-		return fmt.Errorf("the prompt was measured by %s, which the plan does not pay for: this is a fault of the program; nothing of it is released", out.Event)
+		return fmt.Errorf("the prompt was measured by %s, which the plan does not pay for: this is an internal error; nothing of it is released", out.Event)
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
@@ -97,10 +97,10 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 	}
 	cost, err := accountant.Auto{}.Epsilon(planned.Event(), r.Plan.Adjacency, r.Plan.Delta)
 	if err != nil {
-		return nil, fmt.Errorf("work out the ε of a number: %w", err)
+		return nil, fmt.Errorf("compute the ε of a number: %w", err)
 	}
 	w := &release.Worth{
-		Metric: measure.Metric(settings.Verdict), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper, Alone: r.prompt().Evidence.How == prompt.Alone,
+		Metric: measure.Metric(settings.Grade), Value: shares[0].Value, Low: shares[0].Low, High: shares[0].High, Epsilon: cost.Upper, Alone: r.prompt().Evidence.How == prompt.Alone,
 	}
 	if over != nil && !w.Alone {
 		w.Classifier = &release.Beside{Value: shares[1].Value, Low: shares[1].Low, High: shares[1].High, Over: over.Value, OverLow: over.Low, OverHigh: over.High}

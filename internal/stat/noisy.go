@@ -50,7 +50,7 @@ const (
 // exact, given the number m of records. That is not known; the law is spread the more the
 // larger m is, and the test takes the largest m that the noisy numbers leave possible
 // except with a twentieth of the probability to miss. Rounding to whole numbers is allowed
-// for. Verdicts between right and wrong are spread less than right and wrong ones of the
+// for. Conclusions between right and wrong are spread less than right and wrong ones of the
 // same mean, so that the interval holds for their mean too; it is too wide then. So it is
 // where nearly all records were asked, if only these are of interest.
 func (n Noisy) Share() (Estimate, error) {

@@ -19,7 +19,7 @@ type Page struct {
 	Colour bool
 }
 
-// Line prints a line. Whoever wrote what is in it, colours are all that it tells a terminal.
+// Line prints a line. Anyone who wrote what is in it, colours are all that it tells a terminal.
 func (p *Page) Line(format string, args ...any) { p.File(fmt.Sprintf(format+"\n", args...)) }
 
 // File prints a text as it is, except for what would control a terminal.

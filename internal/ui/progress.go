@@ -10,10 +10,10 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// Tick is how often a bar is drawn and programs hear of small steps.
+// Tick is how often a bar is drawn and programs be told of small steps.
 const Tick = 200 * time.Millisecond
 
-// Progress shows how something goes on Stderr: a bar in the last line of a terminal, lines
+// Progress shows how something continues Stderr: a bar in the last line of a terminal, lines
 // elsewhere; programs get a JSON object a line.
 type Progress struct {
 	W io.Writer
@@ -56,7 +56,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Say prints a message, below which the bar goes on.
+// Say prints a message, below which the bar continues.
 func (p *Progress) Say(text string) {
 	p.Clear()
 	if p.JSON {

@@ -24,7 +24,7 @@ func (t *Stream) Show(soFar string) {
 		return
 	}
 	if t.Width > 0 {
-		rest = rest[:max(0, strings.LastIndexByte(rest, ' '))] // the last word may go on
+		rest = rest[:max(0, strings.LastIndexByte(rest, ' '))] // the last word may continue
 	}
 	if rest != "" {
 		t.put(rest)

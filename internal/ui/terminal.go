@@ -28,7 +28,7 @@ type Terminal struct {
 	JSON, Lines bool
 	// Verbose reports what work a run did, on Stderr.
 	Verbose bool
-	// Encoding hears of each value before it is written as JSON, if it is given; for tests, which
+	// Encoding is told of each value before it is written as JSON, if it is given; for tests, which
 	// describe results by their types.
 	Encoding func(any)
 }
@@ -78,7 +78,7 @@ func unguarded(w io.Writer) io.Writer {
 // Go's exit code means wrong usage here, and its message may hold content.
 func (t *Terminal) WatchFaults(program string, exit func(int)) {
 	fault.Handle(func(where string) {
-		text := fmt.Sprintf("this is a fault of the program, not of what it was given (in %s): please report it with its version and the command, without data", where)
+		text := fmt.Sprintf("this is an internal error, not of what it was given (in %s): please report it with its version and the command, without data", where)
 		if t.JSON {
 			_ = t.WriteJSON(failure{Error: text, Code: Failed}) // the exit code says so too
 		}

@@ -20,7 +20,7 @@ const (
 
 // tokenizer cuts text into word pieces.
 type tokenizer struct {
-	// starts are pieces that begin a word, continuations those that go on, without
+	// starts are pieces that begin a word, continuations those that continue, without
 	// their "##".
 	starts, continuations map[string]int32
 	// pieces by id, as the file has them.

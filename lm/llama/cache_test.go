@@ -22,7 +22,7 @@ func tinyModel(t testing.TB, o Options) *Model {
 }
 
 // TestPagesAreShared counts pages: a prefix is stored once, a fork holds no page of
-// its own until it goes on, and then copies the unfinished one at most.
+// its own until it continues, and then copies the unfinished one at most.
 func TestPagesAreShared(t *testing.T) {
 	m := tinyModel(t, Options{})
 	ctx := context.Background()
@@ -48,7 +48,7 @@ func TestPagesAreShared(t *testing.T) {
 	if _, err := s.Step(ctx, steps); err != nil {
 		t.Fatal(err)
 	}
-	used(13, "after each went on")
+	used(13, "after each continued")
 	if _, err := s.Step(ctx, steps); err != nil {
 		t.Fatal(err)
 	}

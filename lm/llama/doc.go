@@ -19,7 +19,7 @@
 // Weights stay quantised in memory, packed in panels of 32 rows; a panel is
 // unpacked once for all rows of a pass. Keys and values are kept in pages of 32
 // positions (pages.go) that are panels themselves. Pages form a tree: a fork
-// shares its parent's pages and copies the last, unfinished one when it goes on.
+// shares its parent's pages and copies the last, unfinished one when it continues.
 // The output head is evaluated for the rows that were asked for: an ensemble pays
 // for the whole vocabulary once, for its public sequence, and for the candidates
 // elsewhere.

@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // arithmetic names the order of operations that scores come from. It changes whenever the
-// bits of a score do: a run that began with another one does not go on, since the same
+// bits of a score do: a run that began with another one does not continue, since the same
 // noise on other scores would release more than was charged.
 const arithmetic = "integers of 16 bits"
 

@@ -37,7 +37,7 @@ func (m *Model) acquire() {
 // Occupy implements [lm.Occupier].
 func (m *Model) Occupy(ctx context.Context) {
 	for spins := 0; ctx.Err() == nil; {
-		if m.waiting.Load() > 0 { // else whoever waits might not be the next
+		if m.waiting.Load() > 0 { // else anyone who waits might not be the next
 			rest(spins)
 			spins++
 			continue

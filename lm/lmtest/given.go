@@ -97,7 +97,7 @@ func (s *suite) checkGiven(t *testing.T, what string, got lm.Scores, tokens []lm
 }
 
 // testGivenBatch asks for given tokens in one step with other asks, over what a fork
-// shares, and goes on after them.
+// shares, and continues after them.
 func (s *suite) testGivenBatch(t *testing.T) {
 	s.canGive(t)
 	n := len(s.tokens)

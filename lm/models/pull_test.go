@@ -78,7 +78,7 @@ func TestPartOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestKilled: a pull that is killed leaves a part, and the next one goes on.
+// TestKilled: a pull that is killed leaves a part, and the next one continues.
 func TestKilled(t *testing.T) {
 	data := content(7, 1<<20)
 	held := make(chan struct{})

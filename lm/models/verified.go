@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/durable"
 )
 
-// stamp distinguishes states of a file without reading it. Whoever puts another
+// stamp distinguishes states of a file without reading it. Anyone who puts another
 // file in a model's place can give it the same size and time of change, but not the same
 // time of the inode's change.
 type stamp struct {
@@ -26,7 +26,7 @@ type stamp struct {
 	Changed int64  `json:"changed"`
 }
 
-// record states that a file in a state has a hash. It is in the user's own cache: whoever
+// record states that a file in a state has a hash. It is in the user's own cache: anyone who
 // may write to a shared folder of models may not write there.
 type record struct {
 	stamp

@@ -94,7 +94,7 @@ func (b *bench) tokens(n int) []lm.Token {
 	return list
 }
 
-// sequences are n that share some tokens and go on with their own.
+// sequences are n that share some tokens and continue with their own.
 func (b *bench) sequences(ctx context.Context, n, shared, own int) ([]lm.Sequence, error) {
 	root, err := b.session.New()
 	if err != nil {

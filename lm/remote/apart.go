@@ -89,7 +89,7 @@ func (a *apartness) again(err error) bool {
 func (a *apartness) crowded() error {
 	return &lm.NotIsolatedError{
 		Backend: a.client.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
-		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and go on by the same call",
+		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and continue by the same call",
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *Client) learn(ctx context.Context) error {
 		return err
 	}
 	if c.wire.base.Scheme == "http" && !machine.Loopback(c.wire.base.Hostname()) {
-		f.note("the connection is not encrypted: whoever is on the way can read prompts")
+		f.note("the connection is not encrypted: anyone who is on the way can read prompts")
 	}
 	if o.Context > 0 && (f.capacity.Context == 0 || o.Context < f.capacity.Context) {
 		f.capacity.Context = o.Context

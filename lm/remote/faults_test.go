@@ -249,7 +249,7 @@ func TestAttemptDeadline(t *testing.T) {
 	}
 }
 
-// TestCancel: the handler goes on only after the call has come back, so that a call
+// TestCancel: the handler continues only after the call has come back, so that a call
 // which waits for the server would never end.
 func TestCancel(t *testing.T) {
 	for _, body := range []string{"", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"} {
@@ -325,7 +325,7 @@ func TestConcurrentRequests(t *testing.T) {
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
 		if i, _ := strconv.Atoi(r.URL.Path[1:]); i < 3 {
-			together.Done() // the first three only go on together
+			together.Done() // the first three only continue together
 			together.Wait()
 		}
 		fmt.Fprint(w, "{}")

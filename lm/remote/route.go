@@ -16,7 +16,7 @@ type PlaintextError struct {
 }
 
 func (e *PlaintextError) Error() string {
-	return fmt.Sprintf("private records would go to %s unencrypted, and whoever is on the way could read them: use https://, or a tunnel that ends on this machine; if the network is yours alone, allow it (allow_plaintext = true beside trusted)", e.URL)
+	return fmt.Sprintf("private records would go to %s unencrypted, and anyone who is on the way could read them: use https://, or a tunnel that ends on this machine; if the network is yours alone, allow it (allow_plaintext = true beside trusted)", e.URL)
 }
 
 // checkProxy reports what is wrong with the proxy's URL, which may hold a password.

@@ -134,7 +134,7 @@ func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation
 // llamaSlot is the slot of all queries that have to be alone.
 const llamaSlot = 0
 
-// look reads what the slots do. Whoever uses another slot changes its task; whoever uses
+// look reads what the slots do. Anyone who uses another slot changes its task; anyone who uses
 // ours has to wait for us, as we for them.
 func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	var slots []struct {

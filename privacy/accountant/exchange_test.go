@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// TestReplaceOneCoversMixedDirections: whoever is exchanged for another may be as if removed in
+// TestReplaceOneCoversMixedDirections: anyone who is exchanged for another may be as if removed in
 // one sampled step and as if added in the next, which costs more than the same twice. The exact
 // δ of such mixtures is at most what is computed under replace-one.
 func TestReplaceOneCoversMixedDirections(t *testing.T) {

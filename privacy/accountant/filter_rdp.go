@@ -13,7 +13,7 @@ import (
 // whatever is chosen, all results together are (ε,δ)-differentially private.
 //
 // It watches a fixed set of k orders, each with the budget B of divergence that
-// converts to ε at δ/k, and the largest loss with budget ε. It goes on while at
+// converts to ε at δ/k, and the largest loss with budget ε. It continues while at
 // least one of them is within its budget after the step.
 //
 // Proof. For each order α let M_α run the same steps but stop before the charges

@@ -24,7 +24,7 @@ const (
 	maxWhole      = 1 << 53 // the largest whole number that every JSON reader keeps
 )
 
-// Check is one line of a verdict.
+// Check is one line of a conclusion.
 type Check struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`

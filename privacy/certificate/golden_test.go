@@ -19,7 +19,7 @@ import (
 func goldenDir() string { return filepath.Join("testdata", "golden") }
 
 // TestGolden pins the format: today's bytes for a fixed claim and key, and the
-// verdict on yesterday's file.
+// conclusion on yesterday's file.
 func TestGolden(t *testing.T) {
 	signer := testSigner(t)
 	got := sealClaim(t, testClaim(t), basic{}, signer)

@@ -85,7 +85,7 @@ const (
 	// OSRandom is the operating system's generator, or a cryptographic one
 	// keyed from it.
 	OSRandom Randomness = "os-csprng"
-	// Seeded randomness can be repeated by whoever knows the seed. It protects nobody and
+	// Seeded randomness can be repeated by anyone who knows the seed. It has no privacy guarantee and
 	// never gets a certificate.
 	Seeded Randomness = "seeded"
 )
@@ -138,7 +138,7 @@ type Program struct {
 }
 
 // LedgerReference names the charge of a release and, as Head, a later checkpoint of the
-// ledger's hash chain. Whoever keeps the ledger can look both up.
+// ledger's hash chain. Anyone who keeps the ledger can look both up.
 type LedgerReference struct {
 	Charge string `json:"charge"`
 	Head   string `json:"head"`

@@ -42,7 +42,7 @@ func mustRotate(t *testing.T, r *Ring) (KeyInfo, KeyInfo) {
 	return retired, active
 }
 
-// certified returns a release signed at a time, and the verdict on it for a trust.
+// certified returns a release signed at a time, and the conclusion on it for a trust.
 func certified(t *testing.T, s *Signer, at time.Time, trust *Trust) *Report {
 	t.Helper()
 	c := testClaim(t)

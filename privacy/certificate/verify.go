@@ -24,7 +24,7 @@ type VerifyOptions struct {
 	Now time.Time
 }
 
-// Report is the verdict on a certificate.
+// Report is the conclusion on a certificate.
 type Report struct {
 	// OK: every check holds.
 	OK     bool    `json:"ok"`
@@ -89,7 +89,7 @@ type verification struct {
 	report  Report
 }
 
-// checkNames lists all checks of a verdict, in order.
+// checkNames lists all checks of a conclusion, in order.
 var checkNames = []string{
 	"envelope", "signature", "statement", "date", "files", "unlisted files",
 	"origin", "events", "adjacency and unit", "delta", "samplers and sizes",

@@ -8,7 +8,7 @@ import (
 // CanReserve returns nil if n charges like this one could be made now, one after the other,
 // if nobody else charged anything; otherwise it returns the error of [Ledger.Reserve],
 // where Needed of a *[RefusedError] is for all n together. It charges nothing and holds
-// nothing back: whoever reads data still reserves first. It ignores Run and Key of the
+// nothing back: anyone who reads data still reserves first. It ignores Run and Key of the
 // request.
 func (l *Ledger) CanReserve(ctx context.Context, req ReserveRequest, n int64) error {
 	if n < 1 || n > math.MaxInt32 {
@@ -30,6 +30,6 @@ func (l *Ledger) CanReserve(ctx context.Context, req ReserveRequest, n int64) er
 		if err := d.admitsReserve(r, at); err != nil {
 			return s.refused(d, err)
 		}
-		return s.refused(d, s.judge(d, r, n, at, l.meter, &verdict{}))
+		return s.refused(d, s.judge(d, r, n, at, l.meter, &conclusion{}))
 	})
 }

@@ -25,7 +25,7 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 	}
 	var existing *charge
 	var made Charge
-	var known verdict
+	var known conclusion
 	decide := func(s *state, at int64) (*change, error) {
 		existing = nil
 		d, err := s.find(req.Dataset)
@@ -69,8 +69,8 @@ func (l *Ledger) Reserve(ctx context.Context, req ReserveRequest) (Charge, error
 	return made, err
 }
 
-// verdict records whether a charge fits some accounts, as of a row.
-type verdict struct {
+// conclusion records whether a charge fits some accounts, as of a row.
+type conclusion struct {
 	head     chain.Head
 	accounts []*account
 	// costs to the sums budgets among them.
@@ -79,14 +79,14 @@ type verdict struct {
 }
 
 // judge measures whether n charges, one after the other, fit all their budgets. It reuses a
-// verdict that is still current.
-func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMeter, known *verdict) error {
+// conclusion that is still current.
+func (s *state) judge(d *dataset, r *reserveRecord, n, at int64, newMeter NewMeter, known *conclusion) error {
 	accounts, err := d.applicable(r.Labels, at)
 	if err != nil {
 		return err
 	}
 	if head := s.rows.Head(); known.accounts == nil || known.head != head || !slices.Equal(known.accounts, accounts) {
-		*known = verdict{head: head, accounts: accounts}
+		*known = conclusion{head: head, accounts: accounts}
 		for _, a := range accounts {
 			var cost Cost
 			if cost, known.err = a.allows(newMeter, r.booked, n); known.err != nil {

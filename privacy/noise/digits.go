@@ -35,11 +35,11 @@ func (d *digits) bounds() (lo, hi *big.Rat) {
 
 var one = big.NewInt(1)
 
-// verdict is the outcome of comparing reals of which only enclosures are known.
-type verdict int
+// conclusion is the outcome of comparing reals of which only enclosures are known.
+type conclusion int
 
 const (
-	undecided verdict = iota
+	undecided conclusion = iota
 	below
 	notBelow
 )

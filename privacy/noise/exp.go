@@ -48,7 +48,7 @@ func expNeg(x fixed) (p, err uint64) {
 }
 
 // belowExp compares a uniform real with first digits u to exp(-x).
-func (s *Stream) belowExp(u uint64, x fixed) verdict {
+func (s *Stream) belowExp(u uint64, x fixed) conclusion {
 	p, err := expNeg(x)
 	if s.widen != 0 {
 		cut := min(p, s.widen)

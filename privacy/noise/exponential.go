@@ -11,11 +11,11 @@ func (s *Stream) exponential() (v uint64, x digits) {
 	for {
 		x = digits{head: s.Uint64()}
 		u := s.Uint64()
-		verdict := s.belowExp(u, fixed{lo: x.head, err: 1})
-		if verdict == below {
+		conclusion := s.belowExp(u, fixed{lo: x.head, err: 1})
+		if conclusion == below {
 			break
 		}
-		if verdict == undecided && s.settleExpOf(u, &x, identity) {
+		if conclusion == undecided && s.settleExpOf(u, &x, identity) {
 			break
 		}
 	}

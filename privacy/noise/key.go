@@ -66,7 +66,7 @@ func KeyFromSeed(seed uint64) Key {
 	return Key{&secret{fromSeed, &sum}}
 }
 
-// Derive returns a separate key for a purpose, the same one every time. Whoever holds it
+// Derive returns a separate key for a purpose, the same one every time. Anyone who holds it
 // learns nothing about this key, nor about keys derived for other purposes: its secret is
 // an HMAC under this one. Use it for work done where this key must not go.
 //
@@ -103,7 +103,7 @@ var exportMagic = []byte("sottokey\x01")
 const checkSize = 8
 
 // Export returns the secret in the form that [ImportKey] reads: a version, the
-// origin, the secret and a checksum. Whoever has it can replay the run and
+// origin, the secret and a checksum. Anyone who has it can replay the run and
 // subtract its noise: keep it in the run's private folder, mode 0600, and
 // remove it when the run completes.
 func (k Key) Export() ([]byte, error) {

@@ -306,7 +306,7 @@ func TestBits(t *testing.T) {
 }
 
 // TestDerivedKeys: a key that is derived is the same every time, and draws nothing that
-// its parent draws, or another purpose's key: whoever holds one cannot undo the noise of
+// its parent draws, or another purpose's key: anyone who holds one cannot undo the noise of
 // the others. What comes of a seed stays NOT PRIVATE, and of an erased key there is none.
 func TestDerivedKeys(t *testing.T) {
 	first := func(k Key) uint64 { return k.Stream("noise", 1).Uint64() }

@@ -29,7 +29,7 @@
 //
 // # What a sketch reveals
 //
-// Whoever has a sketch and the key of the private folder can test whether a row they know
+// Anyone who has a sketch and the key of the private folder can test whether a row they know
 // is in the source: with certainty for a source of up to k rows, and for the k rows with
 // the smallest hashes of a larger one. Without the key the hashes are random numbers. They
 // reveal about how many distinct rows there are (exactly, below k), what share of them

@@ -112,7 +112,7 @@ sotto.Client(on_progress=say).choose(TASK, office(300), out="chosen", **CHOOSE)
 
 
 def test_interrupt_and_go_on(place: pathlib.Path) -> None:
-    """Ctrl-C ends the program, leaves no records behind, and the same call goes on with one charge."""
+    """Ctrl-C ends the program, leaves no records behind, and the same call continues with one charge."""
     temporary = place / "tmp"
     temporary.mkdir()
     child = subprocess.Popen(
@@ -137,7 +137,7 @@ def test_interrupt_and_go_on(place: pathlib.Path) -> None:
 
 def test_timeout_and_callbacks(place: pathlib.Path) -> None:
     began = time.monotonic()
-    with pytest.raises(sotto.TimedOut, match="goes on"):
+    with pytest.raises(sotto.TimedOut, match="continues"):
         sotto.Client(timeout=1).synthesize(TASK, office(300), size=300, epsilon=1, out="slow")
     assert time.monotonic() - began < 30 and not children_with("--out=slow")
 

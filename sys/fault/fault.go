@@ -49,7 +49,7 @@ func Where() string {
 	}
 }
 
-// Recover is for goroutines whose fault need not end the program: it hears the place of a panic, and
+// Recover is for goroutines whose fault need not end the program: it is told the place of a panic, and
 // not its value. Defer it.
 func Recover(f func(where string)) {
 	if recover() != nil { // its value may be content

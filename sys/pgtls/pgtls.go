@@ -13,7 +13,7 @@ import (
 )
 
 // ErrPlaintext says that no way to the server is encrypted.
-var ErrPlaintext = errors.New("the connection to PostgreSQL would not be encrypted, and whoever is on the way could read the rows: let the server use TLS, or write sslmode=disable into the address itself if the network is yours alone")
+var ErrPlaintext = errors.New("the connection to PostgreSQL would not be encrypted, and anyone who is on the way could read the rows: let the server use TLS, or write sslmode=disable into the address itself if the network is yours alone")
 
 // Require leaves out the ways to a server that are not encrypted, which by default are
 // tried where TLS fails. An address that has an sslmode of its own is taken at its word;

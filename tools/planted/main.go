@@ -92,9 +92,9 @@ func plant(root string, bugs []bug) error {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
 		fmt.Printf("%-8s %-32s %s %s (%s)\n", o.word(), b.name, b.packageName(), b.test, time.Since(start).Round(100*time.Millisecond))
-		if o.verdict != caught {
+		if o.conclusion != caught {
 			fmt.Print(o.output)
-			failed = append(failed, fmt.Errorf("%s %s", b.name, o.verdict))
+			failed = append(failed, fmt.Errorf("%s %s", b.name, o.conclusion))
 		}
 	}
 	fmt.Printf("%d of %d bugs caught in %s\n", len(bugs)-len(failed), len(bugs), time.Since(begun).Round(time.Second))

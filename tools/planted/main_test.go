@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []event
 		panics bool
-		want   verdict
+		want   conclusion
 	}{
 		"fails":        {[]event{fail, end}, false, caught},
 		"passes":       {[]event{{Action: "pass", Test: "TestX"}, {Action: "pass"}}, false, survives},
@@ -68,8 +68,8 @@ func TestJudge(t *testing.T) {
 		"time":         {[]event{{Output: "panic: test timed out after 5m\n"}, fail, end}, true, timedOut},
 		"elsewhere":    {[]event{{Action: "pass", Test: "TestX"}, end}, false, otherwise},
 	} {
-		if o := (bug{test: "TestX", panics: c.panics}).judge(c.events); o.verdict != c.want {
-			t.Errorf("%s: %s, want %s", name, o.verdict, c.want)
+		if o := (bug{test: "TestX", panics: c.panics}).judge(c.events); o.conclusion != c.want {
+			t.Errorf("%s: %s, want %s", name, o.conclusion, c.want)
 		}
 	}
 }

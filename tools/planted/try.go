@@ -13,27 +13,27 @@ import (
 	"strings"
 )
 
-// verdict is what became of a bug.
-type verdict string
+// conclusion is what became of a bug.
+type conclusion string
 
 const (
-	caught      verdict = "is caught"
-	survives    verdict = "survives: its test passes"
-	notCompiled verdict = "does not compile"
-	notRun      verdict = "is not tested: its test did not run, or was skipped"
-	panicked    verdict = "ended its test by a panic, which does not count"
-	timedOut    verdict = "ran into the time limit, which does not count"
-	otherwise   verdict = "failed elsewhere than in its test"
+	caught      conclusion = "is caught"
+	survives    conclusion = "survives: its test passes"
+	notCompiled conclusion = "does not compile"
+	notRun      conclusion = "is not tested: its test did not run, or was skipped"
+	panicked    conclusion = "ended its test by a panic, which does not count"
+	timedOut    conclusion = "ran into the time limit, which does not count"
+	otherwise   conclusion = "failed elsewhere than in its test"
 )
 
 // outcome is how a run of tests went.
 type outcome struct {
-	verdict verdict
+	conclusion conclusion
 	output  string // what the tests and the compiler printed
 }
 
 func (o outcome) word() string {
-	if o.verdict == caught {
+	if o.conclusion == caught {
 		return "caught"
 	}
 	return "WRONG"
@@ -95,22 +95,22 @@ func (b bug) judge(events []event) outcome {
 		panics = panics || strings.HasPrefix(e.Output, "panic: ") || strings.HasPrefix(e.Output, "fatal error: ")
 		limit = limit || strings.HasPrefix(e.Output, "panic: test timed out")
 	}
-	verdict := notRun
+	conclusion := notRun
 	switch {
 	case compile:
-		verdict = notCompiled
+		conclusion = notCompiled
 	case limit:
-		verdict = timedOut
+		conclusion = timedOut
 	case panics && !b.panics:
-		verdict = panicked
+		conclusion = panicked
 	case failed || panics:
-		verdict = caught
+		conclusion = caught
 	case other:
-		verdict = otherwise
+		conclusion = otherwise
 	case passed:
-		verdict = survives
+		conclusion = survives
 	}
-	return outcome{verdict, output.String()}
+	return outcome{conclusion, output.String()}
 }
 
 // baseline runs the tests of all bugs without them, a package at a time. Each has to pass.
@@ -143,7 +143,7 @@ func baseline(root string, bugs []bug) error {
 				return err
 			}
 			for _, name := range names {
-				if o := (bug{test: name}).judge(events); o.verdict != survives {
+				if o := (bug{test: name}).judge(events); o.conclusion != survives {
 					problems = append(problems, fmt.Errorf("%s in %s/%s does not pass without a bug:\n%s", name, p.module, p.pkg, o.output))
 				}
 			}

@@ -224,7 +224,7 @@ var flags = regexp.MustCompile(`--[a-z][a-z-]*`)
 const longCode = 22
 
 // comment is the column where a command's comment begins: that is where its next lines begin if it has
-// to be wrapped. Commands without one go on a little further right.
+// to be wrapped. Commands without one continue a little further right.
 func comment(line []byte) int {
 	if at := bytes.Index(line, []byte("# ")); at == 0 || at > 0 && line[at-1] == ' ' {
 		return utf8.RuneCount(line[:at]) + 2

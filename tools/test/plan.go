@@ -63,7 +63,7 @@ var partly = []string{
 var large = []string{"cmd/sotto", "cmd/internal/serve/web"}
 
 // slowest go first, so that none of them is left to run alone at the end.
-var slowest = []string{"cmd/sotto", "internal/run", "cmd/internal/serve/web", "privacy/accountant", "lm/llama", "internal/private/internal/jury", "internal/plan", "eval/suite", "privacy/ledger/ledgertest"}
+var slowest = []string{"cmd/sotto", "internal/run", "cmd/internal/serve/web", "privacy/accountant", "lm/llama", "internal/private/internal/grader", "internal/plan", "eval/suite", "privacy/ledger/ledgertest"}
 
 // once are modules that are not worth building again for the race detector: Beam and its
 // runner are 800 packages, and DuckDB is a C library, which the detector does not see.

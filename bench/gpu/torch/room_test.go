@@ -82,7 +82,7 @@ func TestWaitForRoom(t *testing.T) {
 	})
 }
 
-// TestWaitEnds: a session that waits hears of its context, and of others that go without
+// TestWaitEnds: a session that waits is told of its context, and of others that go without
 // having held anything.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ type Share struct {
 	Error float64 `json:"error"`
 }
 
-// Estimate works out the distribution of every group of columns, and of each column.
+// Estimate computes the distribution of every group of columns, and of each column.
 func Estimate(ctx context.Context, method string, rows *Rows, counts []*reconstruct.Counts) (*File, []Marginal, error) {
 	of := rows.Sidecar
 	f := &File{Format: format, Schema: rows.schema, Rows: of.Rows, Epsilon: of.Epsilon, Event: of.Event, Private: of.Private}

@@ -94,7 +94,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestSample: a seed repeats its examples, which are of the estimate; what protects nobody
+// TestSample: a seed repeats its examples, which are of the estimate; what has no privacy guarantee
 // says so.
 func TestSample(t *testing.T) {
 	dir := t.TempDir()

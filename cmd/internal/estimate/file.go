@@ -158,7 +158,7 @@ func (f *File) guarantee(e privacy.Event) (*privacy.Guarantee, error) {
 	}
 	var err error
 	if g.Epsilon, err = (accountant.Auto{}).Epsilon(e, g.Adjacency, g.Delta); err != nil {
-		return nil, fmt.Errorf("work out ε: %w", err)
+		return nil, fmt.Errorf("compute ε: %w", err)
 	}
 	return &g, nil
 }
@@ -186,7 +186,7 @@ func (f *File) Save(dir, version string, examples []release.Example, beside ...r
 	return release.Write(dir, content)
 }
 
-// Warning reports why the estimate protects nobody.
+// Warning reports why the estimate has no privacy guarantee.
 func (f *File) Warning() string {
 	from := "the rows were perturbed from a seed: they are"
 	switch {

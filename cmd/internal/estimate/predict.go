@@ -156,7 +156,7 @@ func value(e *schema.Encoder, discrete bool, text string) (v schema.Value, err e
 }
 
 // SaveCSV writes predictions to a new CSV file: the value of each row, and the probability of each
-// class. What a profile that protects nobody predicts says so in a column.
+// class. What a profile that has no privacy guarantee predicts says so in a column.
 func (p *Predictor) SaveCSV(path string, list []Prediction) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

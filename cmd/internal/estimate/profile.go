@@ -57,14 +57,14 @@ func readProfile(dir string) (*File, global.Profile, error) {
 	return f, released.Profile, err
 }
 
-// cost is the event of a profile, whose ε it works out.
+// cost is the event of a profile, whose ε it computes.
 func (f *File) cost(of plan.Profile) (string, error) {
 	if err := of.Check(); err != nil {
 		return "", wrong("the plan of the profile: %w", err)
 	}
 	epsilon, err := accountant.Auto{}.Epsilon(of.Event(), f.adjacency, f.delta)
 	if err != nil {
-		return "", fmt.Errorf("work out ε: %w", err)
+		return "", fmt.Errorf("compute ε: %w", err)
 	}
 	f.Epsilon = epsilon.Upper
 	return of.Event().String(), nil

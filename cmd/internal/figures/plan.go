@@ -111,7 +111,7 @@ func Answers(ctx context.Context, c *sotto.Comparison[sotto.AnswerPlan], path st
 		for _, n := range answersCounts(row.Plan.Answers) {
 			total, err := fault.Await(ctx, func() (privacy.Interval, error) { return row.Plan.Total(n) })
 			if err != nil {
-				return fmt.Errorf("work out ε of %d answers: %w", n, err)
+				return fmt.Errorf("compute ε of %d answers: %w", n, err)
 			}
 			series.Points = append(series.Points, plot.Measured{X: float64(n), Low: total.Upper, Y: total.Upper, High: total.Upper})
 		}

@@ -32,7 +32,7 @@ func (s *Server) adminHandler() http.Handler {
 	s.health(mux)
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(description) // whoever asked may be gone
+		_, _ = w.Write(description) // anyone who asked may be gone
 	})
 	mux.Handle("GET /metrics", s.unlessHere(s.metrics.handler()))
 	for pattern, serve := range map[string]func(r *http.Request, by store.Actor) (any, error){
@@ -84,14 +84,14 @@ func listed[T any](all []T, err error) (any, error) {
 	return items[T]{all}, err
 }
 
-// administrator finds the key of whoever looks after the service.
+// administrator finds the key of anyone who looks after the service.
 func (s *Server) administrator(r *http.Request) (store.Actor, bool) {
 	secret, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	key, known := s.ring.Load().Find(secret)
 	return actorOf(key.ID), is && known && key.Admin
 }
 
-// actorOf is how the audit log names whoever has a key.
+// actorOf is how the audit log names anyone who has a key.
 func actorOf(key string) store.Actor { return store.Actor("key " + key) }
 
 const notAdmin = `this needs a key that looks after the service, as "Authorization: Bearer sk-sotto-…": sotto serve key add NAME --admin makes one`
@@ -107,7 +107,7 @@ func (s *Server) unlessHere(h http.Handler) http.Handler {
 	})
 }
 
-// admin serves a request of whoever looks after the service.
+// admin serves a request of anyone who looks after the service.
 func (s *Server) admin(serve func(r *http.Request, by store.Actor) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, is := s.administrator(r)
@@ -133,14 +133,14 @@ func (s *Server) admin(serve func(r *http.Request, by store.Actor) (any, error))
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")
-		_ = json.NewEncoder(w).Encode(out) // whoever asked may be gone
+		_ = json.NewEncoder(w).Encode(out) // anyone who asked may be gone
 	}
 }
 
 func adminError(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(struct { // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(struct { // anyone who asked may be gone
 		Error string `json:"error"`
 	}{err.Error()})
 }
@@ -248,7 +248,7 @@ func (s *Server) revokeKey(r *http.Request, by store.Actor) (any, error) {
 	return struct{}{}, s.Store.RevokeKey(r.Context(), by, id)
 }
 
-// setRoute makes a version of a route that sends requests to an upstream. Whoever answers from
+// setRoute makes a version of a route that sends requests to an upstream. Anyone who answers from
 // private records decides where these are, which is for the command line of their machine.
 func (s *Server) setRoute(r *http.Request, by store.Actor) (any, error) {
 	var spec store.RouteSpec
@@ -261,7 +261,7 @@ func (s *Server) setRoute(r *http.Request, by store.Actor) (any, error) {
 	return s.SetRoute(r.Context(), by, r.PathValue("name"), spec)
 }
 
-// SetRoute makes a version of a route to an upstream, for whoever looks after the service.
+// SetRoute makes a version of a route to an upstream, for anyone who looks after the service.
 func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec store.RouteSpec) (store.Route, error) {
 	if err := s.public(ctx, name); err != nil {
 		return store.Route{}, err
@@ -273,7 +273,7 @@ func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec
 		return store.Route{}, err
 	}
 	if err := s.Builder.Check(ctx, name, spec); err != nil {
-		// What is in the files of this machine is not for whoever has a key.
+		// What is in the files of this machine is not for anyone who has a key.
 		s.Log.Warn("a route cannot be set", "by", string(by), "error", err.Error())
 		return store.Route{}, errors.New("the route cannot be served with this task and these releases: the service's log says why")
 	}
@@ -299,7 +299,7 @@ func (s *Server) RemoveRoute(ctx context.Context, by store.Actor, name string) e
 // Upstreams are the names that routes may have.
 func (s *Server) Upstreams() []string { return slices.Sorted(maps.Keys(s.Builder.Upstreams)) }
 
-// public refuses routes that answer from records, or once did: whoever has a key must not spend
+// public refuses routes that answer from records, or once did: anyone who has a key must not spend
 // their budget by another plan, nor send their questions elsewhere.
 func (s *Server) public(ctx context.Context, name string) error {
 	all, err := s.Store.Routes(ctx, false)

@@ -20,7 +20,7 @@ import (
 func (p *place) startBoth(t *testing.T) (clients, admin string) {
 	t.Helper()
 	s, err := New(t.Context(), Options{
-		Listen: "127.0.0.1:0", Admin: "127.0.0.1:0", Store: p.Store, Builder: p.builder, Look: 5 * time.Millisecond, Log: slog.New(slog.NewTextHandler(p, nil)),
+		Listen: "127.0.0.1:0", Admin: "127.0.0.1:0", Store: p.Store, Builder: p.builder, PollInterval: 5 * time.Millisecond, Log: slog.New(slog.NewTextHandler(p, nil)),
 	})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +36,7 @@ func (p *place) startBoth(t *testing.T) (clients, admin string) {
 	return both[0].String(), both[1].String()
 }
 
-// TestAdmin: keys and routes can be changed by whoever has a key for that, and by nobody else; who
+// TestAdmin: keys and routes can be changed by anyone who has a key for that, and by nobody else; who
 // did it is noted.
 func TestAdmin(t *testing.T) {
 	p := newPlace(t)
@@ -111,7 +111,7 @@ func TestAdmin(t *testing.T) {
 	if status, _ := do("POST", "/admin/v1/keys", secret, `{"name":"x","routes":["*"]}`, "Origin", "http://evil.example", "Sec-Fetch-Site", "cross-site"); status != 403 {
 		t.Errorf("a web page made a key: %d", status)
 	}
-	// Routes from private records are not for whoever has a key, nor is where these are.
+	// Routes from private records are not for anyone who has a key, nor is where these are.
 	_, err = p.SetRoute(t.Context(), "ann", "ask", store.RouteSpec{Answers: &store.AnswerSpec{Plan: []byte(`{}`), Data: "/secret/place", Query: "SELECT secret"}})
 	must(t, err)
 	for _, wrong := range []struct{ method, path, body string }{

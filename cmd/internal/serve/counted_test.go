@@ -59,7 +59,7 @@ func TestCountedBeforeReading(t *testing.T) {
 	if got := send(strings.NewReader(`{"model":"news","messages":[]}`)); got != 429 {
 		t.Errorf("a request after as many as the key may make: %d, want 429", got)
 	}
-	// Whoever sent no more than a header has their answer.
+	// Anyone who sent no more than a header has their answer.
 	s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Store: p.Store, Builder: p.builder})
 	must(t, err)
 	for _, key := range []string{"", "sk-sotto-unknown"} {

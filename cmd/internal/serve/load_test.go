@@ -21,7 +21,7 @@ func (s slowly) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, nil
 }
 
-// TestLoad: what fills makes room for the encoder's own work, goes on after it, and ends with its
+// TestLoad: what fills makes room for the encoder's own work, continues after it, and ends with its
 // context, also in between.
 func TestLoad(t *testing.T) {
 	var filling atomic.Bool

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 )
 
-// done counts a request, and notes it where whoever looks after the service wants it: who used
+// done counts a request, and notes it where anyone who looks after the service wants it: who used
 // which route, and what it was charged; nothing of what was asked or answered.
 func (s *Server) done(r gateway.Record) {
 	s.metrics.ended(r)

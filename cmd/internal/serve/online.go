@@ -47,7 +47,7 @@ type online struct {
 	using  sync.WaitGroup
 }
 
-// online opens the records of a route, and works out what an answer costs.
+// online opens the records of a route, and computes what an answer costs.
 func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, *gateway.Price, error) {
 	spec := r.Spec.Answers
 	var p plan.Answers
@@ -55,11 +55,11 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 		return nil, nil, fmt.Errorf("its plan cannot be read: %w", err)
 	}
 	if !p.Private() {
-		return nil, nil, errors.New("its plan protects nobody, and everybody with a key could ask: use a method with a guarantee")
+		return nil, nil, errors.New("its plan has no privacy guarantee, and everybody with a key could ask: use a method with a guarantee")
 	}
 	one, err := p.Total(1)
 	if err != nil {
-		return nil, nil, fmt.Errorf("work out ε of an answer: %w", err)
+		return nil, nil, fmt.Errorf("compute ε of an answer: %w", err)
 	}
 	records, err := b.Records(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 	return said, nil
 }
 
-// explain makes of an error what a client may hear, and takes the count back if nothing was
+// explain makes of an error what a client may be told, and takes the count back if nothing was
 // charged.
 func (o *online) explain(err error, back func()) error {
 	if charged := (*sotto.ChargedError)(nil); errors.As(err, &charged) {
@@ -155,7 +155,7 @@ func (o *online) explain(err error, back func()) error {
 		return err
 	}
 	o.log.Error("a question cannot be asked; nothing was charged", "route", o.route, "error", err.Error())
-	return gateway.Unavailable("private answers are not available now, and nothing was charged: whoever runs this finds the reason in its log")
+	return gateway.Unavailable("private answers are not available now, and nothing was charged: anyone who runs this finds the reason in its log")
 }
 
 // begin notes that somebody asks.

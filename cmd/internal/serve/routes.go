@@ -92,10 +92,10 @@ func (b *Builder) CheckAnswers(ctx context.Context, name string, spec store.Rout
 	}
 	defer b.retire(r)
 	answers := r.Private.Answerer.(*online).answers
-	if err := answers.Affords(ctx, 1); err != nil || answers.Plan.Answers < 2 {
+	if err := answers.CheckBudget(ctx, 1); err != nil || answers.Plan.Answers < 2 {
 		return nil, err
 	}
-	if short = answers.Affords(ctx, answers.Plan.Answers); short != nil && !errors.Is(short, ledger.ErrBudget) {
+	if short = answers.CheckBudget(ctx, answers.Plan.Answers); short != nil && !errors.Is(short, ledger.ErrBudget) {
 		return nil, short
 	}
 	return short, nil

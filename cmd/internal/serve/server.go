@@ -48,9 +48,9 @@ type Options struct {
 	Dashboard func(life context.Context, s *Server) http.Handler
 	// Tracer, if set, has traces, which hold as little.
 	Tracer trace.Tracer
-	// Look is how often the store is looked at, 1 s by default; Drain how long requests may
+	// PollInterval is how often the store is looked at, 1 s by default; Drain how long requests may
 	// take to end, 30 s.
-	Look, Drain time.Duration
+	PollInterval, Drain time.Duration
 }
 
 // Server serves clients until it is stopped.
@@ -85,7 +85,7 @@ const (
 
 // New checks the options and reads keys and routes.
 func New(ctx context.Context, o Options) (*Server, error) {
-	o.Look, o.Drain = cmp.Or(o.Look, time.Second), cmp.Or(o.Drain, 30*time.Second)
+	o.PollInterval, o.Drain = cmp.Or(o.PollInterval, time.Second), cmp.Or(o.Drain, 30*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -233,7 +233,7 @@ func (s *Server) spend(ctx context.Context, who string) (back func(), err error)
 		return nil, gateway.Unavailable("private answers cannot be counted now, and nothing was charged: try again later")
 	}
 	if !may {
-		return nil, gateway.Budget("key_limit_reached", "the key has had all the private answers that it may have: whoever made it can make another")
+		return nil, gateway.Budget("key_limit_reached", "the key has had all the private answers that it may have: anyone who made it can make another")
 	}
 	return func() {
 		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -247,7 +247,7 @@ func (s *Server) spend(ctx context.Context, who string) (back func(), err error)
 // listeners are the addresses that a server is reached at.
 type listeners struct{ clients, admin net.Listener }
 
-// Run serves until the context ends, and then lets requests end. listening hears the addresses;
+// Run serves until the context ends, and then lets requests end. listening is told the addresses;
 // admin is nil if there is none.
 func (s *Server) Run(ctx context.Context, listening func(clients, admin net.Addr)) error {
 	defer s.Builder.Close()
@@ -361,7 +361,7 @@ func (s *Server) tls() (*tls.Config, error) {
 
 // lookAgain renews until the context ends.
 func (s *Server) lookAgain(ctx context.Context, what string, renew func(context.Context) error) {
-	tick := time.NewTicker(s.Look)
+	tick := time.NewTicker(s.PollInterval)
 	defer tick.Stop()
 	for {
 		select {

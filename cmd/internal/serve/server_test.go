@@ -111,7 +111,7 @@ func (p *place) release(t *testing.T, name, text string) string {
 // start serves until the test ends, or the returned function is called.
 func (p *place) start(t *testing.T, o Options) (address string, stop func() error) {
 	t.Helper()
-	o.Listen, o.Store, o.Builder, o.Look = "127.0.0.1:0", p.Store, p.builder, 5*time.Millisecond
+	o.Listen, o.Store, o.Builder, o.PollInterval = "127.0.0.1:0", p.Store, p.builder, 5*time.Millisecond
 	o.Log = slog.New(slog.NewTextHandler(p, nil))
 	s, err := New(t.Context(), o)
 	must(t, err)
@@ -343,7 +343,7 @@ func TestOpenIsForThisMachine(t *testing.T) {
 	}
 }
 
-// TestLimit: a key has so many requests a minute, and hears when the next one is.
+// TestLimit: a key has so many requests a minute, and is told when the next one is.
 func TestLimit(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	l := limiter{now: func() time.Time { return now }}

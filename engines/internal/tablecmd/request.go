@@ -41,7 +41,7 @@ func (r *request) add(f *flag.FlagSet, verb string) {
 	f.StringVar(&r.schema, "schema", "", "schema of the table: a ready-made one, or the path of a file (required without --plan)")
 	f.StringVar(&r.plan, "plan", "", "a plan.json of another run, of sotto table too: settings, schema and ε are taken from it")
 	f.StringVar(&r.data, "data", "", r.Data+" (required)")
-	f.StringVar(&r.out, "out", "", "folder to write to, also to go on with a run (required)")
+	f.StringVar(&r.out, "out", "", "folder to write to, also to continue with a run (required)")
 	f.Float64Var(&r.epsilon, "epsilon", 0, "the most ε that all of it may cost; of perturbed rows that of each (required without --plan)")
 	f.StringVar(&r.places.Ledger, "ledger", "", "ledger that pays: a path or postgres://… (default: SOTTO_LEDGER, your configuration, the user's data directory)")
 	f.StringVar(&r.places.Keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, your configuration, the user's data directory)")
@@ -74,7 +74,7 @@ func planned[P interface{ Check() error }](r *request, plan func(schema.Schema) 
 	case !r.given["epsilon"]:
 		return p, ui.Usage("--epsilon is missing: the most that it may cost, such as 1")
 	case math.IsInf(r.epsilon, 0) || math.IsNaN(r.epsilon):
-		return p, ui.Usage("--epsilon is %v, and protects nobody: give a finite number", r.epsilon)
+		return p, ui.Usage("--epsilon is %v, and has no privacy guarantee: give a finite number", r.epsilon)
 	}
 	of, err := schema.Find(r.schema)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *request) profile(ctx context.Context) (*result, error) {
 		case r.size < 1:
 			return p, ui.Usage("--size is missing: about how many rows there are, a public number such as 20000")
 		case values.Word("noise", "") == string(global.None):
-			return p, ui.Usage("--noise none protects nobody: choose laplace or gaussian")
+			return p, ui.Usage("--noise none has no privacy guarantee: choose laplace or gaussian")
 		}
 		q, err := plan.ProfileRequest{Schema: of, Epsilon: r.epsilon, Delta: r.delta, Size: r.size}.With(values)
 		if err != nil {

@@ -51,7 +51,7 @@ func check(data []byte) error { return pages.Check(bytes.NewReader(data), int64(
 func TestGoodFiles(t *testing.T) {
 	for name, codec := range codecs {
 		for _, rows := range []int{1, 5000} {
-			if err := check(file(t, codec, "some text that goes on for a while", rows)); err != nil {
+			if err := check(file(t, codec, "some text that continues for a while", rows)); err != nil {
 				t.Errorf("%s, %d rows: %v", name, rows, err)
 			}
 		}

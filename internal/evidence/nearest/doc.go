@@ -3,7 +3,7 @@
 //
 // Which examples a question gets follows from the question, the prompt and the encoder, and from
 // nothing else. So what a record judges is what the same question is answered with: the records that choose and
-// measure prompts (internal/private/internal/jury), answers (internal/icl) and the gateway all pick here. The
+// measure prompts (internal/private/internal/grader), answers (internal/icl) and the gateway all pick here. The
 // examples are public, and picking among them is post-processing; the question of a record is not, and only a
 // trusted encoder may see it, which the caller makes sure of.
 //

@@ -305,9 +305,9 @@ func TestStops(t *testing.T) {
 	cancel()
 	p := made(1, 10, 2, false)
 	if _, err := p.Newton(ctx, 0, 10); err == nil {
-		t.Error("Newton's method went on")
+		t.Error("Newton's method continued")
 	}
 	if _, err := p.Descend(ctx, Result{Theta: make([]float64, p.Size())}, 100, 0); err == nil {
-		t.Error("descent went on")
+		t.Error("descent continued")
 	}
 }

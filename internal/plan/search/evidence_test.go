@@ -42,7 +42,7 @@ func TestEvidenceIsProposed(t *testing.T) {
 		if len(s.Forms) > 0 {
 			s.Reading = ""
 		}
-		at := Schedule{Rounds: rapid.Int64Range(1, 6).Draw(t, "rounds"), Heats: rapid.Int64Range(0, 2).Draw(t, "heats"), First: 5, Next: 4, Finalists: rapid.IntRange(0, 3).Draw(t, "finalists")}
+		at := Schedule{Rounds: rapid.Int64Range(1, 6).Draw(t, "rounds"), ExplorationRounds: rapid.Int64Range(0, 2).Draw(t, "heats"), First: 5, Next: 4, Finalists: rapid.IntRange(0, 3).Draw(t, "finalists")}
 		rounds := at.Rounds + int64(min(1, at.Finalists))
 		var winners []Point
 		for round := range rounds {
@@ -71,7 +71,7 @@ func TestEvidenceIsProposed(t *testing.T) {
 			if want := s.Uses.Alone && len(s.Labels) > 0; !at.Varies(round) && plays != want {
 				t.Fatalf("round %d: evidence alone plays: %v, want %v", round, plays, want)
 			}
-			if round >= max(1, at.Heats) && !slices.ContainsFunc(list, winners[round-1].equal) {
+			if round >= max(1, at.ExplorationRounds) && !slices.ContainsFunc(list, winners[round-1].equal) {
 				t.Fatalf("round %d leaves the winner %+v out", round, winners[round-1])
 			}
 			again, err := s.Propose(at, slices.Clone(winners), key.Stream("search", uint64(round)))
@@ -319,7 +319,7 @@ func TestOnlyEvidence(t *testing.T) {
 		s.Forms = rapid.SampledFrom([][]prompt.Form{nil, {prompt.ChatForm}, {prompt.ChatForm, prompt.MessageForm}}).Draw(t, "forms")
 		s.Uses.Only = true
 		ways := s.Uses.Alone || s.Uses.Hints > 0 || len(s.Uses.Weights) > 0 && len(s.Forms) == 0
-		at := Schedule{Rounds: 4, Heats: 1, First: 5, Next: 4, Finalists: 2}
+		at := Schedule{Rounds: 4, ExplorationRounds: 1, First: 5, Next: 4, Finalists: 2}
 		var winners []Point
 		for round := range at.Rounds + 1 {
 			list, err := s.Propose(at, winners, key.Stream("only", uint64(round)))

@@ -16,7 +16,7 @@ func TestForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := spaces().Draw(t, "space")
 		s.Forms = rapid.SampledFrom([][]prompt.Form{{prompt.ChatForm}, {prompt.ChatForm, prompt.MessageForm}, {prompt.MessageForm, prompt.ChatForm}}).Draw(t, "forms")
-		at := Schedule{Rounds: 5, Heats: rapid.Int64Range(1, 3).Draw(t, "heats"), First: 4, Next: 4}
+		at := Schedule{Rounds: 5, ExplorationRounds: rapid.Int64Range(1, 3).Draw(t, "heats"), First: 4, Next: 4}
 		r := noise.KeyFromSeed(rapid.Uint64().Draw(t, "seed")).Stream("search")
 		var winners []Point
 		for round := range at.Rounds {

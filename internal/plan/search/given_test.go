@@ -41,7 +41,7 @@ func TestVaries(t *testing.T) {
 		{5, 1, 6, []int64{1, 2, 3, 4}},
 		{6, 3, 2, []int64{4, 5}},
 	} {
-		at := search.Schedule{Rounds: c.rounds, Heats: c.heats, First: 3, Next: 2, Finalists: c.finalists}
+		at := search.Schedule{Rounds: c.rounds, ExplorationRounds: c.heats, First: 3, Next: 2, Finalists: c.finalists}
 		var got []int64
 		for round := range c.rounds + int64(min(1, c.finalists)) {
 			if at.Varies(round) {

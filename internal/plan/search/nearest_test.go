@@ -22,7 +22,7 @@ func TestNearestIsProposed(t *testing.T) {
 		if len(s.Forms) > 0 {
 			s.Reading = ""
 		}
-		at := Schedule{Rounds: rapid.Int64Range(1, 6).Draw(t, "rounds"), Heats: rapid.Int64Range(0, 2).Draw(t, "heats"), First: 5, Next: 4, Finalists: rapid.IntRange(0, 3).Draw(t, "finalists")}
+		at := Schedule{Rounds: rapid.Int64Range(1, 6).Draw(t, "rounds"), ExplorationRounds: rapid.Int64Range(0, 2).Draw(t, "heats"), First: 5, Next: 4, Finalists: rapid.IntRange(0, 3).Draw(t, "finalists")}
 		rounds := at.Rounds + int64(min(1, at.Finalists))
 		var winners []Point
 		for round := range rounds {
@@ -61,7 +61,7 @@ func TestNearestIsProposed(t *testing.T) {
 			case want == 0 && near > 0:
 				t.Fatalf("round %d has prompts with the nearest examples, and there is no room for them", round)
 			}
-			if round >= max(1, at.Heats) && !slices.ContainsFunc(list, winners[round-1].equal) {
+			if round >= max(1, at.ExplorationRounds) && !slices.ContainsFunc(list, winners[round-1].equal) {
 				t.Fatalf("round %d leaves the winner %+v out", round, winners[round-1])
 			}
 			winner := rapid.SampledFrom(list).Draw(t, "winner")

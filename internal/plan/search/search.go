@@ -361,8 +361,8 @@ func below(r *noise.Stream, n int) int {
 
 // Schedule defines what each round of a search proposes.
 type Schedule struct {
-	// Rounds in all, of which Heats (at least one) propose random sets.
-	Rounds, Heats int64
+	// Rounds in all, of which ExplorationRounds (at least one) propose random sets.
+	Rounds, ExplorationRounds int64
 	// First and Next are the numbers of sets of a heat and of a later round.
 	First, Next int
 	// Finalists is how many winners compete in one more round, after those; 0 if there is none, and
@@ -372,13 +372,13 @@ type Schedule struct {
 
 // Varies reports whether a round, from 0, proposes variations of the winner before it.
 func (at Schedule) Varies(round int64) bool {
-	heats := max(1, at.Heats)
+	heats := max(1, at.ExplorationRounds)
 	return round >= heats && !at.playsOff(round)
 }
 
 // playsOff reports whether a round is between winners.
 func (at Schedule) playsOff(round int64) bool {
-	heats := max(1, at.Heats)
+	heats := max(1, at.ExplorationRounds)
 	if at.Finalists > 0 {
 		return round == at.Rounds || round > 1 && round == heats && heats > 1
 	}
@@ -387,7 +387,7 @@ func (at Schedule) playsOff(round int64) bool {
 
 // Propose returns the points of a round, from 0, after the winners of those before it.
 func (s Space) Propose(at Schedule, winners []Point, r *noise.Stream) ([]Point, error) {
-	round, heats := int64(len(winners)), max(1, at.Heats)
+	round, heats := int64(len(winners)), max(1, at.ExplorationRounds)
 	switch {
 	case round == at.Rounds && at.Finalists > 0:
 		return s.final(winners, at.Finalists), nil

@@ -214,13 +214,13 @@ func TestPlayOff(t *testing.T) {
 	})
 }
 
-// TestPropose: whoever wins, every round of a schedule has points of the space, the last
+// TestPropose: anyone who wins, every round of a schedule has points of the space, the last
 // winner is among those after the heats, and the rounds of equal winners are equal.
 func TestPropose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := spaces().Draw(t, "space")
 		at := Schedule{
-			Rounds: rapid.Int64Range(1, 9).Draw(t, "rounds"), Heats: rapid.Int64Range(0, 3).Draw(t, "heats"),
+			Rounds: rapid.Int64Range(1, 9).Draw(t, "rounds"), ExplorationRounds: rapid.Int64Range(0, 3).Draw(t, "heats"),
 			First: rapid.IntRange(1, 6).Draw(t, "first"), Next: rapid.IntRange(1, 6).Draw(t, "next"),
 			Finalists: rapid.IntRange(0, 4).Draw(t, "finalists"),
 		}
@@ -237,7 +237,7 @@ func TestPropose(t *testing.T) {
 			if err := s.check(list, s.MaxShots); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
-			if round >= max(1, at.Heats) && !slices.ContainsFunc(list, winners[round-1].equal) {
+			if round >= max(1, at.ExplorationRounds) && !slices.ContainsFunc(list, winners[round-1].equal) {
 				t.Fatalf("round %d leaves the winner out", round)
 			}
 			if round == at.Rounds && round > 0 && !slices.ContainsFunc(list, winners[0].equal) {

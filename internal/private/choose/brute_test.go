@@ -10,15 +10,15 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// one and half are verdicts.
+// one and half are grades.
 const (
-	one  = jury.One
-	half = jury.One / 2
+	one  = grader.One
+	half = grader.One / 2
 )
 
 // views are what a record says about the candidates of the first round, and then, by the
@@ -53,7 +53,7 @@ func exponential(c Choice, candidates int, drawn [][]int64) distribution {
 	return softmax(c.rate(), sums(turned(candidates, drawn)))
 }
 
-// turned lists verdicts by candidate.
+// turned lists grades by candidate.
 func turned(candidates int, drawn [][]int64) [][]int64 {
 	out := make([][]int64, candidates)
 	for i := range out {
@@ -109,7 +109,7 @@ func (m trial) draws(units []unit) []drawn {
 	return out
 }
 
-// seen are the verdicts in a round.
+// seen are the grades in a round.
 func (d drawn) seen(view int) [][]int64 {
 	var out [][]int64
 	for _, r := range d.records {
@@ -118,11 +118,11 @@ func (d drawn) seen(view int) [][]int64 {
 	return out
 }
 
-func (m trial) released(candidates int, verdicts [][]int64) distribution {
+func (m trial) released(candidates int, grades [][]int64) distribution {
 	if m.release == nil {
-		return exponential(m.Choice, candidates, verdicts)
+		return exponential(m.Choice, candidates, grades)
 	}
-	return m.release(m.Choice, candidates, verdicts)
+	return m.release(m.Choice, candidates, grades)
 }
 
 // round is the distribution of what a round with a draw of its own lets out.
@@ -167,7 +167,7 @@ func (m trial) distribution(candidates int, units []unit) distribution {
 	return out
 }
 
-// then goes on after a first round.
+// then resumes after a first round.
 func (m trial) then(out distribution, probability float64, first distribution, second func(view int) distribution) {
 	for name, p := range first {
 		if strings.HasSuffix(name, "!") {
@@ -297,13 +297,13 @@ func multisets(kinds, n int) func(func([]int) bool) {
 	}
 }
 
-// vectors are all lists of so many of some verdicts.
-func vectors(candidates int, verdicts ...int64) [][]int64 {
+// vectors are all lists of so many of some grades.
+func vectors(candidates int, grades ...int64) [][]int64 {
 	out := [][]int64{nil}
 	for range candidates {
 		var next [][]int64
 		for _, v := range out {
-			for _, g := range verdicts {
+			for _, g := range grades {
 				next = append(next, append(slices.Clone(v), g))
 			}
 		}
@@ -377,7 +377,7 @@ func TestPlainWholeMechanism(t *testing.T) {
 		"one round, hardly any noise":         {choice(poisson, 1, 9), three},
 		"one round, fixed size":               {choice(exact, 1, 1.2), three},
 		"one round, units of several records": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, yesNo)), others: 2}},
-		"one round, units and finer verdicts": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, vectors(2, 0, half, one))), others: 1}},
+		"one round, units and finer grades": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, vectors(2, 0, half, one))), others: 1}},
 		"one round, exchanged units":          {choice(exact, 1, 1.2), world{candidates: 2, units: paired(records(1, yesNo)), others: 2}},
 		"two rounds":                          {choice(poisson, 2, 1.2), double},
 		"two rounds, seldom":                  {choice(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.05}, 2, 3), double},

@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// TestModelWorlds is the check of whole mechanisms with a model in it: the jury judges all
+// TestModelWorlds is the check of whole mechanisms with a model in it: the grader judges all
 // that draws can give from adjacent data sets.
 func TestModelWorlds(t *testing.T) {
 	for name, l := range schemes {
@@ -171,7 +171,7 @@ func TestRoundsHaveDrawsOfTheirOwn(t *testing.T) {
 		code := 0
 		for round := range int64(2) {
 			crowd.read = nil
-			if _, err := c.panel.Records(t.Context(), round); err != nil {
+			if _, err := c.sampler.Records(t.Context(), round); err != nil {
 				t.Fatal(err)
 			}
 			for _, ordinal := range crowd.read {
@@ -218,7 +218,7 @@ func TestRoundsDrawOnce(t *testing.T) {
 		t.Helper()
 		before := crowd.drawn
 		crowd.read, crowd.asked = nil, nil
-		if _, err := c.panel.Records(t.Context(), round); err != nil {
+		if _, err := c.sampler.Records(t.Context(), round); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(crowd.asked, together[round]) {

@@ -5,30 +5,30 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Utility is what a record says about a candidate.
-type Utility = jury.Utility
+type Utility = grader.Utility
 
-// The utilities there are: package jury defines them.
+// The utilities there are: package grader defines them.
 const (
-	Hard    = jury.Hard
-	Soft    = jury.Soft
-	Written = jury.Written
-	Rouge   = jury.Rouge
+	Hard    = grader.Hard
+	Soft    = grader.Soft
+	Written = grader.Written
+	Rouge   = grader.Rouge
 )
 
 // Utilities lists them.
 func Utilities() []Utility { return []Utility{Hard, Soft, Written, Rouge} }
 
 // Suits checks that a utility is one for a task.
-func Suits(u Utility, t prompt.Task) error { return jury.Suits(u, t) }
+func Suits(u Utility, t prompt.Task) error { return grader.Suits(u, t) }
 
 // Reads checks that a utility is one for prompts of a form.
-func Reads(u Utility, f prompt.Form) error { return jury.Reads(u, f) }
+func Reads(u Utility, f prompt.Form) error { return grader.Reads(u, f) }
 
 // Choice are the settings of choosing: public values that the cost follows from.
 type Choice struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -30,7 +30,7 @@ type Options struct {
 	Forms []prompt.Form
 	// Isolation is how the model keeps records apart, if it does not by construction.
 	Isolation lm.Isolation
-	// PassTokens and Prompts are as in package jury; 0 takes the default.
+	// PassTokens and Prompts are as in package grader; 0 takes the default.
 	PassTokens, Prompts int
 	// Evidence, if there is any, is what prompts may use. Encoder, which is required then, turns records
 	// into its vectors.
@@ -44,7 +44,7 @@ type Options struct {
 // Chooser holds the rounds of a choice. It is for one goroutine at a time.
 type Chooser struct {
 	Options
-	panel *jury.Panel
+	sampler *grader.Sampler
 }
 
 // Outcome of a round.
@@ -55,9 +55,9 @@ type Outcome struct {
 	Event privacy.Event
 }
 
-// Loads bounds what a round holds at once, as [jury.Loads] says.
+// Loads bounds what a round holds at once, as [grader.Loads] says.
 func Loads(passTokens, prompts, stem, question int) []lm.Load {
-	return jury.Loads(passTokens, prompts, stem, question)
+	return grader.Loads(passTokens, prompts, stem, question)
 }
 
 // New checks the options. No record is read.
@@ -65,10 +65,10 @@ func New(ctx context.Context, o Options) (*Chooser, error) {
 	if err := o.Choice.Check(); err != nil {
 		return nil, err
 	}
-	panel, err := jury.NewPanel(ctx,
-		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: o.Key.Derive("choose"), Scheme: o.Choice.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Prompts, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
-	return &Chooser{o, panel}, err
+	sampler, err := grader.NewSampler(ctx,
+		grader.Source{Pool: o.Pool, Parts: o.Parts, Key: o.Key.Derive("choose"), Scheme: o.Choice.Draw},
+		grader.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Prompts, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
+	return &Chooser{o, sampler}, err
 }
 
 // Round chooses one of the candidates, all of which are public or follow from earlier
@@ -82,11 +82,11 @@ func (c *Chooser) Round(ctx context.Context, round int64, candidates []prompt.Pr
 	if len(candidates) == 0 {
 		return Outcome{}, errors.New("there are no candidates to choose from")
 	}
-	verdicts, err := c.panel.Verdicts(ctx, round, candidates)
+	grades, err := c.sampler.Grades(ctx, round, candidates)
 	if err != nil {
 		return Outcome{}, err
 	}
-	choice := mechanism.Selection{Scores: sums(verdicts), Exponent: jury.Fine, Rate: c.Choice.rate()}
+	choice := mechanism.Selection{Scores: sums(grades), Exponent: grader.Fine, Rate: c.Choice.rate()}
 	winner, err := choice.Softmax(c.Key.Stream("choice", uint64(round)))
 	if err != nil {
 		return Outcome{}, err
@@ -96,9 +96,9 @@ func (c *Chooser) Round(ctx context.Context, round int64, candidates []prompt.Pr
 
 // sums adds up what records said about each candidate. Nothing is divided by their number,
 // which is private.
-func sums(verdicts [][]int64) []int64 {
-	out := make([]int64, len(verdicts))
-	for i, of := range verdicts {
+func sums(grades [][]int64) []int64 {
+	out := make([]int64, len(grades))
+	for i, of := range grades {
 		for _, g := range of {
 			out[i] += g
 		}

@@ -2,7 +2,7 @@
 //
 // Writing with the records moves little of what they know into a few short
 // texts; choosing moves far more. In a round some records are drawn, each says how well the
-// model answers its own question with each candidate (package jury: a number from 0 to 1),
+// model answers its own question with each candidate (package grader: a number from 0 to 1),
 // and the candidate with utility u(s), the sum of what they say, is chosen with probability
 // proportional to exp(ε_r·u(s)).
 //

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -23,10 +23,10 @@ func TestEvidenceIsChosen(t *testing.T) {
 	if len(data.read) > 0 {
 		t.Errorf("records %v are read", data.read)
 	}
-	encoder := &jurytest.Encoder{}
+	encoder := &gradertest.Encoder{}
 	o.Evidence = encoder.Evidence(toyTask.Labels)
 	// The first label is that of all records: their vectors are its vector.
-	for i, x := range jurytest.Vector(likes("-")) {
+	for i, x := range gradertest.Vector(likes("-")) {
 		o.Evidence.Vectors[0][i], o.Evidence.Vectors[1][i] = float64(x), -float64(x)
 	}
 	if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "trusted encoder") {

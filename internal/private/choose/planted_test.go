@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -83,7 +83,7 @@ func tied(c Choice, candidates int, drawn [][]int64) distribution {
 	return out
 }
 
-// loud lets verdicts be above one, as a mean of what a model calls probabilities may be.
+// loud lets grades be above one, as a mean of what a model calls probabilities may be.
 func loud(c Choice, candidates int, drawn [][]int64) distribution {
 	return softmax(1.5*c.rate(), sums(turned(candidates, drawn)))
 }
@@ -103,19 +103,19 @@ func failing(c Choice, candidates int, drawn [][]int64) distribution {
 	return exponential(c, candidates, drawn)
 }
 
-// calibrated takes verdicts for the probability of one of two labels, and divides it by
+// calibrated takes grades for the probability of one of two labels, and divides it by
 // what it is on average over the records that were drawn.
 func calibrated(c Choice, candidates int, drawn [][]int64) distribution {
-	verdicts := turned(candidates, drawn)
-	for i, utility := range sums(verdicts) {
+	grades := turned(candidates, drawn)
+	for i, utility := range sums(grades) {
 		weight := float64(utility) / one / float64(max(1, len(drawn)))
-		for r, g := range verdicts[i] {
+		for r, g := range grades[i] {
 			p := float64(g) / one
 			yes, no := p*(1-weight), (1-p)*weight
-			verdicts[i][r] = int64(one * yes / max(yes+no, 1e-9))
+			grades[i][r] = int64(one * yes / max(yes+no, 1e-9))
 		}
 	}
-	return softmax(c.rate(), sums(verdicts))
+	return softmax(c.rate(), sums(grades))
 }
 
 // counted tells beside the winner whether many records were drawn.
@@ -163,7 +163,7 @@ func TestPlantedMechanisms(t *testing.T) {
 		"a candidate dropped after looking":               {trial{Choice: choice(poisson, 1, 1.2), release: dropped}, single, right},
 		"a search that ends when it looks good":           {trial{Choice: choice(poisson, 2, 1.2), release: early}, double, right},
 		"ties in the order of records":                    {trial{Choice: choice(often, 1, 1.2), release: tied}, single, right},
-		"verdicts above one":                              {trial{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
+		"grades above one":                              {trial{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
 		"one draw for two rounds":                         {trial{Choice: choice(seldom, 2, 3), kept: true}, many, func(m trial) trial { m.kept = false; return m }},
 		"exchange taken for more or less":                 {trial{Choice: choice(all, 1, 1.2), release: unhalved}, world{candidates: 2, units: single.units, others: 2}, right},
 		"all records of a unit":                           {trial{Choice: choice(often, 1, 1.2), whole: true}, persons, func(m trial) trial { m.whole = false; return m }},
@@ -223,11 +223,11 @@ func TestRange(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				c := choice(l, 1, rapid.Float64Range(0.01, 20).Draw(t, "range"))
 				candidates := rapid.IntRange(2, 6).Draw(t, "candidates")
-				verdicts := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, one), rapid.SampledFrom([]int64{0, one})), candidates, candidates)
-				others := rapid.SliceOfN(verdicts, 0, 5).Draw(t, "others")
-				with, without := append(slices.Clone(others), verdicts.Draw(t, "record")), others
+				grades := rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, one), rapid.SampledFrom([]int64{0, one})), candidates, candidates)
+				others := rapid.SliceOfN(grades, 0, 5).Draw(t, "others")
+				with, without := append(slices.Clone(others), grades.Draw(t, "record")), others
 				if c.Draw.Adjacency() == privacy.ReplaceOne {
-					without = append(slices.Clone(others), verdicts.Draw(t, "other record"))
+					without = append(slices.Clone(others), grades.Draw(t, "other record"))
 				}
 				first, second := sums(turned(candidates, with)), sums(turned(candidates, without))
 				var moves []float64
@@ -258,9 +258,9 @@ func TestRange(t *testing.T) {
 func TestSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.IntRange(0, 9).Draw(t, "records")
-		verdicts := rapid.SliceOfN(rapid.SliceOfN(rapid.Int64Range(0, one), records, records), 1, 5).Draw(t, "verdicts")
-		for i, u := range sums(verdicts) {
-			for _, g := range verdicts[i] {
+		grades := rapid.SliceOfN(rapid.SliceOfN(rapid.Int64Range(0, one), records, records), 1, 5).Draw(t, "grades")
+		for i, u := range sums(grades) {
+			for _, g := range grades[i] {
 				u -= g
 			}
 			if u != 0 {
@@ -268,7 +268,7 @@ func TestSums(t *testing.T) {
 			}
 		}
 	})
-	if math.MaxInt64/one < 1<<40 || jury.One != 1<<jury.Fine {
+	if math.MaxInt64/one < 1<<40 || grader.One != 1<<grader.Fine {
 		t.Error("utilities may overflow")
 	}
 	if s := (Choice{}).Proof(); !strings.Contains(s, "bounded range") {

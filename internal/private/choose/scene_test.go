@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -26,7 +26,7 @@ func likes(ways string) string { return canary + " likes " + ways }
 // follow is a model that gives a record the right answer, a, where the instruction is a way
 // that the record likes.
 func follow(text string) []float64 {
-	out := make([]float64, jurytest.End+1)
+	out := make([]float64, gradertest.End+1)
 	switch question := text[strings.LastIndex(text, "Q:")+1:]; {
 	case !strings.HasSuffix(text, "A: "):
 		out[' '] = 9
@@ -98,9 +98,9 @@ func (p *pool) Fetch(_ context.Context, refs []seal.Ref) ([]seal.Record, error) 
 }
 
 // scene is all that a choice needs.
-func scene(t testing.TB, p *pool, c Choice) (Options, *jurytest.Toy) {
+func scene(t testing.TB, p *pool, c Choice) (Options, *gradertest.Toy) {
 	t.Helper()
-	toy := &jurytest.Toy{Logits: follow}
+	toy := &gradertest.Toy{Logits: follow}
 	model, err := lm.Trust(toy, lm.InProcess)
 	if err != nil {
 		t.Fatal(err)
@@ -135,16 +135,16 @@ func winners(t testing.TB, c *Chooser) string {
 	return out
 }
 
-// distributionOf is the exact distribution of winners: verdicts are the jury's, of all the records of each
+// distributionOf is the exact distribution of winners: grades are the grader's, of all the records of each
 // draw together, and draws are listed.
 func distributionOf(t testing.TB, o Options, p *pool) distribution {
 	t.Helper()
-	j, err := jury.New(t.Context(), jury.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility})
+	j, err := grader.New(t.Context(), grader.Options{Model: o.Model, Task: o.Task, Utility: o.Choice.Utility})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := trial{Choice: o.Choice}
-	var units []unit // whose only view has the record's number in place of verdicts
+	var units []unit // whose only view has the record's number in place of grades
 	var texts []string
 	for _, part := range p.parts {
 		for _, u := range part {
@@ -163,11 +163,11 @@ func distributionOf(t testing.TB, o Options, p *pool) distribution {
 			for i, v := range d.seen(0) {
 				records = append(records, seal.NewRecord(int64(i+1), "a", texts[v[0]]))
 			}
-			verdicts, err := j.Judge(t.Context(), ways(names), records)
+			grades, err := j.Judge(t.Context(), ways(names), records)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, x := range softmax(o.Choice.rate(), sums(verdicts)) {
+			for name, x := range softmax(o.Choice.rate(), sums(grades)) {
 				out[name] += d.probability * x
 			}
 		}
@@ -190,16 +190,16 @@ var schemes = map[string]scheme.Scheme{
 	"fixed size": {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 2, Of: 4},
 }
 
-// TestToyModel: verdicts of the scene are what its records like.
+// TestToyModel: grades of the scene are what its records like.
 func TestToyModel(t *testing.T) {
 	o, _ := scene(t, of(audience...), choice(schemes["poisson"], 1, 1))
-	j, err := jury.New(t.Context(), jury.Options{Model: o.Model, Task: o.Task, Utility: Hard})
+	j, err := grader.New(t.Context(), grader.Options{Model: o.Model, Task: o.Task, Utility: Hard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := j.Judge(t.Context(), ways("012"), []seal.Record{seal.NewRecord(1, "a", audience[0]), seal.NewRecord(2, "a", audience[3]), seal.NewRecord(3, "b", audience[3])})
 	want := [][]int64{{one, 0, one}, {0, 0, one}, {0, one, 0}}
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]int64]) {
-		t.Errorf("verdicts are %v, %v", got, err)
+		t.Errorf("grades are %v, %v", got, err)
 	}
 }

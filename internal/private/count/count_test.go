@@ -151,7 +151,7 @@ func TestLabelsSayWhatToDo(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, _, err := Labels(ctx, d, LabelOptions{Epsilon: 1, Delta: 1e-6}, s); err == nil {
-		t.Error("a cancelled count goes on")
+		t.Error("a cancelled count continues")
 	}
 }
 

@@ -32,7 +32,7 @@ func init() {
 	})
 	register[NonPrivate](method.Spec{
 		Name: "nonprivate", Guarantee: method.None, Look: 6, Scheduled: true,
-		Summary: "gaussian without noise, which protects nobody",
+		Summary: "gaussian without noise, which has no privacy guarantee",
 		Idea:    "The token that the prompts' probabilities agree on.",
 		Cost:    "As gaussian.",
 		When:    "To see what noise costs, on data that may be shown.",
@@ -49,7 +49,7 @@ func init() {
 	})
 	register[Real](method.Spec{
 		Name: "real", Guarantee: method.None, Look: 8, Copies: true,
-		Summary: "copy records as they are, which protects nobody",
+		Summary: "copy records as they are, which has no privacy guarantee",
 		Idea:    "Records at random are the examples.",
 		Cost:    "None: no model writes.",
 		When:    "To see what private examples cost, on data that may be shown.",

@@ -30,7 +30,7 @@ func init() {
 			"Ask the model for the scores of the next token without any record, and with each drawn record in a prompt of its own. The candidates are the best tokens of the public scores.",
 			"For each record take the difference to the public scores, centre it, and clip it to between −C and C.",
 			"Add the mean of the differences (the sum over B, times the gain) to the public scores, divide by the temperature τ, and draw a token by softmax. One record moves the exponents by a range of c = 2C·gain/(Bτ) at most.",
-			"Append the token to all prompts and go on until a stop token or the limit T.",
+			"Append the token to all prompts and continue until a stop token or the limit T.",
 		},
 		Not:   "With few records of a label: q = B/n is then large, and C has to be small.",
 		Event: "poisson(q, repeat(T, boundedrange(c)))", Theorem: "P32",

@@ -16,7 +16,7 @@ import (
 type wish struct {
 	// open: the condition is not in the text yet, so the text may not end.
 	open bool
-	// next is the token that begins it or goes on with it.
+	// next is the token that begins it or continues with it.
 	next lm.Token
 	// begun: the text ends with a beginning of it.
 	begun bool
@@ -77,7 +77,7 @@ func wordBreak(a, b string) bool {
 	return a == "" || b == "" || !inWord(last) || !inWord(first)
 }
 
-// joins reports whether a token may go on with the word before it: with a letter, or with a
+// joins reports whether a token may continue with the word before it: with a letter, or with a
 // part of one.
 func joins(spelling string) bool {
 	first, _ := utf8.DecodeRuneInString(spelling)

@@ -112,7 +112,7 @@ func someRules(t *rapid.T) (*loop, string) {
 	return author(p, o), strings.Join(words.Draw(t, "condition"), "")
 }
 
-// writeAny goes on until a text ends. It stops short where rules leave no token, which
+// writeAny continues until a text ends. It stops short where rules leave no token, which
 // they may do to texts that lack nothing.
 func (l *loop) writeAny(t *rapid.T, x *text) {
 	choice := Shortlist{Best: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "best")}
@@ -272,7 +272,7 @@ func TestFavour(t *testing.T) {
 		lifted string
 	}{
 		"to begin":     {" b", 0, 2, " a"},
-		"to go on":     {" b a", 0, 2, " b"},
+		"to continue":     {" b a", 0, 2, " b"},
 		"there":        {" a b", 0, 2, ""},
 		"not yet":      {" b", 3, 2, ""},
 		"none":         {" b", 0, 0, ""},
@@ -315,7 +315,7 @@ func TestFavour(t *testing.T) {
 	}
 }
 
-// TestContainAgainstOtherRules: what goes on with the condition may repeat a sequence;
+// TestContainAgainstOtherRules: what continues with the condition may repeat a sequence;
 // what begins it may not; neither the end nor what makes up a stop string comes before.
 func TestContainAgainstOtherRules(t *testing.T) {
 	p := pieces{list: append(slices.Clone(somePieces[:12]), "b\n", "")}

@@ -39,7 +39,7 @@ func (s enderSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, e
 }
 
 // TestOnlyTheMethodEndsTexts: however likely the end is to the prompts with records, a text
-// goes on until the method chooses the end, and its tokens are those that the method chose.
+// continues until the method chooses the end, and its tokens are those that the method chose.
 func TestOnlyTheMethodEndsTexts(t *testing.T) {
 	const n = 12
 	for name, sampling := range map[string]scheme.Scheme{

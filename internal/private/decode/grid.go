@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Scores go on a grid before they meet those of other records: from there on all is
+// Scores continue a grid before they meet those of other records: from there on all is
 // integers, exact and independent of order.
 const (
 	// nats is the exponent of the grid of log-probabilities: steps of 2^-20.

@@ -29,7 +29,7 @@ func init() {
 			"Ask for the scores of the next token without any record, and with each.",
 			"Scale each record's difference to the public scores by the largest factor, up to a limit, at which its range over the public candidates is at most the width.",
 			"Add the scaled differences to the public scores, and draw a token by softmax.",
-			"Append it, and go on until a stop token or the limit T.",
+			"Append it, and continue until a stop token or the limit T.",
 		},
 		Not:   "Where a few tokens stand far apart: scaling makes everything that such a record says small, and clipping only what stands out.",
 		Event: "poisson(q, repeat(T, boundedrange(c))), or with a draw a token repeat(T, poisson(q, boundedrange(c)))", Theorem: "P32",

@@ -232,7 +232,7 @@ func TestRadiusAsksWhatItDeclares(t *testing.T) {
 			return nil
 		})
 		if !errors.Is(err, broken) {
-			t.Errorf("without an answer to question %d it goes on", at)
+			t.Errorf("without an answer to question %d it continues", at)
 		}
 	}
 	if _, err := r.Select(v, noise.KeyFromSeed(1).Stream("pick")); err != nil {

@@ -26,17 +26,17 @@ type Rules struct {
 	// Contain makes a text hold its condition word for word, as texts do that a phrase is
 	// to be found in: it may not end before, and where there is just room left for what is
 	// missing, that is filled in. Favour in nats goes to the token that begins the
-	// condition, or goes on with it, until it is there. It begins after up to After tokens,
+	// condition, or continues with it, until it is there. It begins after up to After tokens,
 	// how many is drawn for each text: a model that always sees it first looks for it there.
 	Contain bool    `json:"contain,omitempty"`
 	Favour  float64 `json:"favour,omitempty"`
 	After   int     `json:"after,omitempty"`
 	// Within so many tokens from there the condition begins: the favour grows up to four
-	// times what it is, and then the condition is due, so that there is room to go on; and
+	// times what it is, and then the condition is due, so that there is room to continue; and
 	// a text does not end right after it. 0 leaves it until there is just room.
 	Within int `json:"within,omitempty"`
 	// Fields ends a text where it names a field of the prompt, such as "Message:", as a
-	// stop string does: the model has gone on to another demonstration.
+	// stop string does: the model has continued to another demonstration.
 	Fields bool `json:"fields,omitempty"`
 	// Close in nats goes to what ends a sentence, or the text after one, growing over the
 	// last quarter of a text, or the last 12 tokens. A text that comes to its limit in mid-sentence is
@@ -198,7 +198,7 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 
 // allowed reports whether a token may follow: one that ends a text not before it has the
 // least number of tokens and holds its condition, nor right after that by the rule Within,
-// and one that goes on with the last word of a condition never.
+// and one that continues with the last word of a condition never.
 func (w *Writer) allowed(ctx context.Context, text []lm.Token, tail, spelling string, ends bool, lacks wish) (bool, error) {
 	if lacks.shut && !ends && joins(spelling) {
 		return false, nil

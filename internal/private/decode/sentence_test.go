@@ -208,7 +208,7 @@ func TestFieldsEndTexts(t *testing.T) {
 	})
 }
 
-// TestWords: a condition is in a text as words of its own, and nothing goes on with the
+// TestWords: a condition is in a text as words of its own, and nothing continues with the
 // last of them.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {
@@ -247,7 +247,7 @@ func TestWords(t *testing.T) {
 }
 
 // TestWithin: the favour of a condition grows from its first place on, and in the end the
-// condition comes, early enough for the text to go on.
+// condition comes, early enough for the text to continue.
 func TestWithin(t *testing.T) {
 	l := author(phrasebook, Options{Tokens: 20, Rules: Rules{Contain: true, Favour: 2, Within: 4}})
 	next := func(text string) wish {

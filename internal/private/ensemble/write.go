@@ -56,7 +56,7 @@ type text struct {
 // before it says anything, as small models like to.
 const eager = 16
 
-// write goes on from a sequence, which stays as it is, once for each of the prompts, and
+// write resumes from a sequence, which stays as it is, once for each of the prompts, and
 // writes a text after it. Each is chosen from the scores of its own sequence alone.
 func (r *round) write(ctx context.Context, from lm.Sequence, prompts [][]lm.Token, top int, pick picker) ([]string, error) {
 	out := make([]string, len(prompts))
@@ -132,7 +132,7 @@ func (r *round) advance(ctx context.Context, active []*text, top int, pick picke
 	return still, nil
 }
 
-// saying leaves out tokens that would end a text that says nothing yet, or go on with
+// saying leaves out tokens that would end a text that says nothing yet, or continue with
 // saying nothing, unless all would.
 func (r *round) saying(ctx context.Context, best []lm.Token, logProbs []float64) ([]lm.Token, []float64, error) {
 	var tokens []lm.Token

@@ -73,7 +73,7 @@ func Import(dir, from string) (id string, err error) {
 }
 
 // SealedExt is the end of the name of a file that [Seal] wrote, after that of its format: it is
-// read like any other, by whoever has the private folder.
+// read like any other, by anyone who has the private folder.
 const SealedExt = origin.SealedExt
 
 // IsSealed reports whether the name of a file says that [Seal] wrote it.

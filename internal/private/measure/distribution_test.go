@@ -10,18 +10,18 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
-// mechanism is what a measurement does with drawn verdicts, in a form whose distribution is known
+// mechanism is what a measurement does with drawn grades, in a form whose distribution is known
 // exactly: cells, and the scale of their noise.
 type mechanism struct {
-	tables func(verdicts [][]int64) [][]int64
+	tables func(grades [][]int64) [][]int64
 	scale  float64
 	// also is released besides, without noise.
-	also func(verdicts [][]int64) string
+	also func(grades [][]int64) string
 }
 
 func runs(m Measure) mechanism {
@@ -36,7 +36,7 @@ func runs(m Measure) mechanism {
 // labelled are labels of records that say something of a last prompt: the first label, or the second.
 func labelled(v [][]int64) (labels []int) {
 	for _, g := range v[len(v)-1] {
-		labels = append(labels, int(g/jury.One))
+		labels = append(labels, int(g/grader.One))
 	}
 	return labels
 }
@@ -51,7 +51,7 @@ func counting(m Measure) Measure {
 // noise is continuous, rounded to steps, and the sum is rounded to whole numbers.
 func below(cell, k int64, scale float64) float64 {
 	// whole(cell + y) < k, where y is a step: y < k·One − One/2 − cell.
-	x := (float64(k*jury.One-jury.One/2-cell) - 0.5) / jury.One / scale
+	x := (float64(k*grader.One-grader.One/2-cell) - 0.5) / grader.One / scale
 	if x < 0 {
 		return math.Exp(x) / 2
 	}
@@ -69,16 +69,16 @@ func cellDistribution(cell int64, scale float64) []float64 {
 	return append(out, 1-below(cell, high, scale))
 }
 
-// distribution is that of what is released from units with these verdicts: verdicts[prompt][unit].
-func (m mechanism) distribution(l scheme.Scheme, verdicts [][]int64) map[string]float64 {
+// distribution is that of what is released from units with these grades: grades[prompt][unit].
+func (m mechanism) distribution(l scheme.Scheme, grades [][]int64) map[string]float64 {
 	out := map[string]float64{}
-	for _, o := range drawtest.Outcomes(l, len(verdicts[0])) {
-		drawn := make([][]int64, len(verdicts))
-		for p := range verdicts {
+	for _, o := range drawtest.Outcomes(l, len(grades[0])) {
+		drawn := make([][]int64, len(grades))
+		for p := range grades {
 			drawn[p] = []int64{}
 			for _, units := range o.Prompts {
 				for _, u := range units {
-					drawn[p] = append(drawn[p], verdicts[p][u])
+					drawn[p] = append(drawn[p], grades[p][u])
 				}
 			}
 		}
@@ -120,9 +120,9 @@ func excess(p, q map[string]float64, epsilon float64) float64 {
 func world(prompts, others int, fractional bool, random *rand.Rand) (with, without, instead [][]int64) {
 	say := func() int64 {
 		if fractional && random.IntN(2) == 0 {
-			return random.Int64N(jury.One + 1)
+			return random.Int64N(grader.One + 1)
 		}
-		return jury.One * random.Int64N(2)
+		return grader.One * random.Int64N(2)
 	}
 	for range prompts {
 		var of []int64
@@ -132,7 +132,7 @@ func world(prompts, others int, fractional bool, random *rand.Rand) (with, witho
 		g := say()
 		without = append(without, of)
 		with = append(with, append(append([]int64{}, of...), g))
-		instead = append(instead, append(append([]int64{}, of...), jury.One-g))
+		instead = append(instead, append(append([]int64{}, of...), grader.One-g))
 	}
 	return with, without, instead
 }
@@ -155,7 +155,7 @@ func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
 	for seed := range worlds {
 		random := rand.New(rand.NewPCG(uint64(seed), 3))
 		others := 2
-		with, without, instead := world(m.Prompts, others, m.Verdict != Right, random)
+		with, without, instead := world(m.Prompts, others, m.Grade != Right, random)
 		neighbour := without
 		if adjacency == privacy.ReplaceOne {
 			neighbour = instead
@@ -168,8 +168,8 @@ func violation(t *testing.T, m Measure, does mechanism, worlds int) float64 {
 	return worst
 }
 
-func settings(prompts int, scale float64, v Verdict) Measure {
-	return Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.4}, Scale: scale, Prompts: prompts, Verdict: v}
+func settings(prompts int, scale float64, v Grade) Measure {
+	return Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.4}, Scale: scale, Prompts: prompts, Grade: v}
 }
 
 func exchanging(m Measure) Measure {
@@ -242,8 +242,8 @@ func TestPlanted(t *testing.T) {
 	above := mechanism{scale: 1, tables: func(v [][]int64) [][]int64 {
 		table := make([]int64, 2)
 		for _, g := range v[0] {
-			table[0] += 2 * g // a verdict of 2
-			table[1] += jury.One - g
+			table[0] += 2 * g // a grade of 2
+			table[1] += grader.One - g
 		}
 		return [][]int64{table}
 	}}
@@ -261,7 +261,7 @@ func TestPlanted(t *testing.T) {
 		// moves it by more than one where few are drawn.
 		table := tables(v)[0]
 		if n := table[0] + table[1]; n > 0 {
-			table[0], table[1] = 3*table[0]/(n/jury.One), 0
+			table[0], table[1] = 3*table[0]/(n/grader.One), 0
 		}
 		return [][]int64{table}
 	}}
@@ -273,7 +273,7 @@ func TestPlanted(t *testing.T) {
 		"number of drawn records, exactly":   {one, counted},
 		"exchange taken for more or less":    {exchanging(one), exchanged},
 		"two tables charged as one":          {always(two), apart},
-		"a verdict of 2":                     {always(one), above},
+		"a grade of 2":                     {always(one), above},
 		"the number released beside a table": {always(one), both},
 		"share of the drawn records":         {one, quotient},
 		"labels counted for nothing":         {always(one), free},
@@ -285,31 +285,31 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestTablesCountOnce: whatever verdicts there are, also ones that no model may give, a
-// record adds one in all to a table and nothing negative to a cell, and the prompts' verdicts
+// TestTablesCountOnce: whatever grades there are, also ones that no model may give, a
+// record adds one in all to a table and nothing negative to a cell, and the prompts' grades
 // can be read off.
 func TestTablesCountOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		wild := func() int64 { return random.Int64N(3*jury.One) - jury.One }
+		wild := func() int64 { return random.Int64N(3*grader.One) - grader.One }
 		f, g := wild(), wild()
-		for _, verdicts := range [][][]int64{{{f}}, {{f}, {g}}, {{f}, {g}, {f}}} {
-			for p, table := range tables(verdicts) {
+		for _, grades := range [][][]int64{{{f}}, {{f}, {g}}, {{f}, {g}, {f}}} {
+			for p, table := range tables(grades) {
 				var sum int64
 				for _, cell := range table {
 					if cell < 0 {
-						t.Fatalf("%v: a cell of %d", verdicts, cell)
+						t.Fatalf("%v: a cell of %d", grades, cell)
 					}
 					sum += cell
 				}
-				if sum != jury.One {
-					t.Fatalf("%v: a record counts %d times 2^-20", verdicts, sum)
+				if sum != grader.One {
+					t.Fatalf("%v: a record counts %d times 2^-20", grades, sum)
 				}
-				if len(table) == 2 && table[0] != clamp(verdicts[p][0]) {
-					t.Fatalf("%v: %v", verdicts, table)
+				if len(table) == 2 && table[0] != clamp(grades[p][0]) {
+					t.Fatalf("%v: %v", grades, table)
 				}
 				if len(table) == 4 && (table[0]+table[1] != clamp(f) || table[0]+table[2] != clamp(g)) {
-					t.Fatalf("%v: %v", verdicts, table)
+					t.Fatalf("%v: %v", grades, table)
 				}
 			}
 		}
@@ -318,7 +318,7 @@ func TestTablesCountOnce(t *testing.T) {
 
 // TestLabelsCountOnce: a record adds one to the cell of its label, or nothing.
 func TestLabelsCountOnce(t *testing.T) {
-	for label, want := range map[int][]int64{-1: {0, 0, 0}, 0: {jury.One, 0, 0}, 2: {0, 0, jury.One}, 3: {0, 0, 0}} {
+	for label, want := range map[int][]int64{-1: {0, 0, 0}, 0: {grader.One, 0, 0}, 2: {0, 0, grader.One}, 3: {0, 0, 0}} {
 		if got := byLabel([]int{label}, 3); !slices.Equal(got, want) {
 			t.Errorf("label %d: %v", label, got)
 		}
@@ -328,15 +328,15 @@ func TestLabelsCountOnce(t *testing.T) {
 // TestRead: what is released is whole numbers, and of two prompts the counts of each follow
 // from the table.
 func TestRead(t *testing.T) {
-	const half = jury.One / 2
-	out, err := read([][]int64{{3*jury.One + half, 2*jury.One - half - 1, -half, -half - 1}}, 2, 0)
+	const half = grader.One / 2
+	out, err := read([][]int64{{3*grader.One + half, 2*grader.One - half - 1, -half, -half - 1}}, 2, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if *out.Pair != (Pair{4, 1, 0, -1}) || out.Counts[0] != (Count{5, -1}) || out.Counts[1] != (Count{4, 0}) {
 		t.Errorf("%+v %+v", *out.Pair, out.Counts)
 	}
-	if out, err = read([][]int64{{jury.One, 0}, {2 * jury.One, -half - 1, half}}, 1, 3); err != nil || !slices.Equal(out.Labels, []int64{2, -1, 1}) || out.Counts[0] != (Count{1, 0}) {
+	if out, err = read([][]int64{{grader.One, 0}, {2 * grader.One, -half - 1, half}}, 1, 3); err != nil || !slices.Equal(out.Labels, []int64{2, -1, 1}) || out.Counts[0] != (Count{1, 0}) {
 		t.Errorf("%+v %v", out, err)
 	}
 	for _, none := range [][][]int64{{}, {{1, 2}}} {

@@ -5,23 +5,23 @@
 // two cells. A table of counts in which each unit adds at most one in all needs noise for
 // one, however many cells it has. Both cells are released with noise, and with them the
 // number of records that were asked, which is private: nothing is divided by it here. The
-// quotient, and how far it may be off, are for whoever has the two numbers (package
+// quotient, and how far it may be off, are for anyone who has the two numbers (package
 // internal/stat).
 //
-// Verdicts between right and wrong are allowed: a record with verdict g ∈ [0, 1] adds g to
+// Grades between right and wrong are allowed: a record with grade g ∈ [0, 1] adds g to
 // one cell and 1 − g to the other, which is one in all. So written outputs are measured by
 // their overlap with what the model writes (ROUGE-L), or by their mean probability, in the
 // same way. What is no mean over records is not: the mean over labels of F1, for example, is
 // a quotient for each label, which one record of a rare label may move as far as it likes.
 //
 // Two prompts are compared in one table of four cells: both right, only the first, only the
-// second, neither. For verdicts f and g these are min(f, g), (f − g)⁺, (g − f)⁺ and
-// 1 − max(f, g), again one in all, and the verdict on each prompt is the sum of two cells. So
+// second, neither. For grades f and g these are min(f, g), (f − g)⁺, (g − f)⁺ and
+// 1 − max(f, g), again one in all, and the grade on each prompt is the sum of two cells. So
 // two prompts cost what one does, and their difference is known better than each of them.
 // Three or more have a table each.
 //
 // Where answers are labels of a list, a table of its own may count the drawn records by label ([Measure.Labels]):
-// an accuracy says little to whoever does not know how often the commonest label is right.
+// an accuracy says little to anyone who does not know how often the commonest label is right.
 //
 // # Guarantee
 //
@@ -30,9 +30,9 @@
 // label.
 //
 // Proof. All tables are of one draw. Let D' be D with one drawn unit more. One record of the
-// unit is drawn, and a verdict is a function of that record and of a prompt alone (package
-// jury). So the cells of a table differ by non-negative numbers with sum 1, exactly, since
-// verdicts are whole numbers of steps; in the table of labels, one cell by 1, or none. Where it is all in one cell (right or wrong), the
+// unit is drawn, and a grade is a function of that record and of a prompt alone (package
+// grader). So the cells of a table differ by non-negative numbers with sum 1, exactly, since
+// grades are whole numbers of steps; in the table of labels, one cell by 1, or none. Where it is all in one cell (right or wrong), the
 // table with Laplace noise of scale Scale on each cell is laplace(Scale) by definition
 // (Dwork, McSherry, Nissim, Smith 2006). Else go from one table to the other cell by cell,
 // by s_1, s_2, … with sum 1. Let f_s be the trade-off function of a Laplace distribution against the
@@ -48,8 +48,8 @@
 //
 //   - The number of records that were drawn, or a share of it, without noise: what comes out
 //     is the noisy tables and nothing else.
-//   - A verdict above 1, which would count a record more than once: verdicts are clamped, by
-//     package jury and again here.
+//   - A grade above 1, which would count a record more than once: grades are clamped, by
+//     package grader and again here.
 //   - A second look with the same draw: a measurer has one outcome, for one list of prompts.
 //   - More prompts than were paid for: refused.
 //

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -22,10 +22,10 @@ func TestEvidenceIsMeasured(t *testing.T) {
 	if _, err := m.Counts(t.Context(), []prompt.Prompt{zero, alone}); err == nil || !strings.Contains(err.Error(), "uses evidence") {
 		t.Errorf("without evidence: %v", err)
 	}
-	encoder := &jurytest.Encoder{}
+	encoder := &gradertest.Encoder{}
 	o.Evidence = encoder.Evidence(o.Task.Labels)
 	for l, label := range o.Task.Labels { // what a text says is its label
-		for i, x := range jurytest.Vector("an article (" + label + ")") {
+		for i, x := range gradertest.Vector("an article (" + label + ")") {
 			o.Evidence.Vectors[l][i] = 50 * float64(x)
 		}
 	}

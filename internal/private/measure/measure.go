@@ -5,44 +5,44 @@ import (
 	"math"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Verdict is what a record says about a prompt.
-type Verdict = jury.Utility
+// Grade is what a record says about a prompt.
+type Grade = grader.Utility
 
-// The verdicts there are: package jury defines them.
+// The grades there are: package grader defines them.
 const (
 	// Right: is the answer the record's?
-	Right = jury.Hard
+	Right = grader.Hard
 	// Probability that the model gives to the record's answer.
-	Probability = jury.Soft
+	Probability = grader.Soft
 	// Written: the mean probability of the tokens of the record's output.
-	Written = jury.Written
+	Written = grader.Written
 	// Rouge: how much of the record's output is in what the model writes, by ROUGE-L.
-	Rouge = jury.Rouge
+	Rouge = grader.Rouge
 )
 
-// Suits checks that a verdict is one for a task.
-func Suits(v Verdict, t prompt.Task) error { return jury.Suits(v, t) }
+// Suits checks that a grade is one for a task.
+func Suits(v Grade, t prompt.Task) error { return grader.Suits(v, t) }
 
-// Reads checks that a verdict is one for prompts of a form.
-func Reads(v Verdict, f prompt.Form) error { return jury.Reads(v, f) }
+// Reads checks that a grade is one for prompts of a form.
+func Reads(v Grade, f prompt.Form) error { return grader.Reads(v, f) }
 
-// Default is the verdict that people mean by how good a prompt is: right or wrong, and for
+// Default is the grade that people mean by how good a prompt is: right or wrong, and for
 // written outputs, of which few come out word for word, their overlap.
-func Default(t prompt.Task) Verdict {
+func Default(t prompt.Task) Grade {
 	if t.Kind == prompt.Generate {
 		return Rouge
 	}
 	return Right
 }
 
-// Metric names what a verdict measures, as evaluations on public questions call it.
-func Metric(v Verdict) string {
+// Metric names what a grade measures, as evaluations on public questions call it.
+func Metric(v Grade) string {
 	switch v {
 	case Probability:
 		return "probability"
@@ -63,8 +63,8 @@ type Measure struct {
 	Scale float64 `json:"scale"`
 	// Prompts that are measured.
 	Prompts int `json:"prompts"`
-	// Verdict of a record on a prompt.
-	Verdict Verdict `json:"verdict"`
+	// Grade of a record on a prompt.
+	Grade Grade `json:"grade"`
 	// Labels is the length of the task's list of labels, where a table of its own counts records by label, so
 	// that it is known how often the commonest one is right; 0 for none.
 	Labels int `json:"labels,omitempty"`
@@ -91,10 +91,10 @@ func (m Measure) Check() error {
 	case !(m.Scale > 0) || math.IsInf(m.Scale, 1):
 		return fmt.Errorf("a measurement needs noise of a positive scale, not %v", m.Scale)
 	}
-	switch m.Verdict {
+	switch m.Grade {
 	case Right, Probability, Written, Rouge:
 	default:
-		return fmt.Errorf("unknown verdict %q: one of %s, %s, %s, %s", m.Verdict, Right, Probability, Written, Rouge)
+		return fmt.Errorf("unknown grade %q: one of %s, %s, %s, %s", m.Grade, Right, Probability, Written, Rouge)
 	}
 	if _, err := m.noise(); err != nil {
 		return err
@@ -135,9 +135,9 @@ func (m Measure) sensitivity() float64 {
 	return 1
 }
 
-// noise is on the grid of verdicts.
+// noise is on the grid of grades.
 func (m Measure) noise() (*noise.Additive, error) {
-	grid, err := noise.NewGrid(jury.Fine)
+	grid, err := noise.NewGrid(grader.Fine)
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,8 @@ var (
 )
 
 // nearly is a measurement of all records whose noise rounds to nothing.
-func nearly(prompts int, v measure.Verdict) measure.Measure {
-	return measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1}, Scale: 0.01, Prompts: prompts, Verdict: v}
+func nearly(prompts int, v measure.Grade) measure.Measure {
+	return measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 1}, Scale: 0.01, Prompts: prompts, Grade: v}
 }
 
 func options(t testing.TB, m measure.Measure, seed uint64) measure.Options {
@@ -106,7 +106,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestWrittenOutputs: verdicts in between add up to the number of records, too.
+// TestWrittenOutputs: grades in between add up to the number of records, too.
 func TestWrittenOutputs(t *testing.T) {
 	o := options(t, nearly(1, measure.Probability), 1)
 	got := counts(t, o, oracle).Counts[0]
@@ -117,7 +117,7 @@ func TestWrittenOutputs(t *testing.T) {
 	if got := measure.Default(o.Task); got != measure.Rouge {
 		t.Errorf("written outputs are measured by %s", got)
 	}
-	o.Measure.Verdict = measure.Written
+	o.Measure.Grade = measure.Written
 	if got = counts(t, o, zero).Counts[0]; got.Right+got.Wrong < 59 || got.Right+got.Wrong > 61 {
 		t.Errorf("written: %+v", got)
 	}
@@ -172,8 +172,8 @@ func TestRefusals(t *testing.T) {
 		"infinite noise":     func(o *measure.Options) { o.Measure.Scale = math.Inf(1) },
 		"no prompt":          func(o *measure.Options) { o.Measure.Prompts = 0 },
 		"many prompts":       func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
-		"no verdict":         func(o *measure.Options) { o.Measure.Verdict = "" },
-		"a verdict of texts": func(o *measure.Options) { o.Measure.Verdict = measure.Written },
+		"no grade":         func(o *measure.Options) { o.Measure.Grade = "" },
+		"a grade of texts": func(o *measure.Options) { o.Measure.Grade = measure.Written },
 		"per token":          func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },
 		"onto prompts":       func(o *measure.Options) { o.Measure.Draw.Prompts, o.Measure.Draw.PerPrompt = 2, 1 },
 		"disjoint": func(o *measure.Options) {

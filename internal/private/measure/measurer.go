@@ -6,7 +6,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/private/draw"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -29,7 +29,7 @@ type Options struct {
 	Forms []prompt.Form
 	// Isolation is how the model keeps records apart, if it does not by construction.
 	Isolation lm.Isolation
-	// PassTokens and Held are as PassTokens and Prompts in package jury; 0 takes the default.
+	// PassTokens and Held are as PassTokens and Prompts in package grader; 0 takes the default.
 	PassTokens, Held int
 	// Evidence, if there is any, is what prompts may use. Encoder, which is required then, turns records
 	// into its vectors.
@@ -43,7 +43,7 @@ type Options struct {
 // Measurer makes one measurement. It is for one goroutine at a time.
 type Measurer struct {
 	Options
-	panel *jury.Panel
+	sampler *grader.Sampler
 	key   noise.Key
 }
 
@@ -59,9 +59,9 @@ type Outcome struct {
 	Event privacy.Event `json:"-"`
 }
 
-// Loads bounds what a measurement holds at once, as [jury.Loads] says.
+// Loads bounds what a measurement holds at once, as [grader.Loads] says.
 func Loads(passTokens, prompts, stem, question int) []lm.Load {
-	return jury.Loads(passTokens, prompts, stem, question)
+	return grader.Loads(passTokens, prompts, stem, question)
 }
 
 // New checks the options. No record is read.
@@ -73,10 +73,10 @@ func New(ctx context.Context, o Options) (*Measurer, error) {
 		return nil, fmt.Errorf("records are to be counted by %d labels, and the task %q has no such list", n, o.Task.Name)
 	}
 	key := o.Key.Derive("measure")
-	panel, err := jury.NewPanel(ctx,
-		jury.Source{Pool: o.Pool, Parts: o.Parts, Key: key, Scheme: o.Measure.Draw},
-		jury.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Verdict, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Held, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
-	return &Measurer{o, panel, key}, err
+	sampler, err := grader.NewSampler(ctx,
+		grader.Source{Pool: o.Pool, Parts: o.Parts, Key: key, Scheme: o.Measure.Draw},
+		grader.Options{Model: o.Model, Task: o.Task, Utility: o.Measure.Grade, Forms: o.Forms, Isolation: o.Isolation, PassTokens: o.PassTokens, Prompts: o.Held, Evidence: o.Evidence, Encoder: o.Encoder, Usage: o.Usage})
+	return &Measurer{o, sampler, key}, err
 }
 
 // Counts draws records and counts for how many of them each prompt is right, with noise. The
@@ -90,13 +90,13 @@ func (m *Measurer) Counts(ctx context.Context, prompts []prompt.Prompt) (Outcome
 	if err != nil {
 		return Outcome{}, err
 	}
-	verdicts, err := m.panel.Verdicts(ctx, 0, prompts)
+	grades, err := m.sampler.Grades(ctx, 0, prompts)
 	if err != nil {
 		return Outcome{}, err
 	}
-	tables := tables(verdicts)
+	tables := tables(grades)
 	if n := m.Measure.Labels; n > 0 {
-		labels, err := m.panel.Labels(ctx, 0)
+		labels, err := m.sampler.Labels(ctx, 0)
 		if err != nil {
 			return Outcome{}, err
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDeclaredSizes: whoever runs it learns of sizes that are far off, in either
+// TestDeclaredSizes: anyone who runs it learns of sizes that are far off, in either
 // direction, and by label; not of others. What is said has no number of records, and none
 // of their content.
 func TestDeclaredSizes(t *testing.T) {

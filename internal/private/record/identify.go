@@ -21,7 +21,7 @@ type Identity struct {
 
 // Identify returns what the ledger knows a file by, before anybody has said which of its
 // columns are for what: all of its rows are read, in all columns, and nothing is kept. For
-// whoever is to decide whose records they are.
+// anyone who is to decide whose records they are.
 func Identify(ctx context.Context, location, private string) (id Identity, err error) {
 	o := Options{Private: private, anyColumns: true}
 	if private == "" {

@@ -48,7 +48,7 @@ type Options struct {
 	// Private is the private folder: the fingerprint key and cached indexes. It is
 	// made if it does not exist. Required.
 	Private string
-	// Progress, if not nil, hears how many bytes of how many were read; total is 0
+	// Progress, if not nil, is called with how many bytes of how many were read; total is 0
 	// when it is not known. It is called from the goroutine that opens.
 	Progress func(read, total int64)
 

@@ -44,7 +44,7 @@ func onGrid(v []float32, width int) ([]int16, error) {
 		out[i] = int16(max(min(float64(x)*scale, one-1), -one))
 	}
 	if norm(out) > square {
-		return nil, errors.New("a vector of the encoder is longer than one on the grid: this is a fault of the program, and nothing was released")
+		return nil, errors.New("a vector of the encoder is longer than one on the grid: this is an internal error, and nothing was released")
 	}
 	return out, nil
 }

@@ -261,7 +261,7 @@ func TestSecrecy(t *testing.T) {
 	}
 }
 
-// TestProgressIsHeard: the caller hears how many units were encoded, again and again within a part, up to all.
+// TestProgressIsHeard: the caller is told how many units were encoded, again and again within a part, up to all.
 func TestProgressIsHeard(t *testing.T) {
 	data, records := crowd(1, 1)
 	for len(data.pool.parts[0]) < 200*runtime.GOMAXPROCS(0) {

@@ -33,7 +33,7 @@ type Options struct {
 	Sums    Sums
 	// Schema is that of the table whose rows the encoder reads, if it does: evidence carries it.
 	Schema *schema.Schema
-	// Encoded, if set, hears how many units were encoded so far, again and again. It depends on how many
+	// Encoded, if set, is called with how many units were encoded so far, again and again. It depends on how many
 	// there are: it is not to be published.
 	Encoded func(units int64)
 }
@@ -235,7 +235,7 @@ func (s *Summer) units(ctx context.Context, key noise.Key, encoder evidence.Enco
 		return nil, err
 	}
 	if len(records) != len(refs) {
-		return nil, errors.New("there is not one record for each that was asked for: this is a fault of the program, and nothing was released")
+		return nil, errors.New("there is not one record for each that was asked for: this is an internal error, and nothing was released")
 	}
 	out := make([]unit, to-from)
 	for at, some := range chunks(records) {

@@ -7,7 +7,7 @@ const Steps = 1 << 30
 // Batch is some rows of a table, in order.
 type Batch struct {
 	// Index is the number of the batch in its source, from 0. A source is cut into the
-	// same batches whoever reads it and on however many threads.
+	// same batches anyone who reads it and on however many threads.
 	Index int64
 	// Rows is how many there are; First the ordinal of the first, from 1.
 	Rows  int

@@ -139,7 +139,7 @@ func (p *pass) number(index, first int64, rows int) (int64, int64) {
 	return index, first
 }
 
-// turn goes on to the next file.
+// turn continues to the next file.
 func (p *pass) turn() { p.numbers.batches, p.numbers.rows = p.numbers.nextBatch, p.numbers.nextRecord }
 
 // failing reports that the scan will fail, so that nothing is to be computed from it.

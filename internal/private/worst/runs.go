@@ -12,7 +12,7 @@ import (
 
 // Runs plays a game n times with the record and n times without it, on so many goroutines, and
 // returns the scores. Each run has a key of its own, made of the given one and its number: the
-// same key gives the same scores on any number of goroutines. Observe, if set, hears how many are
+// same key gives the same scores on any number of goroutines. Observe, if set, is called with how many are
 // done, by several goroutines.
 func (g Game) Runs(ctx context.Context, key noise.Key, n, workers int, observe func(done int64)) (with, without []float64, err error) {
 	scores := [2][]float64{make([]float64, n), make([]float64, n)}

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -28,14 +28,14 @@ var task = prompt.Task{
 // with makes players that have a model each.
 func with(next func(text string) []float64, p func(context.Context, lm.Trusted, noise.Key, bool) (float64, error)) func() (play, error) {
 	return func() (play, error) {
-		model, err := lm.Trust(&jurytest.Toy{Logits: next}, lm.InProcess)
+		model, err := lm.Trust(&gradertest.Toy{Logits: next}, lm.InProcess)
 		return func(ctx context.Context, key noise.Key, with bool) (float64, error) { return p(ctx, model, key, with) }, err
 	}
 }
 
 // letters are scores of the next token: two letters, and nothing else.
 func letters(a, b float64) []float64 {
-	out := make([]float64, jurytest.End+1)
+	out := make([]float64, gradertest.End+1)
 	for i := range out {
 		out[i] = -shout
 	}

@@ -200,7 +200,7 @@ func (s *Session) Abandon() error {
 	return errors.Join(s.again.file.complete(), os.Remove(s.again.file.path), s.Release())
 }
 
-// Release lets others go on with the list. Its key stays.
+// Release lets others continue with the list. Its key stays.
 func (s *Session) Release() error {
 	a := s.again
 	if a == nil || a.lock == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-// list asks questions as a program does that keeps answers: it goes on after those that it
+// list asks questions as a program does that keeps answers: it continues after those that it
 // has, and stops at the given event of the given question, as if it were killed.
 type list struct {
 	place   *place
@@ -192,7 +192,7 @@ func TestConcurrentLists(t *testing.T) {
 	must(t, err)
 	var busy *BusyError
 	if _, err := second.Again(key, []string{"a?"}, func(bool) (int, error) {
-		t.Error("whoever does not have the list looks at its answers")
+		t.Error("anyone who does not have the list looks at its answers")
 		return 0, nil
 	}); !errors.As(err, &busy) {
 		t.Errorf("a second process: %v", err)

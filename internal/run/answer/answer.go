@@ -128,13 +128,13 @@ func (s *Session) Usage() lm.Usage {
 	return s.usage
 }
 
-// Affords is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
+// CheckBudget is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
-func (s *Session) Affords(ctx context.Context, n int64) error {
+func (s *Session) CheckBudget(ctx context.Context, n int64) error {
 	return s.afford(ctx, n, s.Plan.Answers)
 }
 
-// afford is Affords of answers that are asked for so many at once.
+// afford is CheckBudget of answers that are asked for so many at once.
 func (s *Session) afford(ctx context.Context, n, together int64) error {
 	if !s.charged {
 		return nil
@@ -174,7 +174,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		return err
 	}
 	total := int64(len(items))
-	if !s.Partial && !(s.begun && s.again.repeats()) { // of a list that goes on, some is charged already
+	if !s.Partial && !(s.begun && s.again.repeats()) { // of a list that continues, some is charged already
 		if err := s.afford(ctx, total, total); err != nil {
 			return err
 		}

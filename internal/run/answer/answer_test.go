@@ -78,7 +78,7 @@ func TestReserveFirst(t *testing.T) {
 		return noise.NewKey()
 	}
 	for range 2 {
-		if err := s.Affords(t.Context(), 1); err != nil {
+		if err := s.CheckBudget(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestAllOrNothing(t *testing.T) {
 		t.Fatalf("%v, charges %v", err, p.charges(t))
 	}
 	for n, fits := range map[int64]bool{5: true, 6: false} {
-		if err := s.Affords(t.Context(), n); (err == nil) != fits {
+		if err := s.CheckBudget(t.Context(), n); (err == nil) != fits {
 			t.Errorf("%d answers: %v", n, err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestFirstBudget(t *testing.T) {
 	of.Epsilon, of.Answers = 3, 3
 	s := p.session(t, p.options(t, of, newToy()))
 	s.price = func(n int64) (float64, error) { return float64(n), nil }
-	must(t, s.Affords(t.Context(), 1000))
+	must(t, s.CheckBudget(t.Context(), 1000))
 	var seen []string
 	s.Observe = func(e env.Progress) { seen = append(seen, string(e.Kind)) }
 	a, err := s.Answer(t.Context(), "who?", nil)
@@ -263,7 +263,7 @@ func TestSeeded(t *testing.T) {
 		o := p.options(t, planFor(clipped()), newToy())
 		o.Seed, o.Ledger, o.Parallel = &seed, nil, parallel
 		s := p.session(t, o)
-		must(t, s.Affords(t.Context(), 1<<40))
+		must(t, s.CheckBudget(t.Context(), 1<<40))
 		must(t, s.All(t.Context(), inputs(12), func(i int, a *Answer) error {
 			if a.Private || a.Charge != "" || a.Event != nil || a.Limit != 0 {
 				t.Errorf("%+v", a)

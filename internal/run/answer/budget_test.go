@@ -137,7 +137,7 @@ func TestConcurrentSessions(t *testing.T) {
 				}
 			})
 		}
-		wg.Go(func() { _, _ = s.Answer(t.Context(), "", nil); _ = s.Affords(t.Context(), 3); _ = s.Usage() })
+		wg.Go(func() { _, _ = s.Answer(t.Context(), "", nil); _ = s.CheckBudget(t.Context(), 3); _ = s.Usage() })
 	}
 	wg.Wait()
 	if answered.Load() != 23 || refused.Load() == 0 || p.uses(t) != 23 {

@@ -74,7 +74,7 @@ func (s *Session) enter(ctx context.Context, name string, total int64) error {
 	if n > s.Plan.Answers {
 		price, err := s.price(n)
 		if err != nil {
-			return fmt.Errorf("work out the budget of %d answers: %w", n, err)
+			return fmt.Errorf("compute the budget of %d answers: %w", n, err)
 		}
 		if math.IsInf(price, 1) {
 			return &plan.InputError{Option: "Answers", Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for %d answers, so that they share it", n, s.Plan.Delta, n)}
@@ -176,7 +176,7 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 			continue
 		}
 		if s.again.repeats() {
-			return cause // the charges wait for the list to go on
+			return cause // the charges wait for the list to continue
 		}
 		if charges = append(charges, q.charge.ID); q.charge.Series {
 			continue // its part of the series is gone; the others are not

@@ -193,7 +193,7 @@ func TestFailingAtEveryPoint(t *testing.T) {
 						t.Errorf("the error names charge %s, which is %q", id, c.State)
 					}
 				}
-				// Whoever may have been drawn for nothing is named.
+				// Anyone who may have been drawn for nothing is named.
 				missing := p.uses(t) - len(a.got) - len(charged.Charges)
 				lost := errors.Is(a.err, ledger.ErrUnknown)
 				if missing > 1 || missing == 1 && !lost {

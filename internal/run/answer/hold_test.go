@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHold: from the first draw of an answer until it may show, the ledger hears nothing,
+// TestHold: from the first draw of an answer until it may show, the ledger is told nothing,
 // whether it is written or fails. What was charged before stays before.
 func TestHold(t *testing.T) {
 	for name, fails := range map[string]bool{"written": false, "failed": true} {

@@ -94,7 +94,7 @@ func (f *keyFile) write() error {
 	slot := append(text, "\t"+checksum(text)...)
 	defer clear(slot)
 	if len(slot) >= slotSize {
-		return errors.New("the key of the questions does not fit its place: this is a fault of the program")
+		return errors.New("the key of the questions does not fit its place: this is an internal error")
 	}
 	slot = append(slot, strings.Repeat(" ", slotSize-1-len(slot))+"\n"...)
 	file, err := os.OpenFile(f.path, os.O_WRONLY, 0o600)
@@ -118,7 +118,7 @@ func (f *keyFile) write() error {
 // key is that of a block, which is the current one or later.
 func (f *keyFile) key(block int) (noise.Key, error) {
 	if block < f.state.Block || len(f.state.Key) == 0 {
-		return noise.Key{}, errors.New("the key of these questions is gone, since they were answered: this is a fault of the program")
+		return noise.Key{}, errors.New("the key of these questions is gone, since they were answered: this is an internal error")
 	}
 	chain, err := noise.ImportKey(f.state.Key)
 	if err != nil {

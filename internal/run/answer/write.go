@@ -77,7 +77,7 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 	return s.tokens(ctx, key, group)
 }
 
-// key is fresh: answers that were written apart share no randomness. That of a list that goes on is
+// key is fresh: answers that were written apart share no randomness. That of a list that continues is
 // of the block that the index is in, whose questions have streams of their own.
 func (s *Session) key(index uint64) (noise.Key, error) {
 	if s.Seed != nil {
@@ -89,7 +89,7 @@ func (s *Session) key(index uint64) (noise.Key, error) {
 	key, err := s.drawKey()
 	if err == nil && !key.Private() {
 		key.Erase()
-		err = fmt.Errorf("the key was made from a seed, so that what it draws protects nobody: this is a fault of the program")
+		err = fmt.Errorf("the key was made from a seed, so that what it draws has no privacy guarantee: this is an internal error")
 	}
 	return key, err
 }
@@ -176,7 +176,7 @@ func (s *Session) covered(q *question, out private.Released) error {
 	}
 	ran := out.Event()
 	if ran == nil || out.Steps() > s.Plan.Tokens || privacy.Canonical(ran).String() != s.event.String() {
-		return fmt.Errorf("question %d was answered by what the plan does not pay for: this is a fault of the program; nothing of the answer is released", q.at+1)
+		return fmt.Errorf("question %d was answered by what the plan does not pay for: this is an internal error; nothing of the answer is released", q.at+1)
 	}
 	return nil
 }

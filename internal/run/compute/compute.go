@@ -27,7 +27,7 @@ type Seal struct{}
 type Engine interface {
 	// Open opens the engine's table with these options. It reads no row, and refuses a
 	// file that is named twice. The Table is nil where this process computes on the data;
-	// whoever closes the data closes both.
+	// anyone who closes the data closes both.
 	Open(ctx context.Context, o table.Options) (*table.Data, Table, error)
 	Sealed(Seal)
 }

@@ -1,7 +1,7 @@
 // Package env is what runs and sessions share: who pays and who signs, what the data and
-// the model are called, and who hears how it goes ([Progress]).
+// the model are called, and who is told how it goes ([Progress]).
 //
-// This is one value. Whoever opens a ledger, a key ring or a model
+// This is one value. Anyone who opens a ledger, a key ring or a model
 // fills an [Environment] in once, and a run or a session takes it whole.
 package env
 
@@ -38,6 +38,6 @@ type Environment struct {
 	// Seed is for tests and simulations: nothing is charged or certified, and what comes
 	// out is NOT PRIVATE.
 	Seed *uint64
-	// Observe, if set, hears how it goes. Its calls do not overlap.
+	// Observe, if set, is called with how it goes. Its calls do not overlap.
 	Observe func(Progress)
 }

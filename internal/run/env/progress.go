@@ -14,7 +14,7 @@ type Kind string
 const (
 	// Noted reports a message for people, once.
 	Noted Kind = "notice"
-	// Resumed reports that the folder holds an unfinished run, which goes on.
+	// Resumed reports that the folder holds an unfinished run, which continues.
 	Resumed Kind = "resumed"
 	// Budgeted reports that the ledger did not know the data set, which got a budget.
 	Budgeted Kind = "budget"

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
-// Ledger is what whoever reads records needs of a [ledger.Ledger]: to find the budget, to
+// Ledger is what anyone who reads records needs of a [ledger.Ledger]: to find the budget, to
 // reserve, and to report what became of the charge.
 type Ledger interface {
 	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)
@@ -54,7 +54,7 @@ type Account struct {
 	Adjacency privacy.Adjacency
 	Unit      privacy.Unit
 	Labels    map[string]string
-	// Report, if set, hears what the data was recognised as. It has numbers of records, and
+	// Report, if set, is called with what the data was recognised as. It has numbers of records, and
 	// is for the owner of the data.
 	Report func(string)
 }
@@ -66,7 +66,7 @@ type Use struct {
 }
 
 // Request is how the ledger is asked for a use. Uses without a proof are not to be paid
-// for: they protect nobody.
+// for: they have no privacy guarantee.
 func (p *Account) Request(u Use) ledger.ReserveRequest {
 	return ledger.ReserveRequest{
 		Dataset: string(p.Dataset), Event: u.Event, Adjacency: p.Adjacency, Unit: p.Unit,

@@ -22,7 +22,7 @@ type crash struct {
 	// Point is the number of the statement boundary at which it kills itself as
 	// kill -9 would, 0 for none.
 	Point int
-	// Loop goes on until killed from outside.
+	// Loop continues until killed from outside.
 	Loop bool
 }
 

@@ -35,7 +35,7 @@ func testIdentity(t *testing.T, b backend) {
 		{"a data set that changes step by step stays one", drift},
 		{"a data set without a sketch learns it at its next use", learns},
 		{"data sets that turn out to be the same are for their owner to decide", turnsOut},
-		{"a run that was paid for goes on", goesOn},
+		{"a run that was paid for continues", goesOn},
 		{"what was charged before a link counts after it", linkedLate},
 		{"links do not go in a circle", circle},
 		{"two that look alike are for their owner to decide", ambiguous},

@@ -91,7 +91,7 @@ def run(
     """Runs the program with ``--json`` and returns its objects; raises what its exit code says.
 
     Whatever ends this call, also Ctrl-C, ends the program first: it is interrupted, so that it
-    leaves a run that can go on, and killed if that takes too long.
+    leaves a run that can continue, and killed if that takes too long.
     """
     options: dict[str, Any] = {}
     if os.name == "nt":
@@ -117,7 +117,7 @@ def run(
     except _Late:
         _end(child)
         talk.join()
-        raise errors.TimedOut(f"sotto {verb} took longer than {timeout:g} s and was stopped; the same call goes on with the run", verb=verb) from None
+        raise errors.TimedOut(f"sotto {verb} took longer than {timeout:g} s and was stopped; the same call continues with the run", verb=verb) from None
     except BaseException:
         _end(child)
         talk.join()
@@ -129,7 +129,7 @@ def run(
     if code == 0 and found:
         return found
     if code < 0:
-        raise errors.Interrupted(f"sotto {verb} was stopped by signal {-code}; the same call goes on with the run", code=1, verb=verb)
+        raise errors.Interrupted(f"sotto {verb} was stopped by signal {-code}; the same call continues with the run", code=1, verb=verb)
     message = last.get("error")
     if not isinstance(message, str):
         message = _failed_checks(last) or f"sotto {verb} ended with exit code {code} and no result; run it on the command line to see what it says"

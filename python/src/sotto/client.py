@@ -99,7 +99,7 @@ class Client:
     ) -> Release:
         """Synthetic examples from private records, with a certificate.
 
-        ``size`` is how many records there are, a public number, or "auto". The run goes on where it
+        ``size`` is how many records there are, a public number, or "auto". The run resumes where it
         stopped when the same call is repeated with the same ``out``, and nothing is charged twice.
         """
         with task_file(task) as named, _data.public(examples) as given:

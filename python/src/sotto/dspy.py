@@ -37,7 +37,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
     """Compiles a program whose demonstrations private records chose, with a certificate.
 
     ``size`` is how many records there are, a public number. ``out`` is the folder of the release;
-    the same call goes on with a run that was interrupted. ``examples`` are public: DSPy examples or
+    the same call continues with a run that was interrupted. ``examples`` are public: DSPy examples or
     dicts. Those without the output are answered by the teacher, or the student.
 
     With ``num_candidate_programs`` that many sets of up to ``max_demos`` examples are drawn at

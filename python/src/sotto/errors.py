@@ -1,7 +1,7 @@
 """What can go wrong, by the exit code of the program.
 
 Messages come from the program, which puts no content of a record into them, nor which records they
-are about and how many: that is in ``said``, for whoever has to correct them.
+are about and how many: that is in ``said``, for anyone who has to correct them.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class BudgetRefused(SottoError):
 
 
 class TimedOut(SottoError):
-    """The program did not end in time and was stopped. The same call goes on with the run."""
+    """The program did not end in time and was stopped. The same call continues with the run."""
 
 
 class Interrupted(SottoError):
-    """The program was stopped by a signal. The same call goes on with the run."""
+    """The program was stopped by a signal. The same call continues with the run."""
 
 
 class ProgramNotFound(SottoError):

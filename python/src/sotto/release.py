@@ -109,7 +109,7 @@ class Release:
     def private(self) -> bool:
         """Whether the run says that it has a guarantee, or a folder that was opened has a certificate.
 
-        Whoever gets a folder from others asks :meth:`verify`, which checks it.
+        Anyone who gets a folder from others asks :meth:`verify`, which checks it.
         """
         return self.run.private if self.run is not None else self.certificate.exists()
 

@@ -41,7 +41,7 @@
     box.append(pre, button);
   }
 
-  // Tables, code and pictures that go on to the right say so.
+  // Tables, code and pictures that continue to the right say so.
   const sides = [...document.querySelectorAll("main pre, main .wide, main p:has(> img.drawn:only-child)")];
   const side = (e) => e.parentElement.classList.toggle("more", e.scrollLeft + e.clientWidth < e.scrollWidth - 2);
   const resized = new ResizeObserver((all) => all.forEach((one) => side(one.target)));

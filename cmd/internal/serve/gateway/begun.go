@@ -78,7 +78,7 @@ type beginning struct {
 
 // beginnings holds those that were used last, within a bound. They are made of releases alone: what a
 // client sends is in none, so that how long an answer takes does not show what others asked. It is for
-// whoever has the turn of the model.
+// anyone who has the turn of the model.
 type beginnings struct {
 	most, bytes int64
 	// all, those used last at the end.
@@ -164,13 +164,13 @@ func size(m lm.Model, tokens int) int64 {
 	return int64(tokens) * tokenBytes
 }
 
-// begins reports whether it is there, and a prompt goes on from it. A client's own instruction comes before
+// begins reports whether it is there, and a prompt resumes from it. A client's own instruction comes before
 // the examples, and a template may put other things there: then it does not.
 func (b *beginning) begins(tokens []lm.Token) bool {
 	return b != nil && b.sequence != 0 && len(tokens) > len(b.tokens) && slices.Equal(tokens[:len(b.tokens)], b.tokens)
 }
 
-// begin returns the sequence that a prompt goes on from, and notes how many of its tokens that has. What
+// begin returns the sequence that a prompt resumes from, and notes how many of its tokens that has. What
 // all prompts of its route begin with is computed for the first of them.
 func (l *Local) begin(ctx context.Context, m lm.Scorer, w *wanted) (_ lm.Sequence, err error) {
 	w.shared = 0

@@ -57,7 +57,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded
 	return b, body(b).clear("model", "messages", "prompt", "input", "stream")
 }
 
-// full is what a client hears if too much is under way; nil if that is not what is wrong.
+// full is what a client is told if too much is under way; nil if that is not what is wrong.
 func full(err error) error {
 	switch {
 	case errors.Is(err, bounded.ErrClientFull):
@@ -86,7 +86,7 @@ func (b body) clear(names ...string) error {
 }
 
 // besides returns the names of members that are not among these, sorted, as far as they may be repeated to
-// whoever sent them.
+// anyone who sent them.
 func (b body) besides(known []string) (names []string) {
 	for name := range b {
 		if !slices.Contains(known, name) && member.MatchString(name) {

@@ -17,7 +17,7 @@ import (
 
 // generation is an answer in the making.
 type generation struct {
-	// write writes the text, piece by piece if it is given somebody who hears them.
+	// write writes the text, piece by piece if it is given somebody who is told them.
 	write   func(ctx context.Context, onText func(int, string) error) (lm.Text, counts, error)
 	chat    bool
 	usage   bool
@@ -140,7 +140,7 @@ func response(kind string, body io.ReadCloser) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// stream answers with events as they come. The model does not wait for whoever reads them: the
+// stream answers with events as they come. The model does not wait for anyone who reads them: the
 // next request does not wait for a slow client. Who closes the body ends the generation. What
 // fails before the first event is an error, not a stream that breaks off.
 func (g *generation) stream(ctx context.Context) (*http.Response, error) {

@@ -27,7 +27,7 @@ type Options struct {
 	Allow func(r *http.Request, route string) (who string, err error)
 	// RefusePrivate refuses requests for routes that answer from records.
 	RefusePrivate bool
-	// Done, if set, hears of every request when it has ended, and Compared of every comparison.
+	// Done, if set, is called with every request when it has ended, and Compared of every comparison.
 	Done     func(Record)
 	Compared func(Comparison)
 	// Tracer, if set, has a span for every request, and one for its upstream.
@@ -38,10 +38,10 @@ type Options struct {
 	// values, and of upstreams' answers. By default that is 128 MiB each, and 32 MiB of requests
 	// and 64 MiB of answers for a client.
 	Requests, Answers *bounded.Capacity
-	// Patience is how long a client may take to read a part of an answer, 30 s by default.
-	Patience time.Duration
-	// Silence is how long an upstream may say nothing within an answer, 5 minutes by default.
-	Silence time.Duration
+	// WriteTimeout is how long a client may take to read a part of an answer, 30 s by default.
+	WriteTimeout time.Duration
+	// UpstreamIdleTimeout is how long an upstream may say nothing within an answer, 5 minutes by default.
+	UpstreamIdleTimeout time.Duration
 }
 
 // description is the API as OpenAPI has it.
@@ -59,11 +59,11 @@ type Handler struct {
 
 // New returns a handler that serves a table.
 func New(t *Table, o Options) *Handler {
-	o.Largest, o.Patience = cmp.Or(o.Largest, 8<<20), cmp.Or(o.Patience, 30*time.Second)
+	o.Largest, o.WriteTimeout = cmp.Or(o.Largest, 8<<20), cmp.Or(o.WriteTimeout, 30*time.Second)
 	if o.Tracer == nil {
 		o.Tracer = noTraces
 	}
-	o.Silence = cmp.Or(o.Silence, 5*time.Minute)
+	o.UpstreamIdleTimeout = cmp.Or(o.UpstreamIdleTimeout, 5*time.Minute)
 	if o.Requests == nil {
 		o.Requests = &bounded.Capacity{All: 128 << 20, Each: 32 << 20}
 	}
@@ -198,7 +198,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	record.Route, record.Version = route.Name, route.About.Version
 	if route.Private != nil && h.RefusePrivate {
-		fail(w, Forbidden("this model answers from private records, each answer is charged to their budget, and this service lets everybody in without a key: whoever runs it can start it with keys, or with --open-private"))
+		fail(w, Forbidden("this model answers from private records, each answer is charged to their budget, and this service lets everybody in without a key: anyone who runs it can start it with keys, or with --open-private"))
 		return
 	}
 	if route.Private != nil {
@@ -216,7 +216,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	answer.Body = newWatched(answer.Body, h.Silence, cancel)
+	answer.Body = newWatched(answer.Body, h.UpstreamIdleTimeout, cancel)
 	defer answer.Body.Close()
 	secret := ""
 	if s, is := route.Upstream.(*Server); is {
@@ -340,7 +340,7 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
 			return
 		}
-		heard.hear(data)
+		heard.add(data)
 		if strings.HasSuffix(strings.TrimSpace(kind), "json") && json.Valid(data) {
 			data = insert(data, "sotto", note)
 		}
@@ -353,7 +353,7 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 func (h *Handler) write(w http.ResponseWriter, data []byte) {
 	control := http.NewResponseController(w)
 	for len(data) > 0 {
-		_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
+		_ = control.SetWriteDeadline(time.Now().Add(h.WriteTimeout)) // not of every writer
 		n, err := w.Write(data[:min(len(data), 64<<10)])
 		if err != nil {
 			return
@@ -391,7 +391,7 @@ func (a About) headers(to http.Header) {
 func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Held) {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: whoever runs it should look at the upstream's key").write(w)
+		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: anyone who runs it should look at the upstream's key").write(w)
 		return
 	}
 	data, err := held.Read(answer.Body, -1, 1<<20)

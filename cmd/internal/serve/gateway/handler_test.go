@@ -455,7 +455,7 @@ func TestStreamPauses(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 	})
-	h, _ := gatewayTo(t, u, Options{Patience: 100 * time.Millisecond})
+	h, _ := gatewayTo(t, u, Options{WriteTimeout: 100 * time.Millisecond})
 	front := httptest.NewUnstartedServer(h)
 	front.EnableHTTP2 = true
 	front.StartTLS()
@@ -583,7 +583,7 @@ func TestClientGone(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("the upstream goes on")
+		t.Error("the upstream continues")
 	}
 }
 

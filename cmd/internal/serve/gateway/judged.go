@@ -30,7 +30,7 @@ type Judged struct {
 	// Encoder is required for prompts that give questions the nearest examples.
 	Encoder nearest.Encodes
 
-	answerer icl.Answerer // of whoever has the turn
+	answerer icl.Answerer // of anyone who has the turn
 
 	mu      sync.Mutex
 	waiting []*asking
@@ -85,7 +85,7 @@ func (j *Judged) leave(a *asking) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(b *asking) bool { return a == b })
 }
 
-// together answers a question, and others that wait, for whoever has the turn. An answer does not depend
+// together answers a question, and others that wait, for anyone who has the turn. An answer does not depend
 // on the questions beside it.
 func (j *Judged) together(ctx context.Context, first *asking) {
 	j.mu.Lock()
@@ -101,7 +101,7 @@ func (j *Judged) together(ctx context.Context, first *asking) {
 	}
 	j.waiting = slices.DeleteFunc(j.waiting, func(a *asking) bool { return slices.Contains(some, a) })
 	j.mu.Unlock()
-	defer func() { // also after a fault of the program
+	defer func() { // also after an internal error
 		for _, a := range some {
 			if !a.said && a.err == nil {
 				a.err = problem(http.StatusInternalServerError, serverSide, "", "", "the request failed within the gateway")

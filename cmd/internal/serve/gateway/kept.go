@@ -50,7 +50,7 @@ func (h *Handler) once(ctx context.Context, route *Route, who, name, question st
 	}
 	if first {
 		defer h.kept.end(id, k)
-		k.err = Charged("") // if this fails for a fault of the program
+		k.err = Charged("") // if this fails for an internal error
 		k.said, k.err = route.Private.answer(context.WithoutCancel(ctx), who, question)
 		return k.said, true, k.err
 	}

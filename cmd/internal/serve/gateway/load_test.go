@@ -118,7 +118,7 @@ func slowly(t *testing.T, url, key string, size int) (end func() *http.Response)
 }
 
 // TestCapacityOfRequests: what is under way is bounded, for a client and for all, another client has
-// its part, and whoever is refused hears when to come again.
+// its part, and anyone who is refused is told when to come again.
 func TestCapacityOfRequests(t *testing.T) {
 	u := newUpstream(t, says(200, completion))
 	c := &bounded.Capacity{All: 500_000, Each: 200_000}

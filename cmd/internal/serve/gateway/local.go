@@ -30,7 +30,7 @@ type Local struct {
 	// of what is free when the model is opened.
 	Keep int64
 
-	// What follows is of whoever has the turn.
+	// What follows is of anyone who has the turn.
 	model   lm.Model
 	encoder lm.Embedder
 	session lm.Session // of texts, and of what they begin with
@@ -41,7 +41,7 @@ type Local struct {
 	writing bool // somebody writes for those in the queue
 }
 
-// open returns the model, to whoever has the turn.
+// open returns the model, to anyone who has the turn.
 func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 	if l.model == nil {
 		l.model, err = l.Open(context.WithoutCancel(ctx))

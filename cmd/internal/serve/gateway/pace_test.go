@@ -30,9 +30,9 @@ func TestPace(t *testing.T) {
 	o.next(func() { panic("a secret") }, nil)
 	began = time.Now()
 	if send(t, t.Context(), url+"/v1/chat/completions", question); time.Since(began) < pace {
-		t.Error("a fault of the program was seen at once")
+		t.Error("an internal error was seen at once")
 	}
-	// Whoever asks meanwhile sees that pace too, and not when the answer was there.
+	// Anyone who asks meanwhile sees that pace too, and not when the answer was there.
 	var all sync.WaitGroup
 	begun := make(chan struct{}, 2)
 	o.next(func() { begun <- struct{}{} }, nil)

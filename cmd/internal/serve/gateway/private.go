@@ -76,7 +76,7 @@ func (p *Private) answer(ctx context.Context, who, question string) (*Said, erro
 	writing, cancel := context.WithTimeout(until, Longest)
 	defer cancel()
 	pacing := &pacing{pace: p.Pace, occupy: p.Occupy, until: until}
-	defer pacing.end() // also after a fault of the program
+	defer pacing.end() // also after an internal error
 	return p.Answerer.Answer(context.WithValue(writing, pacingKey{}, pacing), who, question)
 }
 
@@ -84,7 +84,7 @@ func (p *Private) answer(ctx context.Context, who, question string) (*Said, erro
 // about an answer.
 var understood = append([]string{"model", "messages", "prompt", "stream", "stream_options", "user", "metadata", "store", "service_tier", "safety_identifier"}, shapes...)
 
-// member is a name that may be repeated to whoever sent it.
+// member is a name that may be repeated to anyone who sent it.
 var member = regexp.MustCompile(`^[a-z][a-z_]{0,39}$`)
 
 // private answers a request from records.

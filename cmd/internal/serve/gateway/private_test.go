@@ -285,7 +285,7 @@ func TestConcurrentLeaving(t *testing.T) {
 	}
 }
 
-// TestFault: a fault of the program ends its request, and says where it was and not what it held.
+// TestFault: an internal error ends its request, and says where it was and not what it held.
 func TestFault(t *testing.T) {
 	o := &oracle{before: func() { panic("a secret") }}
 	done := make(chan Record, 1)
@@ -298,7 +298,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestConcurrentFaultOfANamedRequest: whoever asks for it again hears that it was charged.
+// TestConcurrentFaultOfANamedRequest: anyone who asks for it again is told that it was charged.
 func TestConcurrentFaultOfANamedRequest(t *testing.T) {
 	o := &oracle{before: func() { panic("a secret") }}
 	done := make(chan Record, 9)
@@ -380,7 +380,7 @@ func TestSilence(t *testing.T) {
 		<-release
 	})
 	defer close(release)
-	_, front := gatewayTo(t, u, Options{Silence: 50 * time.Millisecond})
+	_, front := gatewayTo(t, u, Options{UpstreamIdleTimeout: 50 * time.Millisecond})
 	if r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`); r.StatusCode != 502 {
 		t.Errorf("%d %s", r.StatusCode, got)
 	}

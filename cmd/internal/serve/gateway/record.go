@@ -39,7 +39,7 @@ func recordOf(ctx context.Context) *Record {
 	if r, is := ctx.Value(recordKey{}).(*Record); is {
 		return r
 	}
-	return &Record{} // nobody hears of it
+	return &Record{} // nobody is told of it
 }
 
 // counted notes what is written.

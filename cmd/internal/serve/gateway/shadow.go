@@ -126,8 +126,8 @@ type overheard struct {
 // mostHeard bounds what is held of an answer to be compared.
 const mostHeard = 1 << 20
 
-// hear adds a whole answer, or the event of a stream.
-func (o *overheard) hear(data []byte) {
+// add adds a whole answer, or the event of a stream.
+func (o *overheard) add(data []byte) {
 	if !o.wanted || o.text.Len() > mostHeard {
 		return
 	}

@@ -65,13 +65,13 @@ func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note 
 			h.cutShort(w, control, within)
 			return
 		}
-		heard.hear(line)
+		heard.add(line)
 		if !noted {
 			line, noted = noteEvent(line, note)
 		}
 		if len(line) > 0 {
 			within = len(bytes.TrimSpace(line)) > 0
-			_ = control.SetWriteDeadline(time.Now().Add(h.Patience)) // not of every writer
+			_ = control.SetWriteDeadline(time.Now().Add(h.WriteTimeout)) // not of every writer
 			if _, failed := w.Write(line); failed != nil || !within && control.Flush() != nil {
 				return
 			}
@@ -97,6 +97,6 @@ func (h *Handler) cutShort(w http.ResponseWriter, control *http.ResponseControll
 	if within {
 		event = append([]byte("\n"), event...)
 	}
-	_ = control.SetWriteDeadline(time.Now().Add(h.Patience))
+	_ = control.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
 	_, _ = w.Write(event) // the client may be gone
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Traces hold of a request what its [Record] does: nothing of what was asked or answered. A
-// client's trace goes on through the gateway to the upstream.
+// client's trace continues through the gateway to the upstream.
 var between propagation.TraceContext
 
 // noTraces is for gateways that are not traced.

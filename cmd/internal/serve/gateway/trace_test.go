@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestTraces: a client's trace goes on to the upstream, and spans hold nothing of the request.
+// TestTraces: a client's trace continues to the upstream, and spans hold nothing of the request.
 func TestTraces(t *testing.T) {
 	passed := make(chan string, 1)
 	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {

@@ -47,7 +47,7 @@ func (t *Turns) enter(who string) (leave func(), err error) {
 }
 
 // take waits for the model, as long as the request does, or until nobody needs it any more: then
-// it is not taken. Whoever calls it has entered.
+// it is not taken. Anyone who calls it has entered.
 func (t *Turns) take(ctx context.Context, needless <-chan struct{}) (taken bool, err error) {
 	t.wanting.Add(1)
 	defer t.wanting.Add(-1)
@@ -61,7 +61,7 @@ func (t *Turns) take(ctx context.Context, needless <-chan struct{}) (taken bool,
 	}
 }
 
-// wanted reports whether somebody waits for whoever has the model to end.
+// wanted reports whether somebody waits for anyone who has the model to end.
 func (t *Turns) wanted() bool { return t.wanting.Load() > 0 }
 
 // Take waits for the model, as long as the request does. More than a few who wait are refused.

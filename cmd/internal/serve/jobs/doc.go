@@ -2,7 +2,7 @@
 // a process and a folder of its own.
 //
 // A job is a verb's request, with the plan that was approved when it was added ([Work]): another
-// one is refused, and nothing is charged. It goes on where it stopped when it is repeated in the
+// one is refused, and nothing is charged. It resumes where it stopped when it is repeated in the
 // same folder, and is charged once (package run, and lists of questions in package answer). So a
 // worker may die at any moment: another one repeats the job, and that is all there is to recovery. What is left to do here is that no two workers
 // have a job at the same time:

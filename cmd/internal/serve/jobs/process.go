@@ -160,7 +160,7 @@ const (
 
 // keepSaid leaves what the process said to people in the job's folder, for who can read that.
 func (p *process) keepSaid(place string) {
-	// Without it, whoever wants to know repeats the command.
+	// Without it, anyone who wants to know repeats the command.
 	_ = os.WriteFile(filepath.Join(place, saidFile), p.said, 0o600)
 }
 

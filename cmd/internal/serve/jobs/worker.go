@@ -54,7 +54,7 @@ type Command struct {
 const (
 	// mostFailures is how often a job may fail in a way that may pass.
 	mostFailures = 5
-	// mostAttempts is how often a job may be begun: one that ends its workers should not go on
+	// mostAttempts is how often a job may be begun: one that ends its workers should not continue
 	// for ever.
 	mostAttempts = 100
 	// busyWait is how long a job waits whose folder is in use.
@@ -273,7 +273,7 @@ func (w *worker) attend(ctx context.Context, j *store.Job, p *process, begun tim
 				safe = asked.Add(w.Lease / 2)
 				if cancelling && !hurry {
 					end(cancelled)
-					// Whoever asked for its end need not wait for as long as it has taken.
+					// Anyone who asked for its end need not wait for as long as it has taken.
 					hurry, begun = true, time.Now()
 					beat.Reset(w.Beat)
 				}

@@ -200,7 +200,7 @@ func gone(t *testing.T, pid string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); alive(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the process goes on")
+			t.Fatal("the process continues")
 		}
 	}
 }
@@ -219,7 +219,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestWorkerEnds: a worker that is to end lets its job go, and the next one goes on with it.
+// TestWorkerEnds: a worker that is to end lets its job go, and the next one continues with it.
 func TestWorkerEnds(t *testing.T) {
 	s := open(t, nil)
 	id := s.add(slow)
@@ -245,10 +245,10 @@ func TestSilentStore(t *testing.T) {
 	must(t, s.store.Close()) // as if the database were away
 	for end := time.Now().Add(20 * time.Second); alive(pid); time.Sleep(5 * time.Millisecond) {
 		if j, err := other.Claim(t.Context(), "another", time.Minute); err != nil || j != nil {
-			t.Fatalf("another worker has the job while the process goes on: %v", err)
+			t.Fatalf("another worker has the job while the process continues: %v", err)
 		}
 		if time.Now().After(end) {
-			t.Fatal("the process goes on")
+			t.Fatal("the process continues")
 		}
 	}
 	s.stop()

@@ -29,7 +29,7 @@ func probe(address string) {
 	for {
 		select {
 		case <-ended:
-			_ = out.Flush() // whoever started this finds lines missing
+			_ = out.Flush() // anyone who started this finds lines missing
 			return
 		case <-time.After(time.Millisecond):
 		}

@@ -218,7 +218,7 @@ func TestAttempts(t *testing.T) {
 		if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err != nil {
 			t.Errorf("after a while: %v", err)
 		}
-		// Whoever has an account does not get more attempts by using it.
+		// Anyone who has an account does not get more attempts by using it.
 		for i := range attemptsOfAddress {
 			waits("name"+string(rune('a'+i)), "there")
 			if i%4 == 0 {

@@ -48,14 +48,14 @@ type FirstBudget struct {
 	Reason string
 }
 
-// SeenBy reports whether an account may see that there is such an upload, and remove it: whoever
+// SeenBy reports whether an account may see that there is such an upload, and remove it: anyone who
 // sent it, any owner while it waits for owners, and those of its data set after that.
 func (u Upload) SeenBy(a Account) bool {
 	return u.By == a.Actor() || a.Role.May(Owner) && u.State != UploadAssigned || u.UsableBy(a)
 }
 
 // UsableBy reports whether runs that an account starts may use an upload. What a run says about
-// columns and labels is known to whoever sent the file, and is nobody else's than the owner's.
+// columns and labels is known to anyone who sent the file, and is nobody else's than the owner's.
 func (u Upload) UsableBy(a Account) bool {
 	return u.State == UploadAssigned && (u.By == a.Actor() || a.OwnerOf(u.Dataset))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Device returns a token that shows that a browser was signed in to an account with its
-// present password; "" for an account without one. It lets nobody in: whoever has it is not held up
+// present password; "" for an account without one. It lets nobody in: anyone who has it is not held up
 // by what strangers try.
 func (a Account) Device() string {
 	if a.hash == "" {

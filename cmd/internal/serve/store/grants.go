@@ -78,7 +78,7 @@ func (g Grant) Why() string {
 	return fmt.Sprintf("%s (asked for by %s, approved by %s%s)", g.Reason, g.Account, strings.Join(approved, " and "), also)
 }
 
-// OthersDecide reports whether whoever asked may not approve the request, among these owners of
+// OthersDecide reports whether anyone who asked may not approve the request, among these owners of
 // the data set: as many others as have to approve own it. Otherwise nobody could decide, so that
 // their own approval counts: of an only owner by itself, and of one of two where two have to
 // approve with that of the other.
@@ -161,7 +161,7 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 	return g, err
 }
 
-// Decide notes the decision of an owner. One that denies ends the request, also of whoever asked;
+// Decide notes the decision of an owner. One that denies ends the request, also of anyone who asked;
 // the approval that makes enough of them makes it approved, and approvals of those who no longer
 // own the data set, or who asked where [Grant.OthersDecide], do not count. Changes come one after the other, so that exactly one decision is the last.
 func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (decided Grant, err error) {

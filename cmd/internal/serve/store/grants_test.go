@@ -64,7 +64,7 @@ func TestGrants(t *testing.T) {
 		if _, err := s.Decide(ctx, "owner-one", two.ID, true); err == nil || state(two.ID) != GrantOpen {
 			t.Error("one owner approves twice")
 		}
-		// An approval counts as long as whoever gave it owns the data set.
+		// An approval counts as long as anyone who gave it owns the data set.
 		must(t, s.SetOwner(ctx, "root", "owner-one", "data", true))
 		if g, err := s.Decide(ctx, "owner-two", two.ID, true); err != nil || g.State != GrantOpen {
 			t.Errorf("one owner is left: %+v, %v", g, err)
@@ -120,7 +120,7 @@ func TestConcurrentApprovals(t *testing.T) {
 	})
 }
 
-// TestOwnRequests: whoever asked approves only where too few others own the data set, whatever was
+// TestOwnRequests: anyone who asked approves only where too few others own the data set, whatever was
 // so before, and the ledger's reason says so.
 func TestOwnRequests(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
@@ -168,7 +168,7 @@ func TestOwnRequests(t *testing.T) {
 				t.Errorf("%s: %s", c.what, now.Why())
 			}
 		}
-		// Whoever asked approved as one of two. A third owner then takes their place.
+		// Anyone who asked approved as one of two. A third owner then takes their place.
 		g := ask(2, "one", "two")
 		_, err := s.Decide(ctx, "one", g.ID, true)
 		must(t, err)
@@ -179,7 +179,7 @@ func TestOwnRequests(t *testing.T) {
 		if g, err := s.Decide(ctx, "three", g.ID, true); err != nil || g.State != GrantApproved {
 			t.Errorf("%s, %v", g.State, err)
 		}
-		// Whoever asked can take it back, and an owner who is disabled is none.
+		// Anyone who asked can take it back, and an owner who is disabled is none.
 		g = ask(1, "one", "two")
 		if g, err := s.Decide(ctx, "one", g.ID, false); err != nil || g.State != GrantDenied {
 			t.Errorf("%s, %v", g.State, err)

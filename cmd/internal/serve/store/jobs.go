@@ -275,7 +275,7 @@ func (s *Store) Beat(ctx context.Context, j *Job, progress json.RawMessage, leas
 // worker whose lease ran out gets [ErrLost].
 func (s *Store) Finish(ctx context.Context, j *Job) error {
 	if !j.State.Ended() {
-		return fmt.Errorf("a job cannot end as %s: this is a fault of the program", j.State)
+		return fmt.Errorf("a job cannot end as %s: this is an internal error", j.State)
 	}
 	return s.transact(ctx, func(tx *sql.Tx) error {
 		if err := s.held(ctx, tx, j, "state = $4, ended = "+s.clock()+", result = $5, error = $6, place = $7, progress = $8, lease = 0", string(j.State), string(j.Result), j.Error, j.Place, string(j.Progress)); err != nil {
@@ -286,7 +286,7 @@ func (s *Store) Finish(ctx context.Context, j *Job) error {
 }
 
 // PutOff lets go of a job that a worker has, to be begun again after a while: what was charged
-// stays charged, and the same folder goes on. It counts as a failure unless the worker ends.
+// stays charged, and the same folder continues. It counts as a failure unless the worker ends.
 func (s *Store) PutOff(ctx context.Context, j *Job, after time.Duration, failure string) error {
 	counts, excused := 1, 0
 	if failure == "" {
@@ -314,7 +314,7 @@ func (s *Store) CancelJob(ctx context.Context, by Actor, id string) error {
 	})
 }
 
-// RetryJob asks again for a job that failed or was cancelled. It goes on in its folder.
+// RetryJob asks again for a job that failed or was cancelled. It resumes in its folder.
 func (s *Store) RetryJob(ctx context.Context, by Actor, id string) error {
 	return s.write(ctx, by, "retry job", id, func(tx *sql.Tx) error {
 		if err := s.lockJob(ctx, tx, id, "failed", "cancelled"); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Pulse is a number that changes with the store and with the progress of the latest jobs. It reads
-// no results: whoever watches asks often.
+// no results: anyone who watches asks often.
 type Pulse [sha256.Size]byte
 
 // Pulse looks at the store and at so many of the latest jobs.

@@ -11,7 +11,7 @@ import (
 )
 
 // Network is where somebody comes from, of an address with or without a port: an IPv4 address, or
-// the 64 bits of an IPv6 address by which a network is known. Whoever has one has 2^64 addresses
+// the 64 bits of an IPv6 address by which a network is known. Anyone who has one has 2^64 addresses
 // in it.
 func Network(address string) string { return network(address, 32, 64) }
 
@@ -105,7 +105,7 @@ func (q *queue) take(ctx context.Context, from string, known bool) error {
 	return nil
 }
 
-// full is what whoever finds no place hears.
+// full is what anyone who finds no place is told.
 func (q *queue) full() error { return &BusyError{2 * time.Second} }
 
 // enter takes a place that is free, or waits for one.

@@ -148,7 +148,7 @@ func TestQueueForgetsWhoLeft(t *testing.T) {
 	})
 }
 
-// TestConcurrentQueue: whoever comes, waits, leaves and gives back at the same time, no more have a
+// TestConcurrentQueue: anyone who comes, waits, leaves and gives back at the same time, no more have a
 // place than there are, and in the end all are free.
 func TestConcurrentQueue(t *testing.T) {
 	q := &queue{}

@@ -40,7 +40,7 @@ func (c cost) scheme() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, c.memory, c.time, c.lanes)
 }
 
-// derive is for whoever has a place of the [queue].
+// derive is for anyone who has a place of the [queue].
 func (c cost) derive(password string, salt []byte) []byte {
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.lanes, hashSize)
 }
@@ -75,7 +75,7 @@ func samePassword(password, hash string) bool {
 	return same && known
 }
 
-// Attempts to sign in before whoever tries has to wait, and for how long at most.
+// Attempts to sign in before anyone who tries has to wait, and for how long at most.
 const (
 	attemptsOfAccount = 5
 	attemptsOfAddress = 20
@@ -162,7 +162,7 @@ func (s *Store) SignIn(ctx context.Context, by Attempt) (Account, error) {
 		account = counter{attempts("device", by.Name+"\x00"+id), attemptsOfAccount}
 		counters = []counter{account}
 	}
-	for _, c := range counters { // whoever has to wait takes no place
+	for _, c := range counters { // anyone who has to wait takes no place
 		if _, wait, err := s.waits(ctx, s.db, c); wait > 0 || err != nil {
 			return Account{}, cmp.Or(err, error(&WaitError{wait}))
 		}
@@ -181,7 +181,7 @@ func (s *Store) SignIn(ctx context.Context, by Attempt) (Account, error) {
 	if !samePassword(by.Password, a.hash) || a.Disabled != nil || len(by.Password) > 1000 {
 		return Account{}, ErrDenied
 	}
-	// This one was no failure. Others from the same network stay counted: whoever has an account
+	// This one was no failure. Others from the same network stay counted: anyone who has an account
 	// could try those of others in between.
 	return a, s.transact(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE who = $1", account.who); err != nil {

@@ -366,7 +366,7 @@ func TestOlderStore(t *testing.T) {
 	})
 }
 
-// TestControlCharacters: what would control the terminal of whoever lists it is kept nowhere.
+// TestControlCharacters: what would control the terminal of anyone who lists it is kept nowhere.
 func TestControlCharacters(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()

@@ -65,7 +65,7 @@ func scanUpload(rows *sql.Rows, u *Upload) error {
 	return json.Unmarshal([]byte(first), &u.First)
 }
 
-// errNoUpload is also what somebody hears who may not see one.
+// errNoUpload is also what somebody is told who may not see one.
 var errNoUpload = Refuse("there is no such upload")
 
 // Upload returns one that is there.
@@ -102,7 +102,7 @@ func (s *Store) UploadAt(ctx context.Context, file string) (Upload, error) {
 	return Upload{}, err
 }
 
-// RemoveUpload forgets a file, for whoever sent it or for an owner. Whoever calls it removes the
+// RemoveUpload forgets a file, for anyone who sent it or for an owner. Anyone who calls it removes the
 // file itself, before.
 func (s *Store) RemoveUpload(ctx context.Context, by Account, id string) error {
 	return s.write(ctx, by.Actor(), "remove upload", id, func(tx *sql.Tx) error {

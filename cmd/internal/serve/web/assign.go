@@ -30,7 +30,7 @@ type assignment struct {
 }
 
 // settle assigns an upload if everything is decided, and reports whether it did. If not, it
-// waits, and nobody hears for whom.
+// waits, and nobody is told for whom.
 func (d *Dashboard) settle(ctx context.Context, by store.Actor, id string) (bool, error) {
 	a, err := d.decisions(ctx, id)
 	if err != nil {
@@ -137,7 +137,7 @@ func counted(ctx context.Context, l Ledger, dataset string) ([]string, error) {
 }
 
 // enter tells the ledger, and then notes that the upload is assigned. After a failure in between it
-// goes on where it was.
+// resumes where it was.
 func (d *Dashboard) enter(ctx context.Context, l Ledger, by store.Actor, a assignment, id ledger.Identity, found ledger.Comparison) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

@@ -228,7 +228,7 @@ const wide = `(() => {
   return ["the page is " + root.scrollWidth + " wide", ...beyond.map(e => e.tagName + "." + e.className).slice(0, 8)];
 })()`
 
-// labels names what a person who hears a page would not: fields without a label, headers without a
+// labels names what a person who is told a page would not: fields without a label, headers without a
 // scope, pages without landmarks.
 const labels = `(() => {
   const bad = [];
@@ -289,7 +289,7 @@ func TestPlainPagesInChromium(t *testing.T) {
 	}
 }
 
-// TestPlainReportInChromium: the report of a release can be read on a phone and on a desk, and printed: verdict and facts are on the first page, and what is folded is on paper too.
+// TestPlainReportInChromium: the report of a release can be read on a phone and on a desk, and printed: conclusion and facts are on the first page, and what is folded is on paper too.
 func TestPlainReportInChromium(t *testing.T) {
 	in := newChromium(t)
 	s := newSite(t, nil)
@@ -312,7 +312,7 @@ func TestPlainReportInChromium(t *testing.T) {
 	_, err := chromedp.Call(c, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	must(t, err)
 	if end := evaluate[float64](c, `document.querySelector(".glance").getBoundingClientRect().bottom`); end > 986 {
-		t.Errorf("verdict and facts end %v pixels down", end)
+		t.Errorf("conclusion and facts end %v pixels down", end)
 	}
 	if shown := evaluate[bool](c, `document.querySelector("details pre").checkVisibility({contentVisibilityAuto: true})`); !shown {
 		t.Error("the event is not on paper")
@@ -348,7 +348,7 @@ func TestPlainNewRunInChromium(t *testing.T) {
 }
 
 // TestPlainKeyboardInChromium: somebody without a mouse signs in, skips to the content, sees where they are,
-// and cancels a run; a page that is open hears of it.
+// and cancels a run; a page that is open is told of it.
 func TestPlainKeyboardInChromium(t *testing.T) {
 	in := newChromium(t)
 	s := newSite(t, nil)
@@ -406,7 +406,7 @@ func TestPlainGrantInChromium(t *testing.T) {
 		}
 		c.quiet(owner)
 	}
-	c.do(chromedp.WaitVisible(saying("span", "Granted"))) // the operator's page hears of it
+	c.do(chromedp.WaitVisible(saying("span", "Granted"))) // the operator's page is told of it
 	c.quiet("operator")
 }
 

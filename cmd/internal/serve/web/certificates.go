@@ -174,7 +174,7 @@ func (d *Dashboard) releasedFile(v *visit) error {
 	}
 	v.Header().Set("Content-Type", "application/octet-stream")
 	v.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(filepath.Base(name)))
-	_, _ = v.ResponseWriter.Write(data) // whoever asked may be gone
+	_, _ = v.ResponseWriter.Write(data) // anyone who asked may be gone
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (d *Dashboard) reportPage(v *visit) error {
 	}
 	v.Header().Set("Content-Security-Policy", reportPolicy)
 	v.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = v.ResponseWriter.Write(data) // whoever asked may be gone
+	_, _ = v.ResponseWriter.Write(data) // anyone who asked may be gone
 	return nil
 }
 

@@ -171,7 +171,7 @@ type steps struct {
 }
 
 func (s *steps) add(x, by float64) {
-	// Lines go on to the right: what happens at once is a step of no width that can be seen.
+	// Lines continue to the right: what happens at once is a step of no width that can be seen.
 	const sliver = 1e-6
 	if n := len(s.points); n > 0 {
 		x = max(x, s.points[n-1].X+s.end*sliver)

@@ -2,7 +2,7 @@
 // who decided so.
 //
 // A page shows what is public already, so that nothing here has to be kept from
-// whoever may sign in. Pages are made of the store, the ledger and the certificates of releases;
+// anyone who may sign in. Pages are made of the store, the ledger and the certificates of releases;
 // none of them holds a record, and where records are is left out. What a role decides about is
 // what it may change, and that is one table ([Dashboard] has no other way in): a route names the
 // least role that may use it, and a route without one is for signing in.

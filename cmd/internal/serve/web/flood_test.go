@@ -100,8 +100,8 @@ func TestFormsHeld(t *testing.T) {
 	}
 }
 
-// TestSignInFlood: strangers who all try passwords at once are refused and hear when to come again,
-// and whoever signed in here before is let in meanwhile, though their account is tried too.
+// TestSignInFlood: strangers who all try passwords at once are refused and are told when to come again,
+// and anyone who signed in here before is let in meanwhile, though their account is tried too.
 func TestSignInFlood(t *testing.T) {
 	s := newSite(t, nil)
 	try := func(b *browser, name, word string) answer {
@@ -129,12 +129,12 @@ func TestSignInFlood(t *testing.T) {
 			defer mu.Unlock()
 			got[a.status]++
 			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
-				t.Error("whoever is refused does not hear when to come again")
+				t.Error("anyone who is refused is not told when to come again")
 			}
 		})
 	}
 	if got := try(known, "owner-one", password).status; got != http.StatusSeeOther {
-		t.Errorf("whoever signed in before, in the flood: %d, want 303", got)
+		t.Errorf("anyone who signed in before, in the flood: %d, want 303", got)
 	}
 	flood.Wait()
 	if got[http.StatusServiceUnavailable] == 0 || got[http.StatusSeeOther] > 0 {
@@ -142,7 +142,7 @@ func TestSignInFlood(t *testing.T) {
 	}
 	known.send("/sign-out")
 	if got := try(known, "owner-one", password).status; got != http.StatusSeeOther {
-		t.Errorf("whoever signed in before, after the flood: %d, want 303", got)
+		t.Errorf("anyone who signed in before, after the flood: %d, want 303", got)
 	}
 }
 

@@ -19,7 +19,7 @@ func (d *Dashboard) grantRoutes() []route {
 	}
 }
 
-// grantView is a request as whoever looks may decide it.
+// grantView is a request as anyone who looks may decide it.
 type grantView struct {
 	store.Grant
 	// Mine: the reader owns the data set. Decided: and has approved.
@@ -110,7 +110,7 @@ func (d *Dashboard) carryOutAgain(v *visit) error {
 	return d.carryOut(v, g)
 }
 
-// carryOut raises the budget in the ledger, which does it once for the key of the request: whoever
+// carryOut raises the budget in the ledger, which does it once for the key of the request: anyone who
 // asks again, after a crash or at the same time, changes nothing more.
 func (d *Dashboard) carryOut(v *visit, g store.Grant) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), time.Minute)

@@ -28,7 +28,7 @@ func (d *Dashboard) events(v *visit) error {
 	}
 	defer leave()
 	out := http.NewResponseController(v.ResponseWriter)
-	// The server's limit is for requests, and this one goes on.
+	// The server's limit is for requests, and this one continues.
 	if err := out.SetReadDeadline(time.Time{}); err != nil {
 		d.Log.Debug("a page that stays up to date may be cut off", "error", err.Error())
 	}
@@ -37,7 +37,7 @@ func (d *Dashboard) events(v *visit) error {
 	calm := time.NewTicker(quiet)
 	defer calm.Stop()
 	for said := ": here\n\n"; ; {
-		// Whoever is gone cannot be written to.
+		// Anyone who is gone cannot be written to.
 		if _, err := fmt.Fprint(v.ResponseWriter, said); err != nil || out.Flush() != nil {
 			return nil
 		}
@@ -54,7 +54,7 @@ func (d *Dashboard) events(v *visit) error {
 		case <-d.Life.Done():
 			return nil
 		}
-		// A session that ended hears nothing more: its end is a change itself, or time passed.
+		// A session that ended is told nothing more: its end is a change itself, or time passed.
 		// Listening does not use it.
 		if _, err := d.Store.Session(v.ctx(), v.token, false); err != nil {
 			return nil

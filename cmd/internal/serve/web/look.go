@@ -37,7 +37,7 @@ const (
 var errReading = &problem{http.StatusServiceUnavailable, "The file is still being read. Try again in a minute."}
 
 // identityOf returns what the ledger knows an upload by. It waits for a while; a file that takes
-// longer is read on, for whoever asks again.
+// longer is read on, for anyone who asks again.
 func (d *Dashboard) identityOf(ctx context.Context, u store.Upload) (ledger.Identity, error) {
 	l := d.look(u)
 	waiting, cancel := context.WithTimeout(ctx, d.planTime)
@@ -69,7 +69,7 @@ func (d *Dashboard) look(u store.Upload) *look {
 		defer func() { <-d.looked.turn }()
 		if l.id, l.err = d.Runs.Identify(ctx, u); l.err != nil {
 			d.looked.mu.Lock()
-			delete(d.looked.all, u.ID) // whoever asks again has it read again
+			delete(d.looked.all, u.ID) // anyone who asks again has it read again
 			d.looked.mu.Unlock()
 		}
 		close(l.ended)

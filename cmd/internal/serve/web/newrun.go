@@ -66,7 +66,7 @@ type RunRequest struct {
 	Instruction          string
 	// Approved is the plan that the page showed when somebody started the run.
 	Approved string
-	// By is whoever asks. Owners may give a source that the ledger does not know its first budget.
+	// By is anyone who asks. Owners may give a source that the ledger does not know its first budget.
 	By store.Account
 }
 

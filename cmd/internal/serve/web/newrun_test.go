@@ -278,7 +278,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestSlowUpload: an upload goes on as long as bytes come, beyond the server's limit for requests,
+// TestSlowUpload: an upload continues as long as bytes come, beyond the server's limit for requests,
 // and one that stands still is cut off.
 func TestSlowUpload(t *testing.T) {
 	s := newSite(t, nil)

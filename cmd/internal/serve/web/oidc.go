@@ -30,11 +30,11 @@ type OIDC struct {
 	// viewer, unless a role is given to the account here.
 	Claim string
 	// Viewers, Operators and Owners are the values that give each role; the most counts. If there
-	// are Viewers, whoever has none of all these values is not let in.
+	// are Viewers, anyone who has none of all these values is not let in.
 	Viewers, Operators, Owners []string
 }
 
-// role is what claims give. ok is false for whoever is not let in.
+// role is what claims give. ok is false for anyone who is not let in.
 func (o *OIDC) role(claims map[string]any) (role store.Role, ok bool) {
 	if o.Claim == "" {
 		return "", true
@@ -145,7 +145,7 @@ const (
 	signingIn  = 10 * time.Minute
 )
 
-// attempt is what the browser keeps of an attempt to sign in, and the issuer hears in parts.
+// attempt is what the browser keeps of an attempt to sign in, and the issuer is told in parts.
 type attempt struct {
 	State, Nonce, Verifier, Next string
 	Began                        int64
@@ -197,7 +197,7 @@ func (d *Dashboard) beginOIDC(v *visit) error {
 }
 
 // errRefused does not say what was wrong: the log does.
-var errRefused = &problem{http.StatusForbidden, "You could not be signed in. Begin again; if it stays so, ask whoever looks after the service."}
+var errRefused = &problem{http.StatusForbidden, "You could not be signed in. Begin again; if it stays so, ask anyone who looks after the service."}
 
 func (d *Dashboard) endOIDC(v *visit) error {
 	if d.OIDC == nil {

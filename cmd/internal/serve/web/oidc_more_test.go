@@ -113,7 +113,7 @@ func TestSlowIssuer(t *testing.T) {
 	}
 }
 
-// TestLosingAClaim: whoever the issuer no longer lets in, or with less, is signed out everywhere, and
+// TestLosingAClaim: anyone who the issuer no longer lets in, or with less, is signed out everywhere, and
 // their account may no more than the claims say.
 func TestLosingAClaim(t *testing.T) {
 	o := newOrganisation(t)
@@ -144,7 +144,7 @@ func TestLosingAClaim(t *testing.T) {
 	}
 	operator, _ := enter("sotto-operators")
 	if owner.get("/").status != 303 || operator.get("/").status != 200 || role() != store.Operator {
-		t.Errorf("with less the session of before goes on, as %s", role())
+		t.Errorf("with less the session of before continues, as %s", role())
 	}
 	more, _ := enter("sotto-owners")
 	if operator.get("/").status != 200 || more.get("/").status != 200 {
@@ -154,7 +154,7 @@ func TestLosingAClaim(t *testing.T) {
 		t.Errorf("no group lets them in: %d", status)
 	}
 	if more.get("/").status != 303 || operator.get("/").status != 303 || role() != store.Viewer {
-		t.Errorf("sessions go on, as %s", role())
+		t.Errorf("sessions continue, as %s", role())
 	}
 }
 

@@ -23,7 +23,7 @@ var (
 	errLong = &problem{http.StatusServiceUnavailable, "Planning this takes too long. Try again in a minute, if the service has just begun; or ask for something smaller, or plan it on the command line: sotto plan."}
 )
 
-// planned makes a plan when its turn comes. One that goes on after its page has given up keeps its
+// planned makes a plan when its turn comes. One that continues after its page has given up keeps its
 // turn until it ends, so that there are never more than a few.
 func planned[T any](ctx context.Context, d *Dashboard, plan func(context.Context) (T, error)) (none T, err error) {
 	waiting, cancel := context.WithTimeout(ctx, d.planTime)
@@ -51,7 +51,7 @@ func planned[T any](ctx context.Context, d *Dashboard, plan func(context.Context
 		return o.made, o.err
 	case <-waiting.Done():
 		if ctx.Err() != nil {
-			stop() // whoever asked has left: a form asks anew at every change
+			stop() // anyone who asked has left: a form asks anew at every change
 		}
 		return none, errLong
 	}

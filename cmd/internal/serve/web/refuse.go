@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 )
 
-// Refusal is an error for whoever asked: pages show its text as it is, so it must not say where
+// Refusal is an error for anyone who asked: pages show its text as it is, so it must not say where
 // records, keys or other files are. Whatever else goes wrong is for the log alone.
 type Refusal = store.Refusal
 
@@ -18,7 +18,7 @@ func Refuse(format string, args ...any) error { return store.Refuse(format, args
 // errUnsaid stands for what is in the log.
 var errUnsaid = &problem{http.StatusInternalServerError, "This could not be done. The service's log says why."}
 
-// wrong is what an error says to whoever sent something. Refusals and mistakes in what is planned
+// wrong is what an error says to anyone who sent something. Refusals and mistakes in what is planned
 // are theirs to read. All else may name files of this machine: it goes to the log.
 func (d *Dashboard) wrong(err error) error {
 	if p := new(problem); errors.As(err, &p) || errors.Is(err, store.ErrStore) {
@@ -34,7 +34,7 @@ func (d *Dashboard) wrong(err error) error {
 	return errUnsaid
 }
 
-// forPeople is the text of an error that is for whoever asked.
+// forPeople is the text of an error that is for anyone who asked.
 func forPeople(err error) (text string, ok bool) {
 	var refused *Refusal
 	if errors.As(err, &refused) {

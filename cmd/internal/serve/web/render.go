@@ -193,7 +193,7 @@ func (v *visit) render(status int, name string, p page) {
 	}
 	v.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.WriteHeader(status)
-	_, _ = v.ResponseWriter.Write(out.Bytes()) // whoever asked may be gone
+	_, _ = v.ResponseWriter.Write(out.Bytes()) // anyone who asked may be gone
 }
 
 // static serves the style sheet, with that of plots, and the script.
@@ -209,6 +209,6 @@ func (d *Dashboard) static(v *visit) error {
 	}
 	v.Header().Set("Content-Type", kind)
 	v.Header().Set("Cache-Control", "max-age=300")
-	_, _ = v.ResponseWriter.Write(data) // whoever asked may be gone
+	_, _ = v.ResponseWriter.Write(data) // anyone who asked may be gone
 	return nil
 }

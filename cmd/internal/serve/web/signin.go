@@ -97,7 +97,7 @@ func sameToken(given, want string) bool {
 	return want != "" && subtle.ConstantTimeCompare([]byte(given), []byte(want)) == 1
 }
 
-// next says where to go on after signing in.
+// next says where to continue after signing in.
 func next(u *url.URL) string {
 	if u.Path == "/" {
 		return ""

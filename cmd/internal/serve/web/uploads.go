@@ -129,7 +129,7 @@ func (d *Dashboard) uploadPage(v *visit) error {
 	return nil
 }
 
-// unread is what an owner hears about a file that cannot be read.
+// unread is what an owner is told about a file that cannot be read.
 func (d *Dashboard) unread(err error) string {
 	if errors.Is(err, errReading) {
 		return errReading.text

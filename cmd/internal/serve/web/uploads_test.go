@@ -216,7 +216,7 @@ func TestAssign(t *testing.T) {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			if a := second.get(a.header.Get("Location")); a.status != http.StatusOK || !strings.Contains(a.body, `class="said"`) {
-				t.Errorf("whoever decided last sees %d %s", a.status, a.body)
+				t.Errorf("anyone who decided last sees %d %s", a.status, a.body)
 			}
 			u := s.state(t, "one")
 			if tt.is == "" {
@@ -402,7 +402,7 @@ func TestRefusedByTheLedger(t *testing.T) {
 	}
 }
 
-// TestRemoveUpload: an upload is removed by whoever sent it and by owners, and by nobody else; and to
+// TestRemoveUpload: an upload is removed by anyone who sent it and by owners, and by nobody else; and to
 // others it looks as if there were none.
 func TestRemoveUpload(t *testing.T) {
 	s := shores(t, nil)

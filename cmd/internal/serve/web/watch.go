@@ -101,7 +101,7 @@ func (w *watcher) watch(d *Dashboard, looked chan<- struct{}) {
 	}
 }
 
-// spread hands a change to all pages, and reports whether to go on.
+// spread hands a change to all pages, and reports whether to continue.
 func (w *watcher) spread(now store.Pulse, changed bool, err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

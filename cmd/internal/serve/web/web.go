@@ -69,7 +69,7 @@ type Options struct {
 type Dashboard struct {
 	Options
 	http.Handler
-	verdicts verdicts
+	conclusions conclusions
 	watcher  watcher
 	forms    bounded.Capacity
 	played   plays
@@ -152,7 +152,7 @@ type visit struct {
 	http.ResponseWriter
 	*http.Request
 	d *Dashboard
-	// account is of whoever signed in, and token that of the session, or of the visit before.
+	// account is of anyone who signed in, and token that of the session, or of the visit before.
 	account store.Account
 	token   string
 	// held is what its form holds.
@@ -164,7 +164,7 @@ func (v *visit) Header() http.Header { return v.ResponseWriter.Header() }
 
 func (v *visit) ctx() context.Context { return v.Request.Context() }
 
-// problem is an error for whoever asked.
+// problem is an error for anyone who asked.
 type problem struct {
 	status int
 	text   string
@@ -174,7 +174,7 @@ func (p *problem) Error() string { return p.text }
 
 var (
 	errNotFound  = &problem{http.StatusNotFound, "There is no such page."}
-	errForbidden = &problem{http.StatusForbidden, "Your role does not allow this. Whoever looks after the service can change it: sotto serve account role."}
+	errForbidden = &problem{http.StatusForbidden, "Your role does not allow this. Anyone who looks after the service can change it: sotto serve account role."}
 	errForged    = &problem{http.StatusForbidden, "The form is too old, or it comes from another page. Go back, load the page again, and send it once more."}
 	errSignedOut = &problem{http.StatusUnauthorized, "You are signed out. Sign in, and try again."}
 )
@@ -245,7 +245,7 @@ func (d *Dashboard) admit(v *visit, to route) error {
 	return nil
 }
 
-// readForm reads a form. It is held for whoever signed in, or for the network that it comes from.
+// readForm reads a form. It is held for anyone who signed in, or for the network that it comes from.
 func (d *Dashboard) readForm(v *visit, largest int64) error {
 	client := "account " + v.account.Name
 	if v.account.Name == "" {

@@ -525,7 +525,7 @@ func TestConcurrentGrants(t *testing.T) {
 	}
 }
 
-// TestConcurrentEvents: a page hears of changes, and no more once its session has ended.
+// TestConcurrentEvents: a page is told of changes, and no more once its session has ended.
 func TestConcurrentEvents(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "viewer-one")

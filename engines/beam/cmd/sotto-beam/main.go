@@ -31,7 +31,7 @@ const usage = `sotto-beam profile --schema S --data 'FILES' --size N --epsilon E
 sotto-beam perturb --schema S --data 'FILES' --epsilon E --out DIR [flags]
 
 FILES are paths or globs, separated by commas. Flags of Beam, such as --runner, --endpoint
-and --environment_type, can be given too. The same command goes on with a run that was
+and --environment_type, can be given too. The same command resumes with a run that was
 interrupted, and nothing is charged twice. Exit codes are as for sotto: 2 if what was
 asked for is wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for
 all else.

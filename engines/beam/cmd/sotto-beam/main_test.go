@@ -203,7 +203,7 @@ func TestFailedJob(t *testing.T) {
 	}
 	b.run = onPrism
 	if code, said := b.do(t, "profile", "--epsilon", "1", "--size", "5000"); code != 0 {
-		t.Fatalf("it does not go on: %d, %s", code, said)
+		t.Fatalf("it does not continue: %d, %s", code, said)
 	}
 	if all := b.charges(t); len(all) != 1 || all[0].State != ledger.Committed {
 		t.Errorf("the charges are %v", all)

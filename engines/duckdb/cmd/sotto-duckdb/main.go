@@ -19,7 +19,7 @@ import (
 const usage = `sotto-duckdb profile --schema S --data F.duckdb --table T --size N --epsilon E --out DIR [flags]
 sotto-duckdb perturb --schema S --data F.duckdb --table T --epsilon E --out DIR [flags]
 
---query SQL takes the rows of a query in place of --table. The same command goes on with
+--query SQL takes the rows of a query in place of --table. The same command resumes with
 a run that was interrupted. Exit codes are as for sotto: 2 if what was asked for is
 wrong, 3 if a budget does not allow it, 4 if a ledger was tampered with, 1 for all else.
 `

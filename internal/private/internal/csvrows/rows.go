@@ -47,7 +47,7 @@ type Reader struct {
 	ended bool
 	// mark: a byte order mark may come first.
 	mark bool
-	// skip: the line of a row that is too long goes on.
+	// skip: the line of a row that is too long continues.
 	skip bool
 	// taken counts the bytes before the present block, and dropped those of the block
 	// that are not kept.

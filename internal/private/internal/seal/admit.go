@@ -20,7 +20,7 @@ var admitted sync.Map
 //
 // An unexported method keeps other packages from implementing an interface. It does not
 // keep them from embedding a value that implements it and overriding the exported
-// methods. So whoever takes such a value asks [Admitted] as well.
+// methods. So anyone who takes such a value asks [Admitted] as well.
 func Admit[T any]() { admitted.Store(reflect.TypeFor[T](), nil) }
 
 // Admitted reports whether v has a type that was admitted, and is not a nil pointer. It

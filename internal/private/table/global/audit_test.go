@@ -32,7 +32,7 @@ var (
 // people have one, two or three rows each.
 var people = [][]record{{yes}, {yesHigh, no}, {no, no}, {yes, yes}, {yes, noMid, yesHigh}}
 
-// TestNeighboursAreHidden works out the laws of what is released of all neighbouring
+// TestNeighboursAreHidden computes the laws of what is released of all neighbouring
 // tables of a few rows, and compares them with what the event claims. Where nothing but
 // Laplace noise or choices stand between, the largest ratio there is must also come near
 // to ε: otherwise the test could not tell.

@@ -54,7 +54,7 @@
 //     counts put together from all that counts rows. A column that its group determines
 //     is not asked for at all. An empty group comes out as noise, as any other does.
 //
-// Tests work out the laws of what is released for all neighbouring tables of a few rows,
+// Tests compute the laws of what is released for all neighbouring tables of a few rows,
 // and compare them with the event; the same audit finds each of a list of planted bugs.
 //
 // # Limits

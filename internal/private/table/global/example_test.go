@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// A profile of a made-up table: who repaid a loan, by a seed, which protects nobody.
+// A profile of a made-up table: who repaid a loan, by a seed, which has no privacy guarantee.
 func Example() {
 	loans := schema.Schema{
 		Name: "loans",

@@ -23,7 +23,7 @@ func (m *Mechanism) Sum(i int, steps, count int64) int64 { return m.sum(i, steps
 // Coarse is what leaves of a sum of squares, before noise.
 var Coarse = coarse
 
-// Numbers are what is released of each group before it is worked out: its count, and for
+// Numbers are what is released of each group before it is computed: its count, and for
 // each column its sum, squares, count and counts where they are asked for.
 func (m *Mechanism) Numbers(s *Sums, key noise.Key) [][]float64 {
 	d := drawer{m: m, key: key, made: map[[2]float64]*noise.Additive{}}

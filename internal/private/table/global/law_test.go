@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// model is the law of what is released, worked out exactly: which rows are used, what is
+// model is the law of what is released, computed exactly: which rows are used, what is
 // added up of them (by the code that runs), and the noise on each number. Its outcomes are
 // those of all numbers together, put into bins: post-processing, so that what the bins
 // reveal is a lower bound on what the numbers do. Mutants change one part of it.

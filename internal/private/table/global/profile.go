@@ -72,7 +72,7 @@ func (m *Mechanism) feasible(g int) []class {
 	return out
 }
 
-// describe works out what noisy numbers say of a group. It sees nothing else of the rows:
+// describe computes what noisy numbers say of a group. It sees nothing else of the rows:
 // post-processing.
 func (m *Mechanism) describe(g int, n noisy) Group {
 	out := Group{Classes: m.classesOf(g)}

@@ -294,7 +294,7 @@ func (s unnumbered) Scan(_ context.Context, _ []int, _ int, each func(int, *tabl
 
 func second[T any](_ T, err error) error { return err }
 
-// TestPrivateOrNot: a seed protects nobody, and no noise neither.
+// TestPrivateOrNot: a seed has no privacy guarantee, and no noise neither.
 func TestPrivateOrNot(t *testing.T) {
 	key, err := noise.NewKey()
 	if err != nil {

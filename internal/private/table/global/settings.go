@@ -183,7 +183,7 @@ func (s Settings) checkMultiplier(what string, m float64, optional bool) error {
 	case s.Noise == None:
 		return nil
 	case !(m >= leastMultiplier):
-		return fmt.Errorf("the multiplier of %s is %v: noise must be at least %v times what a row can do, less protects nobody; ask for a smaller ε", what, m, leastMultiplier)
+		return fmt.Errorf("the multiplier of %s is %v: noise must be at least %v times what a row can do, less has no privacy guarantee; ask for a smaller ε", what, m, leastMultiplier)
 	case m*float64(s.rows()) > mostMultiplier:
 		return fmt.Errorf("the multiplier of %s is %v, for %d rows of a unit: noise must be at most %d times what a row can do, more leaves nothing but noise; ask for a larger ε, or fewer rows of a unit", what, m, s.rows(), mostMultiplier)
 	}

@@ -12,7 +12,7 @@ func init() {
 	method.Register(method.Spec{
 		Name: "global", Kind: method.Profile, Guarantee: method.Proven,
 		Summary: "sum up groups of rows with noise, and describe each by a typical row",
-		Idea: "Rows are divided into public groups. Of each group, noisy counts, sums and most frequent values are released, and typical rows are worked out from them. " +
+		Idea: "Rows are divided into public groups. Of each group, noisy counts, sums and most frequent values are released, and typical rows are computed from them. " +
 			"Profiles also serve naive Bayes, and histograms to draw rows from.",
 		Cost:  "One pass over the rows, without a model.",
 		When:  "The default for tables: it needs somebody who may see the rows, and far less noise than local.",
@@ -23,7 +23,7 @@ func init() {
 			"Encode each row by itself: values of the domain as codes, numbers clamped to public bounds, as whole steps from the middle.",
 			"Add up, for each group, the count, the sums of columns and the counts of values: whole numbers, of which one row moves few.",
 			"Add exact Laplace or Gaussian noise to each, also to values that no row has, and forget the sums.",
-			"Work out typical rows, or histograms, from what is left.",
+			"Compute typical rows, or histograms, from what is left.",
 		},
 		Not:   "Where nobody may see all rows (local), and for groups of fewer rows than the noise is large: sotto table plan shows that beforehand.",
 		Event: "compose(laplace(b), …) over counts, sums and modes; with a sample poisson(rate, …)", Theorem: "P37",
@@ -33,7 +33,7 @@ func init() {
 			{Name: "groups", Type: method.Text, Help: "the schema's ready-made partition into `K` groups"},
 			{Name: "statistic", Type: method.Many, Help: "what to release for a column, `COLUMN=STATISTIC`: " + StatisticNames + "; may be repeated", Default: "mean of numbers, else mode"},
 			{Name: "histograms", Type: method.Bool, Help: "a histogram of every column by label, for \"sotto table sample --profile\""},
-			{Name: "noise", Type: method.Choice, Help: "laplace, gaussian, or none, which protects nobody", Choices: []string{string(Laplace), string(Gaussian), string(None)}},
+			{Name: "noise", Type: method.Choice, Help: "laplace, gaussian, or none, which has no privacy guarantee", Choices: []string{string(Laplace), string(Gaussian), string(None)}},
 			{Name: "rate", Type: method.Float, Help: "sample each row (or unit) with this probability first", Default: "1, all of them", Most: 1},
 			{Name: "weights", Type: method.Text, Help: "parts of ε relative to each other, as `COLUMN=W,…`", Default: "1 each"},
 			{Name: "count_weight", Type: method.Float, Help: "the part of the budget for the count of rows", Default: "1"},

@@ -145,7 +145,7 @@ func (s *Sums) merge(cells []int64) error {
 	return nil
 }
 
-// Export writes sums out for another process of the same run. They are private: whoever
+// Export writes sums out for another process of the same run. They are private: anyone who
 // reads them sees exact sums.
 func (s *Sums) Export() []byte {
 	out := make([]byte, 0, 8*len(s.cells))

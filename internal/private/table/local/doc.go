@@ -23,7 +23,7 @@
 // Rows that the schema refuses must stop the whole table, and not be left out of it: that
 // one is missing would reveal for certain what it was not.
 //
-// It holds for each row by itself, also against whoever knows all others: ε-local
+// It holds for each row by itself, also against anyone who knows all others: ε-local
 // differential privacy. The event must not be put below a sampling node, which would ask
 // for a bound on a row more or less.
 //

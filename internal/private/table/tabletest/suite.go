@@ -192,7 +192,7 @@ func people(rows, units int) (Table, schema.Schema) {
 	}}
 }
 
-// cutsTheSameBatches whoever reads, and numbers them by their place.
+// cutsTheSameBatches anyone who reads, and numbers them by their place.
 func (s Source) cutsTheSameBatches(tb TB) {
 	tb.Helper()
 	t, of := people(2*table.BatchRows+17, 5)

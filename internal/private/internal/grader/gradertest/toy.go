@@ -1,6 +1,6 @@
-// Package jurytest has a model for tests on verdicts: its tokens are bytes or those of a
+// Package gradertest has a model for tests on grades: its tokens are bytes or those of a
 // vocabulary, and what comes next is whatever the test says.
-package jurytest
+package gradertest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -28,7 +28,7 @@ func clean(t *testing.T, what string, err error) {
 var errInjected = errors.New("it broke")
 
 // TestFaults breaks every call of the model: the error comes out without a word of the
-// records and without verdicts, and nothing is left open.
+// records and without grades, and nothing is left open.
 func TestFaults(t *testing.T) {
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
@@ -40,8 +40,8 @@ func TestFaults(t *testing.T) {
 			happened := map[string]bool{}
 			for fail := 1; ; fail++ {
 				calls, failed := 0, ""
-				toy := &jurytest.Toy{}
-				j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, PassTokens: 40, Prompts: 2})
+				toy := &gradertest.Toy{}
+				j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: u, PassTokens: 40, Prompts: 2})
 				toy.Fail = func(call string) error {
 					if calls++; calls == fail {
 						failed = call
@@ -79,9 +79,9 @@ func TestFaults(t *testing.T) {
 func TestLimitsAreKept(t *testing.T) {
 	for kind, task := range tasks() {
 		u := served[kind][0]
-		toy := &jurytest.Toy{Sequences: 3}
+		toy := &gradertest.Toy{Sequences: 3}
 		seen := 0
-		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u, Usage: usage(&seen)})
+		j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: u, Usage: usage(&seen)})
 		var prompts []prompt.Prompt
 		var records []seal.Record
 		for i := range 7 {
@@ -100,8 +100,8 @@ func TestLimitsAreKept(t *testing.T) {
 // TestWrongPrompts are refused before any record is shown, in words about the prompt.
 func TestWrongPrompts(t *testing.T) {
 	for kind, task := range tasks() {
-		toy := &jurytest.Toy{}
-		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: served[kind][0]})
+		toy := &gradertest.Toy{}
+		j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: served[kind][0]})
 		wrong := map[string]prompt.Prompt{"lacks": {Examples: []prompt.Example{{Input: "in"}}}, "UTF-8": {Instruction: "\xff"}}
 		if kind == prompt.Classify {
 			wrong["not one of the task"] = prompt.Prompt{Examples: []prompt.Example{{Input: "in", Output: "other"}}}
@@ -121,8 +121,8 @@ func TestWrongPrompts(t *testing.T) {
 func TestEndedContext(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	ctx, cancel := context.WithCancel(t.Context())
-	toy := &jurytest.Toy{}
-	j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
+	toy := &gradertest.Toy{}
+	j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
 	toy.Fail = func(call string) error {
 		if call == "step" {
 			cancel()

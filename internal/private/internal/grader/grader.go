@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Utility is what a record's verdict on a prompt is.
+// Utility is what a record's grade on a prompt is.
 type Utility string
 
 // The utilities there are.
@@ -32,13 +32,13 @@ const (
 	Rouge Utility = "rouge"
 )
 
-// Fine is the number of binary places of verdicts, and One the largest of them.
+// Fine is the number of binary places of grades, and One the largest of them.
 const (
 	Fine = 20
 	One  = 1 << Fine
 )
 
-// Options of a [Jury].
+// Options of a [Grader].
 type Options struct {
 	// Model and Task are required; the model is not where all prompts are evidence alone, see Forms.
 	Model   lm.Trusted
@@ -64,8 +64,8 @@ type Options struct {
 	Usage func(lm.Usage)
 }
 
-// Jury judges prompts. It is for one goroutine at a time.
-type Jury struct {
+// Grader judges prompts. It is for one goroutine at a time.
+type Grader struct {
 	Options
 	info   lm.Info
 	labels *labels.List // of a closed list
@@ -81,7 +81,7 @@ type Jury struct {
 }
 
 // New checks the options.
-func New(ctx context.Context, o Options) (*Jury, error) {
+func New(ctx context.Context, o Options) (*Grader, error) {
 	if alone := o.Forms != nil && len(o.Forms) == 0 && o.Evidence != nil; !o.Model.Valid() && !alone {
 		return nil, errNoModel
 	}
@@ -90,7 +90,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 		return nil, err
 	}
 	o.PassTokens, o.Prompts = atOnce(o.PassTokens, o.Prompts)
-	j := &Jury{Options: o}
+	j := &Grader{Options: o}
 	if err := j.openEvidence(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func New(ctx context.Context, o Options) (*Jury, error) {
 var errNoModel = errors.New("records may only be shown to a trusted model, and there is none")
 
 // prepare lays out what all prompts have in common.
-func (j *Jury) prepare(ctx context.Context) (err error) {
+func (j *Grader) prepare(ctx context.Context) (err error) {
 	if j.limit, err = reply.Limit(ctx, j.Model.Tokenizer(), j.Task); err != nil || !reply.Listed(j.Task) {
 		return err
 	}
@@ -137,7 +137,7 @@ func atOnce(passTokens, prompts int) (int, int) {
 	return cmp.Or(max(0, passTokens), 2048), cmp.Or(max(0, prompts), 8)
 }
 
-// Loads bounds what a jury with these options holds at once, with prompts and questions of
+// Loads bounds what a grader with these options holds at once, with prompts and questions of
 // at most so many tokens each.
 func Loads(passTokens, prompts, stem, question int) []lm.Load {
 	passTokens, prompts = atOnce(passTokens, prompts)
@@ -175,20 +175,20 @@ func Suits(u Utility, t prompt.Task) error {
 	return nil
 }
 
-// writes reports whether verdicts on prompts, in turns or not, are about what the model writes.
-func (j *Jury) writes(turns bool) bool {
+// writes reports whether grades on prompts, in turns or not, are about what the model writes.
+func (j *Grader) writes(turns bool) bool {
 	return turns || !reply.Listed(j.Task) && (j.Utility == Hard || j.Utility == Rouge)
 }
 
 // generates reports whether the model writes answers by itself, as it will where it answers: a server
 // that is asked token by token reads each prompt as often.
-func (j *Jury) generates() bool {
+func (j *Grader) generates() bool {
 	return j.Isolation != "" && j.Isolation != lm.ByConstruction || !j.info.Can.Candidates
 }
 
-// Judge gives the verdict of each record on each prompt, in steps of 2^-[Fine]:
-// verdicts[p][r], from 0 to [One].
-func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []seal.Record) (verdicts [][]int64, err error) {
+// Judge gives the grade of each record on each prompt, in steps of 2^-[Fine]:
+// grades[p][r], from 0 to [One].
+func (j *Grader) Judge(ctx context.Context, prompts []prompt.Prompt, records []seal.Record) (grades [][]int64, err error) {
 	if err := j.check(prompts); err != nil {
 		return nil, err
 	}
@@ -199,12 +199,12 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 	if err := j.place(ctx, prompts, cases); err != nil {
 		return nil, err
 	}
-	verdicts = make([][]int64, len(prompts))
+	grades = make([][]int64, len(prompts))
 	var ways [2]group
 	for i, p := range prompts {
 		switch {
 		case p.Evidence.How == prompt.Alone:
-			verdicts[i] = j.byEvidence(cases, len(records))
+			grades[i] = j.byEvidence(cases, len(records))
 		case p.Form.Turns():
 			ways[1].add(p, i)
 		default:
@@ -220,10 +220,10 @@ func (j *Jury) Judge(ctx context.Context, prompts []prompt.Prompt, records []sea
 			return nil, err
 		}
 		for i, at := range some.of {
-			verdicts[at] = list[i]
+			grades[at] = list[i]
 		}
 	}
-	return verdicts, nil
+	return grades, nil
 }
 
 // group are prompts that are judged together, with their places among all.
@@ -237,7 +237,7 @@ func (g *group) add(p prompt.Prompt, at int) {
 }
 
 // judge does that for prompts that all are turns, or none.
-func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, cases []situation, records int) (verdicts [][]int64, err error) {
+func (j *Grader) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, cases []item, records int) (grades [][]int64, err error) {
 	stems, of, err := j.stems(ctx, prompts)
 	if err != nil {
 		return nil, err
@@ -245,14 +245,14 @@ func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, c
 	if cases, err = j.lay(ctx, cases, stems, turns); err != nil {
 		return nil, err
 	}
-	h := &hearing{Jury: j, before: j.Model.Usage(), turns: turns, cases: cases, records: records}
+	h := &batch{Grader: j, before: j.Model.Usage(), turns: turns, cases: cases, records: records}
 	if !h.alone() {
 		if h.session, err = j.Model.Open(ctx); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if closing := h.session.Close(); err == nil && closing != nil {
-				verdicts, err = nil, closing
+				grades, err = nil, closing
 			}
 		}()
 	}
@@ -260,23 +260,23 @@ func (j *Jury) judge(ctx context.Context, prompts []prompt.Prompt, turns bool, c
 	if j.Isolation.ByRecord() {
 		held = max(1, len(stems)) // all at once; a server holds none of them
 	}
-	verdicts = make([][]int64, len(prompts))
+	grades = make([][]int64, len(prompts))
 	for from := 0; from < len(stems); from += held {
 		some := stems[from:min(from+held, len(stems))]
-		heard, err := h.hear(ctx, some)
+		graded, err := h.run(ctx, some)
 		if err != nil {
 			return nil, err
 		}
 		for i, p := range prompts {
 			if at := of[i] - from; at >= 0 && at < len(some) {
-				verdicts[i] = heard[at][readingOf(p)]
+				grades[i] = graded[at][readingOf(p)]
 			}
 		}
 	}
-	return verdicts, nil
+	return grades, nil
 }
 
-func (j *Jury) check(prompts []prompt.Prompt) error {
+func (j *Grader) check(prompts []prompt.Prompt) error {
 	for i, p := range prompts {
 		if err := p.Check(j.Task); err != nil {
 			return fmt.Errorf("prompt %d: %w", i+1, err)
@@ -298,7 +298,7 @@ func (j *Jury) check(prompts []prompt.Prompt) error {
 }
 
 // can checks that prompts of a form can be judged.
-func (j *Jury) can(f prompt.Form) error {
+func (j *Grader) can(f prompt.Form) error {
 	if err := Reads(j.Utility, f); err != nil {
 		return err
 	}
@@ -317,7 +317,7 @@ func (j *Jury) can(f prompt.Form) error {
 	return nil
 }
 
-// fixed puts a verdict on the grid.
+// fixed puts a grade on the grid.
 func fixed(g float64) int64 {
 	switch {
 	case !(g > 0): // also what is no number

@@ -1,4 +1,4 @@
-package jury_test
+package grader_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/tokenizer"
@@ -108,11 +108,11 @@ type vocabulary struct {
 }
 
 // vocabularies are small ones that are made up here, that of the model that tests have, and those of the
-// models that SOTTO_TEST_VERDICTS names.
+// models that SOTTO_TEST_GRADES names.
 func vocabularies(t *testing.T) map[string]vocabulary {
 	t.Helper()
 	all := map[string]vocabulary{}
-	for name, tok := range map[string]lm.Tokenizer{"bytes": &jurytest.Toy{}, "bpe": bpe(t), "pieces": pieces(t)} {
+	for name, tok := range map[string]lm.Tokenizer{"bytes": &gradertest.Toy{}, "bpe": bpe(t), "pieces": pieces(t)} {
 		all[name] = vocabulary{tok, plainTemplate(tok)}
 	}
 	for _, name := range append([]string{"smollm2"}, moreModels()...) {
@@ -131,7 +131,7 @@ func vocabularies(t *testing.T) map[string]vocabulary {
 }
 
 // moreModels are those that tests are asked to go through beside the small one.
-func moreModels() []string { return strings.Fields(os.Getenv("SOTTO_TEST_VERDICTS")) }
+func moreModels() []string { return strings.Fields(os.Getenv("SOTTO_TEST_GRADES")) }
 
 // plainTemplate lays turns out as one text, so that a question may join tokens with what is before it.
 func plainTemplate(tok lm.Tokenizer) func(context.Context, []lm.Message) ([]lm.Token, error) {

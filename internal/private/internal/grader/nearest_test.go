@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
@@ -19,14 +19,14 @@ func near1(p prompt.Prompt, near, of int) prompt.Prompt {
 	for i := range of {
 		p.Examples = append(p.Examples, prompt.Example{Input: fmt.Sprint("in ", i), Output: "a"})
 	}
-	p.Nearest = prompt.Nearest{Examples: near, Encoder: (&jurytest.Encoder{}).Name()}
+	p.Nearest = prompt.Nearest{Examples: near, Encoder: (&gradertest.Encoder{}).Name()}
 	return p
 }
 
 // nearHand are the examples nearest to a text by the definition, the most similar last.
 func nearHand(p prompt.Prompt, text string) []prompt.Example {
 	likeness := func(e prompt.Example) (sum float32) {
-		v, w := jurytest.Vector(text), jurytest.Vector(e.Input)
+		v, w := gradertest.Vector(text), gradertest.Vector(e.Input)
 		for i := range v {
 			sum += v[i] * w[i]
 		}
@@ -37,13 +37,13 @@ func nearHand(p prompt.Prompt, text string) []prompt.Example {
 	return list[max(0, len(list)-p.Nearest.Examples):]
 }
 
-// TestVerdictsWithTheNearestExamples: the verdict of a record is that on the prompt which holds the examples nearest
+// TestGradesWithTheNearestExamples: the grade of a record is that on the prompt which holds the examples nearest
 // to its own input, for every kind of task and utility.
-func TestVerdictsWithTheNearestExamples(t *testing.T) {
+func TestGradesWithTheNearestExamples(t *testing.T) {
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
 			t.Run(fmt.Sprint(kind, " ", u), func(t *testing.T) {
-				j := newJury(t, listed(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: u, PassTokens: 500}))
+				j := newGrader(t, listed(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: u, PassTokens: 500}))
 				prompts := []prompt.Prompt{near1(prompt.Prompt{}, 2, 8), near1(prompt.Prompt{Instruction: "Say."}, 3, 8), near1(prompt.Prompt{}, 9, 4)}
 				var records []seal.Record
 				question := func(i int) string { return fmt.Sprint("question ", i) }
@@ -54,7 +54,7 @@ func TestVerdictsWithTheNearestExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				fixedSet := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: u})
+				fixedSet := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: u})
 				differ := 0
 				for at, p := range prompts {
 					for i := range records {
@@ -64,7 +64,7 @@ func TestVerdictsWithTheNearestExamples(t *testing.T) {
 							t.Fatal(err)
 						}
 						if got[at][i] != want[0][0] {
-							t.Errorf("the verdict of record %d on prompt %d is %d, and on its own examples %d", i, at, got[at][i], want[0][0])
+							t.Errorf("the grade of record %d on prompt %d is %d, and on its own examples %d", i, at, got[at][i], want[0][0])
 						}
 						if want[0][0] != want[1][0] {
 							differ++
@@ -72,7 +72,7 @@ func TestVerdictsWithTheNearestExamples(t *testing.T) {
 					}
 				}
 				if differ == 0 && u != Hard && u != Rouge {
-					t.Error("no verdict depends on which examples a record gets")
+					t.Error("no grade depends on which examples a record gets")
 				}
 			})
 		}
@@ -84,11 +84,11 @@ func TestNearestIsOfTheInputAlone(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	var shown [3][]string
 	for l, label := range task.Labels {
-		toy := &jurytest.Toy{Logits: func(text string) []float64 {
+		toy := &gradertest.Toy{Logits: func(text string) []float64 {
 			shown[l] = append(shown[l], text)
-			return jurytest.Hash(text)
+			return gradertest.Hash(text)
 		}}
-		j := newJury(t, listed(t, Options{Model: trust(t, toy), Task: task, Utility: Soft}))
+		j := newGrader(t, listed(t, Options{Model: trust(t, toy), Task: task, Utility: Soft}))
 		if _, err := j.Judge(t.Context(), []prompt.Prompt{near1(prompt.Prompt{}, 2, 8)}, []seal.Record{record(task, 1, "question", label)}); err != nil {
 			t.Fatal(err)
 		}
@@ -103,12 +103,12 @@ func TestNearestEncoders(t *testing.T) {
 	task := tasks()[prompt.Extract]
 	records := []seal.Record{record(task, 1, "question", "a")}
 	p := near1(prompt.Prompt{}, 2, 8)
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Hard})
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Hard})
 	if _, err := j.Judge(t.Context(), []prompt.Prompt{p}, records); err == nil || !strings.Contains(err.Error(), "trusted encoder") {
 		t.Errorf("without an encoder: %v", err)
 	}
-	encoder := &jurytest.Encoder{}
-	j = newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Hard, Encoder: trustEncoder(t, encoder)})
+	encoder := &gradertest.Encoder{}
+	j = newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Hard, Encoder: trustEncoder(t, encoder)})
 	p.Nearest.Encoder = "another"
 	if _, err := j.Judge(t.Context(), []prompt.Prompt{p}, records); err == nil || !strings.Contains(err.Error(), "another") {
 		t.Errorf("with another encoder: %v", err)
@@ -145,7 +145,7 @@ func TestPlainNearestOfRecordsAlone(t *testing.T) {
 	for _, text := range []string{"a film with a striker", "shares of a bank", "a comet in June", "the baker's bread", "", "rain", "größe"} {
 		examples = append(examples, prompt.Example{Input: "about " + text, Output: "a"})
 	}
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{Context: 1 << 20}), Task: task, Utility: Soft, Encoder: encoder})
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{Context: 1 << 20}), Task: task, Utility: Soft, Encoder: encoder})
 	judges := func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) { return j.Judge(t.Context(), p, r) }
 	var records []seal.Record
 	for i, text := range []string{"The striker scored", "", strings.Repeat("shares fell and rose, and fell. ", 40), "a comet", "größe 日本 🎬", "A marathon in the rain, won by a baker of forty"} {

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -19,8 +19,8 @@ import (
 // evident adds evidence for a task's labels to options.
 func evident(t testing.TB, o Options) Options {
 	t.Helper()
-	o.Encoder = trustEncoder(t, &jurytest.Encoder{})
-	o.Evidence = (&jurytest.Encoder{}).Evidence(o.Task.Labels)
+	o.Encoder = trustEncoder(t, &gradertest.Encoder{})
+	o.Evidence = (&gradertest.Encoder{}).Evidence(o.Task.Labels)
 	return o
 }
 
@@ -45,12 +45,12 @@ func uses() []prompt.Use {
 	}
 }
 
-// TestVerdictsWithEvidenceAreTheDefinition computes verdicts by hand: of each record, from its own input, by
+// TestGradesWithEvidenceAreTheDefinition computes grades by hand: of each record, from its own input, by
 // the toy's scores of whole texts and the vectors of the evidence.
-func TestVerdictsWithEvidenceAreTheDefinition(t *testing.T) {
+func TestGradesWithEvidenceAreTheDefinition(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	for _, u := range served[prompt.Classify] {
-		j := newJury(t, evident(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: u}))
+		j := newGrader(t, evident(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: u}))
 		var prompts []prompt.Prompt
 		for _, use := range uses() {
 			p := prompt.Prompt{Evidence: use}
@@ -76,7 +76,7 @@ func TestVerdictsWithEvidenceAreTheDefinition(t *testing.T) {
 			for i := range records {
 				want := handEvidence(j.Evidence, task, u, p, fmt.Sprint("question ", i), i%3)
 				if d := got[at][i] - want; d > 1 || d < -1 {
-					t.Fatalf("%s, %+v, record %d: the verdict is %d, by hand %d", u, p, i, got[at][i], want)
+					t.Fatalf("%s, %+v, record %d: the grade is %d, by hand %d", u, p, i, got[at][i], want)
 				}
 				if want > 0 {
 					some++
@@ -84,7 +84,7 @@ func TestVerdictsWithEvidenceAreTheDefinition(t *testing.T) {
 			}
 		}
 		if some < 50 {
-			t.Errorf("%s: only %d verdicts are above 0", u, some)
+			t.Errorf("%s: only %d grades are above 0", u, some)
 		}
 	}
 }
@@ -93,14 +93,14 @@ func TestVerdictsWithEvidenceAreTheDefinition(t *testing.T) {
 func logsOf(e *evidence.Evidence, text string) []float64 {
 	out := make([]float64, len(e.Labels))
 	for l, v := range e.Vectors {
-		for i, x := range jurytest.Vector(text) {
+		for i, x := range gradertest.Vector(text) {
 			out[l] += float64(x) * v[i]
 		}
 	}
 	return lm.LogSoftmax(out)
 }
 
-// handEvidence is a verdict on a record by the definition.
+// handEvidence is a grade on a record by the definition.
 func handEvidence(e *evidence.Evidence, task prompt.Task, u Utility, p prompt.Prompt, question string, label int) int64 {
 	by := logsOf(e, question)
 	told := func(text string) string {
@@ -118,7 +118,7 @@ func handEvidence(e *evidence.Evidence, task prompt.Task, u Utility, p prompt.Pr
 		for l, name := range task.Labels {
 			text := before + task.AnswerItem(input)
 			for _, b := range []byte(" " + name) {
-				out[l] += lm.LogSoftmax(jurytest.Hash(text))[b]
+				out[l] += lm.LogSoftmax(gradertest.Hash(text))[b]
 				text += string(b)
 			}
 		}
@@ -165,11 +165,11 @@ func TestEvidenceIsOfTheInputAlone(t *testing.T) {
 	for wording := range prompt.Hints() {
 		var shown [3][]string
 		for l, label := range task.Labels {
-			toy := &jurytest.Toy{Logits: func(text string) []float64 {
+			toy := &gradertest.Toy{Logits: func(text string) []float64 {
 				shown[l] = append(shown[l], text)
-				return jurytest.Hash(text)
+				return gradertest.Hash(text)
 			}}
-			j := newJury(t, evident(t, Options{Model: trust(t, toy), Task: task, Utility: Soft}))
+			j := newGrader(t, evident(t, Options{Model: trust(t, toy), Task: task, Utility: Soft}))
 			p := prompt.Prompt{Evidence: prompt.Use{How: prompt.Hinted, Wording: wording}}
 			if _, err := j.Judge(t.Context(), []prompt.Prompt{p}, []seal.Record{record(task, 1, "question", label)}); err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func TestEvidenceIsOfTheInputAlone(t *testing.T) {
 		if !slices.Equal(shown[0], shown[1]) || !slices.Equal(shown[0], shown[2]) {
 			t.Errorf("wording %d: what the model sees depends on the record's label", wording)
 		}
-		e := (&jurytest.Encoder{}).Evidence(task.Labels)
+		e := (&gradertest.Encoder{}).Evidence(task.Labels)
 		want := prompt.Hint(wording, "question", e.Said(logsOf(e, "question")))
 		if !slices.ContainsFunc(shown[0], func(text string) bool { return strings.Contains(text, want) }) {
 			t.Errorf("wording %d: the model does not see %q", wording, want)
@@ -196,10 +196,10 @@ func TestEvidenceSharesScores(t *testing.T) {
 		records = append(records, record(task, i+1, fmt.Sprint("question ", i), task.Labels[i%3]))
 	}
 	work := func(prompts ...prompt.Prompt) (computed int64, encoded int) {
-		encoder := &jurytest.Encoder{}
-		o := Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Soft, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)}
+		encoder := &gradertest.Encoder{}
+		o := Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Soft, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)}
 		o.Usage = func(u lm.Usage) { computed = u.Computed }
-		if _, err := newJury(t, o).Judge(t.Context(), prompts, records); err != nil {
+		if _, err := newGrader(t, o).Judge(t.Context(), prompts, records); err != nil {
 			t.Fatal(err)
 		}
 		return computed, encoder.Texts
@@ -238,8 +238,8 @@ func TestEvidenceSharesScores(t *testing.T) {
 // TestAloneNeedsNoScores: evidence alone is judged where a model only writes, in any form.
 func TestAloneNeedsNoScores(t *testing.T) {
 	task := tasks()[prompt.Classify]
-	s := &server{Toy: &jurytest.Toy{}, writes: true}
-	j := newJury(t, evident(t, Options{Model: trust(t, s), Task: task, Utility: Hard, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive}))
+	s := &server{Toy: &gradertest.Toy{}, writes: true}
+	j := newGrader(t, evident(t, Options{Model: trust(t, s), Task: task, Utility: Hard, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive}))
 	records := []seal.Record{record(task, 1, "one", "a"), record(task, 2, "one", "b"), record(task, 3, "one", "cab"), record(task, 4, "one", "unknown")}
 	var got [2][][]int64
 	for i, form := range []prompt.Form{"", prompt.ChatForm} {
@@ -249,7 +249,7 @@ func TestAloneNeedsNoScores(t *testing.T) {
 		}
 	}
 	if !slices.Equal(got[0][0], got[1][0]) {
-		t.Errorf("its form changes verdicts: %v", got)
+		t.Errorf("its form changes grades: %v", got)
 	}
 	var sum int64
 	for _, g := range got[0][0] {
@@ -266,8 +266,8 @@ func TestAloneNeedsNoScores(t *testing.T) {
 // TestWrongEvidence is refused before any record is read.
 func TestWrongEvidence(t *testing.T) {
 	task := tasks()[prompt.Classify]
-	encoder := &jurytest.Encoder{}
-	good := Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Hard, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)}
+	encoder := &gradertest.Encoder{}
+	good := Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Hard, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)}
 	for want, change := range map[string]func(*Options){
 		"trusted encoder":             func(o *Options) { o.Encoder = lm.TrustedEmbedder{} },
 		"other labels":                func(o *Options) { o.Evidence = encoder.Evidence([]string{"a", "b"}) },
@@ -290,7 +290,7 @@ func TestWrongEvidence(t *testing.T) {
 	}
 	none := good
 	none.Evidence = nil
-	j := newJury(t, none)
+	j := newGrader(t, none)
 	for _, use := range uses()[1:] {
 		_, err := j.Judge(t.Context(), []prompt.Prompt{{}, {Evidence: use}}, []seal.Record{record(task, 1, canary, "a")})
 		if err == nil || !strings.Contains(err.Error(), "prompt 2 uses evidence") {
@@ -310,14 +310,14 @@ func TestEncoderFaults(t *testing.T) {
 	failed := 0
 	for fail := 1; ; fail++ {
 		calls := 0
-		toy, encoder := &jurytest.Toy{}, &jurytest.Encoder{}
+		toy, encoder := &gradertest.Toy{}, &gradertest.Encoder{}
 		encoder.Fail = func(string) error {
 			if calls++; calls == fail {
 				return errInjected
 			}
 			return nil
 		}
-		j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: Hard, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)})
+		j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: Hard, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)})
 		got, err := j.Judge(t.Context(), prompts, []seal.Record{record(task, 1, canary, "a")})
 		if calls < fail {
 			if err != nil {
@@ -360,7 +360,7 @@ func TestPlainEncoderReadsRecordsAlone(t *testing.T) {
 		}
 		e.Vectors = append(e.Vectors, wide)
 	}
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{Context: 1 << 20}), Task: task, Utility: Soft, Evidence: e, Encoder: encoder})
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{Context: 1 << 20}), Task: task, Utility: Soft, Evidence: e, Encoder: encoder})
 	judges := func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) { return j.Judge(t.Context(), p, r) }
 	var records []seal.Record
 	for i, text := range []string{"The striker scored", "", strings.Repeat("shares fell and rose, and fell. ", 40), "a comet", "größe 日本 🎬", "A marathon in the rain, won by a baker of forty"} {
@@ -379,8 +379,8 @@ func TestPlainEncoderReadsRecordsAlone(t *testing.T) {
 // TestNobodyToRead: a draw of nobody, or of records that the task does not know, is no error of the encoder.
 func TestNobodyToRead(t *testing.T) {
 	task := tasks()[prompt.Classify]
-	encoder := &jurytest.Encoder{Fail: func(string) error { return errInjected }}
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Soft, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)})
+	encoder := &gradertest.Encoder{Fail: func(string) error { return errInjected }}
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Soft, Evidence: encoder.Evidence(task.Labels), Encoder: trustEncoder(t, encoder)})
 	for _, records := range [][]seal.Record{nil, {record(task, 1, "question", "unknown")}} {
 		for _, use := range uses()[1:] {
 			got, err := j.Judge(t.Context(), []prompt.Prompt{{Evidence: use}}, records)

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // place finds the vector of each record, from its input alone, if a prompt gives questions the nearest examples.
-func (j *Jury) place(ctx context.Context, prompts []prompt.Prompt, cases []situation) (err error) {
+func (j *Grader) place(ctx context.Context, prompts []prompt.Prompt, cases []item) (err error) {
 	if !slices.ContainsFunc(prompts, func(p prompt.Prompt) bool { return p.Nearest.Used() }) {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (j *Jury) place(ctx context.Context, prompts []prompt.Prompt, cases []situa
 }
 
 // own lays out the examples that a record gets of a stem's, before its question.
-func (h *hearing) own(ctx context.Context, s stem, q *question) (*reply.Conversation, error) {
+func (h *batch) own(ctx context.Context, s stem, q *question) (*reply.Conversation, error) {
 	if s.near == nil {
 		return s.chat, nil
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// TestVerdicts: what a reader sees first follows ε, names a record or a person, and never
+// TestConclusions: what a reader sees first follows ε, names a record or a person, and never
 // reassures where a guess may be nearly certain.
-func TestVerdicts(t *testing.T) {
+func TestConclusions(t *testing.T) {
 	anyone := "may be shown to anyone"
 	for _, c := range []struct {
 		epsilon, delta float64
@@ -37,8 +37,8 @@ func TestVerdicts(t *testing.T) {
 		r := paid(news(t))
 		r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Unit = privacy.Interval{Upper: c.epsilon}, c.delta, c.unit
 		page := html.UnescapeString(string(rendered(t, r)[ReportFile]))
-		first := page[strings.Index(page, `class="verdict`):strings.Index(page, `id="texts"`)]
-		for _, want := range append(c.want, `class="verdict `+string(c.grade)) {
+		first := page[strings.Index(page, `class="conclusion`):strings.Index(page, `id="texts"`)]
+		for _, want := range append(c.want, `class="conclusion `+string(c.grade)) {
 			if !strings.Contains(first, want) {
 				t.Errorf("ε = %v, δ = %v: there is no %q before the texts", c.epsilon, c.delta, want)
 			}
@@ -66,7 +66,7 @@ func TestMarkedOnce(t *testing.T) {
 		if strings.Count(body, Mark) != 1 || strings.Contains(body, "ε") || strings.Contains(body, "sotto verify") || strings.Contains(body, "anyone") {
 			t.Errorf("%s: %s", name, body)
 		}
-		if !strings.Contains(body, `class="verdict exposed"`) || (name == "claimed") != strings.Contains(body, "claimed, not proven") {
+		if !strings.Contains(body, `class="conclusion exposed"`) || (name == "claimed") != strings.Contains(body, "claimed, not proven") {
 			t.Errorf("%s: %s", name, body)
 		}
 	}

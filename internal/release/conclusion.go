@@ -31,7 +31,7 @@ const (
 )
 
 // gradeLines explains them.
-var gradeLines = fmt.Sprintf("The verdict follows ε: up to %v is for anyone, up to %v for a decision, up to %v is weak, and more protects hardly at all. A δ that is not below one divided by the number of records counts as no protection. Where these lines are is a convention of Sotto, not a law.", strongEpsilon, limitedEpsilon, weakEpsilon)
+var gradeLines = fmt.Sprintf("The conclusion follows ε: up to %v is for anyone, up to %v for a decision, up to %v is weak, and more protects hardly at all. A δ that is not below one divided by the number of records counts as no protection. Where these lines are is a convention of Sotto, not a law.", strongEpsilon, limitedEpsilon, weakEpsilon)
 
 // gradeOf grades a guarantee for so many units; 0 if their number is not known.
 func gradeOf(g privacy.Guarantee, units int64) grade {
@@ -51,8 +51,8 @@ func gradeOf(g privacy.Guarantee, units int64) grade {
 	return exposed
 }
 
-// verdict is what a reader sees first.
-type verdict struct {
+// conclusion is what a reader sees first.
+type conclusion struct {
 	Grade grade
 	// Headline is one sentence. Its last words are Unit, a record or a person, if it is set.
 	Headline, Unit string
@@ -86,16 +86,16 @@ func noun(g privacy.Guarantee) string {
 	return "record"
 }
 
-// verdict judges a release.
-func (r Release) verdict() verdict {
+// conclusion judges a release.
+func (r Release) conclusion() conclusion {
 	what, they, s := r.subject()
 	them := map[string]string{"it": "it", "they": "them"}[they]
 	lower := strings.ToLower(what[:1]) + what[1:]
 	if r.NotPrivate() {
-		return verdict{Grade: exposed, Headline: fmt.Sprintf("%s: keep %s where the records may be.", Mark, lower), Meaning: []string{sentence(r.why())}}
+		return conclusion{Grade: exposed, Headline: fmt.Sprintf("%s: keep %s where the records may be.", Mark, lower), Meaning: []string{sentence(r.why())}}
 	}
 	g := *r.Guarantee
-	v := verdict{Grade: gradeOf(g, r.units()), Unit: noun(g)}
+	v := conclusion{Grade: gradeOf(g, r.units()), Unit: noun(g)}
 	switch v.Grade {
 	case untouched:
 		v.Headline, v.Unit = fmt.Sprintf("%s may be shown to anyone: no record had any influence on %s.", what, them), ""
@@ -120,7 +120,7 @@ func (r Release) verdict() verdict {
 // meaning explains a guarantee to somebody who does not know what ε is.
 func (r Release) meaning(g privacy.Guarantee) []string {
 	if math.IsInf(g.Epsilon.Upper, 1) {
-		return []string{"Whoever reads this may find out with certainty who is in the data."}
+		return []string{"Anyone who reads this may find out with certainty who is in the data."}
 	}
 	guess := fmt.Sprintf("whether one particular %s was in it", noun(g))
 	if g.Adjacency == privacy.ReplaceOne {

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/metric/rouge"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -53,7 +53,7 @@ func trust(t testing.TB, m lm.Scorer) lm.Trusted {
 	return trusted
 }
 
-func newJury(t testing.TB, o Options) *Jury {
+func newGrader(t testing.TB, o Options) *Grader {
 	t.Helper()
 	j, err := New(t.Context(), o)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSuits(t *testing.T) {
 			t.Errorf("an unknown utility suits %s", kind)
 		}
 	}
-	toy := &jurytest.Toy{Can: lm.Capabilities{All: true}}
+	toy := &gradertest.Toy{Can: lm.Capabilities{All: true}}
 	var unsupported *lm.UnsupportedError
 	if _, err := New(t.Context(), Options{Model: trust(t, toy), Task: tasks()[prompt.Generate], Utility: Rouge}); !errors.As(err, &unsupported) {
 		t.Errorf("a model that does not report its best token writes: %v", err)
@@ -90,14 +90,14 @@ func TestSuits(t *testing.T) {
 	}
 }
 
-// TestVerdictsAreTheDefinition computes verdicts from whole texts, one at a time.
-func TestVerdictsAreTheDefinition(t *testing.T) {
+// TestGradesAreTheDefinition computes grades from whole texts, one at a time.
+func TestGradesAreTheDefinition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
-			j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: u})
+			j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: u})
 			some := 0
 			for i := range 360 {
 				question, answer := fmt.Sprint("question ", i), []string{"a", "b", "cab"}[i%3]
@@ -111,20 +111,20 @@ func TestVerdictsAreTheDefinition(t *testing.T) {
 				}
 				want := byHand(task, u, p, question, answer)
 				if d := got[0][0] - want; d > 1 || d < -1 {
-					t.Fatalf("%s, %s, %d: the verdict is %d, by hand %d", kind, u, i, got[0][0], want)
+					t.Fatalf("%s, %s, %d: the grade is %d, by hand %d", kind, u, i, got[0][0], want)
 				}
 				if want > 0 {
 					some++
 				}
 			}
 			if some == 0 {
-				t.Errorf("%s, %s: all verdicts are 0", kind, u)
+				t.Errorf("%s, %s: all grades are 0", kind, u)
 			}
 		}
 	}
 }
 
-// byHand is a verdict on a record by the definition, computed from the toy's scores.
+// byHand is a grade on a record by the definition, computed from the toy's scores.
 func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer string) int64 {
 	before := task.AnswerPrefix()
 	for _, e := range p.Examples {
@@ -133,7 +133,7 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 	// logs of the letters of an output after a text.
 	logs := func(text, output string) (out []float64) {
 		for _, b := range []byte(output) {
-			out = append(out, lm.LogSoftmax(jurytest.Hash(text))[b])
+			out = append(out, lm.LogSoftmax(gradertest.Hash(text))[b])
 			text += string(b)
 		}
 		return out
@@ -148,8 +148,8 @@ func byHand(task prompt.Task, u Utility, p prompt.Prompt, question, answer strin
 	if u == Rouge || u == Hard && task.Kind == prompt.Extract {
 		text := ""
 		for range task.Limits.AnswerTokens {
-			next := lm.Best(jurytest.Hash(head+text), 1)[0]
-			if next == jurytest.End || next == '\n' {
+			next := lm.Best(gradertest.Hash(head+text), 1)[0]
+			if next == gradertest.End || next == '\n' {
 				break
 			}
 			text += string(rune(next))
@@ -217,16 +217,16 @@ func numbers() *rapid.Generator[float64] {
 	return rapid.OneOf(rapid.Float64(), rapid.SampledFrom(special), rapid.Float64Range(-9, 0.01))
 }
 
-// TestVerdictsAreBounded: 0 ≤ g ≤ 1 whatever a model says, which the proof rests on.
-func TestVerdictsAreBounded(t *testing.T) {
+// TestGradesAreBounded: 0 ≤ g ≤ 1 whatever a model says, which the proof rests on.
+func TestGradesAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := rapid.SampledFrom([]Utility{Hard, Soft, Written}).Draw(t, "utility")
-		h := &hearing{Jury: &Jury{Options: Options{Utility: u}}}
+		h := &batch{Grader: &Grader{Options: Options{Utility: u}}}
 		scores := rapid.SliceOfN(numbers(), 1, 5).Draw(t, "scores")
 		line := likelihood.Scores{LogProbs: scores}
 		for what, g := range map[string]int64{
 			"fixed":   fixed(scores[0]),
-			"verdict": h.verdict(reply.Probabilities(slices.Clone(scores)), rapid.IntRange(0, len(scores)-1).Draw(t, "label")),
+			"grade": h.grade(reply.Probabilities(slices.Clone(scores)), rapid.IntRange(0, len(scores)-1).Draw(t, "label")),
 			"read":    h.read(line),
 		} {
 			if g < 0 || g > One {
@@ -235,7 +235,7 @@ func TestVerdictsAreBounded(t *testing.T) {
 		}
 	})
 	if fixed(1) != One || fixed(math.Nextafter(1, 0)) != One-1 || fixed(0) != 0 || fixed(math.NaN()) != 0 || fixed(-1) != 0 {
-		t.Error("verdicts are not rounded down onto the grid")
+		t.Error("grades are not rounded down onto the grid")
 	}
 }
 
@@ -258,19 +258,19 @@ func TestUnsoundModels(t *testing.T) {
 			} {
 				// Most of the probability is the answer's, so that it is the best at each place.
 				sure := func(text string) []float64 {
-					out := make([]float64, jurytest.End+1)
+					out := make([]float64, gradertest.End+1)
 					const answer = " cab\n"
 					out[answer[min(len(answer)-1, len(text)-strings.LastIndex(text, "A:")-2)]] = 50
 					return out
 				}
-				toy := &jurytest.Toy{Logits: sure, Distort: distort}
-				j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u})
+				toy := &gradertest.Toy{Logits: sure, Distort: distort}
+				j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: u})
 				got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, canary, "cab")})
 				var unsound *lm.UnsoundError
 				switch {
 				case err == nil && what == "a little above":
 					if got[0][0] < 0 || got[0][0] > One {
-						t.Errorf("%s, %s: the verdict is %d", kind, u, got[0][0])
+						t.Errorf("%s, %s: the grade is %d", kind, u, got[0][0])
 					}
 				case errors.As(err, &unsound):
 					clean(t, what, err)
@@ -288,8 +288,8 @@ func TestRecordsThatCannotBeAsked(t *testing.T) {
 	for kind, task := range tasks() {
 		task.Limits.InputTokens = 1000
 		for _, u := range served[kind] {
-			toy := &jurytest.Toy{Context: 200}
-			j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: u})
+			toy := &gradertest.Toy{Context: 200}
+			j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: u})
 			prompts := []prompt.Prompt{{}, {Examples: []prompt.Example{{Input: "short", Output: "a"}}}, {Examples: []prompt.Example{{Input: strings.Repeat("long ", 60), Output: "a"}}}}
 			if kind == prompt.Classify {
 				prompts = append(prompts, prompt.Prompt{Calibrated: true}, prompt.Prompt{Examples: prompts[2].Examples, Calibrated: true})
@@ -307,9 +307,9 @@ func TestRecordsThatCannotBeAsked(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s, %s, %s: %v", kind, u, what, err)
 				}
-				for p, verdicts := range got {
-					if verdicts[0] != 0 {
-						t.Errorf("%s, %s: a record with %s says %d of prompt %d", kind, u, what, verdicts[0], p)
+				for p, grades := range got {
+					if grades[0] != 0 {
+						t.Errorf("%s, %s: a record with %s says %d of prompt %d", kind, u, what, grades[0], p)
 					}
 				}
 			}
@@ -330,7 +330,7 @@ func TestTheContextIsUsed(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	head := len(task.AnswerPrefix()) + len(task.AnswerItem("question"))
 	for context, want := range map[int]bool{1 + head + len(" cab"): true, head + len(" cab"): false} {
-		j := newJury(t, Options{Model: trust(t, &jurytest.Toy{Context: context}), Task: task, Utility: Soft})
+		j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{Context: context}), Task: task, Utility: Soft})
 		got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, "question", "a"), record(task, 2, "question", "first")})
 		if err != nil || got[0][0] > 0 != want || got[0][0] != got[0][1] {
 			t.Errorf("a context of %d: %v, %v", context, got, err)
@@ -343,28 +343,28 @@ func TestTheContextIsUsed(t *testing.T) {
 func TestLinesOfQuestions(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	task.Stop = []string{"END"}
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Soft})
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Soft})
 	got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, "one\n two", "a"), record(task, 2, "one two", "a")})
 	if err != nil || got[0][0] != got[0][1] || got[0][0] == 0 {
-		t.Errorf("verdicts of a text with lines and without: %v, %v", got, err)
+		t.Errorf("grades of a text with lines and without: %v, %v", got, err)
 	}
 }
 
-// TestTies: of labels that are as likely, the answer is the first of the list, whoever
+// TestTies: of labels that are as likely, the answer is the first of the list, anyone who
 // asks.
 func TestTies(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	task.Labels = []string{"b", "a", "c"}
-	toy := &jurytest.Toy{Logits: func(string) []float64 { return make([]float64, jurytest.End+1) }}
-	j := newJury(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
+	toy := &gradertest.Toy{Logits: func(string) []float64 { return make([]float64, gradertest.End+1) }}
+	j := newGrader(t, Options{Model: trust(t, toy), Task: task, Utility: Hard})
 	var records []seal.Record
 	for i, l := range []string{"a", "b", "c"} {
 		records = append(records, record(task, i+1, "question", l))
 	}
 	got, err := j.Judge(t.Context(), []prompt.Prompt{{}, {Calibrated: true}}, records)
-	for _, verdicts := range got {
-		if !slices.Equal(verdicts, []int64{0, One, 0}) {
-			t.Errorf("verdicts on equal labels are %v", verdicts)
+	for _, grades := range got {
+		if !slices.Equal(grades, []int64{0, One, 0}) {
+			t.Errorf("grades on equal labels are %v", grades)
 		}
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Source is what the records of a [Panel] are drawn from.
+// Source is what the records of a [Sampler] are drawn from.
 type Source struct {
 	Pool draw.Pool
 	// Parts is the number of parts of the pool, 1 by default; records are drawn from all of
@@ -27,18 +27,18 @@ type Source struct {
 	Scheme scheme.Scheme
 }
 
-// Panel is a jury of records that are drawn anew for each round. It is for one goroutine at
+// Sampler is a grader of records that are drawn anew for each round. It is for one goroutine at
 // a time.
-type Panel struct {
-	*Jury
+type Sampler struct {
+	*Grader
 	source Source
 	drawer *draw.Drawer
 	// bound are the prompts that a round was asked about, by their hash.
 	bound map[int64][sha256.Size]byte
 }
 
-// NewPanel checks the options. No record is read.
-func NewPanel(ctx context.Context, s Source, o Options) (*Panel, error) {
+// NewSampler checks the options. No record is read.
+func NewSampler(ctx context.Context, s Source, o Options) (*Sampler, error) {
 	if s.Pool == nil {
 		return nil, errors.New("there are no records to judge by")
 	}
@@ -53,12 +53,12 @@ func NewPanel(ctx context.Context, s Source, o Options) (*Panel, error) {
 		return nil, err
 	}
 	j.kept, _ = s.Pool.(vectors.Keeper)
-	return &Panel{j, s, draw.NewDrawer(s.Pool, s.Key), map[int64][sha256.Size]byte{}}, nil
+	return &Sampler{j, s, draw.NewDrawer(s.Pool, s.Key), map[int64][sha256.Size]byte{}}, nil
 }
 
-// Verdicts draws the records of a round, counted from 0, and returns their verdicts on
+// Grades draws the records of a round, counted from 0, and returns their grades on
 // prompts. Asked again for a round, it refuses other prompts: a round looks once.
-func (p *Panel) Verdicts(ctx context.Context, round int64, prompts []prompt.Prompt) ([][]int64, error) {
+func (p *Sampler) Grades(ctx context.Context, round int64, prompts []prompt.Prompt) ([][]int64, error) {
 	if err := p.check(prompts); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (p *Panel) Verdicts(ctx context.Context, round int64, prompts []prompt.Prom
 }
 
 // Labels returns the label of each record of a round, as its place on the task's list; -1 for one that is not on it.
-func (p *Panel) Labels(ctx context.Context, round int64) ([]int, error) {
+func (p *Sampler) Labels(ctx context.Context, round int64) ([]int, error) {
 	records, err := p.Records(ctx, round)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (p *Panel) Labels(ctx context.Context, round int64) ([]int, error) {
 }
 
 // Records returns the records of a round.
-func (p *Panel) Records(ctx context.Context, round int64) ([]seal.Record, error) {
+func (p *Sampler) Records(ctx context.Context, round int64) ([]seal.Record, error) {
 	var refs []seal.Ref
 	for part := range p.source.Parts {
 		// A round is a step: its draw has streams of its own.

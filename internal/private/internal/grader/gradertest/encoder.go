@@ -1,4 +1,4 @@
-package jurytest
+package gradertest
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 	"github.com/sotto-dp/sotto/lm/labels"
 )
 
-// hearing is one call of [Jury.Judge].
-type hearing struct {
-	*Jury
+// batch is one call of [Grader.Judge].
+type batch struct {
+	*Grader
 	session lm.Session // nil where the model writes by itself
 	before  lm.Usage   // of the model
 	// turns: prompts are turns of a conversation.
 	turns   bool
-	cases   []situation
+	cases   []item
 	records int
 }
 
-// heard is what records said about a stem, by how answers are read.
-type heard map[reading][]int64
+// graded is what records said about a stem, by how answers are read.
+type graded map[reading][]int64
 
-// silent are verdicts of 0.
-func (h *hearing) silent(s stem) heard {
-	out := heard{}
+// silent are grades of 0.
+func (h *batch) silent(s stem) graded {
+	out := graded{}
 	for _, r := range s.readings {
 		out[r] = make([]int64, h.records)
 	}
@@ -35,10 +35,10 @@ func (h *hearing) silent(s stem) heard {
 }
 
 // alone reports whether the model writes answers by itself, without a session.
-func (h *hearing) alone() bool { return h.generates() && h.writes(h.turns) }
+func (h *batch) alone() bool { return h.generates() && h.writes(h.turns) }
 
-// hear computes stems and asks all questions after each.
-func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err error) {
+// run computes stems and asks all questions after each.
+func (h *batch) run(ctx context.Context, stems []stem) (out []graded, err error) {
 	if h.alone() {
 		for _, s := range stems {
 			out = append(out, h.silent(s))
@@ -82,7 +82,7 @@ func (h *hearing) hear(ctx context.Context, stems []stem) (out []heard, err erro
 }
 
 // extend takes steps as few at once as the model allows.
-func (h *hearing) extend(ctx context.Context, steps []lm.Step) error {
+func (h *batch) extend(ctx context.Context, steps []lm.Step) error {
 	for len(steps) > 0 {
 		n := len(steps)
 		if most := h.info.Sequences; most > 0 {
@@ -96,8 +96,8 @@ func (h *hearing) extend(ctx context.Context, steps []lm.Step) error {
 	return nil
 }
 
-// spent is what the model has done in this hearing.
-func (h *hearing) spent() lm.Usage {
+// spent is what the model has done in this batch.
+func (h *batch) spent() lm.Usage {
 	if h.session != nil {
 		return h.session.Usage()
 	}
@@ -109,24 +109,24 @@ func (h *hearing) spent() lm.Usage {
 }
 
 // fits reports whether so many tokens fit the model after a stem.
-func (h *hearing) fits(stem, more int) bool {
+func (h *batch) fits(stem, more int) bool {
 	return h.info.Context <= 0 || stem+more <= h.info.Context
 }
 
 // question is a case after a stem.
 type question struct {
 	stem int
-	// whole: its tokens do not go on from the stem, and are all that is asked.
+	// whole: its tokens do not resume from the stem, and are all that is asked.
 	whole bool
 	// turns are all that is asked, of a model that lays them out itself.
 	turns []lm.Message
 	layout
-	situation
+	item
 }
 
 // ask lays out a case after a stem.
-func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q question, err error) {
-	s, q := stems[at], question{stem: at, layout: c.asked[stems[at].hint], situation: c}
+func (h *batch) ask(ctx context.Context, stems []stem, at int, c item) (q question, err error) {
+	s, q := stems[at], question{stem: at, layout: c.asked[stems[at].hint], item: c}
 	chat, err := h.own(ctx, s, &q)
 	if err != nil || chat == nil {
 		return q, err
@@ -152,7 +152,7 @@ func (h *hearing) ask(ctx context.Context, stems []stem, at int, c situation) (q
 // passes hands out all questions after all stems, as many at once as a pass takes; where records
 // are kept apart by record, those of one record, all at once. Those that do not fit are left
 // out.
-func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do func([]question) error) error {
+func (h *batch) passes(ctx context.Context, stems []stem, sequences int, do func([]question) error) error {
 	var list []question
 	total := 0
 	flush := func() error {
@@ -167,7 +167,7 @@ func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do fu
 		return err
 	}
 	byRecord := h.Isolation.ByRecord()
-	add := func(s int, c situation) error {
+	add := func(s int, c item) error {
 		q, err := h.ask(ctx, stems, s, c)
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (h *hearing) passes(ctx context.Context, stems []stem, sequences int, do fu
 func sequencesOf(passTokens int) int { return max(1, passTokens/16) }
 
 // sequences is that, as far as the model takes so many.
-func (h *hearing) sequences() int {
+func (h *batch) sequences() int {
 	n := sequencesOf(h.PassTokens)
 	if most := h.info.Sequences; most > 0 {
 		n = min(n, most)
@@ -224,8 +224,8 @@ func (h *hearing) sequences() int {
 	return n
 }
 
-// chosen hears records about labels of a closed list.
-func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
+// chosen is told records about labels of a closed list.
+func (h *batch) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	weights := make([][]float64, len(stems))
 	for i, s := range stems {
 		if !s.calibrates() {
@@ -247,20 +247,20 @@ func (h *hearing) chosen(ctx context.Context, stems []stem, open []lm.Sequence, 
 		}
 		for i, q := range list {
 			p := reply.Probabilities(scores[i])
-			for r, verdicts := range out[q.stem] {
-				verdicts[q.record] = h.label(r, p, weights[q.stem], q.situation)
+			for r, grades := range out[q.stem] {
+				grades[q.record] = h.label(r, p, weights[q.stem], q.item)
 			}
 		}
 		return nil
 	})
 }
 
-func (h *hearing) scores(ctx context.Context, asked []labels.Prompt) ([][]float64, error) {
+func (h *batch) scores(ctx context.Context, asked []labels.Prompt) ([][]float64, error) {
 	return h.labels.Scores(ctx, h.session, asked, labels.Options{Can: h.info.Can, Sequences: h.sequences()})
 }
 
 // weights are what labels are calibrated by. No record is involved.
-func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]float64, error) {
+func (h *batch) weights(ctx context.Context, from lm.Sequence, length int) ([]float64, error) {
 	var asked []labels.Prompt
 	for _, tokens := range h.free {
 		if h.fits(length, len(tokens)+h.labels.Depth()) {
@@ -280,9 +280,9 @@ func (h *hearing) weights(ctx context.Context, from lm.Sequence, length int) ([]
 	return reply.Weights(scores), nil
 }
 
-// label is the verdict on a prompt with which labels have these probabilities, read in a way, with the
+// label is the grade on a prompt with which labels have these probabilities, read in a way, with the
 // weights of calibration.
-func (j *Jury) label(r reading, p, weights []float64, c situation) int64 {
+func (j *Grader) label(r reading, p, weights []float64, c item) int64 {
 	if r.calibrated {
 		if weights == nil {
 			return 0 // questions without content do not fit the model
@@ -292,11 +292,11 @@ func (j *Jury) label(r reading, p, weights []float64, c situation) int64 {
 	if r.weight > 0 {
 		p = reply.Combined(p, c.evidence, r.weight)
 	}
-	return j.verdict(p, c.label)
+	return j.grade(p, c.label)
 }
 
-// verdict on a prompt with which labels have these probabilities in the end.
-func (j *Jury) verdict(p []float64, label int) int64 {
+// grade on a prompt with which labels have these probabilities in the end.
+func (j *Grader) grade(p []float64, label int) int64 {
 	if j.Utility == Soft {
 		return fixed(p[label])
 	}

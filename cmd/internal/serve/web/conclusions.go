@@ -15,26 +15,26 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// verdicts are those of the last checks: computing ε again takes time. A folder is checked by one
-// request at a time, and others wait for its verdict; few folders are checked at once.
-type verdicts struct {
+// conclusions are those of the last checks: computing ε again takes time. A folder is checked by one
+// request at a time, and others wait for its conclusion; few folders are checked at once.
+type conclusions struct {
 	mu      sync.Mutex
-	last    map[string]verdict
+	last    map[string]conclusion
 	flights singleflight.Group
 }
 
-type verdict struct {
+type conclusion struct {
 	report  *certificate.Report
 	checked time.Time
 	state   string
 }
 
-// A verdict counts while the folder looks the same, for a day at most. One that could not be
+// A conclusion counts while the folder looks the same, for a day at most. One that could not be
 // reached is tried again after a minute. There are places for more folders than a page shows.
 const (
 	fresh        = 24 * time.Hour
 	again        = time.Minute
-	mostVerdicts = 4096
+	mostConclusions = 4096
 	checksAtOnce = 2
 )
 
@@ -47,10 +47,10 @@ func (d *Dashboard) released(kind, id, title, dir string) *released {
 		return nil
 	}
 	state := appearance(dir)
-	known, there := d.verdicts.get(dir, state, d.Now())
+	known, there := d.conclusions.get(dir, state, d.Now())
 	if !there {
-		checked, _, _ := d.verdicts.flights.Do(dir+"\x00"+state, func() (any, error) { // it has no error
-			if known, there := d.verdicts.get(dir, state, d.Now()); there {
+		checked, _, _ := d.conclusions.flights.Do(dir+"\x00"+state, func() (any, error) { // it has no error
+			if known, there := d.conclusions.get(dir, state, d.Now()); there {
 				return known, nil
 			}
 			checking <- struct{}{}
@@ -60,15 +60,15 @@ func (d *Dashboard) released(kind, id, title, dir string) *released {
 				report = nil
 				d.Log.Warn("a certificate cannot be checked", kind, id, "error", err.Error())
 			}
-			return d.verdicts.put(dir, verdict{report, d.Now(), state}), nil
+			return d.conclusions.put(dir, conclusion{report, d.Now(), state}), nil
 		})
-		known, _ = checked.(verdict)
+		known, _ = checked.(conclusion)
 	}
 	return &released{Kind: kind, ID: id, Title: title, Report: known.report, Checked: known.checked, dir: dir, state: known.state}
 }
 
-// get returns a verdict that counts.
-func (v *verdicts) get(dir, state string, now time.Time) (verdict, bool) {
+// get returns a conclusion that counts.
+func (v *conclusions) get(dir, state string, now time.Time) (conclusion, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	known, there := v.last[dir]
@@ -79,11 +79,11 @@ func (v *verdicts) get(dir, state string, now time.Time) (verdict, bool) {
 	return known, there && known.state == state && now.Sub(known.checked) <= counts
 }
 
-func (v *verdicts) put(dir string, found verdict) verdict {
+func (v *conclusions) put(dir string, found conclusion) conclusion {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.last == nil || len(v.last) >= mostVerdicts {
-		v.last = map[string]verdict{}
+	if v.last == nil || len(v.last) >= mostConclusions {
+		v.last = map[string]conclusion{}
 	}
 	v.last[dir] = found
 	return found

@@ -1,4 +1,4 @@
-package jury_test
+package grader_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/metric/rouge"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
@@ -72,13 +72,13 @@ func builtin(t *testing.T, name string) prompt.Task {
 	return task
 }
 
-func judged(t *testing.T, m lm.Trusted, task prompt.Task, u jury.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
+func judged(t *testing.T, m lm.Trusted, task prompt.Task, u grader.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
 	t.Helper()
-	return judgedBy(t, &jurytest.Encoder{}, (&jurytest.Encoder{}).Evidence(task.Labels), jury.Options{Model: m, Task: task, Utility: u}, prompts, items)
+	return judgedBy(t, &gradertest.Encoder{}, (&gradertest.Encoder{}).Evidence(task.Labels), grader.Options{Model: m, Task: task, Utility: u}, prompts, items)
 }
 
 // judgedBy has records judge prompts with evidence, where there are labels.
-func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o jury.Options, prompts []prompt.Prompt, items []item) [][]int64 {
+func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o grader.Options, prompts []prompt.Prompt, items []item) [][]int64 {
 	t.Helper()
 	if len(o.Task.Labels) > 0 {
 		o.Evidence = e
@@ -87,7 +87,7 @@ func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o jury.Op
 	if o.Encoder, err = lm.TrustEmbedder(encoder, lm.InProcess); err != nil {
 		t.Fatal(err)
 	}
-	j, err := jury.New(t.Context(), o)
+	j, err := grader.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +95,11 @@ func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o jury.Op
 	for i, x := range items {
 		records = append(records, seal.NewRecord(int64(i+1), x.answer, x.question))
 	}
-	verdicts, err := j.Judge(t.Context(), prompts, records)
+	grades, err := j.Judge(t.Context(), prompts, records)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return verdicts
+	return grades
 }
 
 func demos(p prompt.Prompt) (out []icl.Demo) {
@@ -109,9 +109,9 @@ func demos(p prompt.Prompt) (out []icl.Demo) {
 	return out
 }
 
-// TestLongVerdictsAreAnswersOfLists: of closed lists, a verdict is 1 if and only if the answer
+// TestLongGradesAreAnswersOfLists: of closed lists, a grade is 1 if and only if the answer
 // that package icl gives is the record's.
-func TestLongVerdictsAreAnswersOfLists(t *testing.T) {
+func TestLongGradesAreAnswersOfLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -147,29 +147,29 @@ func TestLongVerdictsAreAnswersOfLists(t *testing.T) {
 		}
 		calibrated := p
 		calibrated.Calibrated = true
-		for way, verdicts := range judged(t, m, task, jury.Hard, []prompt.Prompt{p, calibrated}, news) {
-			for i, g := range verdicts {
+		for way, grades := range judged(t, m, task, grader.Hard, []prompt.Prompt{p, calibrated}, news) {
+			for i, g := range grades {
 				answer := []string{answers[i].Raw.Label, answers[i].Label}[way]
 				if g != 0 {
 					right++
 				} else {
 					wrong++
 				}
-				if (g == jury.One) != (answer == news[i].answer) || g != 0 && g != jury.One {
-					t.Errorf("%s, calibrated %v: %q is answered with %s, and the verdict is %d", name, way > 0, news[i].question, answer, g)
+				if (g == grader.One) != (answer == news[i].answer) || g != 0 && g != grader.One {
+					t.Errorf("%s, calibrated %v: %q is answered with %s, and the grade is %d", name, way > 0, news[i].question, answer, g)
 				}
 			}
 		}
 	}
-	t.Logf("%d verdicts of 1 and %d of 0, all as icl answers", right, wrong)
+	t.Logf("%d grades of 1 and %d of 0, all as icl answers", right, wrong)
 	if right < 20 || wrong < 20 {
 		t.Errorf("%d right and %d wrong answers are too few to compare", right, wrong)
 	}
 }
 
-// TestLongVerdictsAreTurns: where prompts are turns, a verdict is 1 if and only if what package icl reads off
+// TestLongGradesAreTurns: where prompts are turns, a grade is 1 if and only if what package icl reads off
 // the model's turn is the record's, for labels and for phrases.
-func TestLongVerdictsAreTurns(t *testing.T) {
+func TestLongGradesAreTurns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -206,12 +206,12 @@ func TestLongVerdictsAreTurns(t *testing.T) {
 				for i, x := range c.items {
 					items = append(items, item{x.question, answers[i]})
 				}
-				for i, g := range judged(t, m, c.task, jury.Hard, []prompt.Prompt{p}, items)[0] {
+				for i, g := range judged(t, m, c.task, grader.Hard, []prompt.Prompt{p}, items)[0] {
 					want, known := c.task.ResolveLabel(items[i].answer)
-					if same := known && reply.Same(want, answers[i%len(inputs)]); (g == jury.One) != same || g != 0 && g != jury.One {
-						t.Errorf("%s %s: %q is answered with %q, should be %q, and the verdict is %d", name, p.Form, items[i].question, answers[i%len(inputs)], want, g)
+					if same := known && reply.Same(want, answers[i%len(inputs)]); (g == grader.One) != same || g != 0 && g != grader.One {
+						t.Errorf("%s %s: %q is answered with %q, should be %q, and the grade is %d", name, p.Form, items[i].question, answers[i%len(inputs)], want, g)
 					}
-					if g == jury.One {
+					if g == grader.One {
 						right++
 					} else {
 						wrong++
@@ -219,16 +219,16 @@ func TestLongVerdictsAreTurns(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: %d verdicts of 1 and %d of 0, all as icl answers", m.Info().Name, right, wrong)
+		t.Logf("%s: %d grades of 1 and %d of 0, all as icl answers", m.Info().Name, right, wrong)
 		if right < 20 || wrong < 20 {
 			t.Errorf("%d right and %d wrong answers are too few to compare", right, wrong)
 		}
 	}
 }
 
-// TestLongVerdictsAreWrittenAnswers: of answers that are written, a verdict is 1 if and only if
+// TestLongGradesAreWrittenAnswers: of answers that are written, a grade is 1 if and only if
 // package icl gives the record's answer.
-func TestLongVerdictsAreWrittenAnswers(t *testing.T) {
+func TestLongGradesAreWrittenAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -257,9 +257,9 @@ func TestLongVerdictsAreWrittenAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "examples" { // what is written, letter by letter, and how much of it is right
-			for i, g := range judged(t, m, task, jury.Rouge, []prompt.Prompt{p}, films)[0] {
-				if want := (rouge.Options{}).L(films[i].answer, answers[i]).F1; math.Abs(float64(g)/jury.One-want) > 1e-6 {
-					t.Errorf("%q is answered with %q, and the verdict is %d for %v", films[i].question, answers[i], g, want)
+			for i, g := range judged(t, m, task, grader.Rouge, []prompt.Prompt{p}, films)[0] {
+				if want := (rouge.Options{}).L(films[i].answer, answers[i]).F1; math.Abs(float64(g)/grader.One-want) > 1e-6 {
+					t.Errorf("%q is answered with %q, and the grade is %d for %v", films[i].question, answers[i], g, want)
 				}
 			}
 		}
@@ -269,25 +269,25 @@ func TestLongVerdictsAreWrittenAnswers(t *testing.T) {
 			items = append(items, item{x.question, answers[i]})
 		}
 		answers = append(answers, answers...)
-		for i, g := range judged(t, m, task, jury.Hard, []prompt.Prompt{p}, items)[0] {
+		for i, g := range judged(t, m, task, grader.Hard, []prompt.Prompt{p}, items)[0] {
 			all++
-			if (g == jury.One) != reply.Same(items[i].answer, answers[i]) {
-				t.Errorf("%s: %q is answered with %q, should be %q, and the verdict is %d", name, items[i].question, answers[i], items[i].answer, g)
+			if (g == grader.One) != reply.Same(items[i].answer, answers[i]) {
+				t.Errorf("%s: %q is answered with %q, should be %q, and the grade is %d", name, items[i].question, answers[i], items[i].answer, g)
 			}
-			if g == jury.One {
+			if g == grader.One {
 				right++
 			}
 		}
 	}
-	t.Logf("%d of %d verdicts are 1, all as icl answers", right, all)
+	t.Logf("%d of %d grades are 1, all as icl answers", right, all)
 	if right < all/4 || all-right < 5 {
-		t.Errorf("%d of %d verdicts are 1: too few or too many to compare", right, all)
+		t.Errorf("%d of %d grades are 1: too few or too many to compare", right, all)
 	}
 }
 
-// TestLongVerdictsWithEvidence: with the encoder that is embedded and a real model, a verdict is 1 if and
+// TestLongGradesWithEvidence: with the encoder that is embedded and a real model, a grade is 1 if and
 // only if the answer that package icl gives with evidence, in each of the ways, is the record's.
-func TestLongVerdictsWithEvidence(t *testing.T) {
+func TestLongGradesWithEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the model answers many times")
 	}
@@ -318,16 +318,16 @@ func TestLongVerdictsWithEvidence(t *testing.T) {
 		inputs = append(inputs, x.question)
 		items = append(items, item{x.question, task.Labels[i%4]})
 	}
-	verdicts := judgedBy(t, encoder, e, jury.Options{Model: m, Task: task, Utility: jury.Hard}, prompts, items)
+	grades := judgedBy(t, encoder, e, grader.Options{Model: m, Task: task, Utility: grader.Hard}, prompts, items)
 	for at, p := range prompts {
 		answers := answeredBy(t, reader, m.Public(), task, p, inputs)
 		right := 0
 		for i, x := range items {
 			want, known := task.ResolveLabel(x.answer)
-			if same := known && want == answers[i%len(inputs)]; same != (verdicts[at][i] == jury.One) {
-				t.Errorf("%+v: %q is answered with %s, should be %s, and the verdict is %d", p.Evidence, x.question, answers[i%len(inputs)], want, verdicts[at][i])
+			if same := known && want == answers[i%len(inputs)]; same != (grades[at][i] == grader.One) {
+				t.Errorf("%+v: %q is answered with %s, should be %s, and the grade is %d", p.Evidence, x.question, answers[i%len(inputs)], want, grades[at][i])
 			}
-			if i < len(news) && verdicts[at][i] == jury.One {
+			if i < len(news) && grades[at][i] == grader.One {
 				right++
 			}
 		}

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
@@ -19,7 +19,7 @@ import (
 // server is a toy behind a server: it writes by itself, and notes which records each call is about
 // and how many prompts it holds.
 type server struct {
-	*jurytest.Toy
+	*gradertest.Toy
 	// writes: it gives no scores.
 	writes bool
 	// refuses prompts with these words.
@@ -70,13 +70,13 @@ func (s *server) Chat(ctx context.Context, messages []lm.Message) ([]lm.Token, e
 }
 
 func (s *server) laid(ctx context.Context, messages []lm.Message) ([]lm.Token, error) {
-	tokens := []lm.Token{jurytest.End}
+	tokens := []lm.Token{gradertest.End}
 	for _, m := range messages {
 		more, err := s.Encode(ctx, string(m.Role)+"\n"+m.Content)
 		if err != nil {
 			return nil, err
 		}
-		tokens = append(append(tokens, more...), jurytest.End)
+		tokens = append(append(tokens, more...), gradertest.End)
 	}
 	return tokens, nil
 }
@@ -173,14 +173,14 @@ func asked(task prompt.Task, form prompt.Form, calibrated bool) ([]prompt.Prompt
 func listed(t testing.TB, o Options) Options {
 	t.Helper()
 	if len(o.Task.Labels) == 0 {
-		o.Encoder = trustEncoder(t, &jurytest.Encoder{})
+		o.Encoder = trustEncoder(t, &gradertest.Encoder{})
 		return o
 	}
 	return evident(t, o)
 }
 
 // TestRecordsAreAskedAboutOneAtATime: on a server that keeps records apart, no call is about two of
-// them, what one is asked is asked at once, and verdicts are what they are without a server.
+// them, what one is asked is asked at once, and grades are what they are without a server.
 func TestRecordsAreAskedAboutOneAtATime(t *testing.T) {
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
@@ -190,21 +190,21 @@ func TestRecordsAreAskedAboutOneAtATime(t *testing.T) {
 				}
 				t.Run(fmt.Sprint(kind, " ", u, " ", form), func(t *testing.T) {
 					prompts, records := asked(task, form, kind == prompt.Classify && !form.Turns())
-					plain := newJury(t, listed(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{form}}))
+					plain := newGrader(t, listed(t, Options{Model: trust(t, &server{Toy: &gradertest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{form}}))
 					want, err := plain.Judge(t.Context(), prompts, records)
 					if err != nil {
 						t.Fatal(err)
 					}
-					s := &server{Toy: &jurytest.Toy{}}
+					s := &server{Toy: &gradertest.Toy{}}
 					// With room for few tokens in a pass: a record's questions are asked at once all the same.
-					j := newJury(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{form}, Isolation: lm.RecordsWatched, PassTokens: 400, Prompts: 2}))
+					j := newGrader(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{form}, Isolation: lm.RecordsWatched, PassTokens: 400, Prompts: 2}))
 					got, err := j.Judge(t.Context(), prompts, records)
 					if err != nil {
 						t.Fatal(err)
 					}
 					for p := range want {
 						if !slices.Equal(want[p], got[p]) {
-							t.Errorf("verdicts on prompt %d are %v, and without a server %v", p, got[p], want[p])
+							t.Errorf("grades on prompt %d are %v, and without a server %v", p, got[p], want[p])
 						}
 					}
 					about, most := map[string]int{}, 0
@@ -241,9 +241,9 @@ func TestServersThatOnlyWrite(t *testing.T) {
 			u = Rouge
 		}
 		prompts, records := asked(task, prompt.ChatForm, false)
-		all := newJury(t, listed(t, Options{Model: trust(t, &server{Toy: &jurytest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.Exclusive}))
-		s := &server{Toy: &jurytest.Toy{}, writes: true}
-		j := newJury(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive}))
+		all := newGrader(t, listed(t, Options{Model: trust(t, &server{Toy: &gradertest.Toy{}}), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.Exclusive}))
+		s := &server{Toy: &gradertest.Toy{}, writes: true}
+		j := newGrader(t, listed(t, Options{Model: trust(t, s), Task: task, Utility: u, Forms: []prompt.Form{prompt.ChatForm}, Isolation: lm.RecordsExclusive}))
 		want, err := all.Judge(t.Context(), prompts, records)
 		if err != nil {
 			t.Fatal(err)
@@ -255,7 +255,7 @@ func TestServersThatOnlyWrite(t *testing.T) {
 		}
 		for p := range want {
 			if !slices.Equal(want[p], got[p]) {
-				t.Errorf("%s: verdicts on prompt %d are %v, not %v", kind, p, got[p], want[p])
+				t.Errorf("%s: grades on prompt %d are %v, not %v", kind, p, got[p], want[p])
 			}
 		}
 		var unsupported *lm.UnsupportedError
@@ -269,7 +269,7 @@ func TestServersThatOnlyWrite(t *testing.T) {
 		}
 		for p := range refused {
 			if refused[p][2] != 0 || refused[p][1] != got[p][1] || refused[p][3] != got[p][3] {
-				t.Errorf("%s: with a record that the server refuses, verdicts are %v", kind, refused[p])
+				t.Errorf("%s: with a record that the server refuses, grades are %v", kind, refused[p])
 			}
 		}
 	}

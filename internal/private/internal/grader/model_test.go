@@ -1,10 +1,10 @@
-package jury
+package grader
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -14,9 +14,9 @@ import (
 func TestAloneNeedsNoModel(t *testing.T) {
 	task := tasks()[prompt.Classify]
 	o := evident(t, Options{Task: task, Utility: Hard, Forms: []prompt.Form{}})
-	j := newJury(t, o)
+	j := newGrader(t, o)
 	with := o
-	with.Model, with.Forms = trust(t, &jurytest.Toy{}), nil
+	with.Model, with.Forms = trust(t, &gradertest.Toy{}), nil
 	var records []seal.Record
 	for i, label := range append(slices.Clone(task.Labels), task.Labels...) {
 		records = append(records, record(task, i+1, "question "+label, label))
@@ -26,7 +26,7 @@ func TestAloneNeedsNoModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := newJury(t, with).Judge(t.Context(), alone, records)
+	want, err := newGrader(t, with).Judge(t.Context(), alone, records)
 	if err != nil || !slices.Equal(got[0], want[0]) {
 		t.Errorf("without a model %v, with one %v: %v", got, want, err)
 	}

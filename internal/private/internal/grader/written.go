@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/lm/likelihood"
 )
 
-// written hears records about the probability of answers that are not of a list.
-func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
+// written is told records about the probability of answers that are not of a list.
+func (h *batch) written(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		asked := make([]likelihood.Continuation, len(list))
 		for i, q := range list {
@@ -26,8 +26,8 @@ func (h *hearing) written(ctx context.Context, stems []stem, open []lm.Sequence,
 	})
 }
 
-// read is the verdict on a prompt after which an output has these probabilities.
-func (h *hearing) read(line likelihood.Scores) int64 {
+// read is the grade on a prompt after which an output has these probabilities.
+func (h *batch) read(line likelihood.Scores) int64 {
 	var sum float64
 	for _, log := range line.LogProbs {
 		if h.Utility == Soft {

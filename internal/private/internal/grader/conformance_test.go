@@ -1,4 +1,4 @@
-package jury_test
+package grader_test
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/metric"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury"
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 // What is judged must be what is used: in every form, for every kind of task and with every
-// vocabulary, a verdict is the score that eval gives to the answer of package icl.
+// vocabulary, a grade is the score that eval gives to the answer of package icl.
 
 // trial is a kind of task, with answers that a model may write and what records may hold.
 type trial struct {
 	task    prompt.Task
-	utility jury.Utility
+	utility grader.Utility
 	prompt  prompt.Prompt
 	// question lays out that with a number.
 	question string
@@ -50,29 +50,29 @@ func trials(t *testing.T) map[string]trial {
 	phrases := []string{"war", "wart", "War", "science fiction", "Science  Fiction", "science", "sci-fi", `"war"`, "war.", "the war film", "größe", "日本", "🎬 war", "Genre: war", "genre:\nwar"}
 	all := map[string]trial{
 		"labels": {
-			list, jury.Hard,
+			list, grader.Hard,
 			prompt.Prompt{Examples: []prompt.Example{{Input: "A painting", Output: "Art"}, {Input: "A war", Output: "World"}}},
 			"text number %d ?",
 			[]string{"Art", "Artist", "Art deco", "World", "Science fiction", "art", "ARTIST", "Arts", "Art decoration", "sci-fi", "global news", "Answer: World", "answer:\n\nArt", "the World", `"World"`, "World2", "World.", "Artístico", "Science  fiction", ""},
 			[]string{"Art", "Artist", "Art deco", "World", "Science fiction", "Sci-Fi", "Weather"},
 		},
 		"rows": {
-			row, jury.Hard,
+			row, grader.Hard,
 			prompt.Prompt{Examples: []prompt.Example{{Input: "age: 39; job: clerk", Output: "No"}}},
 			"age: 40; job: \"number %d \"; hours: 40",
 			[]string{"Yes", "No", "yes", "NO", "Yes, more", "No.", "Nobody", "Rich: No", "50,000", ""},
 			[]string{"Yes", "No", "no"},
 		},
-		"phrases": {phrase, jury.Hard, prompt.Prompt{Examples: films}, "which film is number %d ?", phrases, phrases},
+		"phrases": {phrase, grader.Hard, prompt.Prompt{Examples: films}, "which film is number %d ?", phrases, phrases},
 		"phrases with long ends": {
-			ends, jury.Hard,
+			ends, grader.Hard,
 			prompt.Prompt{Examples: films, Instruction: "Name the genre."},
 			"which film is number %d ?",
 			append([]string{"war ###", "war#", "war. And", "war\n\n", "war\nfilm"}, phrases...), phrases,
 		},
-		"open labels": {open, jury.Hard, prompt.Prompt{}, "what is number %d ?", phrases, phrases},
+		"open labels": {open, grader.Hard, prompt.Prompt{}, "what is number %d ?", phrases, phrases},
 		"texts": {
-			text, jury.Rouge,
+			text, grader.Rouge,
 			prompt.Prompt{Examples: []prompt.Example{{Input: "A: Hi\nB: Hello", Output: "They greet."}}},
 			"A: I am number %d \nB: Hello",
 			[]string{"They greet.", "A greets B.", "A and B say hello to each other", "Summarize the above dialogue: They greet.", "日本", ""},
@@ -81,7 +81,7 @@ func trials(t *testing.T) map[string]trial {
 	}
 	for name, c := range all {
 		c.task = c.task.WithDefaults()
-		if c.utility == jury.Hard {
+		if c.utility == grader.Hard {
 			c.task.Limits.AnswerTokens = 12
 		}
 		all[name] = c
@@ -138,10 +138,10 @@ func scripts(t *testing.T, v lm.Tokenizer, answers []string, every int) (all []s
 }
 
 // follows is a model that writes a script after the question that names it, and then ends.
-func follows(t *testing.T, v vocabulary, all []script) *jurytest.Toy {
+func follows(t *testing.T, v vocabulary, all []script) *gradertest.Toy {
 	t.Helper()
 	end := v.Ends()[0]
-	m := &jurytest.Toy{Vocabulary: v.Tokenizer, Template: v.chat, Score: score}
+	m := &gradertest.Toy{Vocabulary: v.Tokenizer, Template: v.chat, Score: score}
 	m.Can = lm.Capabilities{Top: true, Generate: true, SharedPrefix: true}
 	m.Writes = func(tokens []lm.Token) lm.Token {
 		whole, err := v.Decode(context.Background(), tokens)
@@ -179,10 +179,10 @@ func score(tokens []lm.Token, next lm.Token) float64 {
 	return float64(h.Sum64()%1000) / 100
 }
 
-// TestPlainVerdictsInVocabularies: whatever a model writes, in whatever form, tokens and with whatever
-// end, a verdict is the score of the answer that package icl gives, whether that shares beginnings or
+// TestPlainGradesInVocabularies: whatever a model writes, in whatever form, tokens and with whatever
+// end, a grade is the score of the answer that package icl gives, whether that shares beginnings or
 // has the model write by itself.
-func TestPlainVerdictsInVocabularies(t *testing.T) {
+func TestPlainGradesInVocabularies(t *testing.T) {
 	every := 11
 	if len(moreModels()) > 0 {
 		every = 1
@@ -230,7 +230,7 @@ func samples(c trial, near int) prompt.Prompt {
 			p.Examples = append(p.Examples, prompt.Example{Input: fmt.Sprint("sample ", i), Output: label})
 		}
 	}
-	p.Nearest = prompt.Nearest{Examples: near, Encoder: (&jurytest.Encoder{}).Name()}
+	p.Nearest = prompt.Nearest{Examples: near, Encoder: (&gradertest.Encoder{}).Name()}
 	return p
 }
 
@@ -258,7 +258,7 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 			records[i] = item{x.answer, x.question}
 		}
 	}
-	verdicts := judged(t, model, c.task, c.utility, prompts, records)
+	grades := judged(t, model, c.task, c.utility, prompts, records)
 	by, err := metric.New(metric.Of(c.task)[0], metric.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -277,9 +277,9 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 				if !known { // a record that no item can be
 					scores[0] = 0
 				}
-				g := float64(verdicts[i][k]) / jury.One
-				if math.Abs(g-scores[0]) > 1.0/jury.One || c.utility == jury.Hard && g != scores[0] {
-					t.Fatalf("%q is answered with %q, should be %q: its score is %v, and the verdict %v (shares %v, calibrated %v, evidence %+v)", x.question, answers[k/2], x.answer, scores[0], g, shares, p.Calibrated, p.Evidence)
+				g := float64(grades[i][k]) / grader.One
+				if math.Abs(g-scores[0]) > 1.0/grader.One || c.utility == grader.Hard && g != scores[0] {
+					t.Fatalf("%q is answered with %q, should be %q: its score is %v, and the grade %v (shares %v, calibrated %v, evidence %+v)", x.question, answers[k/2], x.answer, scores[0], g, shares, p.Calibrated, p.Evidence)
 				}
 				if g > 0.99 {
 					ones++
@@ -289,7 +289,7 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 	}
 	of := len(items) * len(prompts) * 2
 	if len(items) < 100 || ones < of/30 || ones > of*19/20 {
-		t.Errorf("%d of %d verdicts are 1: too few or too many to compare", ones, of)
+		t.Errorf("%d of %d grades are 1: too few or too many to compare", ones, of)
 	}
 }
 
@@ -299,7 +299,7 @@ func answered(t *testing.T, m lm.Model, task prompt.Task, p prompt.Prompt, input
 	if len(task.Labels) == 0 {
 		return answeredBy(t, nil, m, task, p, inputs)
 	}
-	encoder := &jurytest.Encoder{}
+	encoder := &gradertest.Encoder{}
 	reader, err := evidence.Open(encoder.Evidence(task.Labels), encoder)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func answered(t *testing.T, m lm.Model, task prompt.Task, p prompt.Prompt, input
 // answeredBy does so with evidence.
 func answeredBy(t *testing.T, reader *evidence.Reader, m lm.Model, task prompt.Task, p prompt.Prompt, inputs []string) []string {
 	t.Helper()
-	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, Evidence: reader, Nearest: p.Nearest, Encoder: &jurytest.Encoder{}})
+	a, err := icl.Open(t.Context(), m, p.For(task), p.Examples, icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, Evidence: reader, Nearest: p.Nearest, Encoder: &gradertest.Encoder{}})
 	if err != nil {
 		t.Fatal(err)
 	}

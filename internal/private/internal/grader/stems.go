@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -53,7 +53,7 @@ func (s stem) calibrates() bool {
 
 // stems are the tokens that questions come after, each once, and which of them a prompt has: however
 // labels are read off, raw or calibrated, with evidence of any weight, it is off the same scores.
-func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem, of []int, err error) {
+func (j *Grader) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem, of []int, err error) {
 	known := map[string]int{}
 	for _, p := range prompts {
 		alike := p
@@ -82,7 +82,7 @@ func (j *Jury) stems(ctx context.Context, prompts []prompt.Prompt) (stems []stem
 	return stems, of, nil
 }
 
-func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
+func (j *Grader) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
 	s.hint = hintOf(p)
 	if p, err = j.hinted(ctx, p); err != nil {
 		return s, err
@@ -106,8 +106,8 @@ func (j *Jury) stem(ctx context.Context, p prompt.Prompt) (s stem, err error) {
 	return s, err
 }
 
-// situation is a record as a question with its answer.
-type situation struct {
+// item is a record as a question with its answer.
+type item struct {
 	record int
 	input  string
 	label  int        // of a closed list
@@ -129,14 +129,14 @@ type layout struct {
 }
 
 // cases are the records as questions. Those with a label that the task does not know are left out: their
-// verdicts are 0.
-func (j *Jury) cases(records []seal.Record) (out []situation) {
+// grades are 0.
+func (j *Grader) cases(records []seal.Record) (out []item) {
 	for i, r := range records {
 		input, answer := seal.Text(r), seal.Condition(r)
 		if j.Task.Kind == prompt.Generate {
 			input, answer = answer, input
 		}
-		c := situation{record: i, input: input, answer: answer}
+		c := item{record: i, input: input, answer: answer}
 		if reply.Listed(j.Task) {
 			c.answer, _ = j.Task.ResolveLabel(c.answer)
 			c.label = slices.Index(j.Task.Labels, c.answer)
@@ -149,7 +149,7 @@ func (j *Jury) cases(records []seal.Record) (out []situation) {
 }
 
 // lay lays records out for stems. Those that a model could not answer are left out.
-func (j *Jury) lay(ctx context.Context, cases []situation, stems []stem, turns bool) (out []situation, err error) {
+func (j *Grader) lay(ctx context.Context, cases []item, stems []stem, turns bool) (out []item, err error) {
 	wanted := make([]bool, 1+prompt.Hints())
 	for _, s := range stems {
 		wanted[s.hint] = true
@@ -175,7 +175,7 @@ func (j *Jury) lay(ctx context.Context, cases []situation, stems []stem, turns b
 }
 
 // layouts are the question of a record with the hints that are wanted.
-func (j *Jury) layouts(ctx context.Context, c situation, wanted []bool, turns bool) (out []layout, err error) {
+func (j *Grader) layouts(ctx context.Context, c item, wanted []bool, turns bool) (out []layout, err error) {
 	out = make([]layout, len(wanted))
 	for hint := range out {
 		if !wanted[hint] {
@@ -198,7 +198,7 @@ func (j *Jury) layouts(ctx context.Context, c situation, wanted []bool, turns bo
 }
 
 // after is how many tokens come after a question at most.
-func (j *Jury) after(c situation, turns bool) int {
+func (j *Grader) after(c item, turns bool) int {
 	switch {
 	case j.writes(turns):
 		return j.limit

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // openEvidence checks the evidence and the encoder that reads records by it.
-func (j *Jury) openEvidence() (err error) {
+func (j *Grader) openEvidence() (err error) {
 	if j.Evidence == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (j *Jury) openEvidence() (err error) {
 }
 
 // weigh reads each record by the evidence, from its input alone, if a prompt uses it.
-func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situation) (err error) {
+func (j *Grader) weigh(ctx context.Context, prompts []prompt.Prompt, cases []item) (err error) {
 	if !slices.ContainsFunc(prompts, func(p prompt.Prompt) bool { return p.Evidence.Used() }) {
 		return nil
 	}
@@ -57,18 +57,18 @@ func (j *Jury) weigh(ctx context.Context, prompts []prompt.Prompt, cases []situa
 	return nil
 }
 
-// byEvidence are the verdicts on evidence alone, without a model.
-func (j *Jury) byEvidence(cases []situation, records int) []int64 {
+// byEvidence are the grades on evidence alone, without a model.
+func (j *Grader) byEvidence(cases []item, records int) []int64 {
 	out := make([]int64, records)
 	for _, c := range cases {
-		out[c.record] = j.verdict(reply.Alone(c.evidence), c.label)
+		out[c.record] = j.grade(reply.Alone(c.evidence), c.label)
 	}
 	return out
 }
 
 // hinted returns a prompt whose examples have the hints that its questions have. Examples are public, and
 // what evidence says of them is kept.
-func (j *Jury) hinted(ctx context.Context, p prompt.Prompt) (prompt.Prompt, error) {
+func (j *Grader) hinted(ctx context.Context, p prompt.Prompt) (prompt.Prompt, error) {
 	if p.Evidence.How != prompt.Hinted {
 		return p, nil
 	}

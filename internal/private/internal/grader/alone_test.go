@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/jury/jurytest"
+	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// judge gives verdicts[p][r].
+// judge gives grades[p][r].
 type judge func([]prompt.Prompt, []seal.Record) ([][]int64, error)
 
-// dependent finds a verdict of records and prompts judged together that is another one
+// dependent finds a grade of records and prompts judged together that is another one
 // where one record is judged about one prompt. All that is proven about choosing rests on
 // there being none.
 func dependent(together, alone judge, prompts []prompt.Prompt, records []seal.Record) error {
@@ -78,9 +78,9 @@ func cast(task prompt.Task) *rapid.Generator[struct {
 	})
 }
 
-// TestVerdictsDependOnTheirRecordAlone, and on their prompt: not on which others are
+// TestGradesDependOnTheirRecordAlone, and on their prompt: not on which others are
 // judged, in which order or in passes of which size, to the last bit.
-func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
+func TestGradesDependOnTheirRecordAlone(t *testing.T) {
 	for kind, task := range tasks() {
 		for _, u := range served[kind] {
 			t.Run(fmt.Sprint(kind, " ", u), func(t *testing.T) {
@@ -92,10 +92,10 @@ func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
 					}
 					can := rapid.SampledFrom(offers).Draw(rt, "can")
 					of := func(o Options, sequences int) judge {
-						toy := &jurytest.Toy{Can: can, Context: 300, Sequences: sequences}
+						toy := &gradertest.Toy{Can: can, Context: 300, Sequences: sequences}
 						o.Model, o.Task, o.Utility = trust(t, toy), task, u
 						o = listed(t, o)
-						j := newJury(t, o)
+						j := newGrader(t, o)
 						return func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) {
 							out, err := j.Judge(t.Context(), p, r)
 							if toy.Opened != 0 {
@@ -116,11 +116,11 @@ func TestVerdictsDependOnTheirRecordAlone(t *testing.T) {
 	}
 }
 
-// TestDependentJuriesAreFound plants juries whose verdicts depend on other records or
+// TestDependentJuriesAreFound plants graders whose grades depend on other records or
 // prompts.
 func TestDependentJuriesAreFound(t *testing.T) {
 	task := tasks()[prompt.Classify]
-	j := newJury(t, Options{Model: trust(t, &jurytest.Toy{}), Task: task, Utility: Soft})
+	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Soft})
 	right := func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) { return j.Judge(t.Context(), p, r) }
 	var records []seal.Record
 	for i := range 5 {
@@ -197,7 +197,7 @@ func TestPlainDefaultModelJudgesRecordsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\nrun: go run ./cmd/sotto model pull", err)
 	}
-	// Hard verdicts are read off the same scores.
+	// Hard grades are read off the same scores.
 	for name, u := range map[string]Utility{"agnews": Soft, "mit-g": Soft, "e2e": Rouge} {
 		task, err := prompt.Builtin(name)
 		if err != nil {
@@ -218,7 +218,7 @@ func TestPlainDefaultModelJudgesRecordsAlone(t *testing.T) {
 		}
 		of := func(o Options) judge {
 			o.Model, o.Task, o.Utility = model, task, u
-			j := newJury(t, o)
+			j := newGrader(t, o)
 			return func(p []prompt.Prompt, r []seal.Record) ([][]int64, error) { return j.Judge(t.Context(), p, r) }
 		}
 		if err := dependent(of(Options{}), of(Options{PassTokens: 1}), prompts, records); err != nil {

@@ -1,4 +1,4 @@
-package jury
+package grader
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// wrote hears records about what the model writes, as it will answer.
-func (h *hearing) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []heard) error {
+// wrote is told records about what the model writes, as it will answer.
+func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		return h.write(ctx, list, open, func(q question, text string) {
 			out[q.stem][reading{}][q.record] = h.compare(q.answer, text)
@@ -18,8 +18,8 @@ func (h *hearing) wrote(ctx context.Context, stems []stem, open []lm.Sequence, o
 	})
 }
 
-// generated hears records about what the model writes by itself.
-func (h *hearing) generated(ctx context.Context, stems []stem, out []heard) error {
+// generated is told records about what the model writes by itself.
+func (h *batch) generated(ctx context.Context, stems []stem, out []graded) error {
 	options := reply.Writing(h.Task, h.turns, h.limit)
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		prompts := make([]lm.Prompt, len(list))
@@ -42,8 +42,8 @@ func (h *hearing) generated(ctx context.Context, stems []stem, out []heard) erro
 	})
 }
 
-// compare is the verdict on a prompt with which the model writes this.
-func (h *hearing) compare(answer, text string) int64 {
+// compare is the grade on a prompt with which the model writes this.
+func (h *batch) compare(answer, text string) int64 {
 	switch {
 	case h.Utility == Rouge:
 		return fixed(rouge.Options{}.L(answer, text).F1)
@@ -58,7 +58,7 @@ func (h *hearing) compare(answer, text string) int64 {
 }
 
 // write has the model answer questions side by side.
-func (h *hearing) write(ctx context.Context, list []question, open []lm.Sequence, done func(question, string)) (err error) {
+func (h *batch) write(ctx context.Context, list []question, open []lm.Sequence, done func(question, string)) (err error) {
 	w := &reply.Writer{Session: h.session, Tokenizer: h.Model.Tokenizer(), Task: h.Task, Turn: h.turns, Limit: h.limit}
 	var active []*reply.Line
 	defer func() { err = errors.Join(err, w.Drop(active)) }()

@@ -1,8 +1,8 @@
-// Package jury lets private records judge public prompts: for each record and each prompt
+// Package grader lets private records judge public prompts: for each record and each prompt
 // a number from 0 to 1 that says how well the model answers the record's question with the
 // prompt.
 //
-// A verdict g(x, s) is a function of one record x, one public prompt s, the
+// A grade g(x, s) is a function of one record x, one public prompt s, the
 // public task and the model, and of nothing else. It does not depend on which other
 // records were drawn, how many, on other prompts, or on their order. All that is proven
 // about choosing and measuring rests on that, and on 0 ≤ g ≤ 1.
@@ -23,11 +23,11 @@
 // the record's input and the public prompt, by a trusted encoder; the question is then asked with them before it, and
 // shares only the instruction with others.
 //
-// Verdicts are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
+// Grades are whole numbers of steps of 2^-20, rounded down, so that sums are exact. What
 // is outside of [0, 1], or no number, is a fault of the model; it is clamped, so that not
 // even that makes a record count for more than one.
 //
 // A record whose label the task does not know, whose answer is empty, or whose question
 // does not fit the model after a prompt, scores 0 there. An error would reveal that somebody
 // has such a record.
-package jury
+package grader
