@@ -69,7 +69,7 @@ texts rouge_l (their overlap with what the model writes), or token_probability
 changes: the mean over labels of F1, for example.
 
 The cost is charged before a record is drawn; what the budget does not allow is
-refused (exit code 3) and nothing is charged. A run that was interrupted continues
+refused (exit code 3) and nothing is charged. A run that was interrupted resumes
 when the same command is repeated, and nothing is charged twice.
 
 ` + modelHelp + jsonKeys(evalPrivateResult{}, "Figures at the top are of the first set, and asked is how many records are asked on average. With --dry-run: "+keyList(evalPrivatePlan{})+"; expected is half an interval at 0.8."),

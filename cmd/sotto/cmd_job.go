@@ -362,7 +362,7 @@ folder: "sotto job retry" resumes from there.`, (*store.Store).CancelJob)
 
 func newJobRetryCommand(p *program) *cobra.Command {
 	return newJobChangeCommand(p, "retry", "Continue with a job that failed or was cancelled",
-		`Has a worker continue with a job that failed or was cancelled, in its folder: what
+		`Has a worker resume a job that failed or was cancelled, in its folder: what
 was charged is not charged again.`, (*store.Store).RetryJob)
 }
 

@@ -85,7 +85,7 @@ Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
 one.
 
 Without TLS a browser sends the dashboard's cookies to every port of its host,
-so that other programs that listen there can act as anyone who is signed in. With
+so that other programs that listen there can act as who is signed in. With
 --tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets

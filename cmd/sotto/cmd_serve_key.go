@@ -99,7 +99,7 @@ func newServeKeyAddCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME --route ROUTE…",
 		Short: "Make a key",
-		Long: `Makes a key for anyone who NAME says, and prints it. It is not kept, only its hash.
+		Long: `Makes a key for the client NAME, and prints it. It is not kept, only its hash.
 
 --answers bounds how many answers from private records it gets in all, over all
 routes and processes, and with the keys that it is rotated to. What they cost is

@@ -43,7 +43,7 @@ Where rows are grouped by the label, the group says what the answer is.
 The size is declared: it is public, errors are predicted and the budget is
 divided by it, and it should be about right. The cost is charged to the table's
 budget in the ledger before a row is added up; what the budget does not allow is
-refused (exit code 3) and nothing is charged. A run that was interrupted continues
+refused (exit code 3) and nothing is charged. A run that was interrupted resumes
 when the same command is repeated, and nothing is charged twice. --unit COLUMN
 protects all rows of one value together, of which --rows-per-unit are used.
 --rate samples rows first; at the same ε that does not make noise smaller
