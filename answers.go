@@ -166,7 +166,9 @@ func (a *Answers) Abandon() error { return a.session.Abandon() }
 
 // CheckBudget is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
-func (a *Answers) CheckBudget(ctx context.Context, n int64) error { return a.session.CheckBudget(ctx, n) }
+func (a *Answers) CheckBudget(ctx context.Context, n int64) error {
+	return a.session.CheckBudget(ctx, n)
+}
 
 // Usage returns what the model has done for the session. It depends on the records that
 // were drawn: do not publish it.

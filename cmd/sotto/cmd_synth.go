@@ -79,8 +79,8 @@ Methods that write texts and choose nothing (--no-choose takes clipped):
 
 Those that have no privacy guarantee need --non-private, and their files say
 NOT PRIVATE. mixing with --proof published follows its paper's rule, whose
-guarantee is claimed and not proven: there is no charge and no certificate. See "sotto plan"
-for what each costs.
+guarantee is claimed and not proven: there is no charge and no certificate.
+See "sotto plan" for what each costs.
 
 For a task of kind generate, --inputs is a public file of inputs, and what is
 written are outputs for them. With --task table:SCHEMA the data is a table

@@ -65,7 +65,7 @@ type Row struct {
 	// AUCAllowed and FoundAllowed are the most that any attack gets under (ε, δ).
 	AUCAllowed   float64       `json:"auc_allowed"`
 	FoundAllowed float64       `json:"tpr_allowed"`
-	Conclusion      string        `json:"conclusion"`
+	Conclusion   string        `json:"conclusion"`
 	Points       []audit.Point `json:"-"`
 }
 

@@ -48,8 +48,8 @@ type SecretRow struct {
 	Verbatim int     `json:"verbatim"`
 	// Chance is how likely exposure would be as large if nothing leaked, at most. Allowed is the most that
 	// ε allows on average, for as many copies.
-	Chance  float64 `json:"chance"`
-	Allowed float64 `json:"exposure_allowed"`
+	Chance     float64 `json:"chance"`
+	Allowed    float64 `json:"exposure_allowed"`
 	Conclusion string  `json:"conclusion"`
 }
 

@@ -74,7 +74,7 @@ type OwnTexts struct {
 // Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
 type Choosing struct {
 	// Pool is how many texts are written; with NoGeneration none are, and the pool is Examples.
-	Pool int
+	Pool         int
 	NoGeneration bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the
 	// request. With 0, the default, or less the model writes it by itself, which costs nothing:
@@ -85,9 +85,9 @@ type Choosing struct {
 	Own int
 	// Rounds before the last one, Records of a round, and sets that the First and a later round
 	// (Next) propose.
-	Rounds, Records int64
-	First, Next     int
-	ExplorationRounds           int64
+	Rounds, Records   int64
+	First, Next       int
+	ExplorationRounds int64
 	// Last is how much weight the last round has against noise, as a multiple of that of another
 	// one: 1.5 by default, where there are at least three others. Below 0 there is none.
 	Last float64

@@ -73,7 +73,7 @@ func TestMeasurementForms(t *testing.T) {
 		name       string
 		form       prompt.Form
 		info       lm.Info
-		grade    measure.Grade
+		grade      measure.Grade
 		want       prompt.Form
 		calibrated bool
 	}{

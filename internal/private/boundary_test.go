@@ -173,7 +173,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
 	},
 	"draw": {
-		module + "/internal/private/worst":         "plays on made-up inputs, for audits",
+		module + "/internal/private/worst":           "plays on made-up inputs, for audits",
 		module + "/internal/private/internal/grader": "draws the records that judge prompts",
 
 		module + "/internal/run":              "a run names its texts",

@@ -42,7 +42,7 @@ const gaugeWidth = 640.0
 type reportView struct {
 	Release
 	Title, Summary string
-	Conclusion        conclusion
+	Conclusion     conclusion
 	// Glance are the facts of the first page.
 	Glance []named
 	// Guess draws how far a guess gets, from a coin to certainty.

@@ -29,7 +29,7 @@ const (
 // outcome is how a run of tests went.
 type outcome struct {
 	conclusion conclusion
-	output  string // what the tests and the compiler printed
+	output     string // what the tests and the compiler printed
 }
 
 func (o outcome) word() string {

@@ -377,7 +377,7 @@ func TestPlainWholeMechanism(t *testing.T) {
 		"one round, hardly any noise":         {choice(poisson, 1, 9), three},
 		"one round, fixed size":               {choice(exact, 1, 1.2), three},
 		"one round, units of several records": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, yesNo)), others: 2}},
-		"one round, units and finer grades": {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, vectors(2, 0, half, one))), others: 1}},
+		"one round, units and finer grades":   {choice(poisson, 1, 1.2), world{candidates: 2, units: paired(records(1, vectors(2, 0, half, one))), others: 1}},
 		"one round, exchanged units":          {choice(exact, 1, 1.2), world{candidates: 2, units: paired(records(1, yesNo)), others: 2}},
 		"two rounds":                          {choice(poisson, 2, 1.2), double},
 		"two rounds, seldom":                  {choice(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.05}, 2, 3), double},

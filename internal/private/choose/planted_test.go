@@ -163,7 +163,7 @@ func TestPlantedMechanisms(t *testing.T) {
 		"a candidate dropped after looking":               {trial{Choice: choice(poisson, 1, 1.2), release: dropped}, single, right},
 		"a search that ends when it looks good":           {trial{Choice: choice(poisson, 2, 1.2), release: early}, double, right},
 		"ties in the order of records":                    {trial{Choice: choice(often, 1, 1.2), release: tied}, single, right},
-		"grades above one":                              {trial{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
+		"grades above one":                                {trial{Choice: choice(poisson, 1, 1.2), release: loud}, single, right},
 		"one draw for two rounds":                         {trial{Choice: choice(seldom, 2, 3), kept: true}, many, func(m trial) trial { m.kept = false; return m }},
 		"exchange taken for more or less":                 {trial{Choice: choice(all, 1, 1.2), release: unhalved}, world{candidates: 2, units: single.units, others: 2}, right},
 		"all records of a unit":                           {trial{Choice: choice(often, 1, 1.2), whole: true}, persons, func(m trial) trial { m.whole = false; return m }},

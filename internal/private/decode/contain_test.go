@@ -272,7 +272,7 @@ func TestFavour(t *testing.T) {
 		lifted string
 	}{
 		"to begin":     {" b", 0, 2, " a"},
-		"to continue":     {" b a", 0, 2, " b"},
+		"to continue":  {" b a", 0, 2, " b"},
 		"there":        {" a b", 0, 2, ""},
 		"not yet":      {" b", 3, 2, ""},
 		"none":         {" b", 0, 0, ""},

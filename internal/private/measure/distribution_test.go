@@ -273,7 +273,7 @@ func TestPlanted(t *testing.T) {
 		"number of drawn records, exactly":   {one, counted},
 		"exchange taken for more or less":    {exchanging(one), exchanged},
 		"two tables charged as one":          {always(two), apart},
-		"a grade of 2":                     {always(one), above},
+		"a grade of 2":                       {always(one), above},
 		"the number released beside a table": {always(one), both},
 		"share of the drawn records":         {one, quotient},
 		"labels counted for nothing":         {always(one), free},

@@ -167,15 +167,15 @@ type forged struct{ pool }
 func TestRefusals(t *testing.T) {
 	fine := options(t, nearly(1, measure.Right), 1)
 	for name, change := range map[string]func(*measure.Options){
-		"no pool":            func(o *measure.Options) { o.Pool = nil },
-		"no noise":           func(o *measure.Options) { o.Measure.Scale = 0 },
-		"infinite noise":     func(o *measure.Options) { o.Measure.Scale = math.Inf(1) },
-		"no prompt":          func(o *measure.Options) { o.Measure.Prompts = 0 },
-		"many prompts":       func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
+		"no pool":          func(o *measure.Options) { o.Pool = nil },
+		"no noise":         func(o *measure.Options) { o.Measure.Scale = 0 },
+		"infinite noise":   func(o *measure.Options) { o.Measure.Scale = math.Inf(1) },
+		"no prompt":        func(o *measure.Options) { o.Measure.Prompts = 0 },
+		"many prompts":     func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
 		"no grade":         func(o *measure.Options) { o.Measure.Grade = "" },
 		"a grade of texts": func(o *measure.Options) { o.Measure.Grade = measure.Written },
-		"per token":          func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },
-		"onto prompts":       func(o *measure.Options) { o.Measure.Draw.Prompts, o.Measure.Draw.PerPrompt = 2, 1 },
+		"per token":        func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },
+		"onto prompts":     func(o *measure.Options) { o.Measure.Draw.Prompts, o.Measure.Draw.PerPrompt = 2, 1 },
 		"disjoint": func(o *measure.Options) {
 			o.Measure.Draw = scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 2}
 		},

@@ -44,7 +44,7 @@ type Options struct {
 type Measurer struct {
 	Options
 	sampler *grader.Sampler
-	key   noise.Key
+	key     noise.Key
 }
 
 // Outcome of a measurement.

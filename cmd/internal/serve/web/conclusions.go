@@ -32,10 +32,10 @@ type conclusion struct {
 // A conclusion counts while the folder looks the same, for a day at most. One that could not be
 // reached is tried again after a minute. There are places for more folders than a page shows.
 const (
-	fresh        = 24 * time.Hour
-	again        = time.Minute
+	fresh           = 24 * time.Hour
+	again           = time.Minute
 	mostConclusions = 4096
-	checksAtOnce = 2
+	checksAtOnce    = 2
 )
 
 // checking has a place for each check under way, in the whole process.

@@ -70,10 +70,10 @@ type Dashboard struct {
 	Options
 	http.Handler
 	conclusions conclusions
-	watcher  watcher
-	forms    bounded.Capacity
-	played   plays
-	issuer   issuer
+	watcher     watcher
+	forms       bounded.Capacity
+	played      plays
+	issuer      issuer
 	// uploadTime is how long an upload may take to bring the next bytes.
 	uploadTime time.Duration
 	// plans has a place for each plan under way; planTime is how long one may take.

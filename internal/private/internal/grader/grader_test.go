@@ -225,9 +225,9 @@ func TestGradesAreBounded(t *testing.T) {
 		scores := rapid.SliceOfN(numbers(), 1, 5).Draw(t, "scores")
 		line := likelihood.Scores{LogProbs: scores}
 		for what, g := range map[string]int64{
-			"fixed":   fixed(scores[0]),
+			"fixed": fixed(scores[0]),
 			"grade": h.grade(reply.Probabilities(slices.Clone(scores)), rapid.IntRange(0, len(scores)-1).Draw(t, "label")),
-			"read":    h.read(line),
+			"read":  h.read(line),
 		} {
 			if g < 0 || g > One {
 				t.Fatalf("%s of %v is %d steps, one is %d", what, scores, g, One)
