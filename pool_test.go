@@ -206,7 +206,7 @@ func TestPlainHostedPoolGoesOn(t *testing.T) {
 	o.Pool.Model = &backend.Spec{URL: h.URL}
 	done, err := synthesize(t.Context(), o)
 	if err != nil || !done.Resumed {
-		t.Fatalf("in progress: %v", err)
+		t.Fatalf("resuming: %v", err)
 	}
 	if after, err := os.ReadFile(filepath.Join(o.Out, "plan.json")); err != nil || string(after) != string(before) {
 		t.Errorf("the plan changed: %v", err)

@@ -25,7 +25,7 @@ func (b *Batch) Len() int { return len(b.active) }
 
 // Writing is a text of a [Batch].
 type Writing struct {
-	// Err is what went wrong with this text alone: nobody wants to be told it any more.
+	// Err is what went wrong with this text alone: nobody waits for it any more.
 	Err error
 
 	index     int

@@ -28,7 +28,7 @@ func (c counting) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return out, nil
 }
 
-// TestOnce: every text is encoded once, anyone who changes the vector, and what again would have taken is told.
+// TestOnce: every text is encoded once, also where a caller changes the vector, and what again would have taken is told.
 func TestOnce(t *testing.T) {
 	n := 0
 	trusted, err := lm.TrustEmbedder(counting{texts: &n}, lm.InProcess)

@@ -78,7 +78,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		append([]string{"ledger", "init", "labelled", "--delta", "1e-6"}, []string{"--task", "task.toml", "--data", "labelled.jsonl", "--epsilon", "1000"}...),
 		append([]string{"synth", "--no-choose", "--batch", "8"}, of("labelled.jsonl")...),
 		append([]string{"synth", "--no-choose", "--batch", "8", "--unit", "who", "--name", "units"}, of("labelled.jsonl")...),
-		append([]string{"synth", "--writing", "0", "--pool", "2", "--rounds", "1", "--records", "8"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--generation-share", "0", "--pool", "2", "--rounds", "1", "--records", "8"}, of("labelled.jsonl")...),
 		append([]string{"choose", "--set", "set.jsonl", "--records", "8"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--inputs", "questions.txt"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--method", "clipped", "--inputs", "questions.txt"}, chat...),

@@ -88,10 +88,10 @@ type chooseFlags struct {
 	utility      string        `job:"utility"`
 	form         string        `job:"form"`
 	reading      string        `job:"reading"`
-	writing      number        `job:"writing"`
+	writing      number        `job:"generation-share"`
 	evidence     number        `job:"evidence"`
 	nearest      int           `job:"nearest"`
-	measuring    number        `job:"measuring"`
+	measuring    number        `job:"measurement-share"`
 	noMeasure    bool          `job:"no-measure"`
 	time         time.Duration `job:"time"`
 	// unfilled are files of --examples in which there is no text yet, and "" for others.
@@ -136,7 +136,7 @@ func addEvidence(cmd *cobra.Command, to *number) {
 // addMeasure adds flags of the number in the end.
 func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var(&c.measuring, "measuring", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05, with evidence 0.1)")
+	f.Var(&c.measuring, "measurement-share", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05, with evidence 0.1)")
 	f.BoolVar(&c.noMeasure, "no-measure", false, "choose: do not say in the end on how many records the model is right")
 }
 
@@ -144,7 +144,7 @@ func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
-	f.Var(&c.writing, "writing", "choose: the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default 0)")
+	f.Var(&c.writing, "generation-share", "choose: the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default 0)")
 }
 
 // choosing fills in the request.
@@ -156,7 +156,7 @@ func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) er
 	measuring := c.measuring.value
 	switch {
 	case c.noMeasure && c.measuring.set:
-		return usage("--measuring and --no-measure exclude each other")
+		return usage("--measurement-share and --no-measure exclude each other")
 	case c.noMeasure || c.measuring.set && measuring == 0:
 		measuring = -1
 	}

@@ -50,8 +50,8 @@ func TestPlainChooseKinds(t *testing.T) {
 		own := map[string]string{"chat": "own-chats.jsonl", "phrase": "own-lines.jsonl"}[kind]
 		list := map[string][]string{"chat": {"--inputs", "inputs.txt"}, "phrase": {"--labels", "places.txt"}}[kind]
 		for name, args := range map[string][]string{
-			"written": append([]string{"synth", "--writing", "0", "--pool", "2", "--tokens", "3", "--rounds", "2", "--no-measure"}, list...),
-			"mixed":   append([]string{"synth", "--writing", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4", "--rounds", "1", "--examples", own, "--instruction", "Do it."}, list...),
+			"written": append([]string{"synth", "--generation-share", "0", "--pool", "2", "--tokens", "3", "--rounds", "2", "--no-measure"}, list...),
+			"mixed":   append([]string{"synth", "--generation-share", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4", "--rounds", "1", "--examples", own, "--instruction", "Do it."}, list...),
 			"sets":    {"choose", "--set", own},
 			"own":     {"choose", "--examples", own, "--rounds", "1", "--no-measure"},
 		} {

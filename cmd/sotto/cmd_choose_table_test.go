@@ -126,7 +126,7 @@ func TestPlainTableTasks(t *testing.T) {
 	for name, args := range map[string][]string{
 		"examples":    onPets("synth", "o1", append(seeded, "--rounds", "1", "--examples", "profile", "--no-measure")...),
 		"sets":        onPets("choose", "o2", append(seeded, "--set", "profile", "--set", "two.jsonl", "--shots", "2")...),
-		"written":     onPets("synth", "o3", append(seeded, "--rounds", "1", "--writing", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4")...),
+		"written":     onPets("synth", "o3", append(seeded, "--rounds", "1", "--generation-share", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4")...),
 		"by owner":    onPets("synth", "o4", append(seeded, "--rounds", "1", "--unit", "owner", "--size", "100")...),
 		"in words":    onPets("synth", "o5", append(seeded, "--rounds", "1", "--data", "words.jsonl", "--size", "60")...),
 		"measured":    onPets("eval private", "o6", append(seeded, "--demos", "profile", "--demos", "zero")...),

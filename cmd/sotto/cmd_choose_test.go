@@ -35,7 +35,7 @@ func choosingHome(t *testing.T) {
 func choosing(more ...string) []string {
 	return append([]string{
 		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
-		"--writing", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--out", "demos",
+		"--generation-share", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--out", "demos",
 	}, more...)
 }
 
@@ -53,17 +53,17 @@ func TestChooseFlags(t *testing.T) {
 		{"--method gaussian --pool 5", "--pool is for --method choose, and would change nothing for gaussian"},
 		{"--method clipped --examples own.jsonl", "--examples is for --method choose"},
 		{"--method clipped --reading raw", "--reading is for --method choose"},
-		{"--method clipped --writing 0.5", "--writing is for --method choose"},
+		{"--method clipped --generation-share 0.5", "--generation-share is for --method choose"},
 		{"--method clipped --utility soft", "--utility is for --method choose"},
 		{"--method clipped --records 5", "--records is for --method choose"},
 		{"--method clipped --instruction x", "--instruction is for --method choose"},
-		{"--writing 0 --batch 16", "--batch"},
+		{"--generation-share 0 --batch 16", "--batch"},
 		{"--rounds 0", "--rounds"},
 		{"--records -1", "--records"},
 		{"--pool 0", "--pool"},
 		{"--time 0s", "--time"},
-		{"--writing 1", "the share of ε for writing"},
-		{"--writing x", "--writing"},
+		{"--generation-share 1", "the share of ε for writing"},
+		{"--generation-share x", "--generation-share"},
 		{"--reading best", `labels are read off raw or calibrated, or either way, not "best"`},
 		{"--utility best", `"best"`},
 		{"--utility written", "use the utility hard or soft"},

@@ -19,7 +19,7 @@ import (
 type learnOptions struct {
 	targetFlags
 	sourceFlags
-	measuring number `job:"measuring"`
+	measuring number `job:"measurement-share"`
 	out       string
 }
 
@@ -48,14 +48,14 @@ any number of times at no further cost:
 "sotto synth" makes a prompt for a language model from the same records, which
 knows things that records do not say.
 
---measuring keeps a share of ε to say in the end, with noise, on how many of the
-private records the classifier is right.
+--measurement-share keeps a share of ε to say in the end, with noise, on how
+many of the private records the classifier is right.
 
 The data, the ledger and the budget are as in "sotto synth". A run that was
 interrupted resumes with the same command, and nothing is charged twice.` + jsonKeys(learnResult{}, progressHelp),
 		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
-  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measuring 0.1 --out labels
+  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measurement-share 0.1 --out labels
   sotto learn predict labels --data new.csv --out predictions.csv`,
 		Args:        noneBut,
 		Annotations: map[string]string{runsItself: "yes"},
@@ -68,7 +68,7 @@ interrupted resumes with the same command, and nothing is charged twice.` + json
 	}
 	opt.targetFlags.add(cmd, "", "the classifier may cost, such as 1", "how far sums go follows from it; required")
 	opt.addRecords(cmd)
-	cmd.Flags().Var(&opt.measuring, "measuring", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
+	cmd.Flags().Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	p.asks(cmd, &opt)
 	addDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
 	p.addPlaces(cmd)

@@ -47,7 +47,7 @@ values = ["billing", "login"]
 	printed(t, "ledger", "init")
 	printed(t, "table", "profile", "--schema", "teams-table.toml", "--data", "rows.csv", "--size", "400", "--epsilon", "2", "--group", "team", "--out", "releases/demos")
 	printed(t, "serve", "route", "set", "tickets", "--upstream", "embedded", "--release", "releases/demos", "--task", "table:teams-table.toml")
-	printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--epsilon", "8", "--delta", "1e-5", "--answers", "2", "--pace", "10ms", "--model", "tiny.gguf")
+	printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--epsilon", "8", "--delta", "1e-5", "--answers", "2", "--latency-quantum", "10ms", "--model", "tiny.gguf")
 	t.Setenv("SOTTO_KEY", object(t, printed(t, "serve", "key", "add", "agents", "--route", "*", "--json"))["secret"].(string))
 	return serving(t, "--model", "tiny.gguf", "--jobs", "0")
 }

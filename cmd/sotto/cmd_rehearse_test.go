@@ -15,7 +15,7 @@ import (
 func rehearsing(more ...string) []string {
 	return append([]string{
 		"rehearse", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--stand-in", "public.jsonl",
-		"--writing", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--items", "10", "--sets", "2",
+		"--generation-share", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--items", "10", "--sets", "2",
 	}, more...)
 }
 

@@ -54,13 +54,14 @@ read to check them, and the plan is made. If the budget of the data does not
 allow one answer the route is refused (exit code 3), and if it allows fewer than
 --answers there is a warning.
 
-ε is for each answer, or with --answers N for N of them together. A client sends
-one question, as one message of the user. It learns what is spent and left of
-the budget. How long an answer takes to write depends on how many records were
-drawn, so that it is handed out after a whole number of --pace, and until then
-the processors are kept at work. Without --pace it is as long as the plan may
-need, by the model's speed, which is measured now: on an idle machine as fast as
-this one, nearly all answers take one. A shorter one gets a warning.
+ε is for each answer, or with --answers N for N of them together. A client
+sends one question, as one message of the user. It learns what is spent and
+left of the budget. How long an answer takes to write depends on how many
+records were drawn, so that it is handed out after a whole number of
+--latency-quantum, and until then the processors are kept at work. Without
+--latency-quantum it is as long as the plan may need, by the model's speed,
+which is measured now: on an idle machine as fast as this one, nearly all
+answers take one. A shorter one gets a warning.
 
 Processes that serve the route read the records where they are now, with the
 model of their own flags or configuration, which must be trusted. A key can be
@@ -72,7 +73,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
 				return err
 			}
-			opt.paced = cmd.Flags().Changed("pace")
+			opt.paced = cmd.Flags().Changed("latency-quantum")
 			return runServeRouteAnswer(cmd.Context(), p, args[0], opt)
 		},
 	}
@@ -82,7 +83,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 	f := cmd.Flags()
 	f.Int64Var(&opt.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
 	f.IntVar(&opt.maxTokens, "max-tokens", 0, "the most tokens that an answer has, all of which are charged (default: the task's)")
-	f.DurationVar(&opt.pace, "pace", 0, "round the time of answers up to a multiple of this; 0 for none, which shows clients how long each took (default: what the plan needs, measured)")
+	f.DurationVar(&opt.pace, "latency-quantum", 0, "round the time of answers up to a multiple of this; 0 for none, which shows clients how long each took (default: what the plan needs, measured)")
 	addChoice(cmd, &opt.method, "method", "", "how records answer (default: vote for tasks with a list of labels, else "+plan.DefaultWriter+")", answerMethods()...)
 	p.addLedger(f)
 	p.addPrivate(cmd)
@@ -98,7 +99,7 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	case len(o.scope) > 0:
 		return spec, usage("charges of a route have the label route=NAME: leave out --label")
 	case o.pace < 0 || o.pace > time.Hour:
-		return spec, usage("--pace is %v, it should be 0 or more, and at most an hour", o.pace)
+		return spec, usage("--latency-quantum is %v, it should be 0 or more, and at most an hour", o.pace)
 	}
 	as := answerOptions{requestFlags: o.requestFlags, sourceFlags: o.sourceFlags, method: o.method, answers: o.answers, maxTokens: o.maxTokens}
 	options, err := as.options()
@@ -185,7 +186,7 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 // One that is too short gets a warning.
 func (p *program) setPace(ctx context.Context, b *service.Builder, spec *store.AnswerSpec, given bool) error {
 	if given && spec.Pace == 0 {
-		p.Warn("with --pace 0 clients see how long each answer takes to write, which shows how many records were drawn: no guarantee covers that")
+		p.Warn("with --latency-quantum 0 clients see how long each answer takes to write, which shows how many records were drawn: no guarantee covers that")
 		return nil
 	}
 	needed, err := b.Pace(ctx, *spec)

@@ -80,7 +80,7 @@ func TestServePrivateAnswers(t *testing.T) {
 	messages(t, 200)
 	printed(t, "ledger", "init")
 	out := printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200",
-		"--epsilon", "8", "--delta", "1e-5", "--answers", "3", "--model", "tiny.gguf", "--pace", "10ms", "--store", "service.db")
+		"--epsilon", "8", "--delta", "1e-5", "--answers", "3", "--model", "tiny.gguf", "--latency-quantum", "10ms", "--store", "service.db")
 	if !strings.Contains(out, "ask, version 1") || !strings.Contains(out, "messages") {
 		t.Error(out)
 	}
@@ -189,7 +189,7 @@ func TestServePrivateRoutes(t *testing.T) {
 	for name, c := range map[string]struct{ flags, says string }{
 		"seed":     {"--seed 1", "has no privacy guarantee"},
 		"label":    {"--label a=b", "--label"},
-		"pace":     {"--pace -1s", "--pace"},
+		"quantum":  {"--latency-quantum -1s", "--latency-quantum"},
 		"claimed":  {"--method mixing --proof published", "method"},
 		"password": {"--data postgres://u:secret@127.0.0.1/x --query SELECT", "leave it out"},
 		"query":    {"--data postgres://u@127.0.0.1/x?password=secret --query SELECT", "leave it out"},
@@ -218,7 +218,7 @@ func TestServePrivateBudget(t *testing.T) {
 	data := []string{"--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--delta", "1e-5", "--model", "tiny.gguf"}
 	set := func(more ...string) (int, string) {
 		t.Helper()
-		code, _, errs := run(t, append(append([]string{"serve", "route", "answer", "ask", "--pace", "1s", "--store", "service.db"}, data...), more...)...)
+		code, _, errs := run(t, append(append([]string{"serve", "route", "answer", "ask", "--latency-quantum", "1s", "--store", "service.db"}, data...), more...)...)
 		return code, errs
 	}
 	if code, errs := set("--epsilon", "1"); code != 0 {
@@ -284,13 +284,13 @@ func TestServePrivatePace(t *testing.T) {
 		}
 		return pace, errs
 	}
-	if pace, errs := set("--pace", "0"); pace != 0 || !strings.Contains(errs, "no guarantee covers that") {
+	if pace, errs := set("--latency-quantum", "0"); pace != 0 || !strings.Contains(errs, "no guarantee covers that") {
 		t.Errorf("%v: %s", pace, errs)
 	}
-	if pace, errs := set("--pace", "1ms"); pace != time.Millisecond || !strings.Contains(errs, "the pace is 1ms") {
+	if pace, errs := set("--latency-quantum", "1ms"); pace != time.Millisecond || !strings.Contains(errs, "the pace is 1ms") {
 		t.Errorf("%v: %s", pace, errs)
 	}
-	if pace, errs := set("--pace", "1h"); pace != time.Hour || strings.Contains(errs, "pace") {
+	if pace, errs := set("--latency-quantum", "1h"); pace != time.Hour || strings.Contains(errs, "pace") {
 		t.Errorf("%v: %s", pace, errs)
 	}
 	pace, errs := set()

@@ -43,7 +43,7 @@ values = ["billing", "login"]
 	printed(t, "table", "profile", "--schema", "teams-table.toml", "--data", "rows.csv", "--size", "400", "--epsilon", "2", "--group", "team", "--out", "demos")
 	printed(t, "serve", "route", "set", "tickets", "--upstream", "embedded", "--release", "demos", "--task", "table:teams-table.toml")
 	printed(t, "serve", "route", "set", "plain", "--upstream", "embedded")
-	printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--epsilon", "8", "--delta", "1e-5", "--answers", "2", "--pace", "10ms")
+	printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--epsilon", "8", "--delta", "1e-5", "--answers", "2", "--latency-quantum", "10ms")
 	secret := object(t, printed(t, "serve", "key", "add", "clients", "--route", "*", "--json"))["secret"].(string)
 	return serving(t), secret
 }

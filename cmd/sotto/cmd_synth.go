@@ -42,13 +42,13 @@ model answers each one's question with each of several sets of those texts, and
 with no examples at all, and the prompt that answers most of them correctly is
 chosen, with noise. Later rounds vary the winner, and in a last one winners and
 no examples meet. Of all rounds only the winners are released: no answer, no
-score. All of it takes about five minutes, or what --time says: how much is done
-follows from the model's speed. --pool-model has another model write the texts,
-such as a large one that somebody hosts: it is shown the task and its labels,
-and never a record, so it need not be trusted. --writing spends a share of ε on
-writing texts from the records.
-With --no-choose texts are written from the records, and nothing is chosen: that
-is quicker, and usually worse.
+score. All of it takes about five minutes, or what --time says: how much is
+done follows from the model's speed. --pool-model has another model write the
+texts, such as a large one that somebody hosts: it is shown the task and its
+labels, and never a record, so it need not be trusted. --generation-share
+spends a share of ε on writing texts from the records. With --no-choose texts
+are written from the records, and nothing is chosen: that is quicker, and
+usually worse.
 
 The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
 a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
@@ -126,7 +126,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != methodChoose {
-		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "writing", "evidence", "nearest", "measuring", "no-measure"}...) {
+		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "generation-share", "evidence", "nearest", "measurement-share", "no-measure"}...) {
 			if given(name) {
 				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
 			}

@@ -208,7 +208,7 @@ func TestPlainSharedEndingFlag(t *testing.T) {
 	for _, name := range []string{"written", "chosen"} {
 		more := map[string][]string{
 			"written": {"--no-choose", "--batch", "4", "--shared-ending"},
-			"chosen":  {"--writing", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
+			"chosen":  {"--generation-share", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
 		}[name]
 		code, out, errs := run(t, append(append(args, more...), "--out", name)...)
 		if code != 0 {

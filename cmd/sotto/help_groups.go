@@ -65,7 +65,7 @@ const manyFlags = 12
 var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
 	"sotto choose":             "task data size epsilon set out model",
-	"sotto learn":              "task data size epsilon measuring out",
+	"sotto learn":              "task data size epsilon measurement-share out",
 	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
 	"sotto plan":               "task size epsilon method answers model",
@@ -89,10 +89,10 @@ var essentials = map[string]string{
 var flagGroups = []struct{ title, flags string }{
 	{"What to make", "task method no-choose shots tokens max-tokens answers as-many-as-fit cut labels discover-labels inputs label-size shared-ending demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
-	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit pace"},
+	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
-	{"How records choose", "time rounds records pool writing evidence nearest examples instruction pool-model pool-key-env reword vary utility reading measuring no-measure"},
+	{"How records choose", "time rounds records pool generation-share evidence nearest examples instruction pool-model pool-key-env reword vary utility reading measurement-share no-measure"},
 }
 
 // Titles of the groups that are not in the table.

@@ -165,7 +165,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
 		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
-		{[]string{"learn", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--measuring", "0.2", "--seed", "1", "--out", "learned"}, 0},
+		{[]string{"learn", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--measurement-share", "0.2", "--seed", "1", "--out", "learned"}, 0},
 		{[]string{"learn", "predict", "learned", "--data", "records.jsonl"}, 0},
 		{[]string{"learn", "predict", "nothere", "--data", "records.jsonl"}, 2},
 		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--items", "5", "--model", "tiny.gguf"}, 0},

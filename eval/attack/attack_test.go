@@ -146,7 +146,7 @@ func TestShippedMethods(t *testing.T) {
 	}
 }
 
-// TestCoins: each record is in every second release, anyone who it is, and members are those that are in.
+// TestCoins: each record is in every second release, with even chances, and members are those that are in.
 func TestCoins(t *testing.T) {
 	g := newGame(t, newParrot(), 8)
 	in, all, canaries := 0, 0, 0

@@ -54,7 +54,7 @@ func TestOneName(t *testing.T) {
 }
 
 // TestOnline: what answers online has no demonstrations, and is there once for every
-// number of answers, anyone who else would answer.
+// number of answers, whichever else would answer.
 func TestOnline(t *testing.T) {
 	s, err := suite.Parse("mine", []byte("queries = [10, 100]\nanswerers = [\"same\", \"other\"]\nshots = [2, 4]\n"+small+`
 online = true

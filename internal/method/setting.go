@@ -44,7 +44,7 @@ type Setting struct {
 // Flag returns the name of its flag.
 func (s Setting) Flag() string { return strings.ReplaceAll(s.Name, "_", "-") }
 
-// Parse brings a value into the setting's own type, and checks it. An error continues after
+// Parse brings a value into the setting's own type, and checks it. An error is to follow
 // the name of the setting: "is 0, it should be positive".
 func (s Setting) Parse(value any) (any, error) {
 	v := reflect.ValueOf(value)

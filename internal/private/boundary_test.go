@@ -250,7 +250,7 @@ var importers = map[string]map[string]string{
 
 // apart are packages that must not depend on private/ at all, and why.
 var apart = map[string]string{
-	module + "/lm":                   "models see tokens, anyone who they are of",
+	module + "/lm":                   "models see tokens, whosever they are",
 	module + "/prompt":               "tasks are public",
 	module + "/schema":               "schemas are public",
 	module + "/internal/learn":       "sees rows that may be seen",

@@ -168,7 +168,7 @@ func (r *runner) checkWriter() error {
 		return err
 	}
 	if r.Plan.Texts() > 0 {
-		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave --writing at 0", err)
+		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave --generation-share at 0", err)
 	}
 	return nil
 }

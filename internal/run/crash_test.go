@@ -173,7 +173,7 @@ func (p *place) disturb(t *testing.T, want map[string]string, at func(int, strin
 		again.mustNotBeginAnew(t)
 	}
 	if _, err := again.run(t.Context()); err != nil {
-		t.Fatalf("in progress: %v", err)
+		t.Fatalf("resuming: %v", err)
 	}
 	q.looksRight(t, o, want)
 	return failed
@@ -254,7 +254,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 
 // TestFailingAtEveryPoint makes each thing that a run does fail: the disk is full, or
 // full in the midst of a write, the model or the ledger is gone, or the ledger does not
-// answer what it did. The error says how to continue, and in progress does.
+// answer what it did. The error says how to resume, and resuming does.
 func TestFailingAtEveryPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a run is repeated for each point at which it can end")

@@ -147,7 +147,7 @@ func (p *place) killProcesses(t *testing.T) {
 			again.mustNotBeginAnew(t)
 		}
 		if _, err := again.run(t.Context()); err != nil {
-			t.Errorf("point %d, %s: in progress: %v", i+1, what, err)
+			t.Errorf("point %d, %s: resuming: %v", i+1, what, err)
 		}
 		p.looksRight(t, o, want)
 		closing()

@@ -97,7 +97,7 @@ func TestMeasureEvidence(t *testing.T) {
 			}
 		}
 		if _, err := q.measure(o, m, nil).run(t.Context()); err != nil {
-			t.Fatalf("%d %s, in progress: %v", point, log[point-1], err)
+			t.Fatalf("%d %s, resuming: %v", point, log[point-1], err)
 		}
 		q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
 	}

@@ -86,7 +86,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestMeasureKilledAtEveryPoint: whatever happens on the way, in progress gives the same bytes
+// TestMeasureKilledAtEveryPoint: whatever happens on the way, resuming gives the same bytes
 // and one charge, and no number is outside that was not paid for.
 func TestMeasureKilledAtEveryPoint(t *testing.T) {
 	if testing.Short() {
@@ -125,7 +125,7 @@ func TestMeasureKilledAtEveryPoint(t *testing.T) {
 					again.mustNotBeginAnew(t)
 				}
 				if _, err := again.run(t.Context()); err != nil {
-					t.Fatalf("in progress: %v", err)
+					t.Fatalf("resuming: %v", err)
 				}
 				q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
 			})

@@ -130,7 +130,7 @@ func TestRestlessCannotPay(t *testing.T) {
 	_, err := p.runner(o, osDisk{}).do(t.Context())
 	var interrupted *InterruptedError
 	if !errors.As(err, new(*ledger.RefusedError)) || !errors.As(err, &interrupted) || interrupted.Charge == "" {
-		t.Fatalf("in progress without budget: %v", err)
+		t.Fatalf("resuming without budget: %v", err)
 	}
 	_, err = p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "tickets", Epsilon: 1, Reason: "test"})
 	must(t, err)

@@ -86,7 +86,7 @@ func (p *place) disturbTable(t *testing.T, j tableJob, path string, want map[str
 		again.mustNotBeginAnew(t)
 	}
 	if _, err := again.run(t.Context()); err != nil {
-		t.Fatalf("in progress: %v", err)
+		t.Fatalf("resuming: %v", err)
 	}
 	q.completed(t, o.Dir, tableCharges(t, o), want)
 }
@@ -155,7 +155,7 @@ func TestTablesKilledProcess(t *testing.T) {
 				again.mustNotBeginAnew(t)
 			}
 			if _, err := again.run(t.Context()); err != nil {
-				t.Errorf("%s, point %d, %s: in progress: %v", name, i+1, what, err)
+				t.Errorf("%s, point %d, %s: resuming: %v", name, i+1, what, err)
 			}
 			p.completed(t, c.Dir, tableCharges(t, o), want)
 			closing()

@@ -10,10 +10,10 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// Tick is how often a bar is drawn and programs be told of small steps.
+// Tick is how often a bar is drawn and programs are told of small steps.
 const Tick = 200 * time.Millisecond
 
-// Progress shows how something continues Stderr: a bar in the last line of a terminal, lines
+// Progress shows on Stderr how something goes: a bar in the last line of a terminal, lines
 // elsewhere; programs get a JSON object a line.
 type Progress struct {
 	W io.Writer

@@ -85,7 +85,7 @@ func TestHostileFiles(t *testing.T) {
 		{"array", file("[]", 0), 8, "not a JSON object"},
 		{"not closed", file(`{`, 0), 9, "not complete"},
 		{"not JSON", file(`{"w":~}`, 0), 13, "not valid JSON"},
-		{"more after it", file(`{}{}`, 0), 11, "continues after its end"},
+		{"more after it", file(`{}{}`, 0), 11, "has more after its end"},
 		{"tensor is a number", file(`{"w":7}`, 0), 14, `a JSON "number"`},
 		{"metadata of numbers", file(`{"__metadata__":{"a":7}}`, 0), 31, `a JSON "number"`},
 		{"deep nesting", file(`{"w":`+strings.Repeat("[", 20000)+strings.Repeat("]", 20000)+`}`, 0), 8, "nested more than 32 deep"},

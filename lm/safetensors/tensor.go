@@ -90,7 +90,7 @@ func (f *File) readHeader(header []byte) error {
 		return damaged(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fail(at(), "the header continues after its end")
+		return fail(at(), "the header has more after its end")
 	}
 	return nil
 }

@@ -42,5 +42,5 @@
 // slightly on the scores; the package does not hide timing from someone who
 // shares the machine. Adding noise needs values within ±2^62 steps: clip first,
 // since an error that depends on private values reveals something about them.
-// Deviates are cut where the probability of in progress is below exp(-32767).
+// Deviates are cut where the probability of continuing is below exp(-32767).
 package noise

@@ -61,7 +61,7 @@ const (
 // onGrid reports errors without the value, which may be private.
 func (g Grid) onGrid(x float64, dir direction) (int64, error) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("value is not a finite number: clip it before it continues the grid")
+		return 0, fmt.Errorf("value is not a finite number: clip it before it is put on the grid")
 	}
 	frac, exp := math.Frexp(x)
 	mant := int64(math.Ldexp(frac, 53))

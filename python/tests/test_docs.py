@@ -21,7 +21,7 @@ README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 
 #: What makes a run quick, for each verb.
 QUICK: dict[str, list[str]] = {
-    "synth": ["--rounds=1", "--records=4", "--pool=4", "--tokens=6", "--writing=0", "--no-measure", "--shots=2"],
+    "synth": ["--rounds=1", "--records=4", "--pool=4", "--tokens=6", "--generation-share=0", "--no-measure", "--shots=2"],
     "choose": ["--rounds=1", "--records=4", "--no-measure"],
     "answer": ["--prompts=8"],
 }

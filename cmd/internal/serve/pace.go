@@ -52,7 +52,7 @@ func Hurried(pace, needed time.Duration) string {
 	if pace <= 0 || pace >= needed {
 		return ""
 	}
-	return fmt.Sprintf("answers may take up to %v to write on this machine, and the pace is %v: how many paces one takes would show something of how many records were drawn. Make the route again with --pace %v, or without --pace", needed, pace, needed)
+	return fmt.Sprintf("answers may take up to %v to write on this machine, and the pace is %v: how many paces one takes would show something of how many records were drawn. Make the route again with --latency-quantum %v, or without --latency-quantum", needed, pace, needed)
 }
 
 // checkPace warns of a pace that is too short for this machine.

@@ -53,7 +53,7 @@ type Options struct {
 	Private string
 	// PushDown is Auto by default.
 	PushDown PushDown
-	// Progress, if not nil, is called with during a scan how many bytes of how many were read;
+	// Progress, if not nil, is called during a scan with how many bytes of how many were read;
 	// total is 0 when it is not known. Calls do not overlap.
 	Progress func(read, total int64)
 

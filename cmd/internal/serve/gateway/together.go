@@ -100,7 +100,7 @@ func (l *Local) next(may func(*wanted) bool) *wanted {
 }
 
 // serve writes texts until nobody waits for one. It has the model's turn for some of them at a time,
-// and anyone who else wants it, such as a private answer, gets it in between: beside private answers
+// and anyone else who wants it, such as a private answer, gets it in between: beside private answers
 // nothing is written.
 func (l *Local) serve() {
 	for {

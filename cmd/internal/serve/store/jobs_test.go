@@ -155,7 +155,7 @@ func TestCancel(t *testing.T) {
 		j := take(t, s, "w", time.Minute)
 		must(t, s.CancelJob(ctx, "bob", runs.ID))
 		if asked, err := s.Beat(ctx, j, nil, time.Minute); err != nil || !asked {
-			t.Errorf("the worker does not be told of it: %v", err)
+			t.Errorf("the worker is not told of it: %v", err)
 		}
 		if err := s.RetryJob(ctx, "ann", runs.ID); err == nil {
 			t.Error("a job under way was asked for again")

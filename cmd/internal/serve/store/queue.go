@@ -105,7 +105,7 @@ func (q *queue) take(ctx context.Context, from string, known bool) error {
 	return nil
 }
 
-// full is what anyone who finds no place is told.
+// full is what who finds no place is told.
 func (q *queue) full() error { return &BusyError{2 * time.Second} }
 
 // enter takes a place that is free, or waits for one.

@@ -228,7 +228,7 @@ const wide = `(() => {
   return ["the page is " + root.scrollWidth + " wide", ...beyond.map(e => e.tagName + "." + e.className).slice(0, 8)];
 })()`
 
-// labels names what a person who is told a page would not: fields without a label, headers without a
+// labels names what a person who listens to a page would not: fields without a label, headers without a
 // scope, pages without landmarks.
 const labels = `(() => {
   const bad = [];

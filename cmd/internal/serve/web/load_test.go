@@ -160,7 +160,7 @@ func (b *browser) listen(ctx context.Context) *http.Response {
 	return response
 }
 
-// TestListeners: however many pages stay up to date, the store is looked at once a tick, all be told of
+// TestListeners: however many pages stay up to date, the store is looked at once a tick, all are told of
 // a change, and a session has so many of them.
 func TestListeners(t *testing.T) {
 	s := newSite(t, nil)
@@ -200,7 +200,7 @@ func TestListeners(t *testing.T) {
 			heard = lines.Text() == "event: changed"
 		}
 		if !heard {
-			t.Error("a page does not be told of a change")
+			t.Error("a page is not told of a change")
 		}
 	}
 	cancel()

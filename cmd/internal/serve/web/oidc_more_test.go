@@ -113,7 +113,7 @@ func TestSlowIssuer(t *testing.T) {
 	}
 }
 
-// TestLosingAClaim: anyone who the issuer no longer lets in, or with less, is signed out everywhere, and
+// TestLosingAClaim: one whom the issuer no longer lets in, or with less, is signed out everywhere, and
 // their account may no more than the claims say.
 func TestLosingAClaim(t *testing.T) {
 	o := newOrganisation(t)

@@ -224,7 +224,7 @@ func (h *batch) sequences() int {
 	return n
 }
 
-// chosen is told records about labels of a closed list.
+// chosen asks records about labels of a closed list.
 func (h *batch) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	weights := make([][]float64, len(stems))
 	for i, s := range stems {

@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/likelihood"
 )
 
-// written is told records about the probability of answers that are not of a list.
+// written asks records about the probability of answers that are not of a list.
 func (h *batch) written(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		asked := make([]likelihood.Continuation, len(list))

@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// wrote is told records about what the model writes, as it will answer.
+// wrote asks records about what the model writes, as it will answer.
 func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		return h.write(ctx, list, open, func(q question, text string) {
@@ -18,7 +18,7 @@ func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out
 	})
 }
 
-// generated is told records about what the model writes by itself.
+// generated asks records about what the model writes by itself.
 func (h *batch) generated(ctx context.Context, stems []stem, out []graded) error {
 	options := reply.Writing(h.Task, h.turns, h.limit)
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {

@@ -1,4 +1,4 @@
-// Package stream perturbs rows as they come, at anyone who they are about.
+// Package stream perturbs rows as they come, at the people whom they are about.
 //
 // Nobody else has to be trusted: rows go in as CSV, one after the
 // other, and what comes out of each may be seen by anyone. There is no ledger and no
