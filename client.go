@@ -45,9 +45,9 @@ type Client struct {
 	// creates: the ledger is at its usual place, where the first use makes it.
 	creates bool
 	spec    backend.Spec
-	given   bool // the model, by anyone who made the client
+	given   bool // the model, by the one who made the client
 
-	encoder lm.TrustedEmbedder // by anyone who made the client
+	encoder lm.TrustedEmbedder // by the one who made the client
 
 	opening sync.Mutex
 	model   lm.Trusted
@@ -142,7 +142,7 @@ func (c *Client) destination() string {
 // remote reports whether a server, which the client reaches, scores records.
 func (c *Client) remote() bool { return !c.given && c.spec.Remote() }
 
-// served reports whether the model that sees records is on a server, anyone who opened it.
+// served reports whether the model that sees records is on a server, no matter who opened it.
 func (c *Client) served() bool {
 	if c.given {
 		return c.model.Basis() != lm.InProcess

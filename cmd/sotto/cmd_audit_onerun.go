@@ -312,7 +312,7 @@ func (a *oneRun) modelArgs() (flags []string) {
 	return flags
 }
 
-// adversary opens the same model for anyone who attacks.
+// adversary opens the same model for the one who attacks.
 func (a *oneRun) adversary(use func(lm.Scorer) error) error {
 	model, _, _, err := a.openScorer(a.ctx, a.modelFlags)
 	if err != nil {

@@ -256,7 +256,7 @@ func fromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 	return err
 }
 
-// synthChosen is the prompt that records chose, and how: as planned, anyone who was drawn.
+// synthChosen is the prompt that records chose, and how: as planned, no matter who was drawn.
 type synthChosen struct {
 	Rounds      int64       `json:"rounds"`
 	Records     int64       `json:"records"`

@@ -283,7 +283,7 @@ func (o *initOptions) result() *initResult {
 		later("measure the examples on public questions with their answers", "sotto", "eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "test.jsonl")
 	}
 	add("check the certificate", "sotto", "verify", "demos")
-	add("serve them: a route, and a key for anyone who may ask", route...)
+	add("serve them: a route, and a key for the one who may ask", route...)
 	add("", "sotto", "serve", "key", "add", "me", "--route", "mine")
 	later("serve, until you stop it", "sotto", "serve")
 	return r

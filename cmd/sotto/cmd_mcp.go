@@ -42,7 +42,7 @@ that lets a language model use tools. The tools are:
 ` + strings.Join(mcpToolNames, ", ") + `.
 
 No tool reads records, takes a path, or writes. What an agent may reach is named
-here, by anyone who starts the server: releases in the folder --releases, whose
+here, by the one who starts the server: releases in the folder --releases, whose
 certificates are checked, and routes of the service at --service (which is
 "sotto serve"), whose key is in a variable or a file. Budgets are the ledger's.
 
@@ -253,5 +253,5 @@ func (s *mcpServer) explain(tool string, err error) error {
 		return errors.New("it took too long, and was given up")
 	}
 	fmt.Fprintf(s.p.Stderr, "sotto mcp: %s: %v\n", tool, err)
-	return fmt.Errorf("%s failed for a reason that is on the standard error of sotto mcp, for anyone who runs it", tool)
+	return fmt.Errorf("%s failed for a reason that is on the standard error of sotto mcp, for the one who runs it", tool)
 }

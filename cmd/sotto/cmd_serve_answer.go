@@ -218,7 +218,7 @@ func paceOf(pace time.Duration) string {
 // sharedModel is the model of a process, opened by the first who needs it.
 type sharedModel struct {
 	spec backend.Spec
-	// turns are for anyone who uses it.
+	// turns are for the one who uses it.
 	turns gateway.Turns
 
 	mu      sync.Mutex

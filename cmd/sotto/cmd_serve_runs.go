@@ -104,7 +104,7 @@ type asked struct {
 	own []byte
 }
 
-// errNoRecords is also about an upload that is not for anyone who asks.
+// errNoRecords is also about an upload that is not for the one who asks.
 var errNoRecords = web.Refuse("there are no such records: choose others")
 
 // find looks up what a request names.

@@ -88,7 +88,7 @@ written are outputs for them. With --task table:SCHEMA the data is a table
 choose among rows that are made up from what the schema allows, which are free.
 --examples puts others in their place, such as those of "sotto table profile".
 
-` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, anyone who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
+` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, no matter who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos

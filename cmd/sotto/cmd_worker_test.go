@@ -295,7 +295,7 @@ func TestEnvironmentOfJobs(t *testing.T) {
 }
 
 // TestPlacesOfJobs: a job has the worker's ledger, keys, private folder and configuration, however the
-// worker was told, also from the directory of anyone who added the job, where relative paths lead elsewhere.
+// worker was told, also from the directory of the one who added the job, where relative paths lead elsewhere.
 func TestPlacesOfJobs(t *testing.T) {
 	home(t)
 	here, err := os.Getwd()

@@ -38,7 +38,7 @@ const suiteField = "suite"
 
 func jobNames() []string { return slices.Sorted(maps.Keys(jobVerbs)) }
 
-// jobCall is a verb with a request that a job can have, anyone who made it: a command line, the
+// jobCall is a verb with a request that a job can have, no matter who made it: a command line, the
 // dashboard, or the store.
 type jobCall struct {
 	verb string
@@ -321,7 +321,7 @@ func (p *program) forJobs(name string) bool {
 }
 
 // jobEnvironment is that of a job: some of this process, and the places that this process has. They
-// are named in full: a job works in the directory of anyone who added it, where relative paths and the
+// are named in full: a job works in the directory of the one who added it, where relative paths and the
 // defaults of another user would lead elsewhere.
 func (p *program) jobEnvironment() (env []string, err error) {
 	for _, v := range os.Environ() {

@@ -19,7 +19,7 @@ import (
 //
 //	epsilon number `job:"epsilon,shown"`
 //
-// are what a job may ask for, by the name of the flag; all others belong to anyone who carries it out, so
+// are what a job may ask for, by the name of the flag; all others belong to the one who carries it out, so
 // that a job cannot have them. Who may see jobs also sees fields that are shown, and of those that are
 // named, which are files mostly, the last part. The tag * stands for settings of methods.
 

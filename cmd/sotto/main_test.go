@@ -143,7 +143,7 @@ func params(t *testing.T, dir string) testscript.Params {
 	}
 }
 
-// verified is where the program keeps which files of models are whole, of anyone who runs the tests.
+// verified is where the program keeps which files of models are whole, of the one who runs the tests.
 var verified = func() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -168,7 +168,7 @@ func checked(t testing.TB, home string) {
 	}
 }
 
-// modelsDir is where the models of anyone who runs the tests are.
+// modelsDir is where the models of the one who runs the tests are.
 func modelsDir(t *testing.T) string {
 	t.Helper()
 	dir, err := models.Dir()

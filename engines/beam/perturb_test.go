@@ -331,7 +331,7 @@ func TestRefusedPerturbations(t *testing.T) {
 	if _, err := perturb(t.Context(), o); err == nil {
 		t.Error("settings of another schema are used")
 	}
-	// The job itself refuses to leave rows out, anyone who asks for it.
+	// The job itself refuses to leave rows out, no matter who asks for it.
 	o = perturbJob{
 		Source: input{Files: &fileSet{Paths: []string{save(t, "a.csv", loansCSV(t, demo.Loans(10)))}, OnError: table.Skip}},
 		Schema: loans(t), Settings: planned(t, loans(t), 1), Out: t.TempDir(), Job: Job{Run: onPrism},

@@ -284,7 +284,7 @@ func budgets(t *testing.T, e Engine) {
 	if !e.Files {
 		return
 	}
-	// The same file has one budget, anyone who reads it.
+	// The same file has one budget, no matter who reads it.
 	csv := b.path("copy.csv")
 	b.must(os.WriteFile(csv, Loans(t, rows), 0o600))
 	_, err = b.profile(func(o *sotto.ProfileOptions) {

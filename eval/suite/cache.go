@@ -134,7 +134,7 @@ func (s store) scratch() (string, error) {
 	return dir, nil
 }
 
-// once computes a value for each key a single time, for anyone who asks at the same time or
+// once computes a value for each key a single time, for the one who asks at the same time or
 // later. The zero value is ready.
 type once[V any] struct {
 	mu   sync.Mutex

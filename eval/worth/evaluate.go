@@ -216,7 +216,7 @@ func inputsOf(items []eval.Item) []string {
 }
 
 // open lays out the prompt. A model without scores cannot be calibrated, which is an error
-// for anyone who asked for it.
+// for the one who asked for it.
 func (e *Evaluation) open(ctx context.Context, row *Row, set Set) (icl.Answerer, error) {
 	target := e.Task
 	row.calibrated = Listed(target) && (e.Calibrate == nil || *e.Calibrate)

@@ -114,7 +114,7 @@ func TestExchangedUnits(t *testing.T) {
 	}
 }
 
-// TestEndingIsPaidFor, with its own ε and δ, anyone who writes the texts; and it needs some.
+// TestEndingIsPaidFor, with its own ε and δ, no matter who writes the texts; and it needs some.
 func TestEndingIsPaidFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("several calibrations of long events")

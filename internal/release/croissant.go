@@ -52,7 +52,7 @@ var croissantContext = object{
 
 // croissant describes demos.jsonl for programs that look for data sets (MLCommons'
 // Croissant 1.0), with what is guaranteed as its vocabulary of responsible AI has it. The
-// licence, the date and the address are for anyone who publishes it.
+// licence, the date and the address are for the one who publishes it.
 func croissant(r Release) ([]byte, error) {
 	data, err := demos(r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // vary has texts written like the examples of the last winner, for the next round to try.
 //
-// A winner is released, so that what follows from it costs nothing, anyone who writes, and the
+// A winner is released, so that what follows from it costs nothing, no matter who writes, and the
 // rounds cost the same however many texts there are. What came is in the journal before any
 // record is asked about it: a run that continues has the same candidates, also where the author
 // would write something else the next time. An author that fails is no reason to end a run

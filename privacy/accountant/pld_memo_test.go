@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// TestPLDConcurrentAnswers: what is remembered is what was computed, anyone who asks, and
+// TestPLDConcurrentAnswers: what is remembered is what was computed, no matter who asks, and
 // another event, δ, ε, tolerance or adjacency is another question.
 func TestPLDConcurrentAnswers(t *testing.T) {
 	type question struct {

@@ -90,7 +90,7 @@ func TestFollowRefusesHeirsOfThieves(t *testing.T) {
 			t.Errorf("%s: trusted are %v", c.name, trust.trusted())
 		}
 	}
-	// A revoked successor stays revoked, anyone who endorses it.
+	// A revoked successor stays revoked, no matter who endorses it.
 	trust := NewTrust(old.Public())
 	trust.add(trustedKey{KeyInfo{ID: heir.Public().ID(), Status: Revoked, Revoked: testTime, Reason: "stolen"}, heir.Public()})
 	if info, err := trust.Follow(statement(old, heir, testTime)); err != nil || info.Status != Revoked {

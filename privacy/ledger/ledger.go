@@ -34,7 +34,7 @@ type Ledger struct {
 	meter   NewMeter
 	timeout time.Duration
 
-	// turn is held by anyone who uses state. It is a channel, so that waiting can be
+	// turn is held by the one who uses state. It is a channel, so that waiting can be
 	// cancelled.
 	turn  chan struct{}
 	state *state

@@ -84,7 +84,7 @@ func listed[T any](all []T, err error) (any, error) {
 	return items[T]{all}, err
 }
 
-// administrator finds the key of anyone who looks after the service.
+// administrator finds the key of the one who looks after the service.
 func (s *Server) administrator(r *http.Request) (store.Actor, bool) {
 	secret, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	key, known := s.ring.Load().Find(secret)
@@ -107,7 +107,7 @@ func (s *Server) unlessHere(h http.Handler) http.Handler {
 	})
 }
 
-// admin serves a request of anyone who looks after the service.
+// admin serves a request of the one who looks after the service.
 func (s *Server) admin(serve func(r *http.Request, by store.Actor) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, is := s.administrator(r)
@@ -261,7 +261,7 @@ func (s *Server) setRoute(r *http.Request, by store.Actor) (any, error) {
 	return s.SetRoute(r.Context(), by, r.PathValue("name"), spec)
 }
 
-// SetRoute makes a version of a route to an upstream, for anyone who looks after the service.
+// SetRoute makes a version of a route to an upstream, for the one who looks after the service.
 func (s *Server) SetRoute(ctx context.Context, by store.Actor, name string, spec store.RouteSpec) (store.Route, error) {
 	if err := s.public(ctx, name); err != nil {
 		return store.Route{}, err

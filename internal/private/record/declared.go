@@ -10,7 +10,7 @@ import (
 // to nobody drawn: the budget is charged, and what comes out is what the model writes by
 // itself.
 //
-// What it says depends on the records. It is for anyone who runs the program and has the
+// What it says depends on the records. It is for the one who runs the program and has the
 // records anyway, at once and before anything is charged: never for a file or a result.
 // It names factors and no numbers, so that what is copied from a screen reveals little.
 func (d *Data) Declared(sizes []int64) string {

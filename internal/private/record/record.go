@@ -165,7 +165,7 @@ func (d *Data) KeyID() string { return d.k.folder.ID() }
 func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
 
 // Note says what the source was recognised as, if that was not plain from its name: the tool
-// that wrote it, in words and without content. It is for anyone who runs the program.
+// that wrote it, in words and without content. It is for the one who runs the program.
 func (d *Data) Note() string {
 	if t, ok := d.s.(*textFile); ok {
 		return t.note()

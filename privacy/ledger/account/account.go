@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
-// Ledger is what anyone who reads records needs of a [ledger.Ledger]: to find the budget, to
+// Ledger is what those who reads records needs of a [ledger.Ledger]: to find the budget, to
 // reserve, and to report what became of the charge.
 type Ledger interface {
 	Init(context.Context, ledger.InitRequest) (ledger.Dataset, error)

@@ -12,7 +12,7 @@ import (
 )
 
 // testCoverage checks that a series pays for the uses that it was reserved for, and for no
-// others, anyone who asks: a request to draw, one that is repeated, or a row of the log.
+// others, no matter who asks: a request to draw, one that is repeated, or a row of the log.
 func testCoverage(t *testing.T, b backend) {
 	for _, v := range variants(january) {
 		t.Run("drawn from "+v.String(), func(t *testing.T) { drawnAs(t, b, v) })

@@ -1,7 +1,7 @@
 """What can go wrong, by the exit code of the program.
 
 Messages come from the program, which puts no content of a record into them, nor which records they
-are about and how many: that is in ``said``, for anyone who has to correct them.
+are about and how many: that is in ``said``, for the one who has to correct them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 // or an answer that the gateway does not know pass through.
 //
 // A route can also answer from private records ([Private]): each answer is paid for before a record
-// is read, by anyone who implements [Answerer], and is handed out at a pace that does not show how long
+// is read, by the one who implements [Answerer], and is handed out at a pace that does not show how long
 // it took.
 //
 // Routes are looked up in a [Table], which is exchanged as a whole. A request keeps the one it

@@ -30,7 +30,7 @@ type Judged struct {
 	// Encoder is required for prompts that give questions the nearest examples.
 	Encoder nearest.Encodes
 
-	answerer icl.Answerer // of anyone who has the turn
+	answerer icl.Answerer // of the one who has the turn
 
 	mu      sync.Mutex
 	waiting []*asking
@@ -85,7 +85,7 @@ func (j *Judged) leave(a *asking) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(b *asking) bool { return a == b })
 }
 
-// together answers a question, and others that wait, for anyone who has the turn. An answer does not depend
+// together answers a question, and others that wait, for the one who has the turn. An answer does not depend
 // on the questions beside it.
 func (j *Judged) together(ctx context.Context, first *asking) {
 	j.mu.Lock()

@@ -30,7 +30,7 @@ type Local struct {
 	// of what is free when the model is opened.
 	Keep int64
 
-	// What follows is of anyone who has the turn.
+	// What follows is of the one who has the turn.
 	model   lm.Model
 	encoder lm.Embedder
 	session lm.Session // of texts, and of what they begin with

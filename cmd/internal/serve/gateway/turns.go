@@ -61,7 +61,7 @@ func (t *Turns) take(ctx context.Context, needless <-chan struct{}) (taken bool,
 	}
 }
 
-// wanted reports whether somebody waits for anyone who has the model to end.
+// wanted reports whether somebody waits for the one who has the model to end.
 func (t *Turns) wanted() bool { return t.wanting.Load() > 0 }
 
 // Take waits for the model, as long as the request does. More than a few who wait are refused.

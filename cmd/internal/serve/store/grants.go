@@ -161,7 +161,7 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 	return g, err
 }
 
-// Decide notes the decision of an owner. One that denies ends the request, also of anyone who asked;
+// Decide notes the decision of an owner. One that denies ends the request, also of the one who asked;
 // the approval that makes enough of them makes it approved, and approvals of those who no longer
 // own the data set, or who asked where [Grant.OthersDecide], do not count. Changes come one after the other, so that exactly one decision is the last.
 func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (decided Grant, err error) {

@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Refusal is an error for anyone who asked: pages show its text as it is, so it must not say where
+// Refusal is an error for the one who asked: pages show its text as it is, so it must not say where
 // records, keys or other files are.
 type Refusal struct{ Text string }
 

@@ -40,7 +40,7 @@ func (c cost) scheme() string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$", argon2.Version, c.memory, c.time, c.lanes)
 }
 
-// derive is for anyone who has a place of the [queue].
+// derive is for the one who has a place of the [queue].
 func (c cost) derive(password string, salt []byte) []byte {
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.lanes, hashSize)
 }

@@ -102,7 +102,7 @@ func (s *Store) UploadAt(ctx context.Context, file string) (Upload, error) {
 	return Upload{}, err
 }
 
-// RemoveUpload forgets a file, for anyone who sent it or for an owner. Anyone who calls it removes the
+// RemoveUpload forgets a file, for the one who sent it or for an owner. Anyone who calls it removes the
 // file itself, before.
 func (s *Store) RemoveUpload(ctx context.Context, by Account, id string) error {
 	return s.write(ctx, by.Actor(), "remove upload", id, func(tx *sql.Tx) error {

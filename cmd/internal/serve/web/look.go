@@ -37,7 +37,7 @@ const (
 var errReading = &problem{http.StatusServiceUnavailable, "The file is still being read. Try again in a minute."}
 
 // identityOf returns what the ledger knows an upload by. It waits for a while; a file that takes
-// longer is read on, for anyone who asks again.
+// longer is read on, for the one who asks again.
 func (d *Dashboard) identityOf(ctx context.Context, u store.Upload) (ledger.Identity, error) {
 	l := d.look(u)
 	waiting, cancel := context.WithTimeout(ctx, d.planTime)

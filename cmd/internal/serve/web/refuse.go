@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 )
 
-// Refusal is an error for anyone who asked: pages show its text as it is, so it must not say where
+// Refusal is an error for the one who asked: pages show its text as it is, so it must not say where
 // records, keys or other files are. Whatever else goes wrong is for the log alone.
 type Refusal = store.Refusal
 
@@ -34,7 +34,7 @@ func (d *Dashboard) wrong(err error) error {
 	return errUnsaid
 }
 
-// forPeople is the text of an error that is for anyone who asked.
+// forPeople is the text of an error that is for the one who asked.
 func forPeople(err error) (text string, ok bool) {
 	var refused *Refusal
 	if errors.As(err, &refused) {

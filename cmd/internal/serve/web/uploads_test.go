@@ -402,7 +402,7 @@ func TestRefusedByTheLedger(t *testing.T) {
 	}
 }
 
-// TestRemoveUpload: an upload is removed by anyone who sent it and by owners, and by nobody else; and to
+// TestRemoveUpload: an upload is removed by the one who sent it and by owners, and by nobody else; and to
 // others it looks as if there were none.
 func TestRemoveUpload(t *testing.T) {
 	s := shores(t, nil)

@@ -152,7 +152,7 @@ type visit struct {
 	http.ResponseWriter
 	*http.Request
 	d *Dashboard
-	// account is of anyone who signed in, and token that of the session, or of the visit before.
+	// account is of the one who signed in, and token that of the session, or of the visit before.
 	account store.Account
 	token   string
 	// held is what its form holds.
@@ -164,7 +164,7 @@ func (v *visit) Header() http.Header { return v.ResponseWriter.Header() }
 
 func (v *visit) ctx() context.Context { return v.Request.Context() }
 
-// problem is an error for anyone who asked.
+// problem is an error for the one who asked.
 type problem struct {
 	status int
 	text   string
@@ -245,7 +245,7 @@ func (d *Dashboard) admit(v *visit, to route) error {
 	return nil
 }
 
-// readForm reads a form. It is held for anyone who signed in, or for the network that it comes from.
+// readForm reads a form. It is held for the one who signed in, or for the network that it comes from.
 func (d *Dashboard) readForm(v *visit, largest int64) error {
 	client := "account " + v.account.Name
 	if v.account.Name == "" {

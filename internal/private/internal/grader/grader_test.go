@@ -350,7 +350,7 @@ func TestLinesOfQuestions(t *testing.T) {
 	}
 }
 
-// TestTies: of labels that are as likely, the answer is the first of the list, anyone who
+// TestTies: of labels that are as likely, the answer is the first of the list, no matter who
 // asks.
 func TestTies(t *testing.T) {
 	task := tasks()[prompt.Classify]

@@ -8,7 +8,7 @@ import (
 
 // adder adds one column's values to the cells of their rows' groups. It is false, and may
 // have added a part, if a value is none of the layout's: how far one row moves a cell
-// rests on values being in their range, so that is looked at here once more, anyone who
+// rests on values being in their range, so that is looked at here once more, no matter who
 // encoded them.
 type adder func(cells []int64, base []int32, columns []table.Vector) bool
 

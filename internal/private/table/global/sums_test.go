@@ -262,7 +262,7 @@ func TestBillionRows(t *testing.T) {
 }
 
 // TestBatchesThatDoNotFit: a value beyond its range would move a sum by more than the
-// noise hides, anyone who encoded it.
+// noise hides, no matter who encoded it.
 func TestBatchesThatDoNotFit(t *testing.T) {
 	m := newMechanism(t, all())
 	good := []record{{0, 0, 0, 0, 0}}

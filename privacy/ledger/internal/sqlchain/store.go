@@ -28,7 +28,7 @@ type Store struct {
 	dialect Dialect
 	trace   func(when, statement string)
 
-	// turn is held by anyone who uses conn. It is a channel, so that waiting can be cancelled.
+	// turn is held by the one who uses conn. It is a channel, so that waiting can be cancelled.
 	turn chan struct{}
 	conn Conn
 	once sync.Once
