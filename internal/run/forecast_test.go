@@ -13,7 +13,7 @@ import (
 // TestExpected: what to expect is reported before anything is charged, and follows from the plan
 // and the model alone. Of a plan with fewer rounds than were measured it is that there is no forecast.
 func TestExpected(t *testing.T) {
-	for rounds, start := range map[int64]string{9: "what to expect", 3: "there is no forecast"} {
+	for rounds, start := range map[int64]string{9: "what to expect", 2: "there is no forecast"} {
 		p := newChoosingPlace(t)
 		p.made.Choose.Rounds = rounds
 		o := p.options(t, p.plan(), newHashModel())
@@ -29,7 +29,7 @@ func TestExpected(t *testing.T) {
 			t.Fatalf("%d rounds: seen at %d, charged at %d", rounds, said, charged)
 		}
 		f, err := forecast.Of(p.plan(), o.ModelName)
-		if few, ok := errors.AsType[*forecast.RoundsError](err); ok != (rounds == 3) || ok && seen[said].Message != few.Error() {
+		if few, ok := errors.AsType[*forecast.RoundsError](err); ok != (rounds == 2) || ok && seen[said].Message != few.Error() {
 			t.Errorf("%d rounds: %s, not %v", rounds, seen[said].Message, err)
 		}
 		if err == nil && (f.Guess || seen[said].Message != f.Words()) {
