@@ -340,11 +340,11 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v %v", out, err)
 	}
 	for _, none := range [][][]int64{{}, {{1, 2}}} {
-		if _, err := read(none, 1, 3); err == nil || !strings.Contains(err.Error(), "fault") {
+		if _, err := read(none, 1, 3); err == nil || !strings.Contains(err.Error(), "internal error") {
 			t.Error(err)
 		}
 	}
-	if _, err := read([][]int64{{1, 2}}, 3, 0); err == nil || !strings.Contains(err.Error(), "fault") {
+	if _, err := read([][]int64{{1, 2}}, 3, 0); err == nil || !strings.Contains(err.Error(), "internal error") {
 		t.Error(err)
 	}
 }
