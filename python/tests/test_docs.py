@@ -40,7 +40,7 @@ def test_readme() -> None:
 @pytest.mark.filterwarnings("ignore::sotto.SottoWarning")
 def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     examples = blocks(PAGE)
-    assert len(examples) == 4
+    assert len(examples) == 5
     pandas.DataFrame(office(400)).to_csv("tickets.csv", index=False)
     monkeypatch.setenv("SERVICE", service)
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
@@ -61,8 +61,8 @@ def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyP
             # The last line of the last example. With noise, no examples at all can win, and without
             # any the small default model does not keep to DSPy's layout.
             assert example is examples[-1] and not names["program"].demos
-    assert {"synth", "choose", "answer", "eval", "verify"} <= set(asked)
+    assert {"synth", "choose", "learn", "answer", "eval", "verify"} <= set(asked)
     assert "is spent" in capsys.readouterr().out  # the second example was refused first, and had to ask for more
     assert names["program"].release.verify().ok and len(sotto.ledger_list().rows) == 1
     states = [charge["state"] for charge in sotto.ledger_show("tickets").charges]
-    assert states == ["committed"] * 4
+    assert states == ["committed"] * 5
