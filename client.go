@@ -30,8 +30,9 @@ type Options struct {
 	// state directory.
 	Private string
 	// Model is opened by the first use, and closed with the client; the zero value is the
-	// default one, embedded. Trusted is used instead if it is set, and stays open.
-	Model   backend.Spec
+	// default one, embedded.
+	Model backend.Spec
+	// Trusted is used instead of Model if it is set, and stays open.
 	Trusted lm.Trusted
 	// Encoder of sentences, for evidence. It stays open. Default: the embedded one, opened where it is
 	// needed.

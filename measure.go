@@ -12,10 +12,10 @@ import (
 // MeasureOptions say which prompts to measure, on what, and where to.
 type MeasureOptions struct {
 	Use
-	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required. Plan is
-	// used instead if it is set.
+	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required.
 	Request MeasureRequest
-	Plan    *MeasurePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *MeasurePlan
 	// Source of the private records. Required.
 	Source Source
 	// Out is the folder of the run. An unfinished run of the same request continues. Required.

@@ -28,9 +28,9 @@ import (
 // record. The zero value leaves it to the model of the run.
 type Pool struct {
 	// Model that writes the texts to choose from: on any server, trusted or not, or in this
-	// process. Author is used instead if it is set, and stays open. With either no ε is spent
-	// on writing, unless the request says so.
-	Model  *backend.Spec
+	// process. With it no ε is spent on writing, unless the request says so. Default: none.
+	Model *backend.Spec
+	// Author is used instead of Model if it is set, and stays open.
 	Author lm.Model
 	// Texts is how many. Default: as the request's Pool, or 40, more for many labels.
 	Texts int

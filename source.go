@@ -17,10 +17,10 @@ import (
 type Source struct {
 	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
 	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
-	// or the address of a database, which needs a Query with an ORDER BY. Required, except for
-	// plans that read no record.
+	// or the address of a database. Required, except for plans that read no record.
 	Location string
-	Query    string
+	// Query of a database, with an ORDER BY. Required for databases alone.
+	Query string
 	// Schema, if set, belongs to a table whose rows are the records: each is put into words,
 	// for the task that [schema.Schema.Task] returns. Rows that are in words already, in the
 	// columns of that task, are read as they are.

@@ -29,10 +29,10 @@ type TableOptions struct {
 // ProfileOptions say what to profile.
 type ProfileOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema, Epsilon and Size are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema, Epsilon and Size are required.
 	Request ProfileRequest
-	Plan    *ProfilePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *ProfilePlan
 }
 
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
@@ -63,10 +63,10 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 // PerturbOptions say how to perturb the rows of a table.
 type PerturbOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema and Epsilon are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema and Epsilon are required.
 	Request PerturbRequest
-	Plan    *PerturbPlan
+	// Plan is used instead of the Request if it is set.
+	Plan *PerturbPlan
 }
 
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as

@@ -45,7 +45,7 @@ func (m *modelFlags) addServer(cmd *cobra.Command) {
 		dialects = append(dialects, string(d))
 	}
 	addExpertChoice(cmd, &m.dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
-	expertFlags(cmd).StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key")
+	expertFlags(cmd).StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
 	if s := settingsOf(cmd); s != nil {
 		s.group(machineSettings)
 	}
