@@ -53,7 +53,7 @@ func exact(x float64) string {
 
 // say formats a number with at most so many digits after the point.
 func say(x float64, digits int) string {
-	s := strconv.FormatFloat(x, 'f', min(max(digits, 0), mostDigits), 64)
+	s := strconv.FormatFloat(x, 'f', min(max(digits, 0), maxDigits), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}

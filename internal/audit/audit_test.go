@@ -153,7 +153,7 @@ func TestClopperPearsonCovers(t *testing.T) {
 			for p := 0.01; p < 1; p += 0.01 {
 				var low, high float64
 				for k := range n + 1 {
-					i, weight := stat.ClopperPearson(k, n, miss), stat.AtLeast(k, n, p)-stat.AtLeast(k+1, n, p)
+					i, weight := stat.ClopperPearson(k, n, miss), stat.UpperTail(k, n, p)-stat.UpperTail(k+1, n, p)
 					if i.Low > p {
 						low += weight
 					}

@@ -67,12 +67,12 @@ func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, er
 
 // strongest finds how strong a mechanism is at least: strengths below it are refuted.
 func strongest(refuted func(strength float64) (bool, error)) (float64, error) {
-	const weakest, most = 1.0 / 64, 64
+	const weakest, largest = 1.0 / 64, 64
 	if ok, err := refuted(weakest); !ok || err != nil {
 		return 0, err
 	}
 	low, high := weakest, 2*weakest
-	for high < most {
+	for high < largest {
 		ok, err := refuted(high)
 		if err != nil {
 			return 0, err
@@ -82,7 +82,7 @@ func strongest(refuted func(strength float64) (bool, error)) (float64, error) {
 		}
 		low, high = high, 2*high
 	}
-	for high > 1.005*low && high < most {
+	for high > 1.005*low && high < largest {
 		middle := math.Sqrt(low * high)
 		ok, err := refuted(middle)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // too small is refuted most times.
 func TestJudgeIsSeldomWrong(t *testing.T) {
 	const audits, most = 100, 32
-	if p := stat.AtLeast(most+1, audits, 0.1); p > 1e-9 {
+	if p := stat.UpperTail(most+1, audits, 0.1); p > 1e-9 {
 		t.Fatalf("the test fails by chance with probability %v", p)
 	}
 	claim := Claim{Event: privacy.Gaussian{Sigma: 1}, Adjacency: privacy.AddRemove, Delta: 1e-5}

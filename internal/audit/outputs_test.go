@@ -93,15 +93,15 @@ func TestROC(t *testing.T) {
 	for _, e := range []float64{0, 0.5, 1, 3} {
 		q := 1 / (1 + math.Exp(-e))
 		// Scores of randomised response: 1 with probability q for members, and 1-q for others.
-		if area, most := (q*q + q*(1-q)), MostArea(e, 0); math.Abs(area-most) > 1e-12 {
+		if area, most := (q*q + q*(1-q)), MaxArea(e, 0); math.Abs(area-most) > 1e-12 {
 			t.Errorf("ε = %v: area %v, and at most %v", e, area, most)
 		}
-		if found, most := q, MostFound(1-q, e, 0); math.Abs(found-most) > 1e-12 {
+		if found, most := q, MaxFound(1-q, e, 0); math.Abs(found-most) > 1e-12 {
 			t.Errorf("ε = %v: found %v, and at most %v", e, found, most)
 		}
 	}
-	if MostArea(1, 0.1) <= MostArea(1, 0) || MostFound(0.001, 8, 0) != 1-math.Exp(-8)*0.999 {
-		t.Errorf("%v %v", MostArea(1, 0.1), MostFound(0.001, 8, 0))
+	if MaxArea(1, 0.1) <= MaxArea(1, 0) || MaxFound(0.001, 8, 0) != 1-math.Exp(-8)*0.999 {
+		t.Errorf("%v %v", MaxArea(1, 0.1), MaxFound(0.001, 8, 0))
 	}
 	if _, err := NewROC(nil, others, 0.1, 0.9); err == nil {
 		t.Error("no member is enough")

@@ -18,18 +18,18 @@ import (
 
 // measured is a figure like those of reports.
 func measured() Figure {
-	at := func(x, y float64) Measured { return Measured{x, y - 2, y, y + 3} }
+	at := func(x, y float64) Estimate { return Estimate{x, y - 2, y, y + 3} }
 	return Figure{
 		Title: "accuracy & <cost>",
 		Panels: []Panel{{
 			Title:  "accuracy against ε",
 			X:      Axis{Label: "ε", Log: true, Ends: true, Fit: true, Ticks: []float64{0.1, 1, 8}},
-			Y:      Axis{Label: "accuracy, %", Fit: true, Most: 100},
+			Y:      Axis{Label: "accuracy, %", Fit: true, Max: 100},
 			Levels: []Level{{Name: "zero", Look: 6, Y: 49}, {Name: "real", Look: 7, Y: 64}},
 			Series: []Series{
-				{Name: "clipped", Look: 0, Points: []Measured{at(0.1, 60), at(1, 63), at(8, 65)}},
-				{Name: "gaussian", Look: 1, Points: []Measured{at(0, 58), at(0.1, 59), at(1, 62), at(8, 63.9), at(math.Inf(1), 64.5)}},
-				{Look: 1, Hollow: true, Apart: true, Points: []Measured{at(8, 50), at(1, 51)}},
+				{Name: "clipped", Look: 0, Points: []Estimate{at(0.1, 60), at(1, 63), at(8, 65)}},
+				{Name: "gaussian", Look: 1, Points: []Estimate{at(0, 58), at(0.1, 59), at(1, 62), at(8, 63.9), at(math.Inf(1), 64.5)}},
+				{Look: 1, Hollow: true, Apart: true, Points: []Estimate{at(8, 50), at(1, 51)}},
 			},
 		}},
 		Notes: []string{"bars are intervals"},
@@ -138,14 +138,14 @@ func TestWithinTheViewBox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Panel{
 			X: Axis{Label: "ε", Log: true, Ends: true, Fit: rapid.Bool().Draw(t, "fit")},
-			Y: Axis{Label: "accuracy", Fit: rapid.Bool().Draw(t, "fit y"), Most: 100},
+			Y: Axis{Label: "accuracy", Fit: rapid.Bool().Draw(t, "fit y"), Max: 100},
 		}
 		for i := range rapid.IntRange(0, 9).Draw(t, "series") {
 			s := Series{Name: rapid.StringN(0, 60, -1).Draw(t, "name"), Look: rapid.IntRange(-3, 20).Draw(t, "look"), Apart: true}
 			for range rapid.IntRange(1, 6).Draw(t, "points") {
 				x := rapid.OneOf(rapid.Just(0.0), rapid.Just(math.Inf(1)), rapid.Float64Range(1e-4, 1e4)).Draw(t, "x")
 				y := rapid.Float64Range(0, 100).Draw(t, "y")
-				s.Points = append(s.Points, Measured{x, y * rapid.Float64Range(0, 1).Draw(t, "low"), y, y + (100-y)*rapid.Float64Range(0, 1).Draw(t, "high")})
+				s.Points = append(s.Points, Estimate{x, y * rapid.Float64Range(0, 1).Draw(t, "low"), y, y + (100-y)*rapid.Float64Range(0, 1).Draw(t, "high")})
 			}
 			p.Series = append(p.Series, s)
 			if i%3 == 0 {
@@ -248,7 +248,7 @@ func TestTicksFarFromZero(t *testing.T) {
 
 // TestNamesOfOutlines: two series of a look are told apart beside the frame as within it.
 func TestNamesOfOutlines(t *testing.T) {
-	at := []Measured{{1, 2, 2, 2}}
+	at := []Estimate{{1, 2, 2, 2}}
 	f := Figure{Title: "t", Panels: []Panel{{Series: []Series{{Name: "full", Apart: true, Points: at}, {Name: "hollow", Apart: true, Hollow: true, Points: at}}}}}
 	var b bytes.Buffer
 	if err := f.WriteSVG(&b); err != nil {
