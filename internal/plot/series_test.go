@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measured is a figure like those of reports.
@@ -41,23 +43,25 @@ func TestSeriesGolden(t *testing.T) {
 		"series.svg":          measured().WriteSVG,
 		"series-fragment.svg": measured().WriteFragment,
 	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("testdata", name)
-		if *rewrite {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != string(want) {
-			t.Errorf("%s changed; look at it after go test ./internal/plot -rewrite", name)
-		}
+			path := filepath.Join("testdata", name)
+			if *rewrite {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != string(want) {
+				t.Errorf("%s changed; look at it after go test ./internal/plot -rewrite", name)
+			}
+		})
 	}
 }
 
@@ -65,17 +69,20 @@ func TestSeriesElements(t *testing.T) {
 	n := elements(t, draw(t, measured()))
 	// A dot for each of ten points, two in labels; a level for each of two, and two in labels.
 	for name, want := range map[string]int{".bar": 10, ".dot": 12, ".level": 4, ".name": 4, ".join": 2, ".guide": 2} {
-		if n[name] != want {
-			t.Errorf("%d of %s, want %d", n[name], name, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n[name] != want {
+				t.Errorf("%d of %s, want %d", n[name], name, want)
+			}
+		})
 	}
 	var b strings.Builder
 	if err := measured().WriteFragment(&b); err != nil {
 		t.Fatal(err)
 	}
-	if f := elements(t, b.String()); f["style"] != 0 || f["rect"] != 0 || f["title"] != 1 {
-		t.Errorf("a fragment has %d styles, %d grounds and %d titles", f["style"], f["rect"], f["title"])
-	}
+	f := elements(t, b.String())
+	expect.Equal(t, "f[\"style\"]", f["style"], 0)
+	expect.Equal(t, "f[\"rect\"]", f["rect"], 0)
+	expect.Equal(t, "f[\"title\"]", f["title"], 1)
 	for _, look := range []string{".look0 ", ".look7 ", "prefers-color-scheme: dark", "--paper"} {
 		if !strings.Contains(PageStyle(), look) {
 			t.Errorf("the page's style has no %q", look)
@@ -95,11 +102,13 @@ func TestSeriesRefused(t *testing.T) {
 		"infinite level":    func(p *Panel) { p.Levels[0].Y = math.Inf(1) },
 		"nothing":           func(p *Panel) { p.Series, p.Levels = nil, nil },
 	} {
-		f := measured()
-		spoil(&f.Panels[0])
-		if err := f.WriteSVG(io.Discard); err == nil {
-			t.Errorf("%s: drawn", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := measured()
+			spoil(&f.Panels[0])
+			if err := f.WriteSVG(io.Discard); err == nil {
+				t.Error("drawn")
+			}
+		})
 	}
 }
 
