@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/sys/fault"
 	"github.com/sotto-dp/sotto/sys/machine"
@@ -35,6 +37,7 @@ type dialect interface {
 	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
+	isolating
 }
 
 // scoring is a dialect that can score chosen tokens.
@@ -44,7 +47,11 @@ type scoring interface {
 	score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error)
 	// vocabulary learns about the server's tokeniser.
 	vocabulary(ctx context.Context, c *Client) (vocabulary, error)
-	// sequences counts the prompts that the server computes for queries that are alone.
+	// sequences counts the prompts that the server computes for queries that are alone. Nothing at
+	// all is taken from its cache for them, not even what was computed for the same prompt a token
+	// ago. A cache separated by record would still be filled and emptied by what others store, and a
+	// cached score differs from a computed one in its last digits: so a record would change others'
+	// scores by evicting them.
 	sequences(questions []scoreQuery) int64
 	encoder
 }
@@ -83,11 +90,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := &Client{wire: newWire(o, base, key)}
 	// Do not wait for a server that answers each of many questions just in time.
-	most, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
+	limited, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
 	defer cancel()
-	if err := c.learn(most); err != nil {
+	if err := c.learn(limited); err != nil {
 		c.wire.close()
-		if most.Err() != nil && ctx.Err() == nil {
+		if limited.Err() != nil && ctx.Err() == nil {
 			err = &ConnectionError{Backend: c.wire.backend, Path: "all questions about what it can do", Why: "it took too long", Err: os.ErrDeadlineExceeded}
 		}
 		return nil, err
@@ -237,37 +244,21 @@ func mix(seed uint64, i int) uint64 {
 
 // each runs f for 0 … n-1, some at a time, until one fails. It returns the first
 // failure after all have ended.
-func each(ctx context.Context, most, n int, f func(context.Context, int) error) error {
+func each(ctx context.Context, limit, n int, f func(context.Context, int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(most, n) {
-		wait.Go(func() {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
+	for i := 0; i < n && groupCtx.Err() == nil; i++ {
+		group.Go(func() error {
 			defer fault.Watch()
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
+			return f(groupCtx, i)
 		})
 	}
-feed:
-	for i := range n {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	wait.Wait()
-	err := context.Cause(ctx)
-	if err != nil && err == ctx.Err() {
-		return fmt.Errorf("waiting for the server: %w", err)
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("waiting for the server: %w", ctx.Err())
 	}
 	return err
 }

@@ -10,9 +10,9 @@ import (
 
 // ollama generates and embeds through Ollama's own interface. Its OpenAI interface cannot
 // set the length of the context, and Ollama cuts prompts that do not fit.
-type ollama struct{}
-
-func (d *ollama) name() Dialect { return Ollama }
+type ollama struct {
+	openai
+}
 
 // ollamaContext is the context requested where the options name none: longer ones cost
 // memory on the server.

@@ -13,13 +13,13 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// grouping is a dialect whose server can answer the prompts of one record as a batch of their own.
-type grouping interface {
-	dialect
-	// beside determines how it can be known that nobody else's sequences run beside those of a
-	// record, and what to do where it cannot. The watcher is nil where none is needed, or none
-	// exists.
-	beside(ctx context.Context, c *Client) (w watcher, how lm.Isolation, do string, err error)
+// isolating is what a dialect does to have the prompts of one record, or one prompt alone, computed
+// beside nothing else.
+type isolating interface {
+	// others determines how it can be known that nobody else's sequences run beside ours, which are
+	// all of one record or a single one, and what to do where it cannot. The watcher is nil where none
+	// is needed, or none exists.
+	others(ctx context.Context, c *Client, record bool) (w watcher, how lm.Isolation, do string, err error)
 	// forget has the server drop what it holds of earlier prompts and cannot be told to leave
 	// alone in a request; nil where a request can.
 	forget(c *Client) func(context.Context) error
@@ -30,21 +30,21 @@ const recordPrompts = 64
 
 // byRecord determines how the prompts of a record are kept apart from others'.
 func (c *Client) byRecord(ctx context.Context) (*apartness, error) {
-	d, can := c.dialect.(grouping)
-	if !can {
-		return nil, &lm.NotIsolatedError{Backend: c.info.Backend, Why: "it cannot answer the prompts of one record by themselves", Do: "use vLLM, SGLang, llama.cpp's server, Ollama or the embedded engine"}
-	}
-	watch, how, do, err := d.beside(ctx, c)
+	watch, how, do, err := c.dialect.others(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
-	if how == "" && c.wire.options.Exclusive {
+	switch {
+	case how == lm.Watched:
+		how = lm.RecordsWatched
+	case how == lm.OneSequence:
+		how = lm.RecordsOneSequence
+	case c.wire.options.Exclusive:
 		how = lm.RecordsExclusive
-	}
-	if how == "" {
+	default:
 		return nil, c.unwatched(do)
 	}
-	return &apartness{client: c, watch: watch, how: how, forget: d.forget(c)}, nil
+	return &apartness{client: c, watch: watch, how: how, forget: c.dialect.forget(c)}, nil
 }
 
 var _ lm.RecordScorer = (*scorer)(nil)
@@ -256,40 +256,8 @@ func prefix[T comparable](a, b []T) int {
 	return n
 }
 
-// others of a record, for servers whose counters show what they do.
-func (d *vllm) beside(ctx context.Context, c *Client) (watcher, lm.Isolation, string, error) {
-	w, how, err := watched(ctx, c, d)
-	return w, recordsBy(how), "keep its /metrics within reach; ", err
-}
-
-// recordsBy is the way to keep records apart that corresponds to one for prompts.
-func recordsBy(how lm.Isolation) lm.Isolation {
-	switch how {
-	case lm.Watched:
-		return lm.RecordsWatched
-	case lm.OneSequence:
-		return lm.RecordsOneSequence
-	}
-	return ""
-}
-
-func (d *llamacpp) beside(ctx context.Context, c *Client) (watcher, lm.Isolation, string, error) {
-	if d.slots == 1 {
-		return nil, lm.RecordsOneSequence, "", nil
-	}
-	w, how, err := watched(ctx, c, llamaCounters{})
-	return w, recordsBy(how), "start it with --metrics, which shows it; or, ", err
-}
-
-func (d *openai) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
-	return nil, "", "", nil
-}
-
-func (d *sglang) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
-	return nil, "", "", nil
-}
-
-func (d *ollama) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
+// others of OpenAI's interface and of SGLang: they report nothing reliable.
+func (d *openai) others(context.Context, *Client, bool) (watcher, lm.Isolation, string, error) {
 	return nil, "", "", nil
 }
 
@@ -330,7 +298,9 @@ func (d *ollama) forget(c *Client) func(context.Context) error {
 	}
 }
 
-// sequences counts the prompts that a server computes for queries.
+// sequences of SGLang and llama.cpp: one for each query.
+func (d *openai) sequences(questions []scoreQuery) int64 { return int64(len(questions)) }
+
 func (d *vllm) sequences(questions []scoreQuery) (n int64) {
 	for _, q := range questions {
 		n += int64(max(1, (len(q.candidates)+vllmIDs-1)/vllmIDs))
@@ -338,15 +308,11 @@ func (d *vllm) sequences(questions []scoreQuery) (n int64) {
 	return n
 }
 
-func (d *sglang) sequences(questions []scoreQuery) int64   { return int64(len(questions)) }
-func (d *llamacpp) sequences(questions []scoreQuery) int64 { return int64(len(questions)) }
-
 // llamaCounters watch llama.cpp's server by the tokens that it counts (--metrics).
 type llamaCounters struct{}
 
 func (llamaCounters) look(ctx context.Context, c *Client) (sight, error) {
-	path := c.wire.root + "/metrics"
-	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+	path, text, err := c.counters(ctx)
 	if err != nil {
 		return sight{}, err
 	}

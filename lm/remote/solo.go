@@ -14,20 +14,6 @@ import (
 	"github.com/sotto-dp/sotto/sys/machine"
 )
 
-// soloing is a dialect that can answer a query alone: with a request of its own that reuses
-// nothing computed before.
-//
-// Nothing at all is taken from the server's cache, not even what was computed for the same
-// prompt a token ago. A cache separated by record would still be filled and emptied by what
-// others store, and a cached score differs from a computed one in its last digits: so a
-// record would change others' scores by evicting them.
-type soloing interface {
-	scoring
-	// others determines how it can be known that nobody else's sequences run beside ours.
-	// The watcher is nil where none is needed, or none exists.
-	others(ctx context.Context, c *Client) (watcher, lm.Isolation, error)
-}
-
 // watcher observes what a server is doing.
 type watcher interface {
 	look(ctx context.Context, c *Client) (sight, error)
@@ -109,11 +95,7 @@ var _ lm.SoloScorer = (*scorer)(nil)
 // other, each with a request of its own and without the server's cache. Meanwhile no client
 // of this process sends anything else to the server.
 func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
-	d, can := s.dialect.(soloing)
-	if !can {
-		return nil, "", &lm.NotIsolatedError{Backend: s.info.Backend, Why: "it cannot score prompts one by one", Do: "use vLLM, llama.cpp's server, SGLang or the embedded engine"}
-	}
-	watch, how, err := d.others(ctx, s.Client)
+	watch, how, _, err := s.dialect.others(ctx, s.Client, false)
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,12 +17,13 @@ import (
 )
 
 // others of vLLM: its counters show how many requests run, wait and have ended.
-func (d *vllm) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
-	return watched(ctx, c, d)
+func (d *vllm) others(ctx context.Context, c *Client, _ bool) (w watcher, how lm.Isolation, do string, err error) {
+	w, how, err = tryWatcher(ctx, c, d)
+	return w, how, "keep its /metrics within reach; ", err
 }
 
-// watched tries a watcher out: there is none where the server does not show its work.
-func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, error) {
+// tryWatcher tries a watcher out: there is none where the server does not show its work.
+func tryWatcher(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, error) {
 	var status *StatusError
 	var reply *ReplyError
 	_, err := w.look(ctx, c)
@@ -38,8 +39,7 @@ func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, 
 // look reads the counters, over all engines of the server, and whose they are: behind a
 // balancer the next look may be at another replica, whose counters say nothing of ours.
 func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
-	path := c.wire.root + "/metrics"
-	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+	path, text, err := c.counters(ctx)
 	if err != nil {
 		return sight{}, err
 	}
@@ -69,6 +69,13 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 // began reports whether a line has the moment at which a process, or its counters, began.
 func began(line string) bool {
 	return strings.HasPrefix(line, "process_start_time_seconds") || strings.HasPrefix(line, "vllm:request_success_created")
+}
+
+// counters returns the server's page of counters, and its path.
+func (c *Client) counters(ctx context.Context) (path string, page []byte, err error) {
+	path = c.wire.root + "/metrics"
+	page, err = c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+	return path, page, err
 }
 
 // metrics are the counts of a page in Prometheus' format.
@@ -123,12 +130,17 @@ func counted(before, after sight, ours int64) (quiet, more bool) {
 }
 
 // others of llama.cpp: with one slot nobody runs beside; with several, each reports what it
-// last worked on.
-func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
-	if d.slots == 1 {
-		return nil, lm.OneSequence, nil
+// last worked on, and counters show how many tokens all have worked on.
+func (d *llamacpp) others(ctx context.Context, c *Client, record bool) (w watcher, how lm.Isolation, do string, err error) {
+	switch {
+	case d.slots == 1:
+		return nil, lm.OneSequence, "", nil
+	case record:
+		w, how, err = tryWatcher(ctx, c, llamaCounters{})
+	default:
+		w, how, err = tryWatcher(ctx, c, d)
 	}
-	return watched(ctx, c, d)
+	return w, how, "start it with --metrics, which shows it; or, ", err
 }
 
 // llamaSlot is the slot of all queries that have to be alone.
@@ -183,6 +195,3 @@ func (d *llamacpp) quiet(before, after sight, _ sent) (quiet, more bool) {
 	same := after.rest == before.rest
 	return same && after.busy == 0, same && after.busy > 0
 }
-
-// others of SGLang: it reports nothing reliable.
-func (d *sglang) others(context.Context, *Client) (watcher, lm.Isolation, error) { return nil, "", nil }
