@@ -34,7 +34,7 @@ func (w *Writer) Set(key string, v any) error {
 	if key == alignmentKey {
 		if n, _, _ := integer(kind, data); kind != Uint32 || !alignable(n) {
 			return fmt.Errorf("gguf: %s should be a uint32 and a power of two from %d to %d",
-				alignmentKey, leastAlignment, largestAlignment)
+				alignmentKey, minAlignment, maxAlignment)
 		}
 	}
 	w.put(entry{key, kind, data})

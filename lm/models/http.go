@@ -75,7 +75,7 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 		cancel(nil)
 		return nil, err
 	}
-	s.ReadCloser = newWatched(response.Body, w.stall, ctx, cancel)
+	s.ReadCloser = newStallReader(response.Body, w.stall, ctx, cancel)
 	return s, nil
 }
 
@@ -179,8 +179,8 @@ func classify(err error) error {
 	return err
 }
 
-// watched is a body that fails when nothing comes for a while.
-type watched struct {
+// stallReader is a body that fails when nothing comes for a while.
+type stallReader struct {
 	body   io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -188,12 +188,12 @@ type watched struct {
 	stall  time.Duration
 }
 
-func newWatched(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *watched {
+func newStallReader(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *stallReader {
 	timer := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v", stall)) })
-	return &watched{body, ctx, cancel, timer, stall}
+	return &stallReader{body, ctx, cancel, timer, stall}
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	if n > 0 {
 		w.timer.Reset(w.stall)
@@ -204,7 +204,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *watched) Close() error {
+func (w *stallReader) Close() error {
 	w.timer.Stop()
 	w.cancel(nil)
 	return w.body.Close()

@@ -10,9 +10,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// apartness is how it is ensured that what is computed for one record, or one prompt, is computed
+// exclusion is how it is ensured that what is computed for one record, or one prompt, is computed
 // beside nothing else.
-type apartness struct {
+type exclusion struct {
 	client *Client
 	watch  watcher // nil where none is needed, or none exists
 	how    lm.Isolation
@@ -30,13 +30,13 @@ const (
 // hold does something while nobody else uses the server, as far as that can be known, and
 // returns what it sent. What others may have disturbed is done again: that depends on the
 // others, and the answers do not. So does what failed, as often for each record.
-func (a *apartness) hold(ctx context.Context, do func() (sent, error)) error {
+func (a *exclusion) hold(ctx context.Context, do func() (workload, error)) error {
 	w := a.client.wire
-	lock := crowd(w.base)
-	if err := lock.Acquire(ctx, everybody); err != nil {
+	lock := serverLock(w.base)
+	if err := lock.Acquire(ctx, wholeLock); err != nil {
 		return fmt.Errorf("waiting for the server: %w", err)
 	}
-	defer lock.Release(everybody)
+	defer lock.Release(wholeLock)
 	for try := 1; ; try++ {
 		if a.forget != nil {
 			if err := a.forget(ctx); err != nil {
@@ -74,7 +74,7 @@ func (a *apartness) hold(ctx context.Context, do func() (sent, error)) error {
 
 // again reports whether a failed request may be sent once more. Where the server may still
 // work on the first one, both might run side by side.
-func (a *apartness) again(err error) bool {
+func (a *exclusion) again(err error) bool {
 	var refused *StatusError
 	var broken *ConnectionError
 	is := errors.As(err, &refused)
@@ -86,7 +86,7 @@ func (a *apartness) again(err error) bool {
 }
 
 // crowded: others would not stop.
-func (a *apartness) crowded() error {
+func (a *exclusion) crowded() error {
 	return &lm.NotIsolatedError{
 		Backend: a.client.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
 		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and continue by the same call",
@@ -94,9 +94,9 @@ func (a *apartness) crowded() error {
 }
 
 // settle waits until the server is idle, and returns its state then.
-func (a *apartness) settle(ctx context.Context) (sight, error) {
+func (a *exclusion) settle(ctx context.Context) (snapshot, error) {
 	if a.watch == nil {
-		return sight{}, nil
+		return snapshot{}, nil
 	}
 	w := a.client.wire
 	for try := 0; ; try++ {
@@ -115,7 +115,7 @@ func (a *apartness) settle(ctx context.Context) (sight, error) {
 
 // undisturbed reports whether the server saw nothing but our requests since a look. It
 // looks again for a while where the server has not counted the last of them yet.
-func (a *apartness) undisturbed(ctx context.Context, before sight, ours sent) (bool, error) {
+func (a *exclusion) undisturbed(ctx context.Context, before snapshot, ours workload) (bool, error) {
 	if a.watch == nil {
 		return true, nil
 	}

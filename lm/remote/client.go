@@ -34,14 +34,14 @@ type dialect interface {
 	learn(ctx context.Context, c *Client) error
 	// write completes one prompt. If onText is not nil, it receives the pieces of the text as
 	// they come.
-	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error)
+	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
-	isolating
+	isolation
 }
 
-// scoring is a dialect that can score chosen tokens.
-type scoring interface {
+// scoringDialect is a dialect that can score chosen tokens.
+type scoringDialect interface {
 	dialect
 	// score answers queries, in their order.
 	score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error)
@@ -199,7 +199,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 		own := o
 		own.Seed = mix(o.Seed, i)
-		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, sending{}, onText)
+		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, sendOptions{}, onText)
 		c.spend(usage)
 		texts[i] = text
 		return err

@@ -188,7 +188,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 		}
 		if ctx.Err() != nil { // the time of all attempts is up
 			late := &ConnectionError{Backend: w.backend, Path: q.path, Why: "it took too long, all attempts together", Err: os.ErrDeadlineExceeded}
-			err, next = late, another{}
+			err, next = late, retry{}
 		}
 		switch e := err.(type) {
 		case *StatusError:
@@ -219,28 +219,28 @@ func (w *wire) over(ctx context.Context) error {
 	return nil
 }
 
-// another decides whether one more attempt is worth it, and how long the server wants it
+// retry decides whether one more attempt is worth it, and how long the server wants it
 // delayed.
-type another struct {
+type retry struct {
 	worth bool
 	wait  time.Duration
 }
 
 // attempt sends a request once.
-func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (another, error) {
+func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (retry, error) {
 	if !q.alone {
-		lock := crowd(w.base)
+		lock := serverLock(w.base)
 		if err := lock.Acquire(ctx, 1); err != nil {
-			return another{}, err
+			return retry{}, err
 		}
 		defer lock.Release(1)
 		select {
 		case w.slots <- struct{}{}:
 			defer func() { <-w.slots }()
 		case <-ctx.Done():
-			return another{}, ctx.Err()
+			return retry{}, ctx.Err()
 		case <-w.life.Done():
-			return another{}, lm.ErrClosed
+			return retry{}, lm.ErrClosed
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
@@ -254,7 +254,7 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	target.Path = q.path
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
 	if err != nil {
-		return another{}, errors.New("a request cannot be made from the server's URL")
+		return retry{}, errors.New("a request cannot be made from the server's URL")
 	}
 	request.Header = w.header.Clone()
 	// Not sent, but tells net/http that it may send a request again over a new
@@ -274,24 +274,24 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 		said, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
 		e := statusError(w.backend, q.path, response.StatusCode, said)
 		e.Wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
-		return another{passing(e.Status) && e.Wait <= maxWait, e.Wait}, e
+		return retry{passing(e.Status) && e.Wait <= maxWait, e.Wait}, e
 	}
 	err = read(response)
 	var final *ReplyError
 	var stop *stopError
 	if err == nil || errors.As(err, &final) || errors.As(err, &stop) {
-		return another{}, err
+		return retry{}, err
 	}
 	return w.broken(q.path, err)
 }
 
-func (w *wire) broken(path string, err error) (another, error) {
+func (w *wire) broken(path string, err error) (retry, error) {
 	e, worth := connectionError(w.backend, path, err)
-	return another{worth: worth}, e
+	return retry{worth: worth}, e
 }
 
 // passing reports failures that may be gone at the next attempt. All requests only read, so
-// sending one twice does no harm.
+// sendOptions one twice does no harm.
 func passing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -320,8 +320,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 // server requested.
 func (w *wire) pause(ctx context.Context, attempt int, wish time.Duration) error {
 	bound := w.options.Backoff << min(attempt-1, 20)
-	if most := w.options.Backoff * maxBackoff; bound > most || bound <= 0 {
-		bound = most
+	if longest := w.options.Backoff * maxBackoff; bound > longest || bound <= 0 {
+		bound = longest
 	}
 	wait := wish
 	if n, err := rand.Int(rand.Reader, big.NewInt(int64(bound)+1)); err == nil {

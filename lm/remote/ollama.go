@@ -88,7 +88,7 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 	return nil
 }
 
-type ollamaReplied struct {
+type ollamaReply struct {
 	Response string `json:"response"`
 	Message  struct {
 		Content string `json:"content"`
@@ -100,7 +100,7 @@ type ollamaReplied struct {
 	errorField
 }
 
-func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	options := map[string]any{
 		"num_predict": o.MaxTokens, "temperature": o.Temperature, "seed": o.Seed,
 		"num_ctx": c.facts.capacity.Context, "repeat_penalty": 1.0, "min_p": 0.0,
@@ -121,7 +121,7 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	} else {
 		body["prompt"], body["raw"] = p.Text, true
 	}
-	return readStream(ctx, c, query{path: path, body: body, alone: as.alone, work: as.work}, onText, func(got *ollamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, query{path: path, body: body, alone: as.alone, work: as.work}, onText, func(got *ollamaReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Done {
 			usage.Computed = count(got.Read) + count(got.Written)
 			text.Tokens = int(count(got.Written))

@@ -116,14 +116,14 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 	// One token each: trying is the only way to know.
 	one := lm.GenerateOptions{MaxTokens: 1}
 	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
-	_, _, chat := d.write(ctx, c, hello, one, sending{}, nil)
+	_, _, chat := d.write(ctx, c, hello, one, sendOptions{}, nil)
 	var refused *StatusError
 	if errors.As(chat, &refused) && refused.Param == "max_tokens" {
 		// OpenAI's newer models have another name for it.
 		f.renamed = true
-		_, _, chat = d.write(ctx, c, hello, one, sending{}, nil)
+		_, _, chat = d.write(ctx, c, hello, one, sendOptions{}, nil)
 	}
-	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sending{}, nil)
+	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sendOptions{}, nil)
 	_, embed := d.embed(ctx, c, []string{"1"})
 	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
 	if chat != nil && plain != nil && embed != nil {
@@ -166,7 +166,7 @@ type streamUsage struct {
 	Include bool `json:"include_usage"`
 }
 
-type completed struct {
+type completionReply struct {
 	Choices []struct {
 		Index   int    `json:"index"`
 		Text    string `json:"text"`
@@ -206,7 +206,7 @@ func (u *tokenUsage) usage(rows int) lm.Usage {
 	return lm.Usage{Computed: read - cached + written, Cached: cached, Rows: written * int64(rows), Requests: 1}
 }
 
-func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if o.TopK > 0 {
 		return lm.Text{}, lm.Usage{}, &lm.UnsupportedError{Backend: string(d.kind), What: "sample from the best k tokens", Missing: "its interface has no top_k; use top-p"}
 	}
@@ -232,7 +232,7 @@ func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 }
 
 // complete sends a request for text and reads it, whole or as a stream.
-func (c *Client) complete(ctx context.Context, r completion, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (c *Client) complete(ctx context.Context, r completion, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	q := query{path: c.v1("completions"), body: r, alone: as.alone, work: as.work}
 	if r.Messages != nil {
 		q.path = c.v1("chat/completions")
@@ -242,7 +242,7 @@ func (c *Client) complete(ctx context.Context, r completion, as sending, onText 
 		q.body = r
 		return c.completeStream(ctx, q, onText)
 	}
-	var got completed
+	var got completionReply
 	if err := c.wire.ask(ctx, q, &got); err != nil {
 		return lm.Text{}, lm.Usage{Requests: 1}, err
 	}
@@ -260,7 +260,7 @@ func (c *Client) complete(ctx context.Context, r completion, as sending, onText 
 }
 
 func (c *Client) completeStream(ctx context.Context, q query, onText func(string) error) (lm.Text, lm.Usage, error) {
-	return readStream(ctx, c, q, onText, func(got *completed, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, q, onText, func(got *completionReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Usage != nil {
 			*usage = got.Usage.usage(c.facts.capacity.Vocabulary)
 			text.Tokens = int(count(got.Usage.Completion))
@@ -282,7 +282,7 @@ func (c *Client) completeStream(ctx context.Context, q query, onText func(string
 }
 
 // finish reads why a text ended.
-func (c *Client) finish(path string, got completed) (lm.Finish, error) {
+func (c *Client) finish(path string, got completionReply) (lm.Finish, error) {
 	choice := got.Choices[0]
 	switch choice.Finish {
 	case "length":

@@ -101,9 +101,9 @@ func (p Probe) list() string {
 func dialectOf(d Dialect) dialect {
 	switch d {
 	case VLLM:
-		return &vllm{extended: extended{openai{d}}}
+		return &vllm{extensions: extensions{openai{d}}}
 	case SGLang:
-		return &sglang{extended: extended{openai{d}}}
+		return &sglang{extensions: extensions{openai{d}}}
 	case LlamaCPP:
 		return &llamacpp{openai: openai{d}}
 	case Ollama:

@@ -13,9 +13,9 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// isolating is what a dialect does to have the prompts of one record, or one prompt alone, computed
+// isolation is what a dialect does to have the prompts of one record, or one prompt alone, computed
 // beside nothing else.
-type isolating interface {
+type isolation interface {
 	// others determines how it can be known that nobody else's sequences run beside ours, which are
 	// all of one record or a single one, and what to do where it cannot. The watcher is nil where none
 	// is needed, or none exists.
@@ -29,7 +29,7 @@ type isolating interface {
 const recordPrompts = 64
 
 // byRecord determines how the prompts of a record are kept apart from others'.
-func (c *Client) byRecord(ctx context.Context) (*apartness, error) {
+func (c *Client) byRecord(ctx context.Context) (*exclusion, error) {
 	watch, how, do, err := c.dialect.others(ctx, c, true)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (c *Client) byRecord(ctx context.Context) (*apartness, error) {
 	default:
 		return nil, c.unwatched(do)
 	}
-	return &apartness{client: c, watch: watch, how: how, forget: c.dialect.forget(c)}, nil
+	return &exclusion{client: c, watch: watch, how: how, forget: c.dialect.forget(c)}, nil
 }
 
 var _ lm.RecordScorer = (*scorer)(nil)
@@ -71,7 +71,7 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 	}
 	var usage lm.Usage
 	var answers []answer
-	err := s.apart.hold(ctx, func() (sent, error) {
+	err := s.apart.hold(ctx, func() (workload, error) {
 		var spent lm.Usage
 		var err error
 		answers, spent, err = s.dialect.score(ctx, s.Client, questions)
@@ -79,7 +79,7 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 		if err == nil && spent.Cached > common(prompts)*max(1, spent.Requests) {
 			err = s.hit("a request for scores")
 		}
-		ours := sentIn(spent.Requests, spent)
+		ours := workOf(spent.Requests, spent)
 		ours.prompts = s.dialect.sequences(questions)
 		return ours, err
 	})
@@ -89,8 +89,8 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 	return answers, usage, nil
 }
 
-// sending says how a request for text is sent.
-type sending struct {
+// sendOptions says how a request for text is sent.
+type sendOptions struct {
 	// alone: the caller holds the server's whole lock. The request is sent once.
 	alone bool
 	// salt of the cache, where the request is alone; slot is its place among the requests that
@@ -104,7 +104,7 @@ type sending struct {
 // together writes the texts of prompts that are all of one record: all at once, and nothing else
 // meanwhile. A prompt that the server refuses has an empty text: an error would show that
 // somebody has such a record.
-func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+func (c *Client) together(ctx context.Context, a *exclusion, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
 	if o.OnText != nil {
 		return nil, errors.New("what is written about records is not passed on while it is written")
 	}
@@ -127,13 +127,13 @@ func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt
 	if len(ask) == 0 {
 		return texts, nil
 	}
-	err := a.hold(ctx, func() (sent, error) {
+	err := a.hold(ctx, func() (workload, error) {
 		answered, usage, err := c.writeAll(ctx, a, prompts, ask, o, texts)
 		c.spend(usage)
 		if err == nil && usage.Cached > common(prompts) {
 			err = c.hit("a request for text")
 		}
-		return sentIn(answered, usage), err
+		return workOf(answered, usage), err
 	})
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt
 
 // writeAll has some prompts answered, all at once, under a salt of their own. All have ended
 // when it returns.
-func (c *Client) writeAll(ctx context.Context, a *apartness, prompts []lm.Prompt, ask []int, o lm.GenerateOptions, texts []lm.Text) (answered int64, usage lm.Usage, err error) {
-	as := sending{alone: true, salt: rand.Text()}
+func (c *Client) writeAll(ctx context.Context, a *exclusion, prompts []lm.Prompt, ask []int, o lm.GenerateOptions, texts []lm.Text) (answered int64, usage lm.Usage, err error) {
+	as := sendOptions{alone: true, salt: rand.Text()}
 	for _, i := range ask {
 		as.work += promptLength(prompts[i]) + o.MaxTokens
 	}
@@ -221,13 +221,13 @@ const messageMarks = 64
 // each other: what a server reports beyond it was computed for somebody else.
 func common(prompts []lm.Prompt) (tokens int64) {
 	for i, p := range prompts {
-		most := 0
+		longest := 0
 		for j, q := range prompts {
 			if i != j {
-				most = max(most, shared(p, q))
+				longest = max(longest, shared(p, q))
 			}
 		}
-		tokens += int64(most)
+		tokens += int64(longest)
 	}
 	return tokens
 }
@@ -311,12 +311,12 @@ func (d *vllm) sequences(questions []scoreQuery) (n int64) {
 // llamaCounters watch llama.cpp's server by the tokens that it counts (--metrics).
 type llamaCounters struct{}
 
-func (llamaCounters) look(ctx context.Context, c *Client) (sight, error) {
+func (llamaCounters) look(ctx context.Context, c *Client) (snapshot, error) {
 	path, text, err := c.counters(ctx)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	found := map[string]bool{}
 	for name, value := range metrics(text) {
 		found[name] = true
@@ -331,13 +331,13 @@ func (llamaCounters) look(ctx context.Context, c *Client) (sight, error) {
 	}
 	for _, name := range []string{"llamacpp:requests_processing", "llamacpp:requests_deferred", "llamacpp:prompt_tokens_total", "llamacpp:tokens_predicted_total"} {
 		if !found[name] {
-			return sight{}, c.wire.reply(path, "the counters of requests and tokens are not there")
+			return snapshot{}, c.wire.reply(path, "the counters of requests and tokens are not there")
 		}
 	}
 	return s, nil
 }
 
 // quiet: as many tokens were read and written as ours are, and none from a cache.
-func (llamaCounters) quiet(before, after sight, ours sent) (quiet, more bool) {
+func (llamaCounters) quiet(before, after snapshot, ours workload) (quiet, more bool) {
 	return counted(before, after, ours.tokens)
 }

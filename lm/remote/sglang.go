@@ -12,7 +12,7 @@ import (
 // sglang scores chosen tokens: token_ids_logprob of /generate, a list for each prompt. At
 // temperature 0 the log-probabilities are those of the plain softmax.
 type sglang struct {
-	extended
+	extensions
 }
 
 // sglangPrompts bounds the prompts of a request, so that answers stay small.
@@ -88,19 +88,19 @@ type sglangRequest struct {
 	TextInScores bool           `json:"return_text_in_logprobs"`
 }
 
-type sglangReplied struct {
+type sglangReply struct {
 	Meta struct {
-		Prompt int64            `json:"prompt_tokens"`
-		Cached int64            `json:"cached_tokens"`
-		Chosen [][]sglangScored `json:"output_token_ids_logprobs"`
-		Top    [][]sglangScored `json:"output_top_logprobs"`
+		Prompt int64           `json:"prompt_tokens"`
+		Cached int64           `json:"cached_tokens"`
+		Chosen [][]sglangScore `json:"output_token_ids_logprobs"`
+		Top    [][]sglangScore `json:"output_top_logprobs"`
 	} `json:"meta_info"`
 }
 
-// sglangScored reads [log-probability, token, text or null].
-type sglangScored scored
+// sglangScore reads [log-probability, token, text or null].
+type sglangScore tokenScore
 
-func (s *sglangScored) UnmarshalJSON(text []byte) error {
+func (s *sglangScore) UnmarshalJSON(text []byte) error {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(text, &parts); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *sglangScored) UnmarshalJSON(text []byte) error {
 	if len(parts) < 2 || json.Unmarshal(parts[0], &value) != nil || json.Unmarshal(parts[1], &token) != nil || value == nil || token == nil {
 		return errIDScores
 	}
-	*s = sglangScored{*token, *value}
+	*s = sglangScore{*token, *value}
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []scoreQuery) ([]
 		alone = alone || q.alone
 		entries += len(q.candidates) + q.top
 	}
-	var got []sglangReplied
+	var got []sglangReply
 	path := c.wire.root + "/generate"
 	limit := maxErrorReply + int64(len(questions))*8192 + int64(entries)*96
 	usage := lm.Usage{Requests: 1}
@@ -152,7 +152,7 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []scoreQuery) ([]
 			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt, in their order")
 		}
 		for _, s := range lists[0] {
-			answers[i] = append(answers[i], scored(s))
+			answers[i] = append(answers[i], tokenScore(s))
 		}
 		if err := c.sound(answers[i]); err != nil {
 			return nil, usage, err

@@ -16,23 +16,23 @@ import (
 
 // watcher observes what a server is doing.
 type watcher interface {
-	look(ctx context.Context, c *Client) (sight, error)
+	look(ctx context.Context, c *Client) (snapshot, error)
 	// quiet reports whether nothing but what was sent by us ran between two looks, the second
 	// of which saw the server idle; more requests another look.
-	quiet(before, after sight, ours sent) (quiet, more bool)
+	quiet(before, after snapshot, ours workload) (quiet, more bool)
 }
 
 // sent is what we had the server compute: so many prompts, and so many tokens of theirs, read
 // and written.
-type sent struct{ prompts, tokens int64 }
+type workload struct{ prompts, tokens int64 }
 
-// sentIn is the work of so many prompts that were all answered, by what the server said of it.
-func sentIn(prompts int64, u lm.Usage) sent {
-	return sent{prompts, u.Computed + prompts} // the last token of a text is written, not read
+// workOf is the work of so many prompts that were all answered, by what the server said of it.
+func workOf(prompts int64, u lm.Usage) workload {
+	return workload{prompts, u.Computed + prompts} // the last token of a text is written, not read
 }
 
-// sight is what a server reports about its work.
-type sight struct {
+// snapshot is what a server reports about its work.
+type snapshot struct {
 	// busy is the number of requests that run or wait, ended what has ended, in what the
 	// server counts: prompts, or tokens.
 	busy  int
@@ -41,17 +41,17 @@ type sight struct {
 	rest string
 }
 
-// crowds are locks on servers, shared by all clients of this process: a request that has to
+// serverLocks are locks on servers, shared by all clients of this process: a request that has to
 // be alone takes the whole lock of its server, any other a share.
-var crowds struct {
+var serverLocks struct {
 	sync.Mutex
 	of map[string]*semaphore.Weighted
 }
 
-const everybody = 1 << 30
+const wholeLock = 1 << 30
 
-// crowd returns the lock of a server.
-func crowd(base *url.URL) *semaphore.Weighted {
+// serverLock returns the lock of a server.
+func serverLock(base *url.URL) *semaphore.Weighted {
 	host, port := strings.ToLower(base.Hostname()), base.Port()
 	if machine.Loopback(host) {
 		host = "localhost"
@@ -60,15 +60,15 @@ func crowd(base *url.URL) *semaphore.Weighted {
 		port = base.Scheme
 	}
 	key := net.JoinHostPort(host, port)
-	crowds.Lock()
-	defer crowds.Unlock()
-	if crowds.of == nil {
-		crowds.of = map[string]*semaphore.Weighted{}
+	serverLocks.Lock()
+	defer serverLocks.Unlock()
+	if serverLocks.of == nil {
+		serverLocks.of = map[string]*semaphore.Weighted{}
 	}
-	if crowds.of[key] == nil {
-		crowds.of[key] = semaphore.NewWeighted(everybody)
+	if serverLocks.of[key] == nil {
+		serverLocks.of[key] = semaphore.NewWeighted(wholeLock)
 	}
-	return crowds.of[key]
+	return serverLocks.of[key]
 }
 
 // salt returns the salt that separates the cache of a request. A request that has to be
@@ -106,7 +106,7 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 		return nil, "", s.unwatched("")
 	}
 	alone := *s
-	alone.apart = &apartness{client: s.Client, watch: watch, how: how}
+	alone.apart = &exclusion{client: s.Client, watch: watch, how: how}
 	return &alone, how, nil
 }
 
@@ -124,12 +124,12 @@ func (c *Client) unwatched(show string) error {
 func (s *scorer) answerAlone(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	var usage lm.Usage
 	var answers []answer
-	err := s.apart.hold(ctx, func() (sent, error) {
+	err := s.apart.hold(ctx, func() (workload, error) {
 		var spent lm.Usage
 		var err error
 		answers, spent, err = s.oneByOne(ctx, questions)
 		usage = usage.Plus(spent)
-		return sent{prompts: spent.Requests}, err
+		return workload{prompts: spent.Requests}, err
 	})
 	if err != nil {
 		return nil, usage, err

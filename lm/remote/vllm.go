@@ -16,7 +16,7 @@ import (
 // vllm scores chosen tokens: logprob_token_ids of /v1/completions. The log-probabilities
 // are raw: over the whole vocabulary, before any sampling rule.
 type vllm struct {
-	extended
+	extensions
 	// kinds separates requests for chosen tokens and for best tokens in time. In version
 	// 0.32.0 a request for best tokens that runs beside one for chosen tokens comes back
 	// without them. Other clients of the server are not separated: then the answer is an
@@ -59,7 +59,7 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 // The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 	f := &c.facts
-	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sending{}, nil)
+	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sendOptions{}, nil)
 	if err != nil {
 		f.missing = "it does not complete lists of tokens"
 		f.note("it does not complete lists of tokens: %v", err)
@@ -76,19 +76,19 @@ func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 		return err
 	}
 	f.can.Candidates, f.capacity.Vocabulary = true, size
-	for _, most := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
-		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most, false)
+	for _, number := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
+		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, number, false)
 		if hasStatus(err, http.StatusBadRequest) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if len(a[0]) < most {
+		if len(a[0]) < number {
 			f.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
 			return nil
 		}
-		f.can.Top, f.can.All, f.capacity.Top = true, most == size, most
+		f.can.Top, f.can.All, f.capacity.Top = true, number == size, number
 		break
 	}
 	if f.capacity.Top < vllmIDs {
@@ -115,8 +115,8 @@ func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids 
 }
 
 // best requests the best tokens after each of some prompts.
-func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
-	return d.ask(ctx, c, bestKind, prompts, scoreRequest{LogProbs: most}, most, alone)
+func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, number int, alone bool) ([]answer, lm.Usage, error) {
+	return d.ask(ctx, c, bestKind, prompts, scoreRequest{LogProbs: number}, number, alone)
 }
 
 func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token, r scoreRequest, each int, alone bool) ([]answer, lm.Usage, error) {
@@ -193,7 +193,7 @@ func (s *idScores) UnmarshalJSON(text []byte) error {
 		if err != nil || !ok {
 			return errIDScores
 		}
-		*s = append(*s, scored{lm.Token(id), score})
+		*s = append(*s, tokenScore{lm.Token(id), score})
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (a answer) only(ids []lm.Token) answer {
 	for _, id := range ids {
 		asked[id] = struct{}{}
 	}
-	return slices.DeleteFunc(a, func(s scored) bool {
+	return slices.DeleteFunc(a, func(s tokenScore) bool {
 		_, ok := asked[s.token]
 		return !ok
 	})

@@ -38,12 +38,12 @@ func tryWatcher(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolatio
 
 // look reads the counters, over all engines of the server, and whose they are: behind a
 // balancer the next look may be at another replica, whose counters say nothing of ours.
-func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
+func (d *vllm) look(ctx context.Context, c *Client) (snapshot, error) {
 	path, text, err := c.counters(ctx)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	gauges, counters := 0, 0
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		if began(lines.Text()) {
@@ -61,7 +61,7 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 		}
 	}
 	if gauges < 2 || counters < 1 {
-		return sight{}, c.wire.reply(path, "the counters of requests are not there")
+		return snapshot{}, c.wire.reply(path, "the counters of requests are not there")
 	}
 	return s, nil
 }
@@ -116,12 +116,12 @@ func metric(line string) (name string, value float64, ok bool) {
 
 // quiet: as many requests have ended as were sent, and none runs. A server counts a
 // request a little after it has answered. Both looks have to be at the same server.
-func (d *vllm) quiet(before, after sight, ours sent) (quiet, more bool) {
+func (d *vllm) quiet(before, after snapshot, ours workload) (quiet, more bool) {
 	return counted(before, after, ours.prompts)
 }
 
 // counted: as much has ended as was sent, and nothing else.
-func counted(before, after sight, ours int64) (quiet, more bool) {
+func counted(before, after snapshot, ours int64) (quiet, more bool) {
 	if before.rest != after.rest {
 		return false, false
 	}
@@ -148,7 +148,7 @@ const llamaSlot = 0
 
 // look reads what the slots do. Anyone who uses another slot changes its task; anyone who uses
 // ours has to wait for us, as we for them.
-func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
+func (d *llamacpp) look(ctx context.Context, c *Client) (snapshot, error) {
 	var slots []struct {
 		ID   *int   `json:"id"`
 		Task *int64 `json:"id_task"`
@@ -156,14 +156,14 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	}
 	path := c.wire.root + "/slots"
 	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: path, alone: true}, &slots); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	var tasks []string
 	ours, known := false, false
 	for _, slot := range slots {
 		if slot.ID == nil || slot.Busy == nil {
-			return sight{}, c.wire.reply(path, "a slot does not say what it does")
+			return snapshot{}, c.wire.reply(path, "a slot does not say what it does")
 		}
 		if *slot.Busy {
 			s.busy++
@@ -180,10 +180,10 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 		tasks = append(tasks, fmt.Sprintf("%d:%d", *slot.ID, task))
 	}
 	if !ours || len(slots) != d.slots {
-		return sight{}, c.wire.reply(path, "there are not as many slots as it said")
+		return snapshot{}, c.wire.reply(path, "there are not as many slots as it said")
 	}
 	if !known { // some have worked by now: it was asked for scores when it was reached
-		return sight{}, c.wire.reply(path, "slots do not say what they have worked on")
+		return snapshot{}, c.wire.reply(path, "slots do not say what they have worked on")
 	}
 	slices.Sort(tasks)
 	s.rest = strings.Join(tasks, " ")
@@ -191,7 +191,7 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 }
 
 // quiet: the other slots have done nothing, and all are idle.
-func (d *llamacpp) quiet(before, after sight, _ sent) (quiet, more bool) {
+func (d *llamacpp) quiet(before, after snapshot, _ workload) (quiet, more bool) {
 	same := after.rest == before.rest
 	return same && after.busy == 0, same && after.busy > 0
 }

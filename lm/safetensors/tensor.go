@@ -42,8 +42,8 @@ type Tensor struct {
 	at         int    // byte of the header's entry
 }
 
-// described is a tensor in the header's JSON.
-type described struct {
+// tensorHeader is a tensor in the header's JSON.
+type tensorHeader struct {
 	Type    Type     `json:"dtype"`
 	Shape   []uint64 `json:"shape"`
 	Offsets []uint64 `json:"data_offsets"`
@@ -107,7 +107,7 @@ func plain(err error) string {
 }
 
 func (f *File) readTensor(d *json.Decoder, name string, at int) error {
-	var entry described
+	var entry tensorHeader
 	if err := d.Decode(&entry); err != nil {
 		return err
 	}
