@@ -46,9 +46,9 @@ type Recommendation struct {
 	Threads int    `json:"threads"`
 	Cache   int    `json:"cache_tokens"`
 	// Recommended is the name of a model, "" if none is.
-	Recommended string        `json:"recommended"`
+	Recommended string             `json:"recommended"`
 	Models      []RecommendedModel `json:"models"`
-	Notes       []string      `json:"notes"`
+	Notes       []string           `json:"notes"`
 }
 
 // Recommend reports which models a machine runs, and how fast.
