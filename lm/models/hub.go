@@ -7,6 +7,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // Environment variables that Hugging Face's own tools read, too.
@@ -148,11 +150,7 @@ func maySend(address *url.URL) bool {
 	if err != nil || !sameOrigin(hub, address) {
 		return false
 	}
-	return address.Scheme == "https" || loopback(address.Hostname())
+	return address.Scheme == "https" || machine.Loopback(address.Hostname())
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
-
-func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
-}
