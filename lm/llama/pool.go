@@ -26,7 +26,7 @@ type pool struct {
 	left    atomic.Int64  // workers still in the region
 	idle    atomic.Int64  // workers that have seen the end of the step
 
-	// The region: task for the numbers below n, in runs of at least least, from next on.
+	// The region: task for the numbers below n, in runs of minShare or more, from next on.
 	task        func(worker, from, to int)
 	n, minShare int
 	next        atomic.Int64
@@ -103,7 +103,7 @@ func rest(spins int) {
 	}
 }
 
-// each hands out the numbers below n to the workers, in runs of at least least, and returns
+// each hands out the numbers below n to the workers, in runs of minShare or more, and returns
 // when all are done. It is called within step only, and with a task that exists already: a
 // function made for the call would be garbage after it, hundreds of times a step.
 func (p *pool) each(n, minShare int, task func(worker, from, to int)) {
