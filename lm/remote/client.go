@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -56,11 +57,8 @@ type scoringDialect interface {
 	encoder
 }
 
-// facts hold what a server reported or showed, before they are put into an [lm.Info].
+// facts hold what a server reported or showed besides its [lm.Info].
 type facts struct {
-	model, version, fingerprint string
-	capacity                    lm.Capacity
-	can                         lm.Capabilities
 	// tokens: prompts may be lists of tokens.
 	tokens bool
 	// renamed: max_tokens is called max_completion_tokens in chats.
@@ -113,28 +111,20 @@ func (c *Client) learn(ctx context.Context) error {
 		}
 	}
 	c.dialect = dialectOf(kind)
-	c.wire.backend = string(kind)
+	c.wire.backend, c.info.Backend = string(kind), string(kind)
 	if err := c.dialect.learn(ctx, c); err != nil {
 		return err
 	}
-	f := &c.facts
-	if err := f.bound(c); err != nil {
+	if err := c.bound(); err != nil {
 		return err
 	}
 	if c.wire.base.Scheme == "http" && !machine.Loopback(c.wire.base.Hostname()) {
-		f.note("the connection is not encrypted: anyone who is on the way can read prompts")
+		c.facts.note("the connection is not encrypted: anyone who is on the way can read prompts")
 	}
-	if o.Context > 0 && (f.capacity.Context == 0 || o.Context < f.capacity.Context) {
-		f.capacity.Context = o.Context
+	if o.Context > 0 && (c.info.Context == 0 || o.Context < c.info.Context) {
+		c.info.Context = o.Context
 	}
-	tolerance := o.Tolerance
-	if tolerance == 0 {
-		tolerance = defaultTolerance
-	}
-	c.info = lm.Info{
-		Name: f.model, Backend: string(kind), Fingerprint: f.fingerprint, Version: f.version,
-		Capacity: f.capacity, Tolerance: tolerance, Can: f.can,
-	}
+	c.info.Tolerance = cmp.Or(o.Tolerance, defaultTolerance)
 	return nil
 }
 

@@ -23,7 +23,7 @@ func (d *extensions) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gen
 }
 
 func (d *extensions) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
-	body["model"] = c.facts.model
+	body["model"] = c.info.Name
 	return c.tokenize(ctx, body)
 }
 
@@ -71,11 +71,10 @@ func (c *Client) learnModel(ctx context.Context, d scoringDialect) (modelEntry, 
 	if err != nil {
 		return m, err
 	}
-	f := &c.facts
-	f.model = m.ID
+	c.info.Name = m.ID
 	_, chat := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}})
 	_, embed := d.embed(ctx, c, []string{"1"})
-	f.can.Chat, f.can.Embed = chat == nil, embed == nil
+	c.info.Can.Chat, c.info.Can.Embed = chat == nil, embed == nil
 	return m, nil
 }
 

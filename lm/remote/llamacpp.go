@@ -52,10 +52,9 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	f := &c.facts
-	f.model, f.version = m.ID, props.Build
+	c.info.Name, c.info.Version = m.ID, props.Build
 	if m.Meta.Parameters > 0 {
-		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
+		c.info.Fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
 	}
 	if d.slots = props.Slots; d.slots < 1 || d.slots > maxSlots {
 		d.slots = 0 // it does not report it
@@ -63,12 +62,12 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if v := m.Meta.Vocabulary; v < 0 || v > maxVocabulary {
 		return c.wire.reply(c.v1("models"), fmt.Sprintf("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, v))
 	}
-	f.can.Chat, f.tokens = props.Template != "", true
+	c.info.Can.Chat, c.facts.tokens = props.Template != "", true
 	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
-		f.can.Embed = true
+		c.info.Can.Embed = true
 	}
 	// A slot has to have room for one token more, which is always written.
-	f.capacity = lm.Capacity{Context: room(props.Settings.Context), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
+	c.info.Capacity = lm.Capacity{Context: room(props.Settings.Context), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
 	letter, err := d.encode(ctx, c, "a", false)
 	if err != nil || len(letter) == 0 {
 		return errors.Join(err, errors.New("llama.cpp's server does not turn text into tokens"))
@@ -78,18 +77,18 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked, nil)
 	switch {
 	case err != nil:
-		f.missing = "it does not give log-probabilities"
-		f.note("it does not give log-probabilities: %v", err)
+		c.facts.missing = "it does not give log-probabilities"
+		c.facts.note("it does not give log-probabilities: %v", err)
 		return nil
 	case len(got[0]) != asked || m.Meta.Vocabulary == 0:
-		f.can.Generate = true
-		f.missing = "it does not give as many log-probabilities as one asks for, or does not report the size of its vocabulary; start a newer one"
+		c.info.Can.Generate = true
+		c.facts.missing = "it does not give as many log-probabilities as one asks for, or does not report the size of its vocabulary; start a newer one"
 		return nil
 	}
-	f.can.Generate, f.can.Candidates, f.can.Top, f.can.All = true, true, true, true
-	f.note("scores of chosen tokens are exact but costly: it is asked for its best tokens until all are there, at about 95 bytes a token")
+	c.info.Can.Generate, c.info.Can.Candidates, c.info.Can.Top, c.info.Can.All = true, true, true, true
+	c.facts.note("scores of chosen tokens are exact but costly: it is asked for its best tokens until all are there, at about 95 bytes a token")
 	if props.Slots > 0 {
-		f.note("%d slots: prompts beyond that wait, and push each other out of the cache", props.Slots)
+		c.facts.note("%d slots: prompts beyond that wait, and push each other out of the cache", props.Slots)
 	}
 	return nil
 }
@@ -143,7 +142,7 @@ func (d *llamacpp) usage(c *Client, r llamaReply) lm.Usage {
 	// The last token is written, but never read by the model.
 	return lm.Usage{
 		Computed: read - cached + max(written-1, 0), Cached: cached,
-		Rows: written * int64(c.facts.capacity.Vocabulary),
+		Rows: written * int64(c.info.Vocabulary),
 	}
 }
 

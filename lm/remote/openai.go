@@ -98,10 +98,9 @@ func (c *Client) choose(list modelList) (modelEntry, error) {
 }
 
 func (d *openai) learn(ctx context.Context, c *Client) error {
-	f := &c.facts
-	f.model = c.wire.options.Model
-	f.missing = fewProbabilities
-	if f.model == "" {
+	c.info.Name = c.wire.options.Model
+	c.facts.missing = fewProbabilities
+	if c.info.Name == "" {
 		list, err := c.models(ctx)
 		if err != nil {
 			return fmt.Errorf("which model to use is not said, and asking failed: %w", err)
@@ -110,9 +109,9 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 		if err != nil {
 			return err
 		}
-		f.model = m.ID
+		c.info.Name = m.ID
 	}
-	f.capacity.Context = c.wire.options.Context
+	c.info.Context = c.wire.options.Context
 	// One token each: trying is the only way to know.
 	one := lm.GenerateOptions{MaxTokens: 1}
 	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
@@ -120,12 +119,12 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 	var refused *StatusError
 	if errors.As(chat, &refused) && refused.Param == "max_tokens" {
 		// OpenAI's newer models have another name for it.
-		f.renamed = true
+		c.facts.renamed = true
 		_, _, chat = d.write(ctx, c, hello, one, sendOptions{}, nil)
 	}
 	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sendOptions{}, nil)
 	_, embed := d.embed(ctx, c, []string{"1"})
-	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
+	c.info.Can.Chat, c.info.Can.Generate, c.info.Can.Embed = chat == nil, plain == nil, embed == nil
 	if chat != nil && plain != nil && embed != nil {
 		return fmt.Errorf("the server neither writes nor embeds with this model: %w", chat)
 	}
@@ -134,7 +133,7 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 		err  error
 	}{{"answer messages", chat}, {"complete plain text", plain}, {"embed sentences", embed}} {
 		if tried.err != nil {
-			f.note("it does not %s: %v", tried.what, tried.err)
+			c.facts.note("it does not %s: %v", tried.what, tried.err)
 		}
 	}
 	return nil
@@ -215,7 +214,7 @@ func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 
 // completion lays out a request.
 func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
-	r := completion{Model: c.facts.model, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
+	r := completion{Model: c.info.Name, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
 	if r.TopP == 0 {
 		r.TopP = 1
 	}
@@ -246,7 +245,7 @@ func (c *Client) complete(ctx context.Context, r completion, as sendOptions, onT
 	if err := c.wire.ask(ctx, q, &got); err != nil {
 		return lm.Text{}, lm.Usage{Requests: 1}, err
 	}
-	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	usage := got.Usage.usage(c.info.Vocabulary)
 	if len(got.Choices) != 1 || got.Choices[0].Index != 0 {
 		return lm.Text{}, usage, c.wire.reply(q.path, "there is not exactly one text for one prompt")
 	}
@@ -262,7 +261,7 @@ func (c *Client) complete(ctx context.Context, r completion, as sendOptions, onT
 func (c *Client) completeStream(ctx context.Context, q query, onText func(string) error) (lm.Text, lm.Usage, error) {
 	return readStream(ctx, c, q, onText, func(got *completionReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Usage != nil {
-			*usage = got.Usage.usage(c.facts.capacity.Vocabulary)
+			*usage = got.Usage.usage(c.info.Vocabulary)
 			text.Tokens = int(count(got.Usage.Completion))
 		}
 		switch len(got.Choices) {
@@ -310,7 +309,7 @@ func (d *openai) embed(ctx context.Context, c *Client, texts []string) ([][]floa
 		} `json:"data"`
 	}
 	path := c.v1("embeddings")
-	body := map[string]any{"model": c.facts.model, "input": texts, "encoding_format": "float"}
+	body := map[string]any{"model": c.info.Name, "input": texts, "encoding_format": "float"}
 	if err := c.wire.ask(ctx, query{path: path, body: body, limit: embedLimit(len(texts))}, &got); err != nil {
 		return nil, err
 	}

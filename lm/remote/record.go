@@ -269,7 +269,7 @@ func (d *openai) forget(*Client) func(context.Context) error { return nil }
 func (d *ollama) forget(c *Client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var done map[string]any
-		body := map[string]any{"model": c.facts.model, "keep_alive": 0, "stream": false}
+		body := map[string]any{"model": c.info.Name, "keep_alive": 0, "stream": false}
 		if err := c.wire.ask(ctx, query{path: c.wire.root + "/api/generate", body: body, alone: true}, &done); err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func (d *ollama) forget(c *Client) func(context.Context) error {
 			}
 			loaded := false
 			for _, m := range running.Models {
-				loaded = loaded || m.Name == c.facts.model || m.Model == c.facts.model
+				loaded = loaded || m.Name == c.info.Name || m.Model == c.info.Name
 			}
 			if !loaded {
 				return nil

@@ -42,15 +42,14 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	f := &c.facts
-	f.version, f.fingerprint = version.Version, m.Root
+	c.info.Version, c.info.Fingerprint = version.Version, m.Root
 	// One token more than the sequence has to fit, since one is always written.
-	f.capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
+	c.info.Capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
 	if err := d.learnScores(ctx, c); err != nil {
 		return err
 	}
-	if !f.can.Generate && !f.can.Embed {
-		return fmt.Errorf("the server neither writes nor embeds with the model %q", f.model)
+	if !c.info.Can.Generate && !c.info.Can.Embed {
+		return fmt.Errorf("the server neither writes nor embeds with the model %q", c.info.Name)
 	}
 	return nil
 }
@@ -58,24 +57,23 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 // learnScores determines the size of the vocabulary and the maximal number of best tokens.
 // The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
-	f := &c.facts
-	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sendOptions{}, nil)
+	_, usage, err := c.complete(ctx, completion{Model: c.info.Name, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sendOptions{}, nil)
 	if err != nil {
-		f.missing = "it does not complete lists of tokens"
-		f.note("it does not complete lists of tokens: %v", err)
+		c.facts.missing = "it does not complete lists of tokens"
+		c.facts.note("it does not complete lists of tokens: %v", err)
 		return nil
 	}
 	c.spend(usage)
-	f.can.Generate, f.tokens = true, true
+	c.info.Can.Generate, c.facts.tokens = true, true
 	size, err := vocabularySize(func(token lm.Token) (bool, error) {
 		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{token}, false)
 		return known(token, a, err)
 	})
 	if err != nil || size == 0 {
-		f.missing = "it does not know logprob_token_ids; start a newer vLLM"
+		c.facts.missing = "it does not know logprob_token_ids; start a newer vLLM"
 		return err
 	}
-	f.can.Candidates, f.capacity.Vocabulary = true, size
+	c.info.Can.Candidates, c.info.Vocabulary = true, size
 	for _, number := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
 		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, number, false)
 		if hasStatus(err, http.StatusBadRequest) {
@@ -85,14 +83,14 @@ func (d *vllm) learnScores(ctx context.Context, c *Client) error {
 			return err
 		}
 		if len(a[0]) < number {
-			f.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
+			c.facts.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
 			return nil
 		}
-		f.can.Top, f.can.All, f.capacity.Top = true, number == size, number
+		c.info.Can.Top, c.info.Can.All, c.info.Top = true, number == size, number
 		break
 	}
-	if f.capacity.Top < vllmIDs {
-		f.note("it gives its best %d tokens only: candidates that are more need a server started with --max-logprobs %d", f.capacity.Top, vllmIDs)
+	if c.info.Top < vllmIDs {
+		c.facts.note("it gives its best %d tokens only: candidates that are more need a server started with --max-logprobs %d", c.info.Top, vllmIDs)
 	}
 	return nil
 }
@@ -127,7 +125,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token,
 		}
 		defer done()
 	}
-	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.salt(alone)
+	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.info.Name, prompts, 1, true, c.salt(alone)
 	var got struct {
 		Choices []struct {
 			Index    int `json:"index"`
@@ -142,7 +140,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token,
 	if err != nil {
 		return nil, lm.Usage{Requests: 1}, err
 	}
-	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	usage := got.Usage.usage(c.info.Vocabulary)
 	if got.Usage != nil {
 		usage.Computed -= count(got.Usage.Completion) // written, but never read by the model
 	}

@@ -49,7 +49,7 @@ func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
 }
 
 func (d *vllm) decode(ctx context.Context, c *Client, tokens []lm.Token) (text string, err error) {
-	err = c.field(ctx, "/detokenize", "prompt", map[string]any{"model": c.facts.model, "tokens": tokens}, &text)
+	err = c.field(ctx, "/detokenize", "prompt", map[string]any{"model": c.info.Name, "tokens": tokens}, &text)
 	return text, err
 }
 
