@@ -261,7 +261,6 @@ func scoresOf(ctx context.Context, model Scorer, record int) ([]string, error) {
 	return out, nil
 }
 
-// spread returns n of a vocabulary's tokens.
 func spread(n, vocabulary int) (list []Token) {
 	for i := range n {
 		list = append(list, Token(i*(vocabulary/n)))

@@ -106,7 +106,6 @@ func scorer(ctx context.Context, s Spec, writer bool) (lm.Scorer, error) {
 	return scorer, nil
 }
 
-// engine loads the model into this process.
 func engine(s Spec) (lm.Scorer, error) {
 	path, entry, err := models.Find(s.Model)
 	if err != nil {

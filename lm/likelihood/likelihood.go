@@ -91,7 +91,6 @@ type scorePass struct {
 	info    lm.Info
 }
 
-// once scores all outputs in one pass.
 func (s scorePass) once(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
 	scores := make([]Scores, len(outputs))
 	var steps []lm.Step

@@ -75,7 +75,6 @@ func newInputs(rows, width int) inputs {
 	return in
 }
 
-// row returns n numbers of a row.
 func (in *inputs) row(r, n int) []float32 { return in.floats[r*in.stride:][:n] }
 
 // quantize updates the integers of a row from a column on.
@@ -166,7 +165,6 @@ func (p *pass) forward(ctx context.Context, tokens []int32, spans []span) error 
 	return nil
 }
 
-// embed looks up the rows of tokens.
 func (p *pass) embed(tokens []int32) error {
 	m := p.Model
 	width, _, _, _ := m.strides()
@@ -247,7 +245,6 @@ type product struct {
 	stride int
 }
 
-// project computes queries, keys and values.
 func (p *pass) project() {
 	l := p.layer
 	_, queries, keys, _ := p.strides()

@@ -94,7 +94,6 @@ func newRequest(ctx context.Context, method, address, token string) (*http.Reque
 	return request, nil
 }
 
-// answer reads the head of a response.
 func answer(r *http.Response, f File, offset int64) (*stream, error) {
 	s := &stream{}
 	length := r.ContentLength

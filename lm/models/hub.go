@@ -39,7 +39,6 @@ func hubAddress(f hubFile) string {
 	return hubEndpoint() + "/" + f.repository + "/resolve/" + cmp.Or(f.revision, mainRevision) + "/" + escapePath(f.path)
 }
 
-// escapePath escapes what is between slashes.
 func escapePath(p string) string {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
@@ -57,7 +56,6 @@ func (f hubFile) String() string {
 	return s + "/" + f.path
 }
 
-// at returns the file at another revision.
 func (f hubFile) at(revision string) hubFile {
 	f.revision = revision
 	return f

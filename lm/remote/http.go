@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -84,7 +85,6 @@ func newWire(o Options, base *url.URL, key string) *wire {
 	return w
 }
 
-// close ends all requests.
 func (w *wire) close() {
 	w.end()
 	w.client.CloseIdleConnections()
@@ -115,9 +115,7 @@ func (w *wire) text(ctx context.Context, q query) (text []byte, err error) {
 
 // body reads an answer of bounded size.
 func (w *wire) body(q query, r *http.Response) ([]byte, error) {
-	if q.limit == 0 {
-		q.limit = maxReply
-	}
+	q.limit = cmp.Or(q.limit, maxReply)
 	body, err := io.ReadAll(io.LimitReader(r.Body, q.limit+1))
 	if err == nil && int64(len(body)) > q.limit {
 		err = w.reply(q.path, fmt.Sprintf("the answer is longer than %d bytes", q.limit))
@@ -140,7 +138,6 @@ func (w *wire) ask(ctx context.Context, q query, out any) error {
 	})
 }
 
-// get asks for what a path has.
 func (w *wire) get(ctx context.Context, path string, out any) error {
 	return w.ask(ctx, query{method: http.MethodGet, path: path}, out)
 }
@@ -226,7 +223,6 @@ type retry struct {
 	wait  time.Duration
 }
 
-// attempt sends a request once.
 func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (retry, error) {
 	if !q.alone {
 		lock := serverLock(w.base)
@@ -246,13 +242,9 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
-	method := q.method
-	if method == "" {
-		method = http.MethodPost
-	}
 	target := *w.base
 	target.Path = q.path
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(q.method, http.MethodPost), target.String(), bytes.NewReader(body))
 	if err != nil {
 		return retry{}, errors.New("a request cannot be made from the server's URL")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -23,13 +24,9 @@ func (d *openai) name() Dialect { return d.kind }
 
 // onAzure recognises Azure's hosts, whose keys go into another header.
 func onAzure(u *url.URL) bool {
-	host := u.Hostname()
-	for _, end := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
-		if strings.HasSuffix(host, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}, func(end string) bool {
+		return strings.HasSuffix(u.Hostname(), end)
+	})
 }
 
 // v1 returns the path of one of OpenAI's end points. Azure's URLs end before it.
@@ -212,7 +209,6 @@ func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	return c.complete(ctx, c.completion(p, o), as, onText)
 }
 
-// completion lays out a request.
 func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 	r := completion{Model: c.info.Name, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
 	if r.TopP == 0 {
@@ -280,7 +276,6 @@ func (c *Client) completeStream(ctx context.Context, q query, onText func(string
 	})
 }
 
-// finish reads why a text ended.
 func (c *Client) finish(path string, got completionReply) (lm.Finish, error) {
 	choice := got.Choices[0]
 	switch choice.Finish {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -112,21 +113,11 @@ func (k Key) Read() (string, error) {
 	return key, nil
 }
 
-// withDefaults fills in defaults.
 func (o Options) withDefaults() Options {
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Minute
-	}
-	if o.Retries == 0 {
-		o.Retries = 4
-	}
-	o.Retries = max(o.Retries, 0)
-	if o.Backoff == 0 {
-		o.Backoff = 250 * time.Millisecond
-	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 8
-	}
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Minute)
+	o.Retries = max(cmp.Or(o.Retries, 4), 0)
+	o.Backoff = cmp.Or(o.Backoff, 250*time.Millisecond)
+	o.Concurrency = cmp.Or(o.Concurrency, 8)
 	return o
 }
 

@@ -50,7 +50,6 @@ var serverLocks struct {
 
 const wholeLock = 1 << 30
 
-// serverLock returns the lock of a server.
 func serverLock(base *url.URL) *semaphore.Weighted {
 	host, port := strings.ToLower(base.Hostname()), base.Port()
 	if machine.Loopback(host) {
@@ -80,7 +79,6 @@ func (c *Client) salt(alone bool) string {
 	return c.wire.options.CacheSalt
 }
 
-// lengths sums the tokens of prompts.
 func lengths(prompts [][]lm.Token) int {
 	n := 0
 	for _, p := range prompts {

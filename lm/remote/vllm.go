@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -194,4 +195,124 @@ func (s *idScores) UnmarshalJSON(text []byte) error {
 		*s = append(*s, tokenScore{lm.Token(id), score})
 	}
 	return nil
+}
+
+// score groups queries by what they request, since a request has one list of tokens for all
+// its prompts.
+func (d *vllm) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
+	answers := make([]answer, len(questions))
+	var usage lm.Usage
+	for _, group := range groups(questions) {
+		for part := range slices.Chunk(group, vllmPrompts) {
+			prompts := make([][]lm.Token, len(part))
+			for i, at := range part {
+				prompts[i] = questions[at].tokens
+			}
+			first := questions[part[0]]
+			take := func(got []answer, u lm.Usage, err error) error {
+				usage = usage.Plus(u)
+				for i, a := range got {
+					answers[part[i]] = append(answers[part[i]], a...)
+				}
+				return err
+			}
+			if first.candidates == nil {
+				if err := take(d.best(ctx, c, prompts, first.top, first.alone)); err != nil {
+					return nil, usage, err
+				}
+			}
+			for ids := range slices.Chunk(first.candidates, vllmIDs) {
+				got, u, err := d.chosen(ctx, c, prompts, ids, first.alone)
+				for i := range got {
+					got[i] = got[i].only(ids)
+				}
+				if err := take(got, u, err); err != nil {
+					return nil, usage, err
+				}
+			}
+		}
+	}
+	return answers, usage, nil
+}
+
+// only drops what was not requested: the token that the server generated comes along.
+func (a answer) only(ids []lm.Token) answer {
+	asked := make(map[lm.Token]struct{}, len(ids))
+	for _, id := range ids {
+		asked[id] = struct{}{}
+	}
+	return slices.DeleteFunc(a, func(s tokenScore) bool {
+		_, ok := asked[s.token]
+		return !ok
+	})
+}
+
+// groups lists the indices of queries that request the same.
+func groups(questions []scoreQuery) [][]int {
+	var out [][]int
+next:
+	for i, q := range questions {
+		for g, group := range out {
+			first := questions[group[0]]
+			if first.top == q.top && slices.Equal(first.candidates, q.candidates) {
+				out[g] = append(group, i)
+				continue next
+			}
+		}
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// vocabulary of vLLM: only /tokenizer_info lists its control tokens. Without them text
+// could not be kept from forging turns, since vLLM's tokeniser reads control tokens
+// anywhere.
+func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
+	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
+	var reply struct {
+		Added map[string]string `json:"added_tokens_decoder"`
+		EOS   string            `json:"eos_token"`
+	}
+	path := c.wire.root + "/tokenizer_info"
+	err := c.wire.get(ctx, path, &reply)
+	if hasStatus(err, http.StatusNotFound) {
+		return v, &lm.UnsupportedError{
+			Backend: c.info.Backend, What: "keep text from forging marks of turns",
+			Missing: "it does not list its control tokens; start it with --enable-tokenizer-info-endpoint",
+		}
+	}
+	if err != nil {
+		return v, err
+	}
+	for id, mark := range reply.Added {
+		token, err := strconv.ParseInt(id, 10, 32)
+		if err != nil || token < 0 || mark == "" {
+			return v, c.wire.reply(path, "a mark has no number or no spelling")
+		}
+		// Some tokenisers know more marks than the model has rows for.
+		if int(token) < v.size {
+			v.marks[lm.Token(token)] = mark
+		}
+	}
+	if len(v.marks) == 0 {
+		return v, c.wire.reply(path, "there is no mark at all")
+	}
+	if err := d.learnBeginning(ctx, c, &v); err != nil {
+		return v, err
+	}
+	v.ends = findEnds(ctx, c, d, v.marks, reply.EOS)
+	return v, nil
+}
+
+func (d *vllm) decode(ctx context.Context, c *Client, tokens []lm.Token) (text string, err error) {
+	err = c.field(ctx, "/detokenize", "prompt", map[string]any{"model": c.info.Name, "tokens": tokens}, &text)
+	return text, err
+}
+
+func (d *vllm) render(ctx context.Context, c *Client, messages []lm.Message) (string, error) {
+	tokens, err := d.tokenize(ctx, c, map[string]any{"messages": messages, "add_generation_prompt": true, "add_special_tokens": false})
+	if err != nil {
+		return "", err
+	}
+	return d.decode(ctx, c, tokens)
 }

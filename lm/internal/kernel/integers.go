@@ -116,7 +116,6 @@ const (
 	pairedGroups   = 6
 )
 
-// groups returns the scratch for unpacked groups.
 func (s *Scratch) groups() []uint32 {
 	if s.integers == nil {
 		s.integers = words(2 * unpackedGroups * groupWords)
