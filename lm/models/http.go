@@ -149,15 +149,15 @@ type busy struct {
 
 func (e busy) Unwrap() error { return e.error }
 
-// longestWait bounds what a server may ask for.
-const longestWait = 30 * time.Second
+// maxWait bounds what a server may ask for.
+const maxWait = 30 * time.Second
 
 func statusError(r *http.Response) error {
 	err := fmt.Errorf("the server answered %s", r.Status)
 	switch {
 	case r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout, r.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
-		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, longestWait)}
+		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, maxWait)}
 	}
 	return permanent{err}
 }

@@ -101,15 +101,15 @@ type hubRefusal struct {
 
 func (e *hubRefusal) Error() string { return "the hub answered " + e.text }
 
-// hops is the maximal number of redirects within the hub.
-const hops = 5
+// maxRedirects is the maximal number of redirects within the hub.
+const maxRedirects = 5
 
 func (h *hub) askOnce(ctx context.Context, f hubFile) (hubMetadata, error) {
 	address, err := url.Parse(hubAddress(f))
 	if err != nil {
 		return hubMetadata{}, permanent{fmt.Errorf("%s is not an address", endpointVariable)}
 	}
-	for range hops {
+	for range maxRedirects {
 		r, err := h.do(ctx, http.MethodHead, address)
 		if err != nil {
 			return hubMetadata{}, err

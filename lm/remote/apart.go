@@ -21,10 +21,10 @@ type exclusion struct {
 }
 
 const (
-	// apartTries is the number of times that what was disturbed is repeated.
-	apartTries = 5
-	// apartPatience times the first backoff is the maximal wait for an idle server.
-	apartPatience = 120
+	// maxDisturbances is the number of times that what was disturbed is repeated.
+	maxDisturbances = 5
+	// maxIdlePolls times the first backoff is the maximal wait for an idle server.
+	maxIdlePolls = 120
 )
 
 // hold does something while nobody else uses the server, as far as that can be known, and
@@ -55,10 +55,10 @@ func (a *exclusion) hold(ctx context.Context, do func() (workload, error)) error
 			if quiet || err != nil {
 				return err
 			}
-			if try == apartTries {
-				return a.crowded()
+			if try == maxDisturbances {
+				return a.disturbedError()
 			}
-		case try > w.options.Retries || !a.again(err):
+		case try > w.options.Retries || !a.retryable(err):
 			return err
 		default:
 			var refused *StatusError
@@ -74,7 +74,7 @@ func (a *exclusion) hold(ctx context.Context, do func() (workload, error)) error
 
 // again reports whether a failed request may be sent once more. Where the server may still
 // work on the first one, both might run side by side.
-func (a *exclusion) again(err error) bool {
+func (a *exclusion) retryable(err error) bool {
 	var refused *StatusError
 	var broken *ConnectionError
 	is := errors.As(err, &refused)
@@ -82,11 +82,11 @@ func (a *exclusion) again(err error) bool {
 		// One that was refused is not being worked on, and the others of its record have ended.
 		return is && a.how.ByRecord() && (refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable)
 	}
-	return is && passing(refused.Status) || errors.As(err, &broken)
+	return is && transient(refused.Status) || errors.As(err, &broken)
 }
 
-// crowded: others would not stop.
-func (a *exclusion) crowded() error {
+// disturbedError: others would not stop.
+func (a *exclusion) disturbedError() error {
 	return &lm.NotIsolatedError{
 		Backend: a.client.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
 		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and continue by the same call",
@@ -104,8 +104,8 @@ func (a *exclusion) settle(ctx context.Context) (snapshot, error) {
 		if err != nil || seen.busy == 0 {
 			return seen, err
 		}
-		if try == apartPatience {
-			return seen, a.crowded()
+		if try == maxIdlePolls {
+			return seen, a.disturbedError()
 		}
 		if err := w.sleep(ctx, w.options.Backoff); err != nil {
 			return seen, err

@@ -169,18 +169,18 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		return nil, err
 	}
 	for i, p := range prompts {
-		if err := c.takes(i, p, o); err != nil {
+		if err := c.checkPrompt(i, p, o); err != nil {
 			return nil, err
 		}
 	}
 	texts := make([]lm.Text, len(prompts))
-	var passing sync.Mutex
+	var mu sync.Mutex // one piece of text at a time
 	err := each(ctx, c.wire.options.Concurrency, len(prompts), func(ctx context.Context, i int) error {
 		var onText func(string) error
 		if o.OnText != nil {
 			onText = func(piece string) error {
-				passing.Lock()
-				defer passing.Unlock()
+				mu.Lock()
+				defer mu.Unlock()
 				if err := ctx.Err(); err != nil {
 					return err // another prompt failed: pass on no more text
 				}
@@ -200,8 +200,8 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 	return texts, nil
 }
 
-// takes reports what is wrong with a prompt before anything is sent.
-func (c *Client) takes(i int, p lm.Prompt, o lm.GenerateOptions) error {
+// checkPrompt reports what is wrong with a prompt before anything is sent.
+func (c *Client) checkPrompt(i int, p lm.Prompt, o lm.GenerateOptions) error {
 	set := 0
 	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
 		if is {

@@ -146,14 +146,14 @@ func (w *wire) reply(path, why string) *ReplyError {
 	return &ReplyError{Backend: w.backend, Path: path, Why: why}
 }
 
-// patience returns how long one attempt at a request may take: the timeout, and as much
+// attemptTimeout returns how long one attempt at a request may take: the timeout, and as much
 // again for each patientTokens that the model has to process.
-func (w *wire) patience(q query) time.Duration {
-	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/patientTokens)
+func (w *wire) attemptTimeout(q query) time.Duration {
+	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/tokensPerTimeout)
 }
 
-// patientTokens is 100 a second at the default timeout.
-const patientTokens = 30_000
+// tokensPerTimeout is 100 a second at the default timeout.
+const tokensPerTimeout = 30_000
 
 // try sends a request until read has got a good answer, or no attempt or time is left. A
 // server that sends a byte now and then gets no more time than a silent one.
@@ -170,7 +170,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 		retries = 0
 	}
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, attemptsTime*w.patience(q))
+	ctx, cancel := context.WithTimeout(ctx, attemptsTime*w.attemptTimeout(q))
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		if err := w.over(caller); err != nil {
@@ -239,7 +239,7 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 			return retry{}, lm.ErrClosed
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
+	ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout(q))
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
 	target := *w.base
@@ -263,10 +263,10 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		// A body that breaks off or never ends changes nothing about the status.
-		said, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
-		e := statusError(w.backend, q.path, response.StatusCode, said)
+		reply, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
+		e := statusError(w.backend, q.path, response.StatusCode, reply)
 		e.Wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
-		return retry{passing(e.Status) && e.Wait <= maxWait, e.Wait}, e
+		return retry{transient(e.Status) && e.Wait <= maxWait, e.Wait}, e
 	}
 	err = read(response)
 	var final *ReplyError
@@ -282,9 +282,9 @@ func (w *wire) broken(path string, err error) (retry, error) {
 	return retry{worth: worth}, e
 }
 
-// passing reports failures that may be gone at the next attempt. All requests only read, so
+// transient reports failures that may be gone at the next attempt. All requests only read, so
 // sendOptions one twice does no harm.
-func passing(status int) bool {
+func transient(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -73,7 +73,7 @@ type Options struct {
 	// unknown.
 	Context int
 	// Tolerance states how much scores of the same sequence may differ between calls. Zero
-	// takes 1, since a server does not report its precision: about twice what was seen with
+	// checkPrompt 1, since a server does not report its precision: about twice what was seen with
 	// bfloat16 or quantised files. With float32 weights, activations and caches 1e-3 holds
 	// for vLLM and llama.cpp.
 	Tolerance float64

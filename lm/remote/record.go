@@ -114,7 +114,7 @@ func (c *Client) together(ctx context.Context, a *exclusion, prompts []lm.Prompt
 	texts := make([]lm.Text, len(prompts))
 	var ask []int
 	for i, p := range prompts {
-		err := c.takes(i, p, o)
+		err := c.checkPrompt(i, p, o)
 		if tooLong := (*lm.ContextError)(nil); errors.As(err, &tooLong) {
 			texts[i] = lm.Text{Finish: lm.FinishRefused}
 			continue
@@ -180,7 +180,7 @@ func (c *Client) writeAll(ctx context.Context, a *exclusion, prompts []lm.Prompt
 	}
 	wait.Wait()
 	for _, e := range errs {
-		if e != nil && (err == nil || !a.again(e)) {
+		if e != nil && (err == nil || !a.retryable(e)) {
 			err = e // what cannot be repeated decides
 		}
 	}
@@ -273,7 +273,7 @@ func (d *ollama) forget(c *Client) func(context.Context) error {
 		if err := c.wire.ask(ctx, query{path: c.wire.root + "/api/generate", body: body, alone: true}, &done); err != nil {
 			return err
 		}
-		for range apartPatience {
+		for range maxIdlePolls {
 			var running struct {
 				Models []struct {
 					Name  string `json:"name"`

@@ -173,16 +173,16 @@ func (f *File) place(data []byte) error {
 
 // quote keeps hostile names from flooding an error.
 func quote(name string) string {
-	const most = 64
-	if len(name) > most {
-		return fmt.Sprintf("%q… (%d bytes)", name[:most], len(name))
+	const maxQuoted = 64
+	if len(name) > maxQuoted {
+		return fmt.Sprintf("%q… (%d bytes)", name[:maxQuoted], len(name))
 	}
 	return fmt.Sprintf("%q", name)
 }
 
 func shape(dims []uint64) string {
-	const most = 8
-	if len(dims) > most {
+	const maxShown = 8
+	if len(dims) > maxShown {
 		return fmt.Sprintf("%d dimensions", len(dims))
 	}
 	return fmt.Sprint(dims)
