@@ -38,7 +38,7 @@ type Encoder struct {
 	workers     sync.Pool
 
 	mu      sync.RWMutex // held for writing by Close
-	loaded  *loaded
+	shared  *sharedModel
 	weights *weights
 }
 
@@ -65,7 +65,7 @@ func open(path, vocab string) (*Encoder, error) {
 		fingerprint: l.fingerprint,
 		weightsHash: l.weightsHash,
 		threads:     runtime.GOMAXPROCS(0),
-		loaded:      l,
+		shared:      l,
 		weights:     l.weights,
 	}
 	e.setLevel(kernel.Best())
@@ -122,11 +122,11 @@ func named(hash string) string { return model + "@" + hash[len("sha256:"):][:12]
 func (e *Encoder) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.loaded == nil {
+	if e.shared == nil {
 		return nil
 	}
-	l := e.loaded
-	e.loaded, e.weights = nil, nil
+	l := e.shared
+	e.shared, e.weights = nil, nil
 	return l.release()
 }
 

@@ -75,7 +75,7 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 		cancel(nil)
 		return nil, err
 	}
-	s.ReadCloser = newWatched(response.Body, w.stall, ctx, cancel)
+	s.ReadCloser = newStallReader(response.Body, w.stall, ctx, cancel)
 	return s, nil
 }
 
@@ -94,7 +94,6 @@ func newRequest(ctx context.Context, method, address, token string) (*http.Reque
 	return request, nil
 }
 
-// answer reads the head of a response.
 func answer(r *http.Response, f File, offset int64) (*stream, error) {
 	s := &stream{}
 	length := r.ContentLength
@@ -150,15 +149,15 @@ type busy struct {
 
 func (e busy) Unwrap() error { return e.error }
 
-// longestWait bounds what a server may ask for.
-const longestWait = 30 * time.Second
+// maxWait bounds what a server may ask for.
+const maxWait = 30 * time.Second
 
 func statusError(r *http.Response) error {
 	err := fmt.Errorf("the server answered %s", r.Status)
 	switch {
 	case r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout, r.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
-		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, longestWait)}
+		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, maxWait)}
 	}
 	return permanent{err}
 }
@@ -179,8 +178,8 @@ func classify(err error) error {
 	return err
 }
 
-// watched is a body that fails when nothing comes for a while.
-type watched struct {
+// stallReader is a body that fails when nothing comes for a while.
+type stallReader struct {
 	body   io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -188,12 +187,12 @@ type watched struct {
 	stall  time.Duration
 }
 
-func newWatched(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *watched {
+func newStallReader(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *stallReader {
 	timer := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v", stall)) })
-	return &watched{body, ctx, cancel, timer, stall}
+	return &stallReader{body, ctx, cancel, timer, stall}
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	if n > 0 {
 		w.timer.Reset(w.stall)
@@ -204,7 +203,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *watched) Close() error {
+func (w *stallReader) Close() error {
 	w.timer.Stop()
 	w.cancel(nil)
 	return w.body.Close()

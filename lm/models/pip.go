@@ -109,8 +109,8 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 	command.WaitDelay = 5 * time.Second
 	end := asGroup(command)
 	defer end()
-	var said bytes.Buffer
-	command.Stdout, command.Stderr = &said, &said
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -134,7 +134,7 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("pip could not download %s: %s", requirement, complaint(said.String(), err))
+		return fmt.Errorf("pip could not download %s: %s", requirement, complaint(output.String(), err))
 	}
 	return nil
 }
@@ -154,13 +154,12 @@ func bytesUnder(dir string) int64 {
 	return sum
 }
 
-// complaint summarises pip's error output.
-func complaint(said string, err error) string {
-	if strings.Contains(said, "No space left on device") {
+func complaint(output string, err error) string {
+	if strings.Contains(output, "No space left on device") {
 		return "no space left on the disk"
 	}
 	var last string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "ERROR: "); ok {
 			last = text

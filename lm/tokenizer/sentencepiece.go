@@ -88,7 +88,6 @@ func (m *sentencePiece) encode(tokens []lm.Token, text string) []lm.Token {
 	return m.cache.through(tokens, text[start:], m.merged)
 }
 
-// merged appends the tokens of a piece.
 func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
 	w := workshop.Get().(*work)
 	defer w.release()
