@@ -68,10 +68,12 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 // decoders lie outside, because public files are read by them too, and see what records hold:
 // the rules about what code inside may do with it are theirs as well.
 var decoders = map[string]string{
-	"internal/convert":       "rows of workbooks, Arrow files, JSON and folders",
-	"internal/convert/pages": "pages of Parquet files",
-	"internal/reply":         "what models answer to records, and whether it is right",
-	"internal/evidence/rows": "rows of tables in words, as vectors",
+	"internal/rows":               "rows of files, one after the other",
+	"internal/rows/origin":        "files of rows, and what can be the matter with one",
+	"internal/rows/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/rows/convert/pages": "pages of Parquet files",
+	"internal/reply":              "what models answer to records, and whether it is right",
+	"internal/evidence/rows":      "rows of tables in words, as vectors",
 }
 
 func decodes(path string) bool {
@@ -486,7 +488,7 @@ func printing(file *ast.File) []string {
 func TestTheRulesBite(t *testing.T) {
 	for _, p := range []listed{
 		{ImportPath: module + "/internal/private/decode", Imports: []string{"log"}},
-		{ImportPath: module + "/internal/convert", Imports: []string{"log"}},
+		{ImportPath: module + "/internal/rows/convert", Imports: []string{"log"}},
 		{ImportPath: module + "/internal/private/record", Imports: []string{"net/http"}},
 		{ImportPath: module + "/internal/private/draw", Imports: []string{"math/rand/v2"}},
 		{ImportPath: module + "/internal/private/decode", Imports: []string{module + "/cmd/sotto"}},

@@ -14,10 +14,11 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -108,7 +109,7 @@ func TestSealedFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		w, err := origin.Seal(private, &b)
+		w, err := keys.Seal(private, &b)
 		if err != nil {
 			t.Fatal(err)
 		}

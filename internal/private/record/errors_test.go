@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // TestErrorsSayWhatToDo opens what cannot be opened.

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // sameStat is a file that says of itself what another one said.
@@ -74,7 +75,7 @@ func TestStamp(t *testing.T) {
 	if again, _ := stamp(); again != before {
 		t.Error("the stamp changes by itself")
 	}
-	if origin.ForeignModes {
+	if keys.ForeignModes {
 		return // what the system keeps besides is not known
 	}
 	time.Sleep(20 * time.Millisecond) // the clock of a file system is coarse

@@ -9,7 +9,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // tuple is what is sorted: two keys and a slot, all ordered by their bytes.
@@ -192,7 +193,7 @@ func scratch(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, indexFailed(err)
 	}
-	if !origin.ForeignModes {
+	if !keys.ForeignModes {
 		if err := os.Remove(f.Name()); err != nil {
 			return nil, errors.Join(indexFailed(err), f.Close())
 		}
@@ -202,7 +203,7 @@ func scratch(dir string) (*os.File, error) {
 
 func discard(f *os.File) error {
 	err := f.Close()
-	if origin.ForeignModes {
+	if keys.ForeignModes {
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/lm"
@@ -18,7 +18,7 @@ import (
 type keeping struct {
 	*pool
 	dir string
-	key origin.Key
+	key keys.Key
 }
 
 func init() { seal.Admit[*keeping]() }
@@ -45,7 +45,7 @@ func keepingOptions(t *testing.T, s Sums) (*scene, *counting, Options) {
 	t.Helper()
 	data, _ := crowd(1, 1)
 	dir := t.TempDir()
-	key, err := origin.FolderKey(dir)
+	key, err := keys.FolderKey(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

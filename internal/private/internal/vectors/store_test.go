@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -62,7 +62,7 @@ func newHome(t *testing.T) home {
 
 func (p home) open(t *testing.T, e *toy) *Store {
 	t.Helper()
-	key, err := origin.FolderKey(p.private)
+	key, err := keys.FolderKey(p.private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Mode().Perm()&0o077 != 0 && !origin.ForeignModes {
+		if info.Mode().Perm()&0o077 != 0 && !keys.ForeignModes {
 			t.Errorf("mode %v", info.Mode())
 		}
 		if data, _ := os.ReadFile(path); strings.Contains(string(data), "CANARY") || strings.Contains(path, "CANARY") {
@@ -152,14 +152,14 @@ func TestNothingStale(t *testing.T) {
 		"no fingerprint":     func(_ *testing.T, _ *home, e *toy, all []string) int { e.print = ""; return len(all) },
 		"another folder's key": func(t *testing.T, p *home, _ *toy, all []string) int {
 			other := newHome(t)
-			if _, err := origin.FolderKey(other.private); err != nil {
+			if _, err := keys.FolderKey(other.private); err != nil {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(filepath.Join(other.private, origin.KeyFile))
+			data, err := os.ReadFile(filepath.Join(other.private, keys.KeyFile))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(p.private, origin.KeyFile), data, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.private, keys.KeyFile), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return len(all)

@@ -1,4 +1,4 @@
-package origin
+package databases
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"modernc.org/sqlite" // the driver
 )
 
@@ -19,7 +20,7 @@ func Statement(query string) string { return strings.TrimRight(query, "; \t\r\n"
 func SQLitePath(location string) (string, error) {
 	path, err := filepath.Abs(strings.TrimPrefix(location, "sqlite:"))
 	if err != nil {
-		return "", &Error{Code: Unusable, Msg: "finding the file", Err: err}
+		return "", &origin.Error{Code: origin.Unusable, Msg: "finding the file", Err: err}
 	}
 	return path, nil
 }
@@ -30,30 +31,30 @@ func SQLite(location string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := Open(path, nil)
+	f, _, err := origin.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}
 	// SQLite's locks belong to the process: closing another descriptor of the file
 	// ends them, so this one is closed before the first is taken.
 	if err := f.Close(); err != nil {
-		return nil, Fail(err)
+		return nil, origin.Fail(err)
 	}
 	settings := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "busy_timeout(5000)"}}
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
-		return nil, Refuse("the SQLite file cannot be opened")
+		return nil, origin.Refuse("the SQLite file cannot be opened")
 	}
 	return db, nil
 }
 
 // SQLiteRefused explains an error before any row is read: it quotes at most the query.
 func SQLiteRefused(err error) error {
-	if ended := ended(err); ended != nil {
+	if ended := origin.Ended(err); ended != nil {
 		return ended
 	}
-	return &Error{Code: Unusable, Msg: "SQLite refuses the query: check the file and the query", Err: err}
+	return &origin.Error{Code: origin.Unusable, Msg: "SQLite refuses the query: check the file and the query", Err: err}
 }
 
 // Primary result codes of a file that is not as it should be, of SQLite's documentation.
@@ -64,17 +65,17 @@ const (
 
 // SQLiteFailed returns the code of an error alone, since a message may quote values.
 func SQLiteFailed(ctx context.Context, err error) error {
-	if ended := ended(errors.Join(err, ctx.Err())); ended != nil {
+	if ended := origin.Ended(errors.Join(err, ctx.Err())); ended != nil {
 		return ended
 	}
 	if known := (*sqlite.Error)(nil); errors.As(err, &known) {
 		switch known.Code() & 0xff {
 		case sqliteCorrupt, sqliteNotADatabase:
-			return &Error{Code: Damaged, Msg: "the SQLite file is damaged: restore it, or write it again"}
+			return &origin.Error{Code: origin.Damaged, Msg: "the SQLite file is damaged: restore it, or write it again"}
 		}
-		return &Error{Code: Unreadable, Msg: fmt.Sprintf("SQLite fails with code %d while it reads the records (its message is held back: it could quote one)", known.Code())}
+		return &origin.Error{Code: origin.Unreadable, Msg: fmt.Sprintf("SQLite fails with code %d while it reads the records (its message is held back: it could quote one)", known.Code())}
 	}
-	return &Error{Code: Unreadable, Msg: "SQLite fails while it reads the records (its message is held back: it could quote one)"}
+	return &origin.Error{Code: origin.Unreadable, Msg: "SQLite fails while it reads the records (its message is held back: it could quote one)"}
 }
 
 // Each runs a statement and hands out its rows as the driver gives them, valid until it

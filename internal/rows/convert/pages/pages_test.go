@@ -15,7 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/sotto-dp/sotto/internal/convert/pages"
+	"github.com/sotto-dp/sotto/internal/rows/convert/pages"
 )
 
 type row struct {

@@ -1,4 +1,4 @@
-package origin
+package keys
 
 import (
 	"errors"
@@ -7,30 +7,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"filippo.io/age"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
-
-// SealedExt is the end of the name of a file that is encrypted, after that of its format.
-const SealedExt = ".age"
 
 // SealKeyFile is the file in the private folder that has the key of sealed files, as age writes
 // it.
 const SealKeyFile = "uploads.key"
 
-// IsSealed reports whether the name of a file says that it is encrypted.
-func IsSealed(path string) bool { return strings.HasSuffix(strings.ToLower(path), SealedExt) }
-
 // Opener returns how to open a file: as given, if that is not nil; else one that is sealed with
 // the key of the private folder, and any other as it is.
-func Opener(path, private string, given func(string) (File, error)) func(string) (File, error) {
-	if path, _ = convert.Split(path); given != nil || !IsSealed(path) {
+func Opener(path, private string, given func(string) (origin.File, error)) func(string) (origin.File, error) {
+	if path, _ = convert.Split(path); given != nil || !origin.IsSealed(path) {
 		return given
 	}
-	return func(path string) (File, error) { return openSealed(path, private) }
+	return func(path string) (origin.File, error) { return openSealed(path, private) }
 }
 
 // sealed is an encrypted file, of which only the parts that are asked for are decrypted, in
@@ -45,7 +39,7 @@ type sealed struct {
 func (s *sealed) ReadAt(p []byte, at int64) (int, error) {
 	n, err := s.content.ReadAt(p, at)
 	if err != nil && err != io.EOF {
-		err = &Error{Code: Damaged, Msg: "the encrypted file is damaged: upload it again"}
+		err = &origin.Error{Code: origin.Damaged, Msg: "the encrypted file is damaged: upload it again"}
 	}
 	return n, err
 }
@@ -53,15 +47,7 @@ func (s *sealed) ReadAt(p []byte, at int64) (int, error) {
 // Length is that of what was encrypted.
 func (s *sealed) Length() int64 { return s.length }
 
-// Length is how many bytes can be read of a file.
-func Length(f File, info fs.FileInfo) int64 {
-	if s, ok := f.(interface{ Length() int64 }); ok {
-		return s.Length()
-	}
-	return info.Size()
-}
-
-func openSealed(path, private string) (File, error) {
+func openSealed(path, private string) (origin.File, error) {
 	identity, err := readSealKey(filepath.Join(private, SealKeyFile))
 	if err != nil {
 		return nil, err

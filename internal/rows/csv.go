@@ -1,11 +1,11 @@
-package csvrows
+package rows
 
 import (
 	"bytes"
 	"io"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 const (
@@ -24,11 +24,11 @@ type Block struct {
 	// Index and First are for the caller to number blocks and rows.
 	Index, First int64
 	Data         []byte
-	Rows         []Row
+	Lines        []Line
 }
 
-// Row is where a row is in its block, without the line end.
-type Row struct {
+// Line is where a row is in its block, without the line end.
+type Line struct {
 	// Offset of the row from the beginning of what is read.
 	Offset     int64
 	Start, End int32
@@ -37,10 +37,10 @@ type Row struct {
 	Bad origin.Reason
 }
 
-// Reader finds where rows begin and end. A row may go over several lines in quotes; blank
+// Splitter finds where rows begin and end. A row may go over several lines in quotes; blank
 // lines are no rows. Where quotes do not match, the row is its first line, and the next one
 // begins a new row.
-type Reader struct {
+type Splitter struct {
 	in io.Reader
 	// rest was read and belongs to the next block.
 	rest  []byte
@@ -58,18 +58,18 @@ type Reader struct {
 	comma byte
 }
 
-// NewReader returns a reader of rows whose first byte is at an offset, with fields that a
+// NewSplitter returns a reader of rows whose first byte is at an offset, with fields that a
 // comma or another byte separates. It reads size bytes at first, and up to BlockSize then.
-func NewReader(in io.Reader, offset int64, size int, comma byte) *Reader {
-	return &Reader{in: in, taken: offset, size: size, comma: comma}
+func NewSplitter(in io.Reader, offset int64, size int, comma byte) *Splitter {
+	return &Splitter{in: in, taken: offset, size: size, comma: comma}
 }
 
 // Fill replaces the content of a block by the next rows: at most so many, and no further
 // one once there are maxBlock bytes. At the end it returns io.EOF.
-func (r *Reader) Fill(b *Block, most int) error {
-	b.Data, b.Rows = append(b.Data[:0], r.rest...), b.Rows[:0]
+func (r *Splitter) Fill(b *Block, most int) error {
+	b.Data, b.Lines = append(b.Data[:0], r.rest...), b.Lines[:0]
 	at := 0
-	for len(b.Rows) < most && at < maxBlock {
+	for len(b.Lines) < most && at < maxBlock {
 		switch ready, err := r.ready(b, &at); {
 		case err != nil:
 			return err
@@ -80,14 +80,14 @@ func (r *Reader) Fill(b *Block, most int) error {
 		row.Offset = r.taken + r.dropped + int64(row.Start)
 		switch {
 		case row.Bad == origin.TooLong:
-			b.Rows = append(b.Rows, row)
+			b.Lines = append(b.Lines, row)
 			r.skip = true
 		case whole && next == at:
 			r.keep(b, at)
 			return io.EOF
 		case whole:
 			if row.Bad != 0 || row.Quoted || row.End > row.Start {
-				b.Rows = append(b.Rows, row)
+				b.Lines = append(b.Lines, row)
 			}
 			at = next
 		default:
@@ -101,14 +101,14 @@ func (r *Reader) Fill(b *Block, most int) error {
 }
 
 // keep keeps what was read beyond a block.
-func (r *Reader) keep(b *Block, at int) {
+func (r *Splitter) keep(b *Block, at int) {
 	r.rest = append(r.rest[:0], b.Data[at:]...)
 	r.taken, r.dropped = r.taken+r.dropped+int64(at), 0
 }
 
 // ready gets over what comes before a row: a mark of the byte order, and the rest of a
 // line that is too long, of which nothing is kept.
-func (r *Reader) ready(b *Block, at *int) (bool, error) {
+func (r *Splitter) ready(b *Block, at *int) (bool, error) {
 	switch {
 	case r.skip:
 		end := bytes.IndexByte(b.Data[*at:], '\n')
@@ -133,7 +133,7 @@ func (r *Reader) ready(b *Block, at *int) (bool, error) {
 }
 
 // more reads on.
-func (r *Reader) more(b *Block) error {
+func (r *Splitter) more(b *Block) error {
 	have := len(b.Data)
 	b.Data = slices.Grow(b.Data, r.size)[:have+r.size]
 	r.size = min(2*r.size, BlockSize)
@@ -149,7 +149,7 @@ func (r *Reader) more(b *Block) error {
 // findRow finds the row that begins at a place, and where the next one does. It is not
 // whole if more has to be read to know. At the end of everything the next is at the same
 // place, and for a row that is too long, whose end is not looked for. What it finds does not depend on how much was read beyond the row.
-func findRow(data []byte, at int, ended bool, comma byte) (row Row, next int, whole bool) {
+func findRow(data []byte, at int, ended bool, comma byte) (row Line, next int, whole bool) {
 	window := data[at:]
 	over := len(window) > MaxRow
 	if over {
@@ -164,12 +164,12 @@ func findRow(data []byte, at int, ended bool, comma byte) (row Row, next int, wh
 	case bytes.IndexByte(line, '"') >= 0:
 		row, next, whole = findQuoted(window, ended, comma)
 	case end >= 0:
-		row, next, whole = Row{End: int32(len(trimReturn(line)))}, end+1, true
+		row, next, whole = Line{End: int32(len(trimReturn(line)))}, end+1, true
 	default:
-		row, next, whole = Row{End: int32(len(trimReturn(line)))}, len(line), ended
+		row, next, whole = Line{End: int32(len(trimReturn(line)))}, len(line), ended
 	}
 	if over && !whole {
-		return Row{Start: int32(at), End: int32(at), Bad: origin.TooLong}, at, true
+		return Line{Start: int32(at), End: int32(at), Bad: origin.TooLong}, at, true
 	}
 	row.Start += int32(at)
 	row.End += int32(at)
@@ -185,7 +185,7 @@ func trimReturn(line []byte) []byte {
 
 // findQuoted finds the end of a row in which there are quotes. Between tabs, quotes count only
 // where a field begins: programs that write tabs often quote nothing.
-func findQuoted(data []byte, ended bool, comma byte) (row Row, next int, whole bool) {
+func findQuoted(data []byte, ended bool, comma byte) (row Line, next int, whole bool) {
 	row.Quoted = true
 	stops := string(comma) + "\n\""
 	if comma == '\t' {
@@ -197,7 +197,7 @@ func findQuoted(data []byte, ended bool, comma byte) (row Row, next int, whole b
 			end, ok := ClosingQuote(data, i+1)
 			switch {
 			case !ok && !ended:
-				return Row{}, 0, false
+				return Line{}, 0, false
 			case !ok:
 				return badLine(data, ended)
 			}
@@ -226,7 +226,7 @@ func findQuoted(data []byte, ended bool, comma byte) (row Row, next int, whole b
 // badLine ends a row whose quotes do not match with its first line. The lines after it are
 // rows of others: a refused row that took them along would be worth more than one row to
 // whatever is counted.
-func badLine(data []byte, ended bool) (row Row, next int, whole bool) {
+func badLine(data []byte, ended bool) (row Line, next int, whole bool) {
 	row.Bad = origin.BadQuotes
 	if end := bytes.IndexByte(data, '\n'); end >= 0 {
 		return row, end + 1, true
@@ -257,7 +257,7 @@ type Fields struct {
 }
 
 // Each hands out the fields of a row, valid until it returns, unless the row is flawed.
-func (f *Fields) Each(data []byte, row Row, field func(n int, text []byte)) origin.Reason {
+func (f *Fields) Each(data []byte, row Line, field func(n int, text []byte)) origin.Reason {
 	if row.Bad != 0 {
 		return row.Bad
 	}

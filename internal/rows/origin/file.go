@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
 // File is what is needed of a file.
@@ -138,6 +138,14 @@ func damaged(err error) error {
 		return Fail(err) // the disk's doing
 	}
 	return &Error{Code: Damaged, Msg: "the compressed file is damaged: copy or compress it again", Err: err}
+}
+
+// Length is how many bytes can be read of a file.
+func Length(f File, info fs.FileInfo) int64 {
+	if s, ok := f.(interface{ Length() int64 }); ok {
+		return s.Length()
+	}
+	return info.Size()
 }
 
 // Content reads a file from its beginning, and reports how much of it was read unless report

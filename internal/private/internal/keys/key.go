@@ -1,4 +1,4 @@
-package origin
+package keys
 
 import (
 	"crypto/hmac"
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/sys/durable"
 )
 
@@ -27,7 +28,7 @@ type Key struct{ secret []byte }
 // FolderKey reads the key of a private folder. The first use of a folder makes both.
 func FolderKey(dir string) (Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return Key{}, &Error{Code: Unusable, Msg: "making the private folder", Err: err}
+		return Key{}, &origin.Error{Code: origin.Unusable, Msg: "making the private folder", Err: err}
 	}
 	path := filepath.Join(dir, KeyFile)
 	key, err := ReadKey(path)
@@ -61,20 +62,20 @@ func (k Key) GoString() string { return k.String() }
 func ReadKey(path string) (Key, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return Key{}, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
+		return Key{}, &origin.Error{Code: origin.Unusable, Msg: "reading the fingerprint key", Err: err}
 	}
 	if !info.Mode().IsRegular() {
-		return Key{}, Refuse("the fingerprint key %s is not a regular file", path)
+		return Key{}, origin.Refuse("the fingerprint key %s is not a regular file", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 && !ForeignModes {
-		return Key{}, Refuse("the fingerprint key %s can be read by others: chmod 600 it", path)
+		return Key{}, origin.Refuse("the fingerprint key %s can be read by others: chmod 600 it", path)
 	}
 	if info.Size() != keySize {
 		return Key{}, damagedKey(path)
 	}
 	secret, err := os.ReadFile(path)
 	if err != nil {
-		return Key{}, &Error{Code: Unusable, Msg: "reading the fingerprint key", Err: err}
+		return Key{}, &origin.Error{Code: origin.Unusable, Msg: "reading the fingerprint key", Err: err}
 	}
 	if len(secret) != keySize {
 		return Key{}, damagedKey(path)
@@ -83,7 +84,7 @@ func ReadKey(path string) (Key, error) {
 }
 
 func damagedKey(path string) error {
-	return Refuse("the fingerprint key %s is damaged: restore it; with another key the ledger does not know the data again", path)
+	return origin.Refuse("the fingerprint key %s is damaged: restore it; with another key the ledger does not know the data again", path)
 }
 
 // makeKey writes a new key, unless another process was first.
@@ -101,7 +102,7 @@ func makeKey(path string) error {
 // CopyTo writes the key to a new file with mode 0600, on any kind of file system.
 func (k Key) CopyTo(path string) error {
 	if err := durable.WriteNew(path, k.secret, 0o600); err != nil {
-		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: err}
+		return &origin.Error{Code: origin.Unusable, Msg: "writing the fingerprint key", Err: err}
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func (k Key) CopyTo(path string) error {
 // an error that is [fs.ErrExist].
 func (k Key) WriteNew(path string) error {
 	if err := linkNew(path, k.secret); err != nil {
-		return &Error{Code: Unusable, Msg: "writing the fingerprint key", Err: err}
+		return &origin.Error{Code: origin.Unusable, Msg: "writing the fingerprint key", Err: err}
 	}
 	return nil
 }

@@ -1,22 +1,16 @@
-package origin
+package databases
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/sys/pgtls"
 )
-
-// IsPostgres reports whether a location is a PostgreSQL server.
-func IsPostgres(location string) bool {
-	u, err := url.Parse(location)
-	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
-}
 
 // The text of a value must not depend on the role's or server's settings, since the
 // fingerprint does; and a transaction that waits for a model is not idle.
@@ -36,14 +30,14 @@ var postgresSettings = []string{
 func Postgres(ctx context.Context, address string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, Refuse("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
+		return nil, origin.Refuse("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
 	}
 	if err := pgtls.Require(config, address); err != nil {
-		return nil, Refuse("%s", err.Error())
+		return nil, origin.Refuse("%s", err.Error())
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
+		return nil, &origin.Error{Code: origin.Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
 	}
 	for _, setting := range postgresSettings {
 		if err := PostgresExec(ctx, c, setting); err != nil {
@@ -69,7 +63,7 @@ func PostgresDescribe(ctx context.Context, c *pgx.Conn, query string) ([]pgconn.
 		return described.Fields, nil
 	}
 	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
-		return nil, &Error{Code: Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
+		return nil, &origin.Error{Code: origin.Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
 	}
 	return nil, PostgresFailed(err)
 }
@@ -82,14 +76,14 @@ func PostgresClose(c *pgx.Conn) error {
 
 // PostgresFailed returns the code of an error alone, since a message may quote values.
 func PostgresFailed(err error) error {
-	if ended := ended(err); ended != nil {
+	if ended := origin.Ended(err); ended != nil {
 		return ended
 	}
 	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
 		if known.Code == "25006" {
-			return &Error{Code: Unusable, Msg: "PostgreSQL refuses the query: it writes, and the transaction is read-only (SQLSTATE 25006)"}
+			return &origin.Error{Code: origin.Unusable, Msg: "PostgreSQL refuses the query: it writes, and the transaction is read-only (SQLSTATE 25006)"}
 		}
-		return &Error{Code: Unreadable, Msg: fmt.Sprintf("PostgreSQL fails with SQLSTATE %s (its message is held back: it could quote a record)", known.Code)}
+		return &origin.Error{Code: origin.Unreadable, Msg: fmt.Sprintf("PostgreSQL fails with SQLSTATE %s (its message is held back: it could quote a record)", known.Code)}
 	}
-	return &Error{Code: Unreadable, Msg: "the connection to PostgreSQL failed: start again when it is back"}
+	return &origin.Error{Code: origin.Unreadable, Msg: "the connection to PostgreSQL failed: start again when it is back"}
 }

@@ -1,83 +1,37 @@
-package record
+package rows
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
-	"maps"
-	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
-	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
-const byteOrderMark = "\xef\xbb\xbf"
-
-// asJSONL reads a file as one JSON object a line.
-func (t *textFile) asJSONL(o *Options) {
-	columns := o.columns()
-	t.reader = func(in *bufio.Reader, offset int64) rows {
-		return &jsonl{in: in, offset: offset, columns: columns}
-	}
-	t.known = t.firstKeys
-}
-
-// firstKeys are the keys of the first object among the first rows.
-func (t *textFile) firstKeys() []string {
-	in, done, err := t.stream()
-	if err != nil {
-		return nil
-	}
-	defer done()
-	j := &jsonl{in: bufio.NewReaderSize(in, bufferSize)}
-	for range 100 {
-		r, err := j.next()
-		if err != nil {
-			return nil
-		}
-		if r.bad == 0 {
-			return slices.Sorted(maps.Keys(j.seen))
-		}
-	}
-	return nil
-}
-
-// note says what the first line is of, if it nests something.
-func (t *textFile) note() string {
-	if n := origin.Note(t.f); n != "" || t.prepare() != nil || t.header > 0 {
-		return n
-	}
-	in, done, err := t.stream()
-	if err != nil {
-		return ""
-	}
-	defer done()
-	j := &jsonl{in: bufio.NewReaderSize(in, bufferSize)}
-	if _, err := j.next(); err != nil {
-		return ""
-	}
-	return j.what
-}
-
-// jsonl reads JSON objects, one a line. Blank lines are no rows.
-type jsonl struct {
+// Lines reads JSON objects, one a line. Blank lines are no rows.
+type Lines struct {
 	in      *bufio.Reader
 	offset  int64 // of the next line
 	columns []string
+	sink    Sink
 	line    []byte
-	seen    map[string]struct{}
-	sketch  *rowsketch.Rows
-	// what tool or program the last line is of, if it nests something.
-	what string
+	// Keys are those of the last row.
+	Keys map[string]struct{}
+	// What tool or program the last line is of, if it nests something.
+	What string
 }
 
-func (j *jsonl) feed(s *rowsketch.Rows) { j.sketch = s }
+// NewLines reads JSON lines whose first byte is at an offset. The sink may be nil.
+func NewLines(in *bufio.Reader, offset int64, columns []string, sink Sink) *Lines {
+	return &Lines{in: in, offset: offset, columns: columns, sink: sink, Keys: map[string]struct{}{}}
+}
 
-func (j *jsonl) next() (*row, error) {
+// Next reads a row.
+func (j *Lines) Next() (*Row, error) {
 	for {
 		start := j.offset
 		long, err := j.readLine()
@@ -92,41 +46,32 @@ func (j *jsonl) next() (*row, error) {
 		if len(line) == 0 && !long {
 			continue
 		}
-		r := &row{place: start, cells: make([]value, max(0, len(j.columns)-numRoles))}
+		r := &Row{Place: start, Values: make([]Value, len(j.columns))}
 		switch {
 		case long:
-			r.bad = origin.TooLong
+			r.Bad = origin.TooLong
 		case !utf8.Valid(line):
-			r.bad = origin.NotUTF8
+			r.Bad = origin.NotUTF8
 		case !json.Valid(line) || line[0] != '{':
-			r.bad = origin.NotAnObject
+			r.Bad = origin.NotAnObject
 		default:
-			line, j.what = convert.Record(line)
-			r.bad = j.object(line, r)
-			j.endSketch(r.bad)
+			line, j.What = convert.Record(line)
+			r.Bad = j.object(line, r)
+			if j.sink != nil {
+				j.sink.End(r.Bad == 0)
+			}
 		}
 		return r, nil
 	}
 }
 
-// endSketch ends a row of the sketch.
-func (j *jsonl) endSketch(bad origin.Reason) {
-	switch {
-	case j.sketch == nil:
-	case bad == 0:
-		j.sketch.Next()
-	default:
-		j.sketch.Drop()
-	}
-}
-
 // readLine reads a line into j.line, or skips it if it is too long.
-func (j *jsonl) readLine() (long bool, err error) {
+func (j *Lines) readLine() (long bool, err error) {
 	j.line = j.line[:0]
 	for {
 		chunk, err := j.in.ReadSlice('\n')
 		j.offset += int64(len(chunk))
-		if len(j.line)+len(chunk) > maxRow {
+		if len(j.line)+len(chunk) > MaxRow {
 			long = true
 		} else {
 			j.line = append(j.line, chunk...)
@@ -142,11 +87,8 @@ func (j *jsonl) readLine() (long bool, err error) {
 }
 
 // object reads the wanted values of a line that is known to be a valid JSON object.
-func (j *jsonl) object(line []byte, r *row) origin.Reason {
-	if j.seen == nil {
-		j.seen = map[string]struct{}{}
-	}
-	clear(j.seen)
+func (j *Lines) object(line []byte, r *Row) origin.Reason {
+	clear(j.Keys)
 	for rest := skipSpace(line[1:]); rest[0] != '}'; {
 		var token []byte
 		token, rest = split(rest)
@@ -154,15 +96,15 @@ func (j *jsonl) object(line []byte, r *row) origin.Reason {
 		if !ok {
 			return origin.NotUTF8
 		}
-		if _, twice := j.seen[key]; twice {
+		if _, twice := j.Keys[key]; twice {
 			return origin.DuplicateKey
 		}
-		j.seen[key] = struct{}{}
+		j.Keys[key] = struct{}{}
 		token, rest = split(skipSpace(skipSpace(rest)[1:]))
-		if j.sketch != nil {
+		if j.sink != nil {
 			j.note(key, token)
 		}
-		for role, column := range j.columns {
+		for i, column := range j.columns {
 			if column != key || column == "" {
 				continue
 			}
@@ -170,7 +112,7 @@ func (j *jsonl) object(line []byte, r *row) origin.Reason {
 			if !ok {
 				return origin.NotUTF8
 			}
-			r.set(role, v)
+			r.Values[i] = v
 		}
 		if rest = skipSpace(rest); rest[0] == ',' {
 			rest = skipSpace(rest[1:])
@@ -179,8 +121,8 @@ func (j *jsonl) object(line []byte, r *row) origin.Reason {
 	return 0
 }
 
-// note gives a value to the sketch, unless it holds half of a surrogate pair.
-func (j *jsonl) note(key string, token []byte) {
+// note gives a value to the sink, unless it holds half of a surrogate pair.
+func (j *Lines) note(key string, token []byte) {
 	if token[0] == '"' {
 		s, ok := unquote(token)
 		if !ok {
@@ -188,7 +130,7 @@ func (j *jsonl) note(key string, token []byte) {
 		}
 		token = []byte(s)
 	}
-	j.sketch.Add(j.sketch.Column(key), token)
+	j.sink.Cell(-1, key, token)
 }
 
 func skipSpace(b []byte) []byte {
@@ -231,17 +173,17 @@ func split(b []byte) (token, rest []byte) {
 }
 
 // valueOf reads a JSON value; it is not ok if it holds half of a surrogate pair.
-func valueOf(token []byte) (value, bool) {
+func valueOf(token []byte) (Value, bool) {
 	switch token[0] {
 	case '"':
 		s, ok := unquote(token)
-		return value{text, s}, ok
+		return Value{Text, s}, ok
 	case '{', '[':
-		return value{kind: compound}, true
+		return Value{Kind: Compound}, true
 	case 'n':
-		return value{kind: absent}, true
+		return Value{Kind: Absent}, true
 	}
-	return value{scalar, string(token)}, true
+	return Value{Scalar, string(token)}, true
 }
 
 // unquote reads a valid JSON string. Unlike encoding/json it does not put U+FFFD in

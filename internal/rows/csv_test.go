@@ -1,4 +1,4 @@
-package csvrows
+package rows
 
 import (
 	"bytes"
@@ -10,18 +10,18 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
-// split reads all rows of a text: fields, or why a row is malformed.
-func split(in io.Reader) (rows [][]string, bad []origin.Reason, err error) {
-	c := NewReader(in, 0, 16, ',')
+// splitAll reads all rows of a text: fields, or why a row is malformed.
+func splitAll(in io.Reader) (rows [][]string, bad []origin.Reason, err error) {
+	c := NewSplitter(in, 0, 16, ',')
 	c.mark = true
 	fields := Fields{Comma: ','}
 	for {
 		var b Block
 		err := c.Fill(&b, 3)
-		for _, row := range b.Rows {
+		for _, row := range b.Lines {
 			var list []string
 			why := fields.Each(b.Data, row, func(_ int, text []byte) { list = append(list, string(text)) })
 			if why != 0 {
@@ -58,7 +58,7 @@ func TestCSVRows(t *testing.T) {
 		"\"a\"\rb\nc":              {nil, {"c"}},
 		"a\rb\n":                   {{"a\rb"}},
 	} {
-		got, _, err := split(strings.NewReader(text))
+		got, _, err := splitAll(strings.NewReader(text))
 		if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 			t.Errorf("%q is %q, want %q: %v", text, got, want, err)
 		}
@@ -69,13 +69,13 @@ func TestCSVRows(t *testing.T) {
 // none of them along.
 func TestRefusedLines(t *testing.T) {
 	lines := []string{"1,plain", `2,"in, quotes"`, `3,"twice ""quoted"""`, "4,plain", `5,"two` + "\n" + `lines"`, "6,plain"}
-	want, _, err := split(strings.NewReader(strings.Join(lines, "\n")))
+	want, _, err := splitAll(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{`"`, `x,"y`, `"x"y`, `x"y`, `"x""`, `"""`, `,"`} {
 		for at := range len(lines) + 1 {
-			got, why, err := split(strings.NewReader(strings.Join(slices.Insert(slices.Clone(lines), at, bad), "\n")))
+			got, why, err := splitAll(strings.NewReader(strings.Join(slices.Insert(slices.Clone(lines), at, bad), "\n")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestLongRows(t *testing.T) {
 		"at the end":  "b\n" + long,
 		"just enough": strings.Repeat("x", MaxRow-1) + "\nb\n",
 	} {
-		a, badA, err := split(strings.NewReader(text))
+		a, badA, err := splitAll(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestLongRows(t *testing.T) {
 		if strings.Contains(name, "quote") {
 			in = iotest.HalfReader(in)
 		}
-		b, badB, err := split(in)
+		b, badB, err := splitAll(in)
 		if err != nil || len(a) != len(b) || !slices.Equal(badA, badB) {
 			t.Errorf("%s: %v and %v: %v", name, badA, badB, err)
 		}
@@ -121,11 +121,11 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, bad, err := split(bytes.NewReader(text))
+		rows, bad, err := splitAll(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		slowly, badSlowly, err := split(iotest.OneByteReader(bytes.NewReader(text)))
+		slowly, badSlowly, err := splitAll(iotest.OneByteReader(bytes.NewReader(text)))
 		if err != nil || !slices.EqualFunc(rows, slowly, slices.Equal[[]string]) || !slices.Equal(bad, badSlowly) {
 			t.Fatalf("%q at once, %q byte by byte: %v", rows, slowly, err)
 		}
@@ -145,7 +145,7 @@ var errDisk = errors.New("disk")
 
 func TestCSVReadError(t *testing.T) {
 	in := io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(errDisk))
-	if _, _, err := split(in); !errors.Is(err, errDisk) {
+	if _, _, err := splitAll(in); !errors.Is(err, errDisk) {
 		t.Errorf("got %v", err)
 	}
 }

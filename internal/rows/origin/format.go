@@ -1,10 +1,11 @@
 package origin
 
 import (
+	"net/url"
 	"os"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
 // Format is how records or rows are stored.
@@ -26,6 +27,18 @@ func (f Format) Converted() bool {
 		return true
 	}
 	return false
+}
+
+// SealedExt is the end of the name of a file that is encrypted, after that of its format.
+const SealedExt = ".age"
+
+// IsSealed reports whether the name of a file says that it is encrypted.
+func IsSealed(path string) bool { return strings.HasSuffix(strings.ToLower(path), SealedExt) }
+
+// IsPostgres reports whether a location is a PostgreSQL server.
+func IsPostgres(location string) bool {
+	u, err := url.Parse(location)
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql")
 }
 
 // FormatOf finds the format of a location by its name or scheme; "" if these do not show it.

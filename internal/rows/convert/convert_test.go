@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
-const twins = "../private/testdata/twins"
+const twins = "../../private/testdata/twins"
 
 // rowsOf reads rows with the standard library's reader.
 func rowsOf(t *testing.T, r *convert.Rows) [][]string {

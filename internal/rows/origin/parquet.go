@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/sotto-dp/sotto/internal/convert/pages"
+	"github.com/sotto-dp/sotto/internal/rows/convert/pages"
 )
 
 // Parquet opens a Parquet file.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
 // shards are the files of a folder that are one data set. Nothing of them is open.

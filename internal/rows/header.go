@@ -1,4 +1,4 @@
-package csvrows
+package rows
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // Head is what the first row of a file shows.
@@ -26,7 +26,7 @@ const separators = ",;\t|"
 // does, from the first row alone: the one that gives most of the columns that are wanted, or
 // else the one that is in it most often.
 func Header(in io.Reader, comma byte, wanted []string) (h Head, err error) {
-	r := NewReader(in, 0, BlockSize, ',')
+	r := NewSplitter(in, 0, BlockSize, ',')
 	r.mark = true
 	var b Block
 	if err := r.start(&b); err != nil {
@@ -43,10 +43,10 @@ func Header(in io.Reader, comma byte, wanted []string) (h Head, err error) {
 	switch err := r.Fill(&b, 1); {
 	case err != nil && err != io.EOF:
 		return h, origin.Fail(err)
-	case len(b.Rows) == 0:
+	case len(b.Lines) == 0:
 		return h, origin.Refuse("the file has no header row: the first row names the columns")
 	}
-	names, flaw := namesIn(b.Data, b.Rows[0], comma)
+	names, flaw := namesIn(b.Data, b.Lines[0], comma)
 	switch {
 	case flaw != 0:
 		return h, origin.Refuse("the header row cannot be read: %v", flaw)
@@ -56,14 +56,14 @@ func Header(in io.Reader, comma byte, wanted []string) (h Head, err error) {
 	return Head{Names: names, Start: r.taken, Comma: comma}, nil
 }
 
-func namesIn(data []byte, row Row, comma byte) (names []string, flaw origin.Reason) {
+func namesIn(data []byte, row Line, comma byte) (names []string, flaw origin.Reason) {
 	fields := Fields{Comma: comma}
 	flaw = fields.Each(data, row, func(_ int, text []byte) { names = append(names, string(text)) })
 	return names, flaw
 }
 
 // start reads as much as the first line needs, and leaves it for the rows.
-func (r *Reader) start(b *Block) error {
+func (r *Splitter) start(b *Block) error {
 	for !r.ended && len(b.Data) < MaxRow && bytes.IndexByte(bytes.TrimLeft(b.Data, "\r\n"), '\n') < 0 {
 		if err := r.more(b); err != nil {
 			return err

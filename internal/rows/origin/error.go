@@ -72,7 +72,7 @@ func Fail(err error) error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return err
 	}
-	if ended := ended(err); ended != nil {
+	if ended := Ended(err); ended != nil {
 		return ended
 	}
 	return &Error{Code: Unreadable, Msg: "reading the records", Err: err}
@@ -86,8 +86,8 @@ func Differs(ordinal int64) error {
 	}
 }
 
-// ended is the reason for which a context ended, if that is what an error is about.
-func ended(err error) error {
+// Ended is the reason for which a context ended, if that is what an error is about.
+func Ended(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			return known

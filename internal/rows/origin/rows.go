@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/sotto-dp/sotto/internal/convert"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
 // converted is a file whose rows were read into memory, in the form of another format. Its Stat
