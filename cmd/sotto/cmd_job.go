@@ -26,7 +26,7 @@ perturb, eval, eval private, eval suite or rehearse. A job is planned when it is
 added, and what is carried out is that plan, or nothing. It has a folder of its
 own in place of --out, and is charged once however often a worker dies over it.`,
 		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
-  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
+  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos
   sotto job list
   sotto job show 3fq2kx9a0b1c --wait
   sotto job cancel 3fq2kx9a0b1c
@@ -65,7 +65,7 @@ What the verb would do is planned now, with the model of this machine where the
 plan depends on it. No record is read; "sotto job show" says what it charges. A
 worker plans again: if that comes to another charge or other settings, since the
 program, the model or a file has changed, the job fails and nothing is charged.
-So a job has no --pool-model and no --reword, whose texts come first.
+So a job has no --pool-model and no reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
@@ -77,7 +77,7 @@ eval suite and rehearse, whose results are exact and not charged, the service
 shows nothing unless --public says that their data is public.` + jsonKeys(jobsResult{}),
 		Example: `  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --priority 10 answer --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.1 --inputs questions.txt
-  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos`,
+  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runJobAdd(cmd.Context(), p, opt, args) },
 	}

@@ -111,7 +111,7 @@ func (s *mcpServer) plan(ctx context.Context, in planArguments) (any, error) {
 	opt.task, opt.size, opt.shots, opt.tokens = ref, strconv.FormatInt(in.Size, 10), in.Shots, in.Tokens
 	opt.epsilon = number{in.Epsilon, true}
 	opt.delta = number{in.Delta, in.Delta != 0}
-	opt.given = func(string) bool { return false }
+	opt.given = func(string) bool { return false } // of no command line
 	// What is wrong with the request is for the agent; what is wrong with the model is not.
 	if _, err := opt.planned(in.Answers > 0); err != nil {
 		return nil, mayHear(err)

@@ -105,6 +105,14 @@ func addChoice(cmd *cobra.Command, to *string, flag, value, help string, values 
 	complete(cmd, flag, values...)
 }
 
+// addExpertChoice is addChoice for a setting, if the verb has some.
+func addExpertChoice(cmd *cobra.Command, to *string, name, value, help string, values ...string) {
+	flags := expertFlags(cmd)
+	flags.StringVar(to, name, value, help)
+	_ = flags.SetAnnotation(name, settingChoices, values) // the flag exists
+	complete(cmd, name, values...)
+}
+
 // addDir adds a flag that names a folder.
 func addDir(cmd *cobra.Command, to *string, flag, help string) {
 	cmd.Flags().StringVar(to, flag, "", help)

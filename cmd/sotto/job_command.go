@@ -61,7 +61,7 @@ func newJobCall(p *program, words []string) (*jobCall, []string, error) {
 	if _, known := jobVerbs[c.verb]; !known {
 		return nil, nil, usage("%s cannot be a job: one of %s can", c.verb, strings.Join(jobNames(), ", "))
 	}
-	c.fields = fieldsOf(c.request, cmd.Flags())
+	c.fields = fieldsOf(c.request, cmd)
 	return c, rest, nil
 }
 
@@ -75,6 +75,11 @@ func parseJob(args []string) (*jobCall, error) {
 		return nil, usage("%w", err)
 	}
 	c.args = c.cmd.Flags().Args()
+	if s := settingsOf(c.cmd); s != nil {
+		if err := s.read(c.cmd); err != nil {
+			return nil, err
+		}
+	}
 	return c, c.check()
 }
 
@@ -104,11 +109,11 @@ func (c *jobCall) check() (err error) {
 	if err := c.cmd.ValidateArgs(c.args); err != nil {
 		return err
 	}
-	c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	visitAll(c.cmd, func(f *pflag.Flag) {
 		switch value := f.Value.String(); {
 		case err != nil || !given(f):
 		case !slices.ContainsFunc(c.fields, func(d field) bool { return d.name == f.Name }):
-			err = usage("a job cannot have --%s: it says what is asked for, of which records, and the rest is decided where it is carried out", f.Name)
+			err = usage("a job cannot have %s: it says what is asked for, of which records, and the rest is decided where it is carried out", ui.If(c.cmd.Flags().Lookup(f.Name) == f, "--")+f.Name)
 		case f.Name == "model" && config.IsURL(value):
 			err = usage("a job cannot name a server as its model: the worker's configuration says which server sees records")
 		case value == "-":
@@ -132,7 +137,7 @@ func (c *jobCall) check() (err error) {
 func (c *jobCall) work() jobs.Work {
 	w := jobs.Work{Verb: c.verb, Request: map[string]json.RawMessage{}}
 	for _, d := range c.fields {
-		f := c.cmd.Flags().Lookup(d.name)
+		f := flagOf(c.cmd, d.name)
 		if !given(f) {
 			continue
 		}
@@ -163,7 +168,7 @@ func (c *jobCall) set(name string, value json.RawMessage) error {
 	if !slices.ContainsFunc(c.fields, func(d field) bool { return d.name == name }) {
 		return fmt.Errorf("is nothing that a job of %s can ask for", c.verb)
 	}
-	return decodeField(c.cmd.Flags(), name, value)
+	return decodeField(flagOf(c.cmd, name), value)
 }
 
 // charges reports whether the verb charges a budget, so that its plan is approved first. What it prints

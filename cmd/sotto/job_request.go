@@ -34,8 +34,8 @@ func (p *program) asks(cmd *cobra.Command, request any) {
 // field is one of a request, by its flag. shown is how it may be seen.
 type field struct{ name, shown string }
 
-// fieldsOf lists the fields of a request that a verb has flags for.
-func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
+// fieldsOf lists the fields of a request that a verb has flags or settings for.
+func fieldsOf(request any, cmd *cobra.Command) (all []field) {
 	var visit func(v reflect.Value)
 	visit = func(v reflect.Value) {
 		for i := range v.NumField() {
@@ -52,7 +52,7 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
 				all = append(all, field{name, shown})
 				continue
 			}
-			flags.VisitAll(func(f *pflag.Flag) {
+			visitAll(cmd, func(f *pflag.Flag) {
 				if s, is := f.Value.(*ui.SettingFlag); is {
 					words := s.Setting.Type == method.Text || s.Setting.Type == method.Many
 					all = append(all, field{f.Name, ui.If(!words, "shown")})
@@ -63,7 +63,7 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
 	visit(reflect.ValueOf(request).Elem())
 	out := all[:0]
 	for _, d := range all {
-		if f := flags.Lookup(d.name); f != nil && !f.Hidden {
+		if f := flagOf(cmd, d.name); f != nil && !f.Hidden {
 			out = append(out, d)
 		}
 	}
@@ -115,8 +115,7 @@ func quoted(v any) json.RawMessage {
 }
 
 // decodeField reads a field as encoded writes it, and nothing else.
-func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error {
-	f := flags.Lookup(name)
+func decodeField(f *pflag.Flag, value json.RawMessage) error {
 	texts := make([]string, 1)
 	_, many := listed(f.Value)
 	quotes := bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`))
@@ -135,7 +134,7 @@ func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error
 		texts[0] = string(value)
 	}
 	for _, text := range texts {
-		if err := flags.Set(name, text); err != nil {
+		if err := setTo(f, text); err != nil {
 			return err
 		}
 	}

@@ -51,15 +51,15 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{append(slices.Clone(baseJob), "--config", "other"), "--config"},
 		{append(slices.Clone(baseJob), "--seed", "1"), "--seed"},
 		{append(slices.Clone(baseJob), "--non-private"), "--non-private"},
-		{append(slices.Clone(baseJob), "--proof", "published"), "--proof"},
+		{append(slices.Clone(baseJob), "--set", "proof=published"), "cannot have proof"},
 		{append(slices.Clone(baseJob), "--out", "/tmp/x"), "--out"},
 		{append(slices.Clone(baseJob), "--as", "others"), "--as"},
 		{append(slices.Clone(baseJob), "--verbose"), "--verbose"},
 		{append(slices.Clone(baseJob), "--url", "http://127.0.0.1:1"), "--url"},
 		{append(slices.Clone(baseJob), "--model", "https://host.example"), "server"},
-		{append(slices.Clone(baseJob), "--key-env", "HOME"), "--key-env"},
+		{append(slices.Clone(baseJob), "--set", "key-env=HOME"), "cannot have key-env"},
 		{append(slices.Clone(baseJob), "--pool-model", "https://host.example"), "--pool-model"},
-		{append(slices.Clone(baseJob), "--reword", "2"), "--reword"},
+		{append(slices.Clone(baseJob), "--set", "reword=2"), "cannot have reword"},
 		{append(slices.Clone(baseJob), "--data", "postgres://me:secret@host/db"), "password"},
 		{append(slices.Clone(baseJob), "extra"), "extra"},
 		{append(slices.Clone(baseJob), "--epsilom", "1"), "epsilom"},
@@ -229,8 +229,8 @@ func TestFieldsOfJobs(t *testing.T) {
 
 // valueFor draws the text of a flag's value.
 func valueFor(f *pflag.Flag) *rapid.Generator[string] {
-	if s, is := f.Value.(*ui.SettingFlag); is && len(s.Setting.Choices) > 0 {
-		return rapid.SampledFrom(s.Setting.Choices)
+	if choices := f.Annotations[settingChoices]; len(choices) > 0 {
+		return rapid.SampledFrom(choices)
 	}
 	switch f.Value.Type() {
 	case "bool":
@@ -259,11 +259,11 @@ func TestRequestsComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range c.fields {
-			f := c.cmd.Flags().Lookup(d.name)
+			f := flagOf(c.cmd, d.name)
 			if d.name != "inputs" && rapid.IntRange(0, 3).Draw(t, "given") > 0 {
 				continue
 			}
-			if err := c.cmd.Flags().Set(d.name, valueFor(f).Draw(t, d.name)); err != nil {
+			if err := setTo(f, valueFor(f).Draw(t, d.name)); err != nil {
 				t.Fatalf("%s: %v", d.name, err)
 			}
 		}
@@ -288,8 +288,8 @@ func TestRequestsComeBack(t *testing.T) {
 		if !slices.Equal(back.args, c.args) {
 			t.Errorf("got arguments %q, want %q", back.args, c.args)
 		}
-		c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			got := back.cmd.Flags().Lookup(f.Name)
+		visitAll(c.cmd, func(f *pflag.Flag) {
+			got := flagOf(back.cmd, f.Name)
 			if got.Value.String() != f.Value.String() {
 				t.Errorf("--%s is %q, want %q", f.Name, got.Value, f.Value)
 			}
