@@ -30,8 +30,8 @@ type dataFlags struct {
 	approval *sotto.Approval
 }
 
-// approve has nothing be carried out but a plan, or asks for that.
-func (o *dataFlags) approve(a *sotto.Approval) { o.approval = a }
+// Approve has nothing be carried out but a plan, or asks for that.
+func (o *dataFlags) Approve(a *sotto.Approval) { o.approval = a }
 
 // add takes what --data and --query are, and the records that --on-error is about.
 func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
