@@ -105,7 +105,7 @@ func (p *program) mcpServer(opt mcpOptions) (*agents.Server, error) {
 		return opt.calibrate(in.Event, in.Size != 0)
 	}
 	o.Budgets = p.budgetsForAgents
-	o.Trust = func() (*certificate.Trust, error) { return p.trust(verifyOptions{}) }
+	o.Trust = func() (*certificate.Trust, error) { return p.trust(nil, nil) }
 	return agents.New(o)
 }
 

@@ -148,7 +148,7 @@ func (p *program) environment(m modelFlags) (e service.Environment, err error) {
 	e = service.Environment{
 		Model: &service.Model{}, Task: findTask, Table: tableOf, Client: p.clientOf,
 		Verify: func(dir string) (*certificate.Report, error) {
-			trust, err := p.trust(verifyOptions{})
+			trust, err := p.trust(nil, nil)
 			if err != nil {
 				return nil, err
 			}
