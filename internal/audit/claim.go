@@ -106,7 +106,7 @@ func (c Claim) sharpest(with, without []float64, confidence float64) (errorsOf, 
 	n, m := len(with)/2, len(without)/2
 	mu := func(alpha, beta, _ float64) float64 { return normalQuantile(1-alpha) - normalQuantile(beta) }
 	var best decision
-	most := -1.
+	largest := -1.
 	for _, rank := range []objective{mu, epsilon} {
 		d := choose(with[:n], without[:m], c.Delta, confidence, rank)
 		seen := measured(d, with[:n], without[:m], confidence)
@@ -117,8 +117,8 @@ func (c Claim) sharpest(with, without []float64, confidence float64) (errorsOf, 
 		if err != nil {
 			return errorsOf{}, err
 		}
-		if strength > most {
-			most, best = strength, d
+		if strength > largest {
+			largest, best = strength, d
 		}
 	}
 	return measured(best, with[n:], without[m:], confidence), nil
