@@ -100,6 +100,15 @@ func (c Collection[T]) Find(ref string) (doc T, err error) {
 	return c.parseFile(ref, data)
 }
 
+// Load reads a document's file. It has the file's name unless it says its own.
+func (c Collection[T]) Load(path string) (doc T, err error) {
+	data, err := c.read(path)
+	if err != nil {
+		return doc, err
+	}
+	return c.parseFile(path, data)
+}
+
 // Source returns the text of a document's file: of a built-in one, or of a path, which
 // ends in .toml, has a slash in it, or exists.
 func (c Collection[T]) Source(ref string) ([]byte, error) {
