@@ -19,8 +19,8 @@ type Claim struct {
 type Conclusion struct {
 	// Claimed is the ε of the claim, +Inf if it has none.
 	Claimed float64
-	// Least is what ε is at least, whatever the mechanism is.
-	Least Bound
+	// Lower bounds ε from below, whatever the mechanism is.
+	Lower Bound
 	// Shaped is the ε that a claim of this shape has to state at least: the same event with noise of
 	// another size, Strength times as strong, which the errors just do not refute. It is tighter, since
 	// errors at one threshold say something about all, and it bounds the mechanism's own ε where the event
@@ -34,7 +34,7 @@ type Conclusion struct {
 
 // Judge compares runs with a claim. Decisions are chosen on the first half of the runs, and their
 // errors are counted on the second: so whatever the mechanism is, one that keeps its claim is
-// refuted with a probability of 1 - confidence at most, and so is Least above its ε. These are two
+// refuted with a probability of 1 - confidence at most, and so is Lower above its ε. These are two
 // statements, which may be about two decisions.
 func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, error) {
 	var v Conclusion
@@ -42,7 +42,7 @@ func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, er
 	if v.Claimed, err = c.Epsilon(); err != nil {
 		return v, err
 	}
-	if v.Least, err = Many(with, without, c.Delta, confidence); err != nil {
+	if v.Lower, err = Many(with, without, c.Delta, confidence); err != nil {
 		return v, err
 	}
 	best, err := c.sharpest(with, without, confidence)
