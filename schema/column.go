@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -88,9 +89,5 @@ func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 	if len(m) == 0 {
 		return nil
 	}
-	out := make(map[K]V, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
+	return maps.Clone(m)
 }

@@ -116,14 +116,14 @@ func (r *reading) number(piece int, s spot) bool {
 		s.at++
 	}
 	rest := r.text[s.at:]
-	parse, most := parseNumber, strings.IndexFunc(rest, func(x rune) bool { return !strings.ContainsRune("0123456789.+-eE", x) })
+	parse, longest := parseNumber, strings.IndexFunc(rest, func(x rune) bool { return !strings.ContainsRune("0123456789.+-eE", x) })
 	if c.isDate() {
-		parse, most = newParser(oneLine(c.Format)), len(c.Format)+1 // years may have five digits
+		parse, longest = newParser(oneLine(c.Format)), len(c.Format)+1 // years may have five digits
 	}
-	if most < 0 || most > len(rest) {
-		most = len(rest)
+	if longest < 0 || longest > len(rest) {
+		longest = len(rest)
 	}
-	for n := most; n > 0; n-- {
+	for n := longest; n > 0; n-- {
 		x, ok := parse(rest[:n])
 		if !ok || math.IsNaN(x) {
 			continue

@@ -68,9 +68,9 @@ func TestJudgeLooksAtTheCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect.Max(t, "v.Least.Epsilon", v.Least.Epsilon, v.Claimed)
+	expect.Max(t, "v.Lower.Epsilon", v.Lower.Epsilon, v.Claimed)
 	expect.Equal(t, "v.Refuted", v.Refuted, true)
-	expect.True(t, "v.At < v.Least.Epsilon", v.At < v.Least.Epsilon, v.At, v.Least)
+	expect.True(t, "v.At < v.Lower.Epsilon", v.At < v.Lower.Epsilon, v.At, v.Lower)
 	// What claims nothing cannot be refuted.
 	v, err = Judge(with, without, Claim{Event: privacy.NonPrivate{}, Adjacency: privacy.AddRemove}, sure)
 	expect.NoError(t, err)

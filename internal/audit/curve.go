@@ -88,13 +88,13 @@ func apartSigned(a, b []float64) float64 {
 func (c Claim) allowed() (func(rate float64) float64, error) {
 	type pair struct{ epsilon, delta float64 }
 	var pairs []pair
-	most, err := quick.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
+	largest, err := quick.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
 	if err != nil {
 		return nil, err
 	}
 	const parts = 24
 	for i := range parts + 1 {
-		e := most.Upper * float64(i) / parts
+		e := largest.Upper * float64(i) / parts
 		if math.IsInf(e, 1) || math.IsNaN(e) {
 			break
 		}

@@ -94,8 +94,8 @@ func (c Curve) Figure(title string) (plot.Figure, bool) {
 	}}}, true
 }
 
-// Compared draws lower bounds beside what is claimed.
-func Compared(title string, names []string, claimed, least, shaped []float64) (plot.Figure, bool) {
+// ComparisonFigure draws lower bounds beside what is claimed.
+func ComparisonFigure(title string, names []string, claimed, lower, shaped []float64) (plot.Figure, bool) {
 	claims := plot.Series{Name: "claimed ε", Apart: true, Look: 0}
 	any := plot.Series{Name: "at least", Apart: true, Look: 1}
 	kind := plot.Series{Name: "at least, if as described", Apart: true, Look: 2}
@@ -109,7 +109,7 @@ func Compared(title string, names []string, claimed, least, shaped []float64) (p
 			continue
 		}
 		add(&claims, i, claimed[i])
-		add(&any, i, least[i])
+		add(&any, i, lower[i])
 		add(&kind, i, shaped[i])
 		ticks = append(ticks, float64(i+1))
 		notes = append(notes, fmt.Sprintf("%d %s", i+1, names[i]))

@@ -3,6 +3,7 @@ package accountant
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -188,10 +189,5 @@ func hasPartition(e privacy.Event) bool {
 	if _, ok := e.(privacy.Parallel); ok {
 		return true
 	}
-	for _, child := range privacy.Children(e) {
-		if hasPartition(child) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(privacy.Children(e), hasPartition)
 }

@@ -262,7 +262,7 @@ func TestCollection(t *testing.T) {
 			t.Errorf("%s: %q, %v", ref, got, err)
 		}
 	}
-	if _, err := c.Find("red.toml"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Load("red.toml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if got := document.NameOf(filepath.Join("a", "b.toml")); got != "b" {

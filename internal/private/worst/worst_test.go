@@ -74,12 +74,12 @@ func TestPlainGames(t *testing.T) {
 				t.Fatal(err)
 			}
 			expect.Equal(t, "v.Refuted", v.Refuted, false)
-			expect.Max(t, "v.Least.Epsilon", v.Least.Epsilon, v.Claimed)
+			expect.Max(t, "v.Lower.Epsilon", v.Lower.Epsilon, v.Claimed)
 			expect.Max(t, "v.Shaped", v.Shaped, v.Claimed)
 			if !g.Tight {
 				return
 			}
-			if found := max(v.Shaped, v.Least.Epsilon); found < 0.4*v.Claimed {
+			if found := max(v.Shaped, v.Lower.Epsilon); found < 0.4*v.Claimed {
 				t.Errorf("%s: ε = %.3f is claimed, and only %.3f is found", g.Claim, v.Claimed, found)
 			}
 			claim.Event = audit.Stronger(g.Claim, 1.0/3)
