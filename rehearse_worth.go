@@ -17,7 +17,7 @@ import (
 
 // Kinds of examples that a rehearsal compares.
 const (
-	// RehearsedNone is no examples, RehearsedOwn the model's own, RehearsedRun those of the
+	// RehearsedNone is no examples, RehearsedOwn model-generated ones, RehearsedRun those of the
 	// rehearsed run, RehearsedReal the stand-in records themselves, and RehearsedAlone the run's evidence
 	// without a language model.
 	RehearsedNone  = "none"
@@ -87,7 +87,7 @@ func (r *rehearsing) compare(ctx context.Context) error {
 		with []prompt.Prompt
 	}
 	kinds := []kind{{RehearsedNone, plain(nil)}, {RehearsedOwn, plain(r.sets(r.own, shots)...)}, {RehearsedRun, []prompt.Prompt{came}}}
-	if !r.result.Invented { // invented records are the model's own examples
+	if !r.result.Invented { // invented records are model-generated examples
 		kinds = append(kinds, kind{RehearsedReal, plain(r.sets(r.records, shots)...)})
 	}
 	if r.result.Evidence != nil {
@@ -244,9 +244,9 @@ func (r *rehearsing) row(ctx context.Context, name string, with []prompt.Prompt)
 
 // scores returns the scores of the held-out records.
 func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (scores []float64, err error) {
-	var demos []icl.Demo
+	var demos []prompt.Example
 	for _, e := range p.Examples {
-		demos = append(demos, icl.Demo(e))
+		demos = append(demos, prompt.Example(e))
 	}
 	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, PassTokens: r.PassTokens}
 	if p.Evidence.Used() {
