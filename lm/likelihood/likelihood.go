@@ -53,7 +53,7 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 	}
 	scores := make([]Scores, 0, len(outputs))
 	for part := range slices.Chunk(outputs, max(1, batch)) {
-		more, err := forked(session, part, func(forks []lm.Sequence) ([]Scores, error) { return score(ctx, part, forks) })
+		more, err := withForks(session, part, func(forks []lm.Sequence) ([]Scores, error) { return score(ctx, part, forks) })
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +65,8 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 // room bounds the memory of the distributions that a step returns, in bytes.
 const room = 64 << 20
 
-// forked calls f with a fork for each output, and drops the forks.
-func forked(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([]Scores, error)) (scores []Scores, err error) {
+// withForks calls f with a fork for each output, and drops the forks.
+func withForks(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([]Scores, error)) (scores []Scores, err error) {
 	var forks []lm.Sequence
 	defer func() {
 		for _, q := range forks {

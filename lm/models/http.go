@@ -83,7 +83,7 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 func newRequest(ctx context.Context, method, address, token string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return nil, permanent{errors.New("the address is not one")}
+		return nil, permanentError{errors.New("the address is not one")}
 	}
 	request.Header.Set("User-Agent", "sotto")
 	// A transport that unpacks would make offsets meaningless.
@@ -103,7 +103,7 @@ func answer(r *http.Response, f File, offset int64) (*stream, error) {
 	case http.StatusPartialContent:
 		from, total, err := contentRange(r.Header.Get("Content-Range"))
 		if err != nil || from != offset {
-			return nil, permanent{errors.New("the server answered with another range than it was asked for")}
+			return nil, permanentError{errors.New("the server answered with another range than it was asked for")}
 		}
 		s.start, s.total = from, total
 	case http.StatusRequestedRangeNotSatisfiable:
@@ -112,10 +112,10 @@ func answer(r *http.Response, f File, offset int64) (*stream, error) {
 		return nil, statusError(r)
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "text/html" {
-		return nil, permanent{errors.New("the server sent a web page instead of the file: does the network want a login, or the address a download link?")}
+		return nil, permanentError{errors.New("the server sent a web page instead of the file: does the network want a login, or the address a download link?")}
 	}
 	if f.Bytes > 0 && s.total >= 0 && s.total != f.Bytes {
-		return nil, permanent{fmt.Errorf("the server has another file: %d bytes instead of %d", s.total, f.Bytes)}
+		return nil, permanentError{fmt.Errorf("the server has another file: %d bytes instead of %d", s.total, f.Bytes)}
 	}
 	return s, nil
 }
@@ -141,13 +141,13 @@ func contentRange(header string) (from, total int64, err error) {
 	return from, total, err
 }
 
-// busy is an answer that asks to come back later.
-type busy struct {
+// busyError is an answer that asks to come back later.
+type busyError struct {
 	error
 	after time.Duration
 }
 
-func (e busy) Unwrap() error { return e.error }
+func (e busyError) Unwrap() error { return e.error }
 
 // maxWait bounds what a server may ask for.
 const maxWait = 30 * time.Second
@@ -157,9 +157,9 @@ func statusError(r *http.Response) error {
 	switch {
 	case r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout, r.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
-		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, maxWait)}
+		return busyError{err, min(time.Duration(max(seconds, 0))*time.Second, maxWait)}
 	}
-	return permanent{err}
+	return permanentError{err}
 }
 
 // classify separates temporary errors from permanent ones.
@@ -169,11 +169,11 @@ func classify(err error) error {
 		err = addressing.Err
 	}
 	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
-		return permanent{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
+		return permanentError{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
 	}
 	dial, ok := errors.AsType[*net.OpError](err)
 	if ok && dial.Op == "dial" && dial.Timeout() || is[*tls.CertificateVerificationError](err) {
-		return permanent{err}
+		return permanentError{err}
 	}
 	return err
 }

@@ -77,7 +77,7 @@ func (h *hub) ask(ctx context.Context, f hubFile) (hubMetadata, error) {
 		if answered != nil || is[*hubMismatch](err) {
 			return hubMetadata{}, &HubError{File: f.String(), Err: err}
 		}
-		if is[permanent](err) || try == tries {
+		if is[permanentError](err) || try == tries {
 			return hubMetadata{}, &HubError{File: f.String(), Err: err, Unreachable: true}
 		}
 		h.note("Hugging Face: %v; trying again", err)
@@ -107,7 +107,7 @@ const maxRedirects = 5
 func (h *hub) askOnce(ctx context.Context, f hubFile) (hubMetadata, error) {
 	address, err := url.Parse(hubAddress(f))
 	if err != nil {
-		return hubMetadata{}, permanent{fmt.Errorf("%s is not an address", endpointVariable)}
+		return hubMetadata{}, permanentError{fmt.Errorf("%s is not an address", endpointVariable)}
 	}
 	for range maxRedirects {
 		r, err := h.do(ctx, http.MethodHead, address)
@@ -126,7 +126,7 @@ func (h *hub) askOnce(ctx context.Context, f hubFile) (hubMetadata, error) {
 			continue
 		}
 		if !redirect && r.StatusCode != http.StatusOK {
-			return hubMetadata{}, h.answered(r)
+			return hubMetadata{}, h.responseError(r)
 		}
 		return h.read(ctx, f, r)
 	}
@@ -184,7 +184,7 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	}
 	address, err := url.Parse(where)
 	if err != nil {
-		return nil, permanent{fmt.Errorf("%s is not an address", endpointVariable)}
+		return nil, permanentError{fmt.Errorf("%s is not an address", endpointVariable)}
 	}
 	r, err := h.do(ctx, http.MethodGet, address)
 	if err != nil {
@@ -192,7 +192,7 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	}
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
-		return nil, h.answered(r)
+		return nil, h.responseError(r)
 	}
 	data, err := bounded.Read(r.Body, 4*bounded.Small)
 	if err != nil {
@@ -217,9 +217,9 @@ func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Re
 	return r, nil
 }
 
-// answered returns the error of an answer: one that may pass, or the hub's decision.
-func (h *hub) answered(r *http.Response) error {
-	if err := statusError(r); !is[permanent](err) {
+// responseError returns the error of an answer: one that may pass, or the hub's decision.
+func (h *hub) responseError(r *http.Response) error {
+	if err := statusError(r); !is[permanentError](err) {
 		return err
 	}
 	return &hubRefusal{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}

@@ -56,7 +56,7 @@ func findPip(ctx context.Context) (*pip, error) {
 			return nil, err
 		}
 	}
-	return nil, permanent{errNoPip}
+	return nil, permanentError{errNoPip}
 }
 
 // run makes a command in a folder. Variables that tell Python where to find code are
@@ -92,7 +92,7 @@ func (p *pip) wheel(ctx context.Context, name, version, staging, path string, gr
 	}
 	found, err := filepath.Glob(filepath.Join(incoming, "*.whl"))
 	if err != nil || len(found) != 1 {
-		return permanent{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
+		return permanentError{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
 	}
 	// Not before it is complete does it get the name that is looked for.
 	return os.Rename(found[0], path)

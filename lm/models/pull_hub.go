@@ -18,7 +18,7 @@ func onHub(model string, o Options) (f hubFile, _ Options, ok bool, err error) {
 		var pins []Pin
 		if pins, err = Pins(); err == nil {
 			var pin Pin
-			if pin, ok = pinned(pins, model); ok {
+			if pin, ok = findPin(pins, model); ok {
 				f, o.As = pin.hub(), pin.Name
 			}
 		}
@@ -62,7 +62,7 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	pin, known := pinned(pins, name)
+	pin, known := findPin(pins, name)
 	found, err := h.ask(ctx, f)
 	if err != nil {
 		var failed *HubError

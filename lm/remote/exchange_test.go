@@ -289,7 +289,7 @@ func TestRecorded(t *testing.T) {
 func compareSeen(t *testing.T, got, want seen) {
 	t.Helper()
 	if !reflect.DeepEqual(got.Probe, want.Probe) {
-		t.Errorf("the server is now\n%s, not\n%s", got.Probe, want.Probe)
+		t.Errorf("the server is now\n%+v, not\n%+v", got.Probe, want.Probe)
 	}
 	if !reflect.DeepEqual(got.Tokens, want.Tokens) || !slices.Equal(got.Ends, want.Ends) {
 		t.Errorf("tokens %v and ends %v, not %v and %v", got.Tokens, got.Ends, want.Tokens, want.Ends)

@@ -42,7 +42,7 @@ func (c *Client) byRecord(ctx context.Context) (*exclusion, error) {
 	case c.wire.options.Exclusive:
 		how = lm.RecordsExclusive
 	default:
-		return nil, c.unwatched(do)
+		return nil, c.unwatchedError(do)
 	}
 	return &exclusion{client: c, watch: watch, how: how, forget: c.dialect.forget(c)}, nil
 }
@@ -77,7 +77,7 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 		answers, spent, err = s.dialect.score(ctx, s.Client, questions)
 		usage = usage.Plus(spent)
 		if err == nil && spent.Cached > common(prompts)*max(1, spent.Requests) {
-			err = s.hit("a request for scores")
+			err = s.cacheHitError("a request for scores")
 		}
 		ours := workOf(spent.Requests, spent)
 		ours.prompts = s.dialect.sequences(questions)
@@ -131,7 +131,7 @@ func (c *Client) together(ctx context.Context, a *exclusion, prompts []lm.Prompt
 		answered, usage, err := c.writeAll(ctx, a, prompts, ask, o, texts)
 		c.spend(usage)
 		if err == nil && usage.Cached > common(prompts) {
-			err = c.hit("a request for text")
+			err = c.cacheHitError("a request for text")
 		}
 		return workOf(answered, usage), err
 	})

@@ -293,8 +293,8 @@ func TestRecordsStrangers(t *testing.T) {
 				t.Error("what was written beside somebody else was kept")
 			}
 			s.stranger = func() int64 { return looks.Add(1) }
-			var disturbedError *lm.NotIsolatedError
-			if _, err := ask(); !errors.As(err, &disturbedError) {
+			var disturbed *lm.NotIsolatedError
+			if _, err := ask(); !errors.As(err, &disturbed) {
 				t.Errorf("beside somebody who stays: %v", err)
 			}
 		})

@@ -101,15 +101,15 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 		how = lm.Exclusive
 	}
 	if how == "" {
-		return nil, "", s.unwatched("")
+		return nil, "", s.unwatchedError("")
 	}
 	alone := *s
 	alone.apart = &exclusion{client: s.Client, watch: watch, how: how}
 	return &alone, how, nil
 }
 
-// unwatched: nobody says whether others use the server.
-func (c *Client) unwatched(show string) error {
+// unwatchedError says that nobody knows whether others use the server.
+func (c *Client) unwatchedError(show string) error {
 	return &lm.NotIsolatedError{
 		Backend: c.info.Backend,
 		Why:     "it does not show whether others use it at the same time, whose prompts would be computed together with the records'",
@@ -146,14 +146,14 @@ func (s *scorer) oneByOne(ctx context.Context, questions []scoreQuery) ([]answer
 			return nil, usage, err
 		}
 		if spent.Cached > 0 {
-			return nil, usage, s.hit("a request for scores")
+			return nil, usage, s.cacheHitError("a request for scores")
 		}
 		answers[i] = got[0]
 	}
 	return answers, usage, nil
 }
 
-// hit: the server used what it had computed before.
-func (c *Client) hit(path string) error {
+// cacheHitError says that the server used what it had computed before.
+func (c *Client) cacheHitError(path string) error {
 	return &ReplyError{Backend: c.info.Backend, Path: path, Why: "it used what it had computed before, although it was asked not to"}
 }

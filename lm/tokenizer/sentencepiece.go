@@ -89,7 +89,7 @@ func (m *sentencePiece) encode(tokens []lm.Token, text string) []lm.Token {
 }
 
 func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
-	w := workshop.Get().(*work)
+	w := workPool.Get().(*work)
 	defer w.release()
 	w.parts = w.parts[:0]
 	for i := 0; i < len(text); {
