@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestEvents: what a choice costs is what its draw makes of bounded range.
@@ -247,9 +248,11 @@ var errInjected = errors.New("it broke")
 func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
-		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") || strings.Contains(s, "likes") {
-			t.Errorf("%s: the error shows what is in a record: %s", what, s)
-		}
+		s := fmt.Sprintf(format, err)
+		at := expect.At(t, "%s: the error shows what is in a record", what)
+		expect.True(at, "no canary in s", !strings.Contains(s, canary), s)
+		expect.True(at, "no 4711 in s", !strings.Contains(s, "4711"), s)
+		expect.True(at, "no likes in s", !strings.Contains(s, "likes"), s)
 	}
 }
 
@@ -274,9 +277,10 @@ func TestErrorsHaveNoContent(t *testing.T) {
 			break
 		}
 		clean(t, fmt.Sprint("call ", fail), err)
-		if !errors.Is(err, errInjected) || got != (Outcome{}) || toy.Opened != 0 {
-			t.Errorf("call %d failed: %v, %v, %d sequences are open", fail, got, err, toy.Opened)
-		}
+		at := expect.At(t, "call %d failed", fail)
+		expect.True(at, "err is errInjected", errors.Is(err, errInjected), err)
+		expect.Equal(at, "got", got, (Outcome{}))
+		expect.Equal(at, "toy.Opened", toy.Opened, 0)
 	}
 	for what, change := range map[string]func(*pool){
 		"a record that cannot be found": func(p *pool) { p.choosing = errInjected },
@@ -344,8 +348,10 @@ func TestChoicesAreSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var back Choice
-		if err := json.Unmarshal(data, &back); err != nil || back != c || back.Event().String() != c.Event().String() {
-			t.Fatalf("%s comes back as %+v: %v", data, back, err)
-		}
+		err = json.Unmarshal(data, &back)
+		at := expect.At(t, "%s", data)
+		expect.NoError(at, err)
+		expect.Equal(at, "back", back, c)
+		expect.Equal(at, "back.Event().String", back.Event().String(), c.Event().String())
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // pieces is a tokeniser with tokens of several letters and of parts of one: é is two
@@ -344,12 +345,16 @@ func TestContainAgainstOtherRules(t *testing.T) {
 			t.Errorf("after %q a text may end without its condition", text)
 		}
 	}
-	if may := allowed(Rules{}, []string{"\n\n", "\nb"}, "a b", " a b\n"); !may("") || !may("\n") || !may("b") {
-		t.Error("a text that has its condition may not end")
-	}
-	if may := allowed(Rules{Least: 3}, []string{"\n\n"}, "", " a\n"); may("") || may("\n") || !may("b") {
-		t.Error("a text that is too short may end with a stop string of two tokens")
-	}
+	may := allowed(Rules{}, []string{"\n\n", "\nb"}, "a b", " a b\n")
+	at := expect.At(t, "a text that has its condition may not end")
+	expect.True(at, "may(\"\")", may(""))
+	expect.True(at, "may(\"\\n\")", may("\n"))
+	expect.True(at, "may(\"b\")", may("b"))
+	may = allowed(Rules{Least: 3}, []string{"\n\n"}, "", " a\n")
+	at = expect.At(t, "a text that is too short may end with a stop string of two tokens")
+	expect.True(at, "may not end with nothing", !may(""))
+	expect.True(at, "may not end with a line", !may("\n"))
+	expect.True(at, "may(\"b\")", may("b"))
 }
 
 // TestPlaces: every number of tokens up to After comes first, each about as often, and it

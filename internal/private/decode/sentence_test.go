@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestComplete(t *testing.T) {
@@ -273,9 +274,11 @@ func TestWithin(t *testing.T) {
 		" I I I I I I war":   {8, false, true},
 		" I I I I I I I I I": {8, false, true},
 	} {
-		if got := next(text); got.favour != want.favour || got.early != want.early || got.now != want.due {
-			t.Errorf("%q: %+v, want %+v", text, got, want)
-		}
+		got := next(text)
+		at := expect.At(t, "%q", text)
+		expect.Equal(at, "got.favour", got.favour, want.favour)
+		expect.Equal(at, "got.early", got.early, want.early)
+		expect.Equal(at, "got.now", got.now, want.due)
 	}
 	for _, within := range []int{0, 4} {
 		l.rules.Within = within

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -402,9 +403,10 @@ func TestExchangeDoublesNoise(t *testing.T) {
 		s := settings(8, 3.5)
 		s.Adjacency = adjacency
 		n, err := s.noise()
-		if err != nil || n.Scale() != want || n.Granularity() != math.Ldexp(1, -2*fine) {
-			t.Errorf("%s: %v, %v", adjacency, n.Scale(), err)
-		}
+		at := expect.At(t, "%s", adjacency)
+		expect.NoError(at, err)
+		expect.Equal(at, "n.Scale", n.Scale(), want)
+		expect.Equal(at, "n.Granularity", n.Granularity(), math.Ldexp(1, -2*fine))
 		if got, want := s.Event().String(), fmt.Sprintf("repeat(8, %v)", privacy.Gaussian{Sigma: 3.5}); got != want {
 			t.Errorf("%s costs %s, not %s", adjacency, got, want)
 		}

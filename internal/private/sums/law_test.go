@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ratio is a/(b·c), exactly.
@@ -273,7 +274,8 @@ func TestProgressIsHeard(t *testing.T) {
 	var heard []int64
 	o.Encoded = func(n int64) { heard = append(heard, n) }
 	released(t, o)
-	if len(records) == 0 || len(heard) < 4 || !slices.IsSorted(heard) || heard[len(heard)-1] != all {
-		t.Errorf("of %d: %v", all, heard)
-	}
+	expect.True(t, "len(records) is not 0", len(records) != 0, len(records))
+	expect.Min(t, "len(heard)", len(heard), 4)
+	expect.True(t, "slices.IsSorted(heard)", slices.IsSorted(heard), heard)
+	expect.Equal(t, "heard[len(heard)-1]", heard[len(heard)-1], all)
 }

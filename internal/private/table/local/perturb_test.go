@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestBatchReplays: a batch comes out the same from the same key and number, and else not.
@@ -74,10 +75,10 @@ func TestRefusals(t *testing.T) {
 	} {
 		var out reconstruct.Rows
 		err := p.Batch(&b, noise.KeyFromSeed(1), &out)
-		var e *Error
-		if !errors.As(err, &e) || strings.Contains(err.Error(), "4711") || out.Count != 0 {
-			t.Errorf("%v: %v", b, err)
-		}
+		at := expect.At(t, "%v", b)
+		expect.As[*Error](at, err)
+		expect.True(at, "no 4711 in the error", !strings.Contains(fmt.Sprint(err), "4711"), fmt.Sprint(err))
+		expect.Equal(at, "out.Count", out.Count, 0)
 	}
 	for name, s := range map[string]Settings{
 		"nothing":             {},
@@ -152,12 +153,13 @@ func TestSidecarRoundTrip(t *testing.T) {
 			t.Fatalf("%v: %v", epsilons, err)
 		}
 		want, have := s.Channel(), got.Channel()
-		if !slices.Equal(want.Keep, have.Keep) || !slices.Equal(want.Other, have.Other) || !slices.Equal(want.Domains, have.Domains) {
-			t.Errorf("%+v came back as %+v", want, have)
-		}
-		if got.Event != s.Event().String() || got.Rows != 10 || !got.Private {
-			t.Errorf("got %+v", got)
-		}
+		expect.True(t, "want.Keep equal to have.Keep", slices.Equal(want.Keep, have.Keep), want.Keep, have.Keep)
+		expect.True(t, "want.Other equal to have.Other", slices.Equal(want.Other, have.Other), want.Other, have.Other)
+		expect.True(t, "want.Domains equal to have.Domains", slices.Equal(want.Domains, have.Domains), want.Domains, have.Domains)
+		at := expect.At(t, "got")
+		expect.Equal(at, "got.Event", got.Event, s.Event().String())
+		expect.Equal(at, "got.Rows", got.Rows, 10)
+		expect.True(at, "got.Private", got.Private)
 	}
 	for name, s := range map[string]Settings{
 		"columns": {Domains: []int{3, 3, 2}, Epsilons: []float64{1, 1, 1}},
