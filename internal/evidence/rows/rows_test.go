@@ -216,7 +216,7 @@ func TestRefused(t *testing.T) {
 // TestManyValues: values beyond those with features of their own share them.
 func TestManyValues(t *testing.T) {
 	s := schema.Schema{Name: "many", Label: "y", Columns: []schema.Column{{Name: "x", Kind: schema.Categorical}, {Name: "y", Kind: schema.Categorical, Values: []string{"a", "b"}}}}
-	for i := range mostValues + 2 {
+	for i := range maxValues + 2 {
 		s.Columns[0].Values = append(s.Columns[0].Values, "v"+strings.Repeat("i", i))
 	}
 	e, err := New(s)
@@ -224,8 +224,8 @@ func TestManyValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(code int) string { return s.Text(schema.Row{{Code: code, Discrete: true}, {}}) }
-	v := embed(t, e, text(1), text(mostValues+1), text(2))
-	expect.Equal(t, "e.Dimension", e.Dimension(), first+mostValues)
+	v := embed(t, e, text(1), text(maxValues+1), text(2))
+	expect.Equal(t, "e.Dimension", e.Dimension(), first+maxValues)
 	expect.True(t, "v[0] equal to v[1]", slices.Equal(v[0], v[1]), v[0], v[1])
 	expect.True(t, "not slices.Equal(v[0], v[2])", !slices.Equal(v[0], v[2]), v[0], v[2])
 }

@@ -80,7 +80,7 @@ func TestWrongChoices(t *testing.T) {
 // TestExtremeSettings: ranges that Check allows choose something, large ones the right
 // thing.
 func TestExtremeSettings(t *testing.T) {
-	for width, sure := range map[float64]bool{leastRange: false, 1e-9: false, 1e3: true, 1e18: true} {
+	for width, sure := range map[float64]bool{minRange: false, 1e-9: false, 1e3: true, 1e18: true} {
 		for _, l := range []scheme.Scheme{often, {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}} {
 			o, _ := scene(t, of(likes("1"), likes("12"), likes("0")), choice(l, 20, width))
 			c := chooser(t, o)
@@ -338,7 +338,7 @@ func TestOutcomesAreSmall(t *testing.T) {
 func TestChoicesAreSettings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom([]scheme.Scheme{poisson, often, exact}).Draw(t, "sampling")
-		c := choice(l, rapid.Int64Range(1, 1e6).Draw(t, "rounds"), rapid.Float64Range(leastRange, 1e6).Draw(t, "range"))
+		c := choice(l, rapid.Int64Range(1, 1e6).Draw(t, "rounds"), rapid.Float64Range(minRange, 1e6).Draw(t, "range"))
 		c.Utility = rapid.SampledFrom(Utilities()).Draw(t, "utility")
 		if err := c.Check(); err != nil {
 			t.Fatal(err)

@@ -94,7 +94,7 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 func TestAnswersSaySomething(t *testing.T) {
 	first := func(least int) int {
 		o := answering(t, "samsum", examples(4))
-		o.Rules.Least = least
+		o.Rules.MinTokens = least
 		s := spying(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, 0)
 		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
 		return len(s.views[0].Public)

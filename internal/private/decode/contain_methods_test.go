@@ -29,7 +29,7 @@ var phrases = []string{"Wor ld", "spört"}
 func containing(t testing.TB, m *toy, p draw.Pool, seed uint64) decode.Options {
 	t.Helper()
 	o := optionsFor(t, m, p, noise.KeyFromSeed(seed))
-	o.Tokens, o.Rules = 14, decode.Rules{Least: 3, Penalty: 0.5, NoRepeat: 3, Contain: true, Favour: 2, After: 4}
+	o.Tokens, o.Rules = 14, decode.Rules{MinTokens: 3, Penalty: 0.5, NoRepeat: 3, Contain: true, Favour: 2, After: 4}
 	return o
 }
 

@@ -101,7 +101,7 @@ func someRules(t *rapid.T) (*loop, string) {
 	o := Options{
 		Tokens: rapid.IntRange(1, 14).Draw(t, "limit"), Key: noise.KeyFromSeed(rapid.Uint64().Draw(t, "key")),
 		Rules: Rules{
-			Least: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
+			MinTokens: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
 			NoRepeat: rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "no repeat"),
 			Contain:  true, Favour: rapid.SampledFrom([]float64{0, 2}).Draw(t, "favour"), After: rapid.IntRange(0, 9).Draw(t, "after"),
 			Within: rapid.IntRange(0, 5).Draw(t, "within"), Close: rapid.SampledFrom([]float64{0, 4}).Draw(t, "close"),
@@ -331,7 +331,7 @@ func TestContainAgainstOtherRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func(piece string) bool {
-			return slices.ContainsFunc(list, func(s scored) bool { return p.list[s.token] == piece })
+			return slices.ContainsFunc(list, func(s candidate) bool { return p.list[s.token] == piece })
 		}
 	}
 	if !allowed(Rules{NoRepeat: 2}, nil, "a a a b", " a a")(" a") {
@@ -350,7 +350,7 @@ func TestContainAgainstOtherRules(t *testing.T) {
 	expect.True(at, "may(\"\")", may(""))
 	expect.True(at, "may(\"\\n\")", may("\n"))
 	expect.True(at, "may(\"b\")", may("b"))
-	may = allowed(Rules{Least: 3}, []string{"\n\n"}, "", " a\n")
+	may = allowed(Rules{MinTokens: 3}, []string{"\n\n"}, "", " a\n")
 	at = expect.At(t, "a text that is too short may end with a stop string of two tokens")
 	expect.True(at, "may not end with nothing", !may(""))
 	expect.True(at, "may not end with a line", !may("\n"))

@@ -164,9 +164,9 @@ func TestPublishedLambda(t *testing.T) {
 		}
 		at := expect.At(t, "in a ball of %v", radius)
 		expect.Min(at, "lambda", lambda, 0)
-		expect.Max(at, "lambda", lambda, MostMixed)
+		expect.Max(at, "lambda", lambda, MaxMixed)
 		expect.Max(at, "apart(lambda)", apart(lambda), radius+1e-9)
-		if lambda < MostMixed-1e-6 && apart(lambda+1e-6) <= radius-1e-9 {
+		if lambda < MaxMixed-1e-6 && apart(lambda+1e-6) <= radius-1e-9 {
 			t.Fatalf("λ = %v could be larger: %v of %v", lambda, apart(lambda+1e-6), radius)
 		}
 	})

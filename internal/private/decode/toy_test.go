@@ -336,5 +336,5 @@ func jobsOf(m decode.Method, labels []string) []decode.Job {
 
 func optionsFor(t testing.TB, m *toy, p draw.Pool, key noise.Key) decode.Options {
 	t.Helper()
-	return decode.Options{Model: m.trusted(t), Task: task(t), Pool: p, Key: key, Rules: decode.Rules{Least: 3, Penalty: 0.5, NoRepeat: 3}}
+	return decode.Options{Model: m.trusted(t), Task: task(t), Pool: p, Key: key, Rules: decode.Rules{MinTokens: 3, Penalty: 0.5, NoRepeat: 3}}
 }

@@ -178,7 +178,7 @@ func TestRefusals(t *testing.T) {
 		"no noise":         func(o *measure.Options) { o.Measure.Scale = 0 },
 		"infinite noise":   func(o *measure.Options) { o.Measure.Scale = math.Inf(1) },
 		"no prompt":        func(o *measure.Options) { o.Measure.Prompts = 0 },
-		"many prompts":     func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
+		"many prompts":     func(o *measure.Options) { o.Measure.Prompts = measure.MaxPrompts + 1 },
 		"no grade":         func(o *measure.Options) { o.Measure.Grade = "" },
 		"a grade of texts": func(o *measure.Options) { o.Measure.Grade = measure.Written },
 		"per token":        func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },

@@ -336,7 +336,7 @@ func drawWorld(t *rapid.T) world {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u = append(u, said{rapid.IntRange(-1, k-1).Draw(t, "label"), grid})
+			u = append(u, recordVector{rapid.IntRange(-1, k-1).Draw(t, "label"), grid})
 		}
 		w.units = append(w.units, u)
 	}
@@ -358,7 +358,7 @@ func TestSensitivity(t *testing.T) {
 		// Exchanged for the worst: the opposite vector, or another label.
 		other := make(unit, len(w.units[last]))
 		for i, r := range w.units[last] {
-			other[i] = said{r.label, slices.Clone(r.vector)}
+			other[i] = recordVector{r.label, slices.Clone(r.vector)}
 			if rapid.Bool().Draw(t, "relabel") {
 				other[i].label = rapid.IntRange(-1, len(w.vectors)-1).Draw(t, "other label")
 			}

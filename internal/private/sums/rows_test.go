@@ -60,7 +60,7 @@ func TestRowsOnTheGrid(t *testing.T) {
 			if square > one*one || square < one*one*998/1000 {
 				t.Fatalf("%s: row %d has a square of %v", s.Name, i, float64(square)/one/one)
 			}
-			units = append(units, unit{said{random.IntN(3) - 1, got}})
+			units = append(units, unit{recordVector{random.IntN(3) - 1, got}})
 		}
 		for _, sums := range []int64{1, 8} {
 			summer := &Summer{Options{Sums: settings(sums, 1), Encoder: trust(t, e)}}

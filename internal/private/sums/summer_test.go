@@ -223,7 +223,7 @@ func TestRefusals(t *testing.T) {
 		"no pool":                func(o *Options) { o.Pool = nil },
 		"no sum":                 func(o *Options) { o.Sums.Sums = 0 },
 		"a negative number":      func(o *Options) { o.Sums.Sums = -1 },
-		"many sums":              func(o *Options) { o.Sums.Sums = MostSums + 1 },
+		"many sums":              func(o *Options) { o.Sums.Sums = MaxSums + 1 },
 		"no noise":               func(o *Options) { o.Sums.Sigma = 0 },
 		"negative noise":         func(o *Options) { o.Sums.Sigma = -1 },
 		"infinite noise":         func(o *Options) { o.Sums.Sigma = math.Inf(1) },
@@ -232,7 +232,7 @@ func TestRefusals(t *testing.T) {
 		"no size":                func(o *Options) { o.Sums.Size = 0 },
 		"a negative size":        func(o *Options) { o.Sums.Size = -5 },
 		"no record of a unit":    func(o *Options) { o.Sums.Each = 0 },
-		"many records of a unit": func(o *Options) { o.Sums.Each = mostEach + 1 },
+		"many records of a unit": func(o *Options) { o.Sums.Each = maxEach + 1 },
 		"no adjacency":           func(o *Options) { o.Sums.Adjacency = "" },
 		"another adjacency":      func(o *Options) { o.Sums.Adjacency = privacy.Adjacency("none") },
 		"no step":                func(o *Options) { o.Sums.Step = 0 },
@@ -298,7 +298,7 @@ func TestSumsFor(t *testing.T) {
 		expect.Max(at, "math.Abs(s.Step*float64(s.Sums)-c.way)", math.Abs(s.Step*float64(s.Sums)-c.way), 1e-9)
 		expect.Equal(at, "s.Size", s.Size, c.size)
 		expect.Equal(at, "s.Each", s.Each, 2)
-		expect.Equal(at, "s.Names", s.Names, mostNames)
+		expect.Equal(at, "s.Names", s.Names, maxNames)
 		expect.Equal(at, "s.Adjacency", s.Adjacency, c.adjacency)
 		// N/σ² is what N sums cost.
 		if cost := ratio(float64(s.Sums), s.Sigma, s.Sigma); cost.Cmp(ratio(1, c.sigma, c.sigma)) > 0 {

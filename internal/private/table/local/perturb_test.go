@@ -84,14 +84,14 @@ func TestRefusals(t *testing.T) {
 		"nothing":             {},
 		"lengths":             {Domains: []int{2, 2}, Epsilons: []float64{1}},
 		"no value":            {Domains: []int{0}, Epsilons: []float64{1}},
-		"too many values":     {Domains: []int{MostValues + 1}, Epsilons: []float64{1}},
+		"too many values":     {Domains: []int{MaxValues + 1}, Epsilons: []float64{1}},
 		"ε for one value":     {Domains: []int{1}, Epsilons: []float64{1}},
 		"no ε":                {Domains: []int{2}, Epsilons: []float64{0}},
-		"ε too small":         {Domains: []int{2}, Epsilons: []float64{LeastEpsilon / 2}},
+		"ε too small":         {Domains: []int{2}, Epsilons: []float64{MinEpsilon / 2}},
 		"negative ε":          {Domains: []int{2}, Epsilons: []float64{-1}},
 		"NaN":                 {Domains: []int{2}, Epsilons: []float64{math.NaN()}},
 		"infinite":            {Domains: []int{2}, Epsilons: []float64{math.Inf(1)}},
-		"second of two wrong": {Domains: []int{2, 2}, Epsilons: []float64{1, 2 * MostEpsilon}},
+		"second of two wrong": {Domains: []int{2, 2}, Epsilons: []float64{1, 2 * MaxEpsilon}},
 	} {
 		if _, err := New(s); err == nil {
 			t.Errorf("%s: no error", name)
@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 
 // TestLargestDomain: codes of 16 bits are all used.
 func TestLargestDomain(t *testing.T) {
-	p, err := New(Settings{Domains: []int{MostValues}, Epsilons: []float64{LeastEpsilon}})
+	p, err := New(Settings{Domains: []int{MaxValues}, Epsilons: []float64{MinEpsilon}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func loans() schema.Schema {
 // TestSidecarRoundTrip: what settings say of a file fits the schema, and only that.
 func TestSidecarRoundTrip(t *testing.T) {
 	sc := loans()
-	for _, epsilons := range [][]float64{{1, 1, 0, 1}, {LeastEpsilon, 45, 0, 0.3}, {700, 2, 0, 1000}} {
+	for _, epsilons := range [][]float64{{1, 1, 0, 1}, {MinEpsilon, 45, 0, 0.3}, {700, 2, 0, 1000}} {
 		s := Settings{Domains: []int{3, 3, 1, 2}, Epsilons: epsilons}
 		car, err := s.Sidecar(sc, 10, true)
 		if err != nil {
