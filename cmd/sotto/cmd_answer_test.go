@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"pgregory.net/rapid"
@@ -300,12 +302,12 @@ func TestAnswerFile(t *testing.T) {
 func TestHelpNamesWhatIsTaken(t *testing.T) {
 	cmd := newAnswerCommand(&program{})
 	for _, name := range []string{"ballot", "noise", "select", "proof", "sampler", "per", "mean", "centre"} {
-		taken, _ := settingsOf(cmd).complete(cmd, nil, name+"=")
+		taken, _ := settings.Of(cmd).Complete(cmd, nil, name+"=")
 		if len(taken) == 0 {
 			t.Errorf("%s has nothing to complete", name)
 		}
 		for _, value := range taken {
-			if usage := flagOf(cmd, name).Usage; !strings.Contains(usage, strings.TrimPrefix(value, name+"=")) {
+			if usage := settings.Flag(cmd, name).Usage; !strings.Contains(usage, strings.TrimPrefix(value, name+"=")) {
 				t.Errorf("the help of %s does not say %q: %s", name, value, usage)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -69,7 +71,7 @@ func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.sourceFlags.add(cmd, "choices")
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
-	o.rest.group(choosingSettings)
+	o.rest.Group(settings.Choosing)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "from", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
 	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
@@ -121,7 +123,7 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 
 // addSettings adds settings of the rounds, and of the number in the end.
 func (c *chooseFlags) addSettings(cmd *cobra.Command) {
-	f := settingsOf(cmd).flags
+	f := settings.Flags(cmd)
 	f.Int64Var(&c.rounds, "rounds", 0, "in how many rounds, before a last one between their winners (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "how many records judge in a round, on average (default: what time allows, up to 400)")
 	addExpertChoice(cmd, &c.utility, "utility", "", "what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
@@ -145,7 +147,7 @@ func addEvidence(cmd *cobra.Command, to *number) {
 
 // addPool adds settings of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
-	f := settingsOf(cmd).flags
+	f := settings.Flags(cmd)
 	f.IntVar(&c.pool, "pool", 0, "how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
 	f.Var(&c.writing, "generation-share", "the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default: 0)")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -74,7 +76,7 @@ budget buys.
   sotto plan --task agnews --size 120000 --epsilon 1 --set rounds=6 --write plan.toml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.list {
-				return p.Emit(opt.rest.result())
+				return p.Emit(opt.rest.Result())
 			}
 			if err := require(cmd, append([]string{"task"}, opt.spends(cmp.Or(strings.Join(opt.methods, ""), methodChoose))...)...); err != nil {
 				return err
@@ -91,11 +93,11 @@ budget buys.
 	addEvidence(cmd, &opt.evidence)
 	opt.addSettings(cmd)
 	opt.addPool(cmd)
-	opt.rest.group(choosingSettings)
+	opt.rest.Group(settings.Choosing)
 	// A plan has no use for these, and its file is for runs.
 	addParallel(cmd, new(int), "texts")
 	addOnError(cmd, new(string), "records that cannot be used")
-	opt.rest.group(machineSettings)
+	opt.rest.Group(settings.Machine)
 	cmd.Flags().StringVar(&opt.file, "write", "", "write settings that the plan has to `FILE`, for --plan")
 	cmd.Flags().BoolVar(&opt.list, "settings", false, "list all settings, and plan nothing")
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
@@ -192,7 +194,7 @@ func (o *planOptions) write(rows []planRow, answers bool) error {
 		return fmt.Errorf("read the settings of %s: %w", rows[at].Method, err)
 	}
 	about := fmt.Sprintf("%s at ε = %s", o.task, ui.Whole(o.epsilon.value))
-	if err := os.WriteFile(o.file, []byte(o.rest.write(about, rows[at].Method, answers, planned)), 0o644); err != nil {
+	if err := os.WriteFile(o.file, []byte(o.rest.Write(about, rows[at].Method, answers, planned)), 0o644); err != nil {
 		return fmt.Errorf("--write: %w", err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -98,7 +100,7 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
 	o.addPool(cmd)
-	o.rest.group(choosingSettings)
+	o.rest.Group(settings.Choosing)
 	o.addMethod(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.file, "stand-in", "", "take the records of `FILE`, a public one in the format of the data (default: the model invents some)")
@@ -109,7 +111,7 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	f.Var(&o.seed, "seed", "take all random numbers from `N`, to repeat a rehearsal")
 	addParallel(cmd, &o.parallel, "texts")
 	addOnError(cmd, &o.onError, "records that cannot be used")
-	o.rest.group(machineSettings)
+	o.rest.Group(settings.Machine)
 	addDir(cmd, &o.out, "out", "keep what came out in `DIR`, a new folder (default: nothing is kept)")
 	for _, name := range notRehearsed {
 		f.StringArray(name, nil, "")

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/method"
@@ -19,27 +21,27 @@ type settingFlags struct {
 
 	given func(name string) bool
 	// rest are the verb's other settings, nil where those of methods are flags.
-	rest *settings
+	rest *settings.Settings
 }
 
 // add takes the kinds of methods that a verb has.
 func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
-	s.rest, s.values = settingsOf(cmd), ui.SettingFlags(kinds...)
-	s.given = func(name string) bool { f := flagOf(cmd, name); return f != nil && f.Changed }
-	flags := expertFlags(cmd)
+	s.rest, s.values = settings.Of(cmd), ui.SettingFlags(kinds...)
+	s.given = func(name string) bool { f := settings.Flag(cmd, name); return f != nil && f.Changed }
+	flags := settings.Flags(cmd)
 	for _, flag := range s.values {
 		flags.Var(flag, flag.Flag(), flag.Usage)
 		if flag.IsBoolFlag() {
 			flags.Lookup(flag.Flag()).NoOptDefVal = "true"
 		}
-		_ = flags.SetAnnotation(flag.Flag(), settingChoices, flag.Choices) // the flag exists
+		_ = flags.SetAnnotation(flag.Flag(), settings.Choices, flag.Choices) // the flag exists
 		complete(cmd, flag.Flag(), flag.Choices...)
 	}
 }
 
 // called is how the command line has a flag, or a setting.
 func (s *settingFlags) called(name string) string {
-	if s.rest != nil && s.rest.flags.Lookup(name) != nil {
+	if s.rest != nil && s.rest.Flags.Lookup(name) != nil {
 		return "--set " + name
 	}
 	return "--" + name

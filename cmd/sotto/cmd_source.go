@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -30,8 +32,8 @@ type dataFlags struct {
 	approval *sotto.Approval
 }
 
-// approve has nothing be carried out but a plan, or asks for that.
-func (o *dataFlags) approve(a *sotto.Approval) { o.approval = a }
+// Approve has nothing be carried out but a plan, or asks for that.
+func (o *dataFlags) Approve(a *sotto.Approval) { o.approval = a }
 
 // add takes what --data and --query are, and the records that --on-error is about.
 func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
@@ -80,14 +82,14 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 	f := cmd.Flags()
 	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
 	addParallel(cmd, &o.parallel, texts)
-	if s := settingsOf(cmd); s != nil {
-		s.group(machineSettings)
+	if s := settings.Of(cmd); s != nil {
+		s.Group(settings.Machine)
 	}
 }
 
 // addParallel adds how many of what the verb makes are written at once.
 func addParallel(cmd *cobra.Command, to *int, texts string) {
-	expertFlags(cmd).IntVar(to, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
+	settings.Flags(cmd).IntVar(to, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
 }
 
 // addRecords adds the flags that are about records and their budget.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -155,7 +157,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
 	o.addPool(cmd)
-	o.rest.group(choosingSettings)
+	o.rest.Group(settings.Choosing)
 	o.addMethod(cmd)
 	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }

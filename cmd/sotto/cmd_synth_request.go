@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/method"
@@ -87,11 +89,11 @@ type requestFlags struct {
 // add takes what ε is the cost of, more about --size, and the kinds of methods that the verb has.
 func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.Kind) {
 	r.targetFlags.add(cmd, " for rows of a table in words", of+" may cost, such as 1", size)
-	all := addSettings(cmd)
+	all := settings.Add(cmd)
 	r.settingFlags.add(cmd, kinds...)
 	addExpertChoice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
 	addExpertChoice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
-	all.group(methodSettings)
+	all.Group(settings.Methods)
 }
 
 // request reads the flags.
@@ -129,12 +131,12 @@ func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
 	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
 	f.Lookup("discover-labels").NoOptDefVal = "auto"
-	s := r.rest.flags
+	s := r.rest.Flags
 	s.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
 	s.Int64Var(&r.minSize, "min-size", 0, "with --size auto: assume at least `N` in each part (default 1000)")
 	s.StringVar(&r.ending, "shared-ending", "", "find the last two words that most records share, such as a signature, and end every text that is written with them: auto, or the `EPSILON` of ε for it (default: none; auto takes a twentieth)")
 	s.Lookup("shared-ending").NoOptDefVal = "auto"
-	r.rest.group(textSettings)
+	r.rest.Group(settings.Texts)
 }
 
 // spends lists the flags that a method needs which spends ε.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,22 +25,6 @@ func TestUngainedIsSaidFirst(t *testing.T) {
 			if !json && !strings.HasPrefix(out.String(), u.Text+"\n") || json && !strings.Contains(out.String(), `"nothing_gained":`) {
 				t.Errorf("%T: %s", r, out.String())
 			}
-		}
-	}
-	for content, warns := range map[string]bool{
-		`{"nothing_gained": {"over": "no_examples", "text": "Nothing was gained.", "next": ["Use a larger model."]}}`: true,
-		`{"examples": []}`: false, "nonsense": false, "": false,
-	} {
-		dir := t.TempDir()
-		if content != "" {
-			if err := os.WriteFile(filepath.Join(dir, "prompt.json"), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var errs bytes.Buffer
-		warnUngained(&program{Terminal: ui.Terminal{Stderr: &errs}}, dir)
-		if got := strings.Contains(errs.String(), "Nothing was gained. Use a larger model."); got != warns {
-			t.Errorf("%q: %s", content, errs.String())
 		}
 	}
 }

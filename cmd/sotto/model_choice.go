@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -32,7 +34,7 @@ A server sees private records only if your own configuration trusts it.`
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
-	expertFlags(cmd).IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+	settings.Flags(cmd).IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
 	m.addServer(cmd)
 }
 
@@ -45,9 +47,9 @@ func (m *modelFlags) addServer(cmd *cobra.Command) {
 		dialects = append(dialects, string(d))
 	}
 	addExpertChoice(cmd, &m.dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
-	expertFlags(cmd).StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
-	if s := settingsOf(cmd); s != nil {
-		s.group(machineSettings)
+	settings.Flags(cmd).StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
+	if s := settings.Of(cmd); s != nil {
+		s.Group(settings.Machine)
 	}
 }
 

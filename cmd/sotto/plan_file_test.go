@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
@@ -18,7 +21,7 @@ func withPlan(t *testing.T, args ...string) (*synthOptions, error) {
 	if err := cmd.ParseFlags(args); err != nil {
 		return nil, err
 	}
-	return p.requests[cmd].(*synthOptions), settingsOf(cmd).read(cmd)
+	return p.requests[cmd].(*synthOptions), settings.Of(cmd).Read(cmd)
 }
 
 // TestPlanFile: a plan file has the settings that --set has, and --set goes over it, wherever it stands.
@@ -85,7 +88,7 @@ func TestWrittenPlanFile(t *testing.T) {
 		if err := cmd.ParseFlags([]string{"--set", "tokens=7", "--set", "dialect=vllm"}); err != nil {
 			t.Fatal(err)
 		}
-		text := settingsOf(cmd).write("x", name, false, map[string]any{"rounds": 5.0})
+		text := settings.Of(cmd).Write("x", name, false, map[string]any{"rounds": 5.0})
 		if strings.Contains(text, "rounds = 5") != (name == methodChoose) {
 			t.Errorf("%s: the plan's rounds are not there, or of another method:\n%s", name, text)
 		}
@@ -117,7 +120,7 @@ func TestPlanFileOfJobs(t *testing.T) {
 	}
 	for _, name := range []string{"set", "plan"} {
 		w.Request[name] = json.RawMessage(`"rounds=3"`)
-		if _, err := new(program).readJob(w); err == nil {
+		if _, err := request.Read((&program{}).findVerb, w); err == nil {
 			t.Errorf("a job has %s", name)
 		}
 		delete(w.Request, name)
@@ -126,7 +129,7 @@ func TestPlanFileOfJobs(t *testing.T) {
 		if err := os.WriteFile("plan.toml", []byte(line), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseJob(append(baseJob, "--plan", "plan.toml")); err == nil {
+		if _, err := request.Parse((&program{}).findVerb, append(baseJob, "--plan", "plan.toml")); err == nil {
 			t.Errorf("a job has %s", line)
 		}
 	}

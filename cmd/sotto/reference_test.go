@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -92,7 +94,7 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 // settingTable lists what --set and plan files take.
 func settingTable(b *strings.Builder, root *cobra.Command) {
 	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
-	for _, s := range settingsOf(verbs(root)["sotto plan"]).result().Settings {
+	for _, s := range settings.Of(verbs(root)["sotto plan"]).Result().Settings {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -207,14 +209,14 @@ func misspelt(root *cobra.Command, args []string) (*cobra.Command, string) {
 
 // wrongFlag says which flag was probably meant.
 func wrongFlag(cmd *cobra.Command, err error) error {
-	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Name == "set" && settingsOf(cmd) != nil {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Name == "set" && settings.Of(cmd) != nil {
 		return usage("--set: %w", errors.Unwrap(wrong))
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return usage("%w", err)
 	}
-	if now := movedFlag(cmd, name); now != "" {
+	if now := settings.Moved(cmd, name); now != "" {
 		return usage("--%s is a setting now: --set %s, or a line of a plan file (sotto plan --write)", name, now)
 	}
 	var names []string
