@@ -86,7 +86,7 @@ var apart = map[string]string{
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
-	"go run ./bench/":                    "takes a GPU and hours; docs/results has what came out",
+	"go run ./lab/bench/":                "takes a GPU and hours; docs/results has what came out",
 	"sotto eval suite quick --data":      "takes hours, on data sets that are not in the repository; TestEvalSuite runs a small suite",
 	"sotto eval suite docs/results/":     "runs on data sets that are not in the repository; package suite's TestLearnNeedsNoModel runs a small one",
 	"sotto eval suite answer-samsum":     "takes hours, on data sets that are not in the repository",

@@ -70,7 +70,7 @@ var slowest = []string{"cmd/sotto", "internal/run", "cmd/internal/serve/web", "p
 var once = []string{"engines/beam", "engines/duckdb"}
 
 // beside are modules that the program has nothing of: "make test-all" tests them.
-var beside = []string{"bench", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
+var beside = []string{"lab", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
 
 // later are packages that "make test-all" tests, too: what builds and unpacks what is published, for all
 // systems, and the laboratory, of which no run or service makes use.

@@ -158,7 +158,7 @@ func TestLater(t *testing.T) {
 		{"example.org/m", "example.org/m/eval/suite", true},
 		{"example.org/m/tools", "example.org/m/tools/planted", false},
 		{"example.org/m/tools", "example.org/m/tools/release", true},
-		{"example.org/m/bench", "example.org/m/bench/lm", true},
+		{"example.org/m/lab", "example.org/m/lab/bench/lm", true},
 	} {
 		m := module{name: c.module}
 		if got := m.later(pkg{ImportPath: c.path}); got != c.want {
