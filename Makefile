@@ -42,6 +42,10 @@ BUILD = GOWORK=off GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)'
 build: ## bin/sotto, one static binary
 	$(BUILD) -o bin/sotto ./cmd/sotto
 
+.PHONY: lab
+lab: ## bin/sotto-lab, the laboratory: comparisons of methods, and attacks on releases
+	GOWORK=auto GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o bin/sotto-lab ./lab/cmd/sotto-lab
+
 # For example: make wheel PLATFORM=darwin/arm64
 PLATFORM = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
 .PHONY: wheel test-python

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // chatTask answers with a text that is written.
@@ -84,7 +85,7 @@ func hasLines(ts *testscript.TestScript, neg bool, args []string) {
 func asking(t *testing.T, more ...string) []string {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := errors.Join(os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600)); err != nil {
 		t.Fatal(err)
 	}

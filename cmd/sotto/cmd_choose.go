@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -39,7 +40,7 @@ for choosing and for saying in the end on how many records the model is right.
 
 The rest is as in "sotto synth".
 
-` + modelHelp + jsonKeys(synthResult{}),
+` + flags.ModelHelp + ui.JSONKeys(synthResult{}),
 		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --set ours.jsonl --set demos --out chosen
   sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,7 +65,7 @@ The rest is as in "sotto synth".
 
 func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "choices")
 	o.chooseFlags.add(cmd)
 	o.addMeasure(cmd)
@@ -236,13 +237,13 @@ func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string)
 	if p.poolModel == "" {
 		return out, nil
 	}
-	flags := modelFlags{model: p.poolModel, keyEnv: p.poolKeyEnv}
-	if isHTTP(p.poolModel) {
-		flags.url, flags.model, _ = strings.Cut(p.poolModel, "#")
+	hosted := flags.Model{Name: p.poolModel, KeyEnv: p.poolKeyEnv}
+	if flags.IsHTTP(p.poolModel) {
+		hosted.URL, hosted.Name, _ = strings.Cut(p.poolModel, "#")
 	} else if p.poolKeyEnv != "" {
 		return out, usage("--pool-key-env is about a server, and --pool-model names none: give its URL")
 	}
-	spec, err := of.modelSpec(flags)
+	spec, err := of.modelSpec(hosted)
 	out.Model = &spec
 	return out, err
 }

@@ -16,13 +16,14 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // mcpOptions are what the operator lets an agent do.
 type mcpOptions struct {
-	modelFlags
+	flags.Model
 	tools    []string
 	tasks    []string
 	releases string
@@ -51,14 +52,14 @@ unless --allow-spending names the most ε that one session may be charged.
 
 Clients start this command by themselves: docs/mcp.md has their settings.
 Standard output is the protocol's; messages for people go to standard error.
-With --json it serves nothing, and prints the tools that it would offer.` + jsonKeys(mcpTools{}),
+With --json it serves nothing, and prints the tools that it would offer.` + ui.JSONKeys(mcpTools{}),
 		Example: `  sotto mcp --releases releases/
   sotto mcp --service http://127.0.0.1:8080 --service-key-env SOTTO_KEY
   sotto mcp --tool plan --tool account --task tickets.toml
   sotto mcp --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.tools, "tool", nil, "offer this tool; may be repeated (default: all that have what they need)")
 	complete(cmd, "tool", mcpToolNames...)

@@ -104,7 +104,7 @@ func (s *mcpServer) plan(ctx context.Context, in planArguments) (any, error) {
 	if in.Shots < 0 || in.Tokens < 0 || in.Answers < 0 || in.Delta < 0 {
 		return nil, &mcpError{"shots, tokens, answers and delta should be positive; leave them out for the defaults"}
 	}
-	opt := planOptions{modelFlags: s.opt.modelFlags, answers: in.Answers}
+	opt := planOptions{Model: s.opt.Model, answers: in.Answers}
 	if len(in.Methods) > 0 {
 		opt.methods = in.Methods
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
@@ -39,7 +40,7 @@ import (
 const embeddedUpstream = "embedded"
 
 type serveOptions struct {
-	modelFlags
+	flags.Model
 	listen                     string
 	certificate, key, clientCA string
 	open, openPrivate          bool
@@ -86,7 +87,7 @@ one.
 
 Without TLS a browser sends the dashboard's cookies to every port of its host,
 so that other programs that listen there can act as who is signed in. With
---tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
+--tls-cert, or an https address of a proxy in --admin-url, they stay here.` + ui.JSONKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -94,7 +95,7 @@ so that other programs that listen there can act as who is signed in. With
 		Annotations: map[string]string{runsItself: "yes"},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
 	f.StringVar(&opt.admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
@@ -200,7 +201,7 @@ func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, err
 }
 
 // builder makes routes, with the model of this process, which it returns too.
-func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) {
+func (p *program) builder(m flags.Model) (*service.Builder, *sharedModel, error) {
 	spec, err := p.modelSpec(m)
 	if err != nil {
 		return nil, nil, err
@@ -226,7 +227,7 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	builder, model, err := p.builder(opt.modelFlags)
+	builder, model, err := p.builder(opt.Model)
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // maker makes runs in a home with a source in the configuration and a tiny model.
 func maker(t *testing.T) (*runMaker, *store.Store) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte("kind = \"classify\"\ntext = \"text\"\nlabel = \"label\"\nlabels = [\"up\", \"down\"]\n[generate]\ninstruction = \"Write.\"\n[answer]\ninstruction = \"Up or down?\"\n"))
 	write(t, "records.jsonl", []byte(strings.Repeat("{\"text\": \"a\", \"label\": \"up\"}\n", 300)))
 	here, err := os.Getwd()

@@ -27,14 +27,11 @@ import (
 // write nothing.
 var jobVerbs = map[string]string{
 	"synth": jobOut, "choose": jobOut, "learn": jobOut, "table profile": jobOut, "table perturb": jobOut,
-	"answer": "answers.jsonl", "eval private": jobOut, "eval": "", "eval suite": jobOut, "rehearse": "",
+	"answer": "answers.jsonl", "eval private": jobOut, "eval": "", "rehearse": "",
 }
 
 // jobOut is the folder of a job's release, in the job's own.
 const jobOut = "out"
-
-// suiteField is the argument of eval suite, as a job has it.
-const suiteField = "suite"
 
 func jobNames() []string { return slices.Sorted(maps.Keys(jobVerbs)) }
 
@@ -122,8 +119,6 @@ func (c *jobCall) check() (err error) {
 		return err
 	case c.verb == "answer" && !given(c.cmd.Flags().Lookup("inputs")):
 		return usage("a job that answers needs --inputs, a file of questions; one question is quickly asked: sotto answer --input")
-	case c.verb == "eval suite" && len(c.args) == 0:
-		return usage("a job needs the suite that it should run: eval suite FILE|NAME")
 	}
 	return nil
 }
@@ -144,22 +139,11 @@ func (c *jobCall) work() jobs.Work {
 			w.Shown = append(w.Shown, [2]string{d.name, filepath.Base(strings.Trim(value, "[]"))})
 		}
 	}
-	if len(c.args) > 0 {
-		w.Request[suiteField] = quoted(c.args[0])
-	}
 	return w
 }
 
 // set reads a field of a request.
 func (c *jobCall) set(name string, value json.RawMessage) error {
-	if name == suiteField && c.verb == "eval suite" {
-		var suite string
-		if json.Unmarshal(value, &suite) != nil {
-			return errors.New("should be a text")
-		}
-		c.args = []string{suite}
-		return nil
-	}
 	if !slices.ContainsFunc(c.fields, func(d field) bool { return d.name == name }) {
 		return fmt.Errorf("is nothing that a job of %s can ask for", c.verb)
 	}
@@ -169,7 +153,7 @@ func (c *jobCall) set(name string, value json.RawMessage) error {
 // charges reports whether the verb charges a budget, so that its plan is approved first. What it prints
 // is private by itself. Others measure exactly, and what they print may be seen if their data is public.
 func (c *jobCall) charges() bool {
-	return c.verb != "eval" && c.verb != "eval suite" && c.verb != "rehearse"
+	return c.verb != "eval" && c.verb != "rehearse"
 }
 
 // run carries the verb out, with its result in a folder, once the plan was approved; or makes it, if
@@ -263,7 +247,7 @@ var (
 	releasedParts = strings.Fields(`private event epsilon delta adjacency unit guarantee drawn charge files method claim count_epsilon discover_epsilon
 		ending ending_epsilon texts chosen model worth model_tokens_planned schema profiles rows keep_probability metric task asked size noise_scale
 		value low high comparisons`)
-	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons suite title ok cells rehearsal items
+	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons ok rehearsal items
 		gains method epsilon delta chosen texts`)
 )
 

@@ -68,7 +68,6 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{[]string{"answer", "--task", "task.toml"}, "--inputs"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl"}, "--data"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--predictions", "p"}, "--predictions"},
-		{[]string{"eval", "suite"}, "suite"},
 		{[]string{"rehearse", "--data", "records.jsonl"}, "--data"},
 		{[]string{"ledger", "grant", "d", "--epsilon", "1"}, "cannot be a job"},
 		{[]string{"serve"}, "cannot be a job"},
@@ -266,9 +265,6 @@ func TestRequestsComeBack(t *testing.T) {
 			if err := c.cmd.Flags().Set(d.name, valueFor(f).Draw(t, d.name)); err != nil {
 				t.Fatalf("%s: %v", d.name, err)
 			}
-		}
-		if verb == "eval suite" {
-			c.args = []string{"quick"}
 		}
 		if err := c.check(); err != nil {
 			t.Fatal(err)

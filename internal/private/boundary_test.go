@@ -43,7 +43,7 @@ func packages(t *testing.T) []listed {
 var listing = sync.OnceValues(func() ([]listed, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...", "./lab/...", "./engines/...")
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "GOWORK=auto") // bench and engines are modules of their own
+	cmd.Env = append(os.Environ(), "GOWORK=auto") // the laboratory and engines are modules of their own
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
@@ -101,6 +101,7 @@ var forbidden = map[string]string{
 	module + "/internal/icl":     "in-context learning sees released texts only",
 	module + "/internal/release": "in-context learning sees released texts only",
 	module + "/eval":             "in-context learning sees released texts only",
+	module + "/lab":              "the laboratory uses the product, not the other way round",
 	module + "/internal/metric":  "measures texts that may be shown",
 	module + "/internal/stat":    "measures what was released",
 }
@@ -197,7 +198,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":                     "a run reads its table",
 		module + "/cmd/sotto":                        "reads public rows that questions are about",
 		module + "/internal/ui":                      "distinguishes errors of users",
-		module + "/eval/tabular":                     "tries methods on rows that may be shown, by seeds",
+		module + "/lab/tabular":                      "tries methods on rows that may be shown, by seeds",
 		module + "/internal/private/record":          "puts rows into words as they are encoded",
 		module + "/internal/private/table/stream":    "encodes rows as they come",
 		module + "/internal/private/table/local":     "perturbs rows",
@@ -210,7 +211,7 @@ var importers = map[string]map[string]string{
 	},
 	"table/tabletest": {},
 	"table/learn": {
-		module + "/eval/tabular":          "measures private baselines",
+		module + "/lab/tabular":           "measures private baselines",
 		module + "/cmd/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
@@ -221,7 +222,7 @@ var importers = map[string]map[string]string{
 		module + "/cmd/internal/estimate":        "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
 		module + "/internal/plan":                "chooses settings of profiles; reads no row",
-		module + "/eval/tabular":                 "tries profiles on rows that may be shown, by seeds",
+		module + "/lab/tabular":                  "tries profiles on rows that may be shown, by seeds",
 		module + "/lab/bench/table":              "measures with made-up rows",
 		module + "/internal/run/compute":         "says what engines add up",
 		module + "/engines/internal/tablecmd":    "reads the settings of profiles",
@@ -235,7 +236,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/stream": "perturbs rows as they come",
 		module + "/internal/run":                  "a run perturbs a table",
 		module + "/internal/plan":                 "chooses settings of perturbing; reads no row",
-		module + "/eval/tabular":                  "tries perturbing on rows that may be shown, by seeds",
+		module + "/lab/tabular":                   "tries perturbing on rows that may be shown, by seeds",
 		module + "/lab/bench/table":               "measures with made-up rows",
 		module + "/internal/run/compute":          "says what engines perturb",
 	},
@@ -524,5 +525,28 @@ func TestTheRulesBite(t *testing.T) {
 		if len(printing(file)) == 0 {
 			t.Errorf("%s is allowed", body)
 		}
+	}
+}
+
+// TestLaboratoryOutside: nothing imports the laboratory, a module of its own, but itself.
+func TestLaboratoryOutside(t *testing.T) {
+	all, err := listing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for _, p := range all {
+		if under(p.ImportPath, module+"/lab") {
+			seen = true
+			continue
+		}
+		for _, i := range p.Imports {
+			if under(i, module+"/lab") {
+				t.Errorf("%s imports %s, which is of the laboratory", p.ImportPath, i)
+			}
+		}
+	}
+	if !seen {
+		t.Error("there is no laboratory")
 	}
 }

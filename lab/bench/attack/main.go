@@ -1,4 +1,4 @@
-// Command attack plays the attacks of "sotto audit members" and "sotto audit secrets" with a model on a GPU,
+// Command attack plays the attacks of "sotto-lab members" and "sotto-lab secrets" with a model on a GPU,
 // on many releases: everything is the Go program except the forward pass, which is PyTorch's (lab/bench/gpu).
 //
 //	go run ./bench/attack -python P -data DIR -trials 200 -out results.json
@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/attack"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lab/attack"
 	"github.com/sotto-dp/sotto/lab/bench/gpu/torch"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"

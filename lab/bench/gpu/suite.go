@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/lab/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 )
 

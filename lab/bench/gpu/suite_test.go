@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/lab/bench/gpu/torch"
+	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 )
 

@@ -15,8 +15,8 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
