@@ -172,7 +172,7 @@ type rehearsing struct {
 	// began is when all of it began, and asked what the caller asked for, 0 where it is left open.
 	began time.Time
 	asked RehearseOptions
-	// records choose and held are measured on; own are the model's own examples.
+	// records choose and held are measured on; own are model-generated examples.
 	records, held, own []prompt.Example
 	result             Rehearsal
 	// saved, if set, is how much longer the real run encodes than this one.

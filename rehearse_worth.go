@@ -17,7 +17,7 @@ import (
 
 // Kinds of examples that a rehearsal compares.
 const (
-	// RehearsedNone is no examples, RehearsedOwn the model's own, RehearsedRun those of the
+	// RehearsedNone is no examples, RehearsedOwn model-generated ones, RehearsedRun those of the
 	// rehearsed run, RehearsedReal the stand-in records themselves, and RehearsedAlone the run's evidence
 	// without a language model.
 	RehearsedNone  = "none"
@@ -87,7 +87,7 @@ func (r *rehearsing) compare(ctx context.Context) error {
 		with []prompt.Prompt
 	}
 	kinds := []kind{{RehearsedNone, plain(nil)}, {RehearsedOwn, plain(r.sets(r.own, shots)...)}, {RehearsedRun, []prompt.Prompt{came}}}
-	if !r.result.Invented { // invented records are the model's own examples
+	if !r.result.Invented { // invented records are model-generated examples
 		kinds = append(kinds, kind{RehearsedReal, plain(r.sets(r.records, shots)...)})
 	}
 	if r.result.Evidence != nil {

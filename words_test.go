@@ -19,6 +19,7 @@ var words = []struct{ pattern, instead string }{
 	{`\bfaults? of the program\b`, "internal error"},
 	{`\bprotects? nobody\b`, "has no privacy guarantee"},
 	{`\b(jury|juries|jurors?|hearing|verdicts?)\b`, "grader, batch, grade, conclusion"},
+	{`model['’]s own( (examples?|texts?|pool|and|or|is|are)\b|[^\w ]|$)`, "model-generated"},
 	{`\bThe one idea\b`, "what the package does"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestTrustedIsItsOwnType: no scorer is assignable or convertible to Trusted, so
@@ -124,9 +125,10 @@ func TestTrustRefuses(t *testing.T) {
 	if _, err := lm.Trust(able{}, "a hunch"); err == nil {
 		t.Error("a made-up reason was accepted")
 	}
-	if m, err := lm.Trust(able{}, lm.Declared); err != nil || !m.Valid() || m.Basis() != lm.Declared {
-		t.Errorf("a declared end point was not trusted: %v", err)
-	}
+	m, err = lm.Trust(able{}, lm.Declared)
+	expect.NoError(t, err)
+	expect.Equal(t, "valid", m.Valid(), true)
+	expect.Equal(t, "basis", m.Basis(), lm.Declared)
 }
 
 // mayTrust lists who may state that a model is trusted, and why.

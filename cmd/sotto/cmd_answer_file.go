@@ -21,11 +21,16 @@ import (
 // says of which list they are after that.
 func askedOf(out string) string { return out + ".asked" }
 
-// jsonLines is a file of answers, a JSON object a line.
+// jsonLines is a file that gets a JSON object a line.
 type jsonLines struct {
-	path  string // "" if nobody wants it
-	file  *os.File
+	path  string
+	file  *os.File // nil if nobody wants it
 	empty bool
+}
+
+// answerFile is a file of answers.
+type answerFile struct {
+	jsonLines
 	// before are answers that it had, of a list that continues; resumes: it can continue later.
 	before  []answerLine
 	resumes bool
@@ -33,9 +38,9 @@ type jsonLines struct {
 
 // openAnswerFile makes the file before anything is charged. Answers are paid for, so that it is
 // never written over. One that is not for everybody is for its owner to read.
-func openAnswerFile(path string, private bool) (*jsonLines, error) {
+func openAnswerFile(path string, private bool) (*answerFile, error) {
 	if path == "" {
-		return &jsonLines{}, nil
+		return &answerFile{}, nil
 	}
 	mode := os.FileMode(0o600)
 	if private {
@@ -48,7 +53,7 @@ func openAnswerFile(path string, private bool) (*jsonLines, error) {
 	if err != nil {
 		return nil, usage("write the answers: %w", err)
 	}
-	return &jsonLines{path: path, file: f, empty: true}, nil
+	return &answerFile{jsonLines: jsonLines{path, f, true}}, nil
 }
 
 func answersExist(path string) error {
@@ -57,7 +62,7 @@ func answersExist(path string) error {
 
 // reopenAnswerFile opens the file of a list that was begun. A line that was not written to its end
 // was not there.
-func reopenAnswerFile(path string, private bool) (*jsonLines, error) {
+func reopenAnswerFile(path string, private bool) (*answerFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return openAnswerFile(path, private)
@@ -75,7 +80,7 @@ func reopenAnswerFile(path string, private bool) (*jsonLines, error) {
 	if err != nil {
 		return nil, errors.Join(usage("continue with the answers in %s: %w", path, err), f.Close())
 	}
-	return &jsonLines{path: path, file: f, empty: len(lines) == 0, before: lines}, nil
+	return &answerFile{jsonLines: jsonLines{path, f, len(lines) == 0}, before: lines}, nil
 }
 
 // readAnswers reads whole lines, and how many bytes they have.
@@ -99,7 +104,7 @@ func readAnswers(r io.Reader) (lines []answerLine, size int64, err error) {
 
 // keepAnswers opens the file of answers: for many of them one that can be continued with. Nobody
 // touches it before the list is locked. It reports whether the list is complete.
-func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (f *jsonLines, complete bool, err error) {
+func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (f *answerFile, complete bool, err error) {
 	if o.out == "" || !o.given("inputs") {
 		f, err = openAnswerFile(o.out, private)
 		return f, false, err
@@ -135,7 +140,7 @@ func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, privat
 }
 
 // settle ends a list: its key goes if nothing is left to do, and its file if nothing was charged.
-func (f *jsonLines) settle(s *sotto.Answers, done int, err error) error {
+func (f *answerFile) settle(s *sotto.Answers, done int, err error) error {
 	var wrong *sotto.InputError
 	switch {
 	case !f.resumes:
@@ -165,7 +170,7 @@ func (f *jsonLines) add(line any) error {
 }
 
 // keep writes an answer, and returns once it is on disk.
-func (f *jsonLines) keep(line answerLine) error {
+func (f *answerFile) keep(line answerLine) error {
 	err := f.add(line)
 	if err == nil && f.file != nil {
 		err = f.file.Sync()
@@ -173,15 +178,24 @@ func (f *jsonLines) keep(line answerLine) error {
 	return err
 }
 
-// close closes the file, and removes one that is empty. Others keep no time but the day: when the
-// last answer was there shows how long they took, which depends on who was drawn.
+// close closes the file, and removes one that is empty.
 func (f *jsonLines) close() error {
 	if f.file == nil {
 		return nil
 	}
 	err := f.file.Close()
 	if f.empty {
-		return errors.Join(err, os.Remove(f.path))
+		err = errors.Join(err, os.Remove(f.path))
+	}
+	return err
+}
+
+// close closes the file. It keeps no time but the day: when the last answer was there shows how
+// long they took, which depends on who was drawn.
+func (f *answerFile) close() error {
+	err := f.jsonLines.close()
+	if f.file == nil || f.empty {
+		return err
 	}
 	day := certificate.Day(time.Now())
 	for _, name := range []string{f.path, askedOf(f.path)} {

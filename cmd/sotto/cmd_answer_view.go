@@ -46,7 +46,7 @@ type answerView struct {
 	quiet bool
 	// partial: as many questions are answered as the budget allows.
 	partial bool
-	file    *jsonLines
+	file    *answerFile
 
 	// began: the program; asked: the first question.
 	began, asked time.Time

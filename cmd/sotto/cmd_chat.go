@@ -53,7 +53,7 @@ Nothing here is private: what you type goes to the model as it is.
 	}
 	opt.Add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opt.system, "system", "", "the `TEXT` that instructs the model (default: the model's own)")
+	f.StringVar(&opt.system, "system", "", "the `TEXT` that instructs the model (default: that of the model)")
 	f.IntVar(&opt.maxTokens, "max-tokens", 512, "end an answer after this many tokens")
 	f.Float64Var(&opt.temperature, "temperature", 0.2, "0 always takes the likeliest token, 1 draws as the model says")
 	f.Float64Var(&opt.topP, "top-p", 0.9, "draw from the likeliest tokens that have this probability together")

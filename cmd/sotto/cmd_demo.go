@@ -384,10 +384,10 @@ func (d *demoRun) choose(ctx context.Context) error {
 
 // keep notes what was released.
 func (q *demoQuestion) keep(done *sotto.Run) {
-	r := newSynthResult(done)
+	r := newReleased(done.Result, "", done.Plan.Delta, done.Plan.Adjacency, done.Plan.Unit)
 	q.result = demoAnswers{
 		Question: q.name, Release: r.Dir, Files: r.Files, Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency, Event: r.Event,
-		Guarantee: r.Guarantee, Texts: r.Texts, Worth: r.Worth, planned: q.request.Epsilon,
+		Guarantee: r.Guarantee, Texts: append([]prompt.Example{}, done.Examples...), Worth: done.Worth, planned: q.request.Epsilon,
 	}
 	if p := done.Prompt; p != nil {
 		q.result.Calibrated, q.result.Evidence = p.Calibrated, p.Evidence.How

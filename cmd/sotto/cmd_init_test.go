@@ -119,7 +119,7 @@ func TestInitAsks(t *testing.T) {
 		home(t)
 		write(t, c.file, []byte(c.header+"\nzanzibar,zanzibar,zanzibar\n"))
 		var out, errs bytes.Buffer
-		p := &program{Terminal: ui.Terminal{Stdin: strings.NewReader(c.answers), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
+		p := &program{root: newRootCommand, Terminal: ui.Terminal{Stdin: strings.NewReader(c.answers), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
 		if code := p.main(t.Context(), []string{"init", "--data", c.file}); code != 0 {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
@@ -137,7 +137,7 @@ func TestInitAsks(t *testing.T) {
 	home(t)
 	write(t, "t.csv", []byte("message,queue\n"))
 	var out, errs bytes.Buffer
-	p := &program{Terminal: ui.Terminal{Stdin: strings.NewReader("\n"), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
+	p := &program{root: newRootCommand, Terminal: ui.Terminal{Stdin: strings.NewReader("\n"), Stdout: &out, Stderr: &errs, Keyboard: true, Screen: true}}
 	if code := p.main(t.Context(), []string{"init", "--data", "t.csv"}); code != 2 || !strings.Contains(errs.String(), "--size is missing") {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}

@@ -306,6 +306,21 @@ func compared(predicted, known []string) (n int, right, commonest float64) {
 	return n, float64(hits) / float64(max(n, 1)), float64(most) / float64(max(n, 1))
 }
 
+// maxPredictions are printed.
+const maxPredictions = 20
+
+// printPredictions prints the first predictions, each of which is a value and the probabilities of all.
+func printPredictions[T any](p *ui.Page, what string, all []T, value func(T) (string, []float64)) {
+	for i, one := range all[:min(len(all), maxPredictions)] {
+		v, probabilities := value(one)
+		p.Line("  %s %-4d %s (probability %.2f)", what, i+1, v, slices.Max(probabilities))
+	}
+	if more := len(all) - maxPredictions; more > 0 {
+		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
+	}
+	p.Line("")
+}
+
 // save writes a new file, as its name says.
 func (r *learnPredictResult) save(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -348,13 +363,7 @@ func (r *learnPredictResult) writeCSV(to io.Writer) error {
 
 func (r *learnPredictResult) Print(p *ui.Page) {
 	p.Head("labels of %s, by the classifier in %s", ui.Counted(len(r.Predictions), "text"), r.Dir)
-	for i, q := range r.Predictions[:min(len(r.Predictions), mostPredictions)] {
-		p.Line("  text %-4d %s (probability %.2f)", i+1, ui.Visible(q.Label), slices.Max(q.Probabilities))
-	}
-	if more := len(r.Predictions) - mostPredictions; more > 0 {
-		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
-	}
-	p.Line("")
+	printPredictions(p, "text", r.Predictions, func(q learnPrediction) (string, []float64) { return ui.Visible(q.Label), q.Probabilities })
 	right := ""
 	if a := r.Accuracy; a != nil {
 		right = fmt.Sprintf("%s of %s with a label; the commonest label alone would be on %s (exact numbers, for texts that may be seen)", ui.Percent(a.Right), ui.Counted(a.Texts, "text"), ui.Percent(a.Commonest))

@@ -69,7 +69,7 @@ type agentReleases struct {
 func (s *mcpServer) list(ctx context.Context, in releasesArguments) (any, error) {
 	out := agentReleases{Releases: []agentRelease{}}
 	if s.root != nil {
-		trust, err := s.p.trust(verifyOptions{})
+		trust, err := s.p.trust(nil, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -60,16 +60,16 @@ func runModelRecommend(ctx context.Context, p *program, threads int) error {
 	if err != nil {
 		return err
 	}
-	return p.Emit(r)
+	return p.Emit(&recommendResult{r})
 }
 
 // recommendation measures this machine for a second or two.
-func recommendation(ctx context.Context, threads int) (*recommendResult, error) {
+func recommendation(ctx context.Context, threads int) (*probe.Recommendation, error) {
 	speed, err := fault.Await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
 	if err != nil {
 		return nil, err
 	}
-	r := &recommendResult{probe.Recommend(machine.Inspect(), speed)}
+	r := probe.Recommend(machine.Inspect(), speed)
 	here, err := models.List()
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ from measuring the model for a second or two. Where records choose, a run takes
 about the time that you allow (--time, five minutes by default), and how many
 texts, rounds, prompts and records there are follows from that. There is also a
 forecast of what the prompt will be worth, from suites on public data sets: how
-many points above no examples and above the model's own, and how often such
+many points above no examples and above model-generated ones, and how often such
 forecasts held. "sotto rehearse" tries a plan out.
 
 With --answers N it plans answers of "sotto answer" instead, with each method

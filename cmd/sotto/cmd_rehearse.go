@@ -36,8 +36,8 @@ func newRehearseCommand(p *program) *cobra.Command {
 		Short: "A whole run on stand-in data, with nothing charged",
 		Long: `Carries out what "sotto synth" would do with the same flags, on records that
 stand in for the private ones, and measures on others of them what comes out:
-no examples, the model's own, those of the run, and stand-in records as they
-are. It opens neither private data nor ledger nor keys, charges nothing and
+no examples, model-generated ones, those of the run, and stand-in records as
+they are. It opens neither private data nor ledger nor keys, charges nothing and
 signs nothing; its files are in a temporary folder that is removed in the end.
 
 Stand-in records come from a public file in the format of your data
@@ -104,7 +104,7 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	f.StringVar(&o.file, "stand-in", "", "take the records of `FILE`, a public one in the format of the data (default: the model invents some)")
 	f.IntVar(&o.invent, "invent", 0, fmt.Sprintf("have the model invent `N` records (default %d)", sotto.DefaultInvented))
 	f.IntVar(&o.items, "items", 0, fmt.Sprintf("hold `N` records out to measure on, a third of all at most (default %d)", sotto.DefaultItems))
-	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of the model's own examples and of stand-in records (default %d)", sotto.DefaultSets))
+	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of model-generated examples and of stand-in records (default %d)", sotto.DefaultSets))
 	o.addColumns(cmd)
 	f.Var(&o.seed, "seed", "take all random numbers from `N`, to repeat a rehearsal")
 	f.IntVar(&o.parallel, "parallel", 0, "write this many texts at once (default: what suits the method)")
@@ -281,7 +281,7 @@ func (r *rehearseResult) name(kind string) string {
 	case sotto.RehearsedNone:
 		return "none"
 	case sotto.RehearsedOwn:
-		return "the model's own"
+		return "model-generated"
 	case sotto.RehearsedReal:
 		return "stand-in records"
 	case sotto.RehearsedAlone:

@@ -123,7 +123,7 @@ func TestRehearseTells(t *testing.T) {
 	}
 	flat := strings.Join(strings.Fields(out), " ")
 	for _, want := range []string{
-		"nothing was charged", "none", "the model's own", "chosen by the records", "stand-in records", "evidence, without a model", "in 2 rounds of about 8 records",
+		"nothing was charged", "none", "model-generated", "chosen by the records", "stand-in records", "evidence, without a model", "in 2 rounds of about 8 records",
 		"planned", "real run about", "On 10 of 80 public records", "repeated up to 400",
 	} {
 		if !strings.Contains(flat, want) {

@@ -214,7 +214,7 @@ func (p *program) builder(m flags.Model) (*service.Builder, *sharedModel, error)
 	return &service.Builder{
 		Upstreams: all, Unusable: unusable, Task: findTask, Encoder: encoder, Records: p.records(model),
 		Verify: func(dir string) (*certificate.Report, error) {
-			trust, err := p.trust(verifyOptions{})
+			trust, err := p.trust(nil, nil)
 			if err != nil {
 				return nil, err
 			}

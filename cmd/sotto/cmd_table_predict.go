@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -110,9 +109,6 @@ type predictAccuracy struct {
 	Exact bool `json:"exact"`
 }
 
-// mostPredictions are printed.
-const mostPredictions = 20
-
 func (r *predictResult) Print(p *ui.Page) {
 	from := "a release of rows"
 	if r.Rows > 0 {
@@ -120,13 +116,7 @@ func (r *predictResult) Print(p *ui.Page) {
 	}
 	from += ui.If(r.Private, ": ε ≤ "+ui.AtMost(r.Epsilon))
 	p.Head("%s of %s rows, predicted from %s", r.Column, ui.Thousands(int64(len(r.Predictions))), from)
-	for i, q := range r.Predictions[:min(len(r.Predictions), mostPredictions)] {
-		p.Line("  row %-4d %s (probability %.2f)", i+1, q.Value, slices.Max(q.Probabilities))
-	}
-	if more := len(r.Predictions) - mostPredictions; more > 0 {
-		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
-	}
-	p.Line("")
+	printPredictions(p, "row", r.Predictions, func(q estimate.Prediction) (string, []float64) { return q.Value, q.Probabilities })
 	right := ""
 	if a := r.Accuracy; a != nil {
 		right = fmt.Sprintf("%.1f %% of %s rows that have one; the commonest value alone %.1f %% (exact numbers, for rows that may be seen)", 100*a.Right, ui.Thousands(int64(a.Rows)), 100*a.Commonest)

@@ -130,7 +130,7 @@ func (r *verifyResult) unlisted(p *ui.Page) {
 }
 
 func runVerify(cmd *cobra.Command, p *program, dir string, opt verifyOptions) error {
-	trust, err := p.trust(opt)
+	trust, err := p.trust(opt.keys, opt.rotations)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,8 @@ func unsigned(dir string) string {
 	return fmt.Sprintf("%s has no %s: name the folder that \"sotto synth\" or another verb wrote", dir, certificate.FileName)
 }
 
-// trust gathers the keys that a verifier believes.
-func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
-	keys := opt.keys
+// trust gathers the keys that a verifier believes, by default those of the key ring.
+func (p *program) trust(keys, rotations []string) (*certificate.Trust, error) {
 	if len(keys) == 0 {
 		ring, err := p.keysDir()
 		if err != nil {
@@ -193,7 +192,7 @@ func (p *program) trust(opt verifyOptions) (*certificate.Trust, error) {
 		}
 		trust.Merge(t)
 	}
-	for _, path := range opt.rotations {
+	for _, path := range rotations {
 		statement, err := bounded.ReadFile(path, bounded.Large)
 		if err != nil {
 			return nil, usage("rotation statement: %w", err)

@@ -233,7 +233,7 @@ type runner func(t *testing.T, args []string) ([]byte, int)
 
 func inProcess(t *testing.T, args []string) ([]byte, int) {
 	var both bytes.Buffer
-	p := &program{Terminal: ui.Terminal{Stdout: &both, Stderr: &both}}
+	p := &program{root: newRootCommand, Terminal: ui.Terminal{Stdout: &both, Stderr: &both}}
 	code := p.main(t.Context(), args)
 	return both.Bytes(), code
 }

@@ -13,8 +13,41 @@ import (
 )
 
 func main() {
-	p := &program{}
+	p := &program{root: newRootCommand}
 	ui.Main("sotto", &p.Terminal, func(ctx context.Context) int { return p.main(ctx, os.Args[1:]) })
+}
+
+// newRootCommand makes the program's command, with all verbs.
+func newRootCommand(p *program) *cobra.Command {
+	return newRoot(
+		p,
+		newDemoCommand(p),
+		newInitCommand(p),
+		newSynthCommand(p),
+		newChooseCommand(p),
+		newLearnCommand(p),
+		newAnswerCommand(p),
+		newTableCommand(p),
+		newPlanCommand(p),
+		newRehearseCommand(p),
+		newEvalCommand(p),
+		newAccountCommand(p),
+		newCalibrateCommand(p),
+		newLedgerCommand(p),
+		newVerifyCommand(p),
+		newAuditCommand(p),
+		newServeCommand(p),
+		newMCPCommand(p),
+		newJobCommand(p),
+		newWorkerCommand(p),
+		newKeysCommand(p),
+		newTaskCommand(p),
+		newModelCommand(p),
+		newChatCommand(p),
+		newVersionCommand(p),
+		newCompletionCommand(p),
+		newManCommand(p),
+	)
 }
 
 // program is what all verbs share.
@@ -29,6 +62,9 @@ type program struct {
 	// requests are what the flags of verbs are read into that can be jobs.
 	requests map[*cobra.Command]any
 
+	// root makes the command of the whole program.
+	root func(*program) *cobra.Command
+
 	// self is the program that carries out jobs; "" for this one.
 	self string
 }
@@ -36,7 +72,7 @@ type program struct {
 // main runs the verb that args name and returns the exit code.
 func (p *program) main(ctx context.Context, args []string) int {
 	p.Guard()
-	root := newRootCommand(p)
+	root := p.root(p)
 	root.SetArgs(literalPrivate(args))
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)

@@ -11,7 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/sys/spell"
 )
 
-func newRootCommand(p *program) *cobra.Command {
+// newRoot makes the command of the program, which has all verbs.
+func newRoot(p *program, verbs ...*cobra.Command) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "sotto",
@@ -71,34 +72,7 @@ set name, threads and context of [model], and nothing else.`,
 	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
 	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.places.File, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
-	root.AddCommand(
-		newDemoCommand(p),
-		newInitCommand(p),
-		newSynthCommand(p),
-		newChooseCommand(p),
-		newLearnCommand(p),
-		newAnswerCommand(p),
-		newTableCommand(p),
-		newPlanCommand(p),
-		newRehearseCommand(p),
-		newEvalCommand(p),
-		newAccountCommand(p),
-		newCalibrateCommand(p),
-		newLedgerCommand(p),
-		newVerifyCommand(p),
-		newAuditCommand(p),
-		newServeCommand(p),
-		newMCPCommand(p),
-		newJobCommand(p),
-		newWorkerCommand(p),
-		newKeysCommand(p),
-		newTaskCommand(p),
-		newModelCommand(p),
-		newChatCommand(p),
-		newVersionCommand(p),
-		newCompletionCommand(p),
-		newManCommand(p),
-	)
+	root.AddCommand(verbs...)
 	takesNothing(root)
 	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()

@@ -39,7 +39,7 @@ func verbs(cmd *cobra.Command) map[string]*cobra.Command {
 
 // newProgram is one that reads nothing and writes to buffers.
 func newProgram(stdout, stderr io.Writer) *program {
-	return &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Encoding: onJSON}}
+	return &program{root: newRootCommand, Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Encoding: onJSON}}
 }
 
 // run runs the program in this process, in a user's home of its own.
@@ -468,7 +468,7 @@ func (refusing) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestResultThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"completion", "bash"}} {
 		var errs bytes.Buffer
-		p := &program{Terminal: ui.Terminal{Stdout: refusing{}, Stderr: &errs}}
+		p := &program{root: newRootCommand, Terminal: ui.Terminal{Stdout: refusing{}, Stderr: &errs}}
 		if code := p.main(t.Context(), args); code != ui.Failed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs.String())
 		}
@@ -485,7 +485,7 @@ func TestInterrupted(t *testing.T) {
 		{"ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6"},
 	} {
 		var out, errs bytes.Buffer
-		p := &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
+		p := &program{root: newRootCommand, Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
 		if code := p.main(ctx, args); code != ui.Failed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, out.String(), errs.String())
 		}

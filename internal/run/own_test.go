@@ -12,14 +12,14 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// besidePlan has a pool of texts from records and of the model's own.
+// besidePlan has a pool of texts from records and model-generated ones.
 func besidePlan(task prompt.Task) plan.Plan {
 	p := choosingPlan(task, clipped())
 	p.Choose.Own = &plan.OwnTexts{Texts: 4, Method: *public().(*decode.Public)}
 	return p
 }
 
-// TestOwnTextsAreBeside: the model's own texts join the pool, after those from records, and
+// TestOwnTextsAreBeside: model-generated texts join the pool, after those from records, and
 // the charge is for those from records alone.
 func TestOwnTextsAreBeside(t *testing.T) {
 	for _, task := range []prompt.Task{tickets(), phrases()} {
@@ -29,7 +29,7 @@ func TestOwnTextsAreBeside(t *testing.T) {
 		choose := *made.Choose
 		choose.Own, alone.Choose = nil, &choose
 		if made.Event().String() != alone.Event().String() {
-			t.Errorf("the model's own texts cost %s, and without them it is %s", made.Event(), alone.Event())
+			t.Errorf("model-generated texts cost %s, and without them it is %s", made.Event(), alone.Event())
 		}
 		o := p.options(t, made, newHashModel())
 		r := p.runner(o, osDisk{})
@@ -80,8 +80,8 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	}
 }
 
-// TestTextsTooMany: a journal that names more texts than the plan has is refused, with texts of
-// the model's own and without.
+// TestTextsTooMany: a journal that names more texts than the plan has is refused, with model-generated
+// texts and without.
 func TestTextsTooMany(t *testing.T) {
 	alone := choosingPlan(tickets(), clipped())
 	for _, made := range []plan.Plan{alone, besidePlan(tickets())} {
@@ -100,7 +100,7 @@ func TestTextsTooMany(t *testing.T) {
 	}
 }
 
-// TestOwnTextsAreNotPaidAgain: a text of the model's own that was begun and lost costs
+// TestOwnTextsAreNotPaidAgain: a model-generated text that was begun and lost costs
 // nothing, with a model that does not repeat itself.
 func TestOwnTextsAreNotPaidAgain(t *testing.T) {
 	p := newPlace(t)

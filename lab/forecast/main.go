@@ -44,7 +44,7 @@ func main() {
 	for _, guess := range []bool{false, true} {
 		c := forecast.Coverage(table.Curves, guess)
 		by := map[bool]string{false: "with the same model", true: "with other models"}[guess]
-		fmt.Fprintf(os.Stderr, "forecast from the other data sets %s: of %d settings, %d are within the interval over no examples, %d over the model's own\n", by, c.Settings, c.None, c.Own)
+		fmt.Fprintf(os.Stderr, "forecast from the other data sets %s: of %d settings, %d are within the interval over no examples, %d over model-generated ones\n", by, c.Settings, c.None, c.Own)
 	}
 }
 
@@ -186,7 +186,7 @@ func (f *found) add(r eval.Row, n int64) error {
 const (
 	// plain is the name of prompts without evidence in suites that have both.
 	plain = "plain"
-	// shots is how many real records the model's own examples are compared with: as many as they are.
+	// shots is how many real records model-generated examples are compared with: as many as they are.
 	shots = 4
 )
 

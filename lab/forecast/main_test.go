@@ -54,7 +54,7 @@ func TestDocs(t *testing.T) {
 	same, other := forecast.Coverage(curves, false), forecast.Coverage(curves, true)
 	for _, want := range []string{
 		fmt.Sprintf("at a weight of %.0f half", forecast.NewFit(curves).Half),
-		fmt.Sprintf("it held %d of %d measurements on that one over no examples and %d over the model's own", same.None, same.Settings, same.Own),
+		fmt.Sprintf("it held %d of %d measurements on that one over no examples and %d over model-generated ones", same.None, same.Settings, same.Own),
 		fmt.Sprintf("made with the other model, %d and %d. (Those were of %d:", other.None, other.Own, other.Settings),
 	} {
 		if !strings.Contains(text, want) {

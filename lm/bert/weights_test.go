@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // shapes of the model's tensors, under the names that the published file has.
@@ -101,9 +103,8 @@ func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 			delete(changed, name)
 		}
 		_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32))
-		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "all-MiniLM-L6-v2") {
-			t.Errorf("%s of shape %v: got error %v", name, shape, err)
-		}
+		expect.Contains(t, "error", fmt.Sprint(err), name)
+		expect.Contains(t, "error about "+name, fmt.Sprint(err), "all-MiniLM-L6-v2")
 	}
 }
 

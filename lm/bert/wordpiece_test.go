@@ -116,8 +116,11 @@ func TestTablesAreInOrder(t *testing.T) {
 // checkIDs fails the test where ids are not those of a text.
 func checkIDs(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, text string) []int32 {
 	ids := tokens.encode(text)
-	if len(ids) < 2 || len(ids) > longestText || ids[0] != tokens.begin || ids[len(ids)-1] != tokens.finish {
-		t.Fatalf("%q: %d ids that are not framed", text, len(ids))
+	if len(ids) < 2 || len(ids) > longestText {
+		t.Fatalf("%q: %d ids", text, len(ids))
+	}
+	if first, last := ids[0], ids[len(ids)-1]; first != tokens.begin || last != tokens.finish {
+		t.Fatalf("%q: %d ids from %d to %d, not framed", text, len(ids), first, last)
 	}
 	for _, id := range ids {
 		if id < 0 || int(id) >= tokens.size {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func reparse(t testing.TB, w *gguf.Writer) *gguf.File {
@@ -120,9 +121,10 @@ func TestSetReplaces(t *testing.T) {
 		}
 	}
 	m := reparse(t, &w).Metadata()
-	if got, err := m.String("k"); err != nil || got != "new" || len(m.Keys()) != 1 {
-		t.Errorf("got %q, error %v, keys %v", got, err, m.Keys())
-	}
+	got, err := m.String("k")
+	expect.NoError(t, err)
+	expect.Equal(t, "value", got, "new")
+	expect.Len(t, "keys", m.Keys(), 1)
 }
 
 func TestWriterRefuses(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy has bytes for tokens, and logits that are a hash of the sequence. One text has no
@@ -200,9 +201,9 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Depth() != 6 || !l.UnevenLengths() || l.Length(0) != 4 {
-		t.Errorf("depth %d, uneven %v, length %d", l.Depth(), l.UnevenLengths(), l.Length(0))
-	}
+	expect.Equal(t, "depth", l.Depth(), 6)
+	expect.Equal(t, "uneven lengths", l.UnevenLengths(), true)
+	expect.Equal(t, "first length", l.Length(0), 4)
 	flat, err := labels.New(t.Context(), m, []string{""})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // dial reaches a toy with short waits.
@@ -57,9 +58,11 @@ func TestGuess(t *testing.T) {
 			if p.Backend != string(d) {
 				t.Errorf("%s%s is taken for %s", d, end, p.Backend)
 			}
-			if p.Name == "" || !p.Can.Chat || p.BatchInvariant || p.Deterministic || p.Tolerance <= 0 {
-				t.Errorf("%s: %+v", d, p.Info)
-			}
+			expect.True(t, string(d)+" has a name", p.Name != "")
+			expect.Equal(t, string(d)+": chat", p.Can.Chat, true)
+			expect.Equal(t, string(d)+": batch-invariant", p.BatchInvariant, false)
+			expect.Equal(t, string(d)+": deterministic", p.Deterministic, false)
+			expect.True(t, string(d)+" has a tolerance", p.Tolerance > 0, p.Tolerance)
 			if scores := d != Ollama && d != OpenAI; p.Scores != scores || (p.Missing == "") != scores {
 				t.Errorf("%s: scores %v, missing %q", d, p.Scores, p.Missing)
 			}
@@ -154,9 +157,8 @@ func testEmbedder(t *testing.T, c *Client) {
 		for _, x := range v {
 			sum += float64(x) * float64(x)
 		}
-		if len(v) != e.Dimension() || sum < 1-1e-6 || sum > 1+1e-6 {
-			t.Fatalf("vector %d has %d numbers and length² %v", i, len(v), sum)
-		}
+		expect.Len(t, "vector", v, e.Dimension())
+		expect.Within(t, "length²", sum, 1-1e-6, 1+1e-6)
 		if ratio := v[0] / v[1]; ratio < float32(i%50)-0.01 || ratio > float32(i%50)+0.01 {
 			t.Fatalf("vector %d is that of another text", i)
 		}

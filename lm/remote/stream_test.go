@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestStreams(t *testing.T) {
@@ -45,9 +46,9 @@ func TestStreams(t *testing.T) {
 			told.WriteString(piece)
 			return nil
 		})
-		if (err == nil) != test.ok || told.String() != test.told || requests.Load() != test.attempts {
-			t.Errorf("%s: told %q in %d attempts, error %v", test.name, told.String(), requests.Load(), err)
-		}
+		expect.True(t, test.name+": the error that is wanted", (err == nil) == test.ok, err)
+		expect.Equal(t, test.name+": told", told.String(), test.told)
+		expect.Equal(t, test.name+": attempts", requests.Load(), test.attempts)
 		if err == nil && text.Text != test.told || err != nil && text != (lm.Text{}) {
 			t.Errorf("%s: text %+v, error %v", test.name, text, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // byteVocabulary returns a SentencePiece vocabulary of marks and bytes.
@@ -103,10 +104,9 @@ func TestNewRefuses(t *testing.T) {
 			config := spelledVocabulary("a b")
 			c.change(&config)
 			_, err := New(config)
-			var wrong *ConfigError
-			if !errors.As(err, &wrong) || wrong.Field != c.field || !strings.Contains(wrong.Why, c.says) {
-				t.Errorf("the error is %v", err)
-			}
+			wrong := expect.As[*ConfigError](t, err)
+			expect.Equal(t, "field", wrong.Field, c.field)
+			expect.Contains(t, "why", wrong.Why, c.says)
 		})
 	}
 }
@@ -254,8 +254,11 @@ func TestCutsMakeProgress(t *testing.T) {
 		for name, rule := range rules {
 			for at := 0; at < len(s); {
 				after := rule.cut(classes(), s, at)
-				if after <= at || after > len(s) || !utf8.ValidString(s[at:after]) {
+				if after <= at || after > len(s) {
 					r.Fatalf("%s cuts %q from %d to %d", name, s, at, after)
+				}
+				if piece := s[at:after]; !utf8.ValidString(piece) {
+					r.Fatalf("%s cuts %q within a character: %q", name, s, piece)
 				}
 				at = after
 			}

@@ -38,16 +38,18 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 		"mass that parts have gained": {func(c *composed) { c.gained = 1e-3 }, false, true},
 		"folded mass":                 {func(c *composed) { c.fold = delta / 10 }, false, true},
 	} {
-		changed := *c
-		wrong.change(&changed)
-		from, to := changed.delta(epsilon)
-		bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
-		if wrong.upper && !(to > upper*(1+1e-6) && top > most*(1+1e-6)) {
-			t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, most)
-		}
-		if wrong.lower && !(from < lower*(1-1e-6) && bottom < least*(1-1e-6)) {
-			t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, least)
-		}
+		t.Run(name, func(t *testing.T) {
+			changed := *c
+			wrong.change(&changed)
+			from, to := changed.delta(epsilon)
+			bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
+			if wrong.upper && !(to > upper*(1+1e-6) && top > most*(1+1e-6)) {
+				t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, most)
+			}
+			if wrong.lower && !(from < lower*(1-1e-6) && bottom < least*(1-1e-6)) {
+				t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, least)
+			}
+		})
 	}
 }
 

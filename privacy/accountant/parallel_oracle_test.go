@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Neighbours under replace-one, all of them: for random nested events of leaves whose worst mechanism is
@@ -205,9 +206,9 @@ func TestPlainNestedPartitions(t *testing.T) {
 		}
 	}
 	t.Logf("%d events, %d with partitions within partitions; of %d with an ε above 0, %d lower ends are within a fifth, and %d fail if they are a tenth larger", compared, deep, within, tight, planted)
-	if deep < events/4 || tight < within*4/5 || planted < within/2 {
-		t.Error("the comparison has no teeth")
-	}
+	expect.Min(t, "deep", deep, events/4)
+	expect.Min(t, "tight", tight, within*4/5)
+	expect.Min(t, "planted", planted, within/2)
 }
 
 // nestedPartitions returns how many partitions of an event lie within each other, other than directly, where

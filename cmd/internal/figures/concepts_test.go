@@ -148,7 +148,7 @@ func choosing(t *testing.T) plot.Figure {
 				{Name: "chosen", Look: 1, Points: []plot.Measured{at(0.3, row(first, "**chosen, ε = 0.3**")), at(1, row(first, "**chosen, ε = 1**"))}},
 				{Name: "written", Look: 2, Points: []plot.Measured{at(0.1, row(second, "`clipped`, ε = 0.1")), at(0.3, row(second, "`clipped`, ε = 0.3")), at(1, row(second, "`clipped`, ε = 1"))}},
 			},
-			Levels: []plot.Level{{Name: "no examples", Look: 3, Y: row(first, "no examples")}, {Name: "the model's own", Look: 4, Y: row(first, "the model's own, 4, ε = 0")}, {Name: "real records", Look: 5, Y: row(first, "real records, 4")}},
+			Levels: []plot.Level{{Name: "no examples", Look: 3, Y: row(first, "no examples")}, {Name: "model-generated", Look: 4, Y: row(first, "model-generated, 4, ε = 0")}, {Name: "real records", Look: 5, Y: row(first, "real records, 4")}},
 		}},
 	}
 }

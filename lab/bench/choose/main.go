@@ -78,7 +78,7 @@ func (b *bench) report(ctx context.Context, names []string) (text string, err er
 	fmt.Fprintf(&w, `# What choosing by the records costs and brings
 
 Made by `+"`make bench-choose`"+`: %s, %s, load average before %s, ε = %v, seed %d, the default settings except
-the pool, which is the model's own. Scores are percent right of %d test items; tokens and seconds add up
+the pool, which is model-generated. Scores are percent right of %d test items; tokens and seconds add up
 over the rounds. "Saved" are the tokens that each question with its whole prompt anew would have taken
 besides: the ratio is all of them to those that were computed.
 `, b.model.Info().Name, machine.Name, machine.Load, b.epsilon, b.seed, b.items)

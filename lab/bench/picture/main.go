@@ -1,5 +1,5 @@
 // Command picture draws the picture at the top of the README: how well a model answers with
-// a prompt that private records chose, beside no examples, the model's own and real records.
+// a prompt that private records chose, beside no examples, model-generated ones and real records.
 //
 //	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
 //
@@ -51,7 +51,7 @@ func draw(out string, folders []string) error {
 // The sets of examples, in the order of the legend, and how they are drawn.
 var sets = []struct{ method, name, class string }{
 	{"zero", "no examples", "zero"},
-	{"public", "the model’s own examples", "own"},
+	{"public", "model-generated examples", "own"},
 	{"real", "real records, which nothing protects", "real"},
 	{"choose", "chosen by the records, ε = 1", "chosen"},
 }
@@ -206,7 +206,7 @@ func describe(panels []panel) string {
 	var out []string
 	for _, p := range panels {
 		m := p.lines[len(p.lines)-1].means
-		out = append(out, fmt.Sprintf("%s, on average over %d data sets: no examples %.1f, the model's own %.1f, real records %.1f, chosen by the records at ε = 1 %.1f.",
+		out = append(out, fmt.Sprintf("%s, on average over %d data sets: no examples %.1f, model-generated %.1f, real records %.1f, chosen by the records at ε = 1 %.1f.",
 			p.model, len(p.lines)-1, m["zero"], m["public"], m["real"], m["choose"]))
 	}
 	return strings.Join(out, " ")
