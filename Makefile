@@ -193,17 +193,21 @@ bench-dspy: ## DSPy's random search on a data set's records, with the default mo
 	@go run ./cmd/sotto model pull
 	PYTHON=$(DSPY_VENV)/bin/python ./lab/bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
-forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
-	go run ./lab/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written learn-sizes))
+.PHONY: results
+results: lab ## tables and plots of every published suite, from its rows, in lab/results
+	@for rows in lab/results/*/rows.parquet; do bin/sotto-lab report "$$(dirname "$$rows")"; done
 
-picture: ## docs/pictures/result.svg, the picture at the top of the README, from docs/results
-	go run ./lab/bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
+forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in lab/results
+	go run ./lab/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix lab/results/,choose-text choose-few choose-qwen choose-written learn-sizes))
+
+picture: ## docs/pictures/result.svg, the picture at the top of the README, from lab/results
+	go run ./lab/bench/picture -out docs/pictures/result.svg lab/results/choose-text lab/results/choose-qwen
 
 report-picture: build chromium models ## docs/pictures/report.png, the report of a real run after the demo (some ten minutes)
 	./scripts/report-picture.sh
 
-# On a machine with a GPU: python3 lab/bench/gpu/cost.py --out docs/results/gpu/measured.json
-MEASURED ?= docs/results/gpu/measured.json
+# On a machine with a GPU: python3 lab/bench/gpu/cost.py --out lab/results/gpu/measured.json
+MEASURED ?= lab/results/gpu/measured.json
 bench-gpu-cost: ## what was measured on a GPU as a table, with money; PRICE=what an hour costs
 	@[ -n "$(PRICE)" ] || { echo "say what an hour of the GPU costs you: make bench-gpu-cost PRICE=…"; exit 1; }
 	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 lab/bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
@@ -242,8 +246,8 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times
-	@mkdir -p docs/results/audit
-	bin/sotto audit --runs 1000000 --seed 1 --report docs/results/audit/mechanisms.html --json > docs/results/audit/mechanisms.json
+	@mkdir -p lab/results/audit
+	bin/sotto audit --runs 1000000 --seed 1 --report lab/results/audit/mechanisms.html --json > lab/results/audit/mechanisms.json
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./... $(addsuffix /...,$(TIED))); do \

@@ -87,7 +87,7 @@ var apart = map[string]string{
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
-	"go run ./lab/bench/":                "takes a GPU and hours; docs/results has what came out",
+	"go run ./lab/bench/":                "takes a GPU and hours; lab/results has what came out",
 	"sotto-lab ":                         "is the laboratory's, whose tests run it",
 	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
 	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",

@@ -1,7 +1,7 @@
 // Command forecast gathers from the results of suites what prompts that records chose are
 // worth, for package internal/plan/forecast.
 //
-//	go run ./bench/forecast -out internal/plan/forecast/table.json docs/results/choose-text …
+//	go run ./lab/forecast -out internal/plan/forecast/table.json lab/results/choose-text …
 //
 // Each folder holds rows.parquet or rows.jsonl and the suite.toml that they were made with,
 // which has the declared sizes. Only rows of the methods choose, zero, public, real and learn count

@@ -98,6 +98,6 @@ func input(datasets []string, seeds, items int) Input {
 			{Dataset: "agnews", Method: "nonprivate", Shots: 4, Value: 69.3, Std: 4.8, Metric: "accuracy", Model: "GPT-3 Babbage", Source: "Tang et al. 2024, table 1"},
 			{Dataset: "agnews", Method: "noisymax", Epsilon: epsilon(1), Shots: 4, Value: 1, Model: "none here", Source: "nowhere"},
 		},
-		Command: "sotto-lab suite text --data DIR --out docs/results/text", Notes: []string{"2 processors, made-up numbers"},
+		Command: "sotto-lab suite text --data DIR --out lab/results/text", Notes: []string{"2 processors, made-up numbers"},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/stat"
 )
 
-// tableCell is what docs/results says of one method in a suite of tables.
+// tableCell is what lab/results says of one method in a suite of tables.
 type tableCell struct {
 	name       string
 	epsilon    float64
@@ -52,7 +52,7 @@ func meanOf(found map[string][]eval.Row, metric string) float64 {
 	return sum
 }
 
-// tableLine is a line of a table in docs/results: a column for each ε, or for each number
+// tableLine is a line of a table in lab/results: a column for each ε, or for each number
 // of shots at one.
 type tableLine struct {
 	folder, label string
@@ -130,7 +130,7 @@ func tableLines() []tableLine {
 	}
 }
 
-// TestTableNumbers: the lines of docs/results about tables are what its rows say.
+// TestTableNumbers: the lines of lab/results about tables are what its rows say.
 func TestTableNumbers(t *testing.T) {
 	text := resultsText(t)
 	rows := map[string][]eval.Row{}
@@ -143,7 +143,7 @@ func TestTableNumbers(t *testing.T) {
 			datasets = 2
 		}
 		if want := l.markdown(t, rows[l.folder], datasets); !strings.Contains(text, want+"\n") {
-			t.Errorf("docs/results does not have\n%s", want)
+			t.Errorf("lab/results does not have\n%s", want)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestTableDifferences(t *testing.T) {
 			}
 			want := fmt.Sprintf("%s, %s to %s", signed(d.Difference), minus(d.Interval.Low), minus(d.Interval.High))
 			if !strings.Contains(text, want) {
-				t.Errorf("%v: docs/results does not have %q", p, want)
+				t.Errorf("%v: lab/results does not have %q", p, want)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	resultsDir = "../../docs/results"
+	resultsDir = "../results"
 	sharedData = "../../../shared/data" // beside the repository, if it is there
 )
 
@@ -254,7 +254,7 @@ func eachText(t *testing.T, path string, each func(string)) {
 	}
 }
 
-// TestCopying: docs/results says what an answer scores that repeats the question, or its
+// TestCopying: lab/results says what an answer scores that repeats the question, or its
 // first 16 words.
 func TestCopying(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(sharedData, "samsum")); err != nil {
@@ -284,6 +284,25 @@ func TestCopying(t *testing.T) {
 			}
 			if math.Abs(sum-want[i]) > 0.051 {
 				t.Errorf("%s: %.2f, and the page says %v", name, sum, want[i])
+			}
+		}
+	}
+}
+
+// TestEarlierRows: rows of before there were answers online are read as what they were.
+func TestEarlierRows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(resultsDir, "text*", "rows.parquet"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, path := range files {
+		rows, err := eval.ReadRows(path)
+		if err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
+		}
+		for _, r := range rows {
+			if r.Online || r.Claimed || r.Queries != 0 || r.Key == "" || len(r.Items) != r.N || r.Answerer == "" {
+				t.Fatalf("%s: %+v", path, r)
 			}
 		}
 	}

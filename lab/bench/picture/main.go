@@ -1,7 +1,7 @@
 // Command picture draws the picture at the top of the README: how well a model answers with
 // a prompt that private records chose, beside no examples, model-generated ones and real records.
 //
-//	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
+//	go run ./lab/bench/picture -out docs/pictures/result.svg lab/results/choose-text lab/results/choose-qwen
 //
 // Each folder holds the rows of a suite, and becomes a panel.
 package main
@@ -68,7 +68,7 @@ type line struct {
 	means map[string]float64
 }
 
-// order of the data sets, as in the tables of docs/results: labels, then phrases.
+// order of the data sets, as in the tables of lab/results: labels, then phrases.
 var order = []string{"agnews", "dbpedia", "trec", "mit-g", "mit-d"}
 
 var titles = map[string]string{"agnews": "AG News", "dbpedia": "DBpedia", "trec": "TREC", "mit-g": "MIT-G", "mit-d": "MIT-D"}

@@ -10,7 +10,7 @@ import (
 func TestPicture(t *testing.T) {
 	const docs = "../../../docs"
 	out := filepath.Join(t.TempDir(), "result.svg")
-	if err := draw(out, []string{docs + "/results/choose-text", docs + "/results/choose-qwen"}); err != nil {
+	if err := draw(out, []string{"../../results/choose-text", "../../results/choose-qwen"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(out)
