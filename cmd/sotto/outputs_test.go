@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -43,7 +44,7 @@ func TestOutputsPage(t *testing.T) {
 		"Administration":            slices.Concat(serve, []string{"/"}),
 		"Dashboard":                 slices.Concat(routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
 		"Metrics":                   metricNames(t),
-		"Agents":                    mcpToolNames,
+		"Agents":                    agents.ToolNames,
 		"Python":                    pythonMethods(t),
 		"Engines":                   enginePrograms(t),
 	} {
@@ -176,7 +177,7 @@ func outputFiles(t *testing.T) (names []string) {
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
 		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate", "eval/report",
-		"cmd/internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
+		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam", "engines/duckdb",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}

@@ -21,14 +21,14 @@ import (
 // module is the path that all packages of the program begin with.
 const module = "github.com/sotto-dp/sotto"
 
-// listed is a package as the go command knows it. Tests are not among its files.
-type listed struct {
+// goPackage is a package as the go command knows it. Tests are not among its files.
+type goPackage struct {
 	ImportPath, Dir        string
 	GoFiles, Imports, Deps []string
 }
 
 // packages lists those of the root, of bench and of the engines.
-func packages(t *testing.T) []listed {
+func packages(t *testing.T) []goPackage {
 	t.Helper()
 	all, err := listing()
 	if err != nil {
@@ -40,7 +40,7 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-var listing = sync.OnceValues(func() ([]listed, error) {
+var listing = sync.OnceValues(func() ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...", "./bench/...", "./engines/...")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "GOWORK=auto") // bench and engines are modules of their own
@@ -48,9 +48,9 @@ var listing = sync.OnceValues(func() ([]listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var all []listed
+	var all []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
@@ -68,10 +68,12 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 // decoders lie outside, because public files are read by them too, and see what records hold:
 // the rules about what code inside may do with it are theirs as well.
 var decoders = map[string]string{
-	"internal/convert":       "rows of workbooks, Arrow files, JSON and folders",
-	"internal/convert/pages": "pages of Parquet files",
-	"internal/reply":         "what models answer to records, and whether it is right",
-	"internal/evidence/rows": "rows of tables in words, as vectors",
+	"internal/rows":               "rows of files, one after the other",
+	"internal/rows/origin":        "files of rows, and what can be the matter with one",
+	"internal/rows/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/rows/convert/pages": "pages of Parquet files",
+	"internal/reply":              "what models answer to records, and whether it is right",
+	"internal/evidence/rows":      "rows of tables in words, as vectors",
 }
 
 func decodes(path string) bool {
@@ -126,14 +128,15 @@ var parties = map[string]string{
 // from opening a record; this keeps them from holding one.
 var importers = map[string]map[string]string{
 	"record": {
-		module:                             "the front door opens sources",
-		module + "/cmd/sotto":              "opens the source that the user names",
-		module + "/internal/ui":            "distinguishes errors of users",
-		module + "/internal/run":           "a run reads its data set",
-		module + "/internal/private/count": "counts units of a source",
-		module + "/bench/synth":            "measures with made-up records",
-		module + "/bench/answer":           "measures answers, by seeds, which have no privacy guarantee",
-		module + "/internal/run/answer":    "a session reads its data set",
+		module:                              "the front door opens sources",
+		module + "/cmd/sotto":               "opens the source that the user names",
+		module + "/cmd/internal/serve/runs": "recognises what was uploaded",
+		module + "/internal/ui":             "distinguishes errors of users",
+		module + "/internal/run":            "a run reads its data set",
+		module + "/internal/private/count":  "counts units of a source",
+		module + "/bench/synth":             "measures with made-up records",
+		module + "/bench/answer":            "measures answers, by seeds, which have no privacy guarantee",
+		module + "/internal/run/answer":     "a session reads its data set",
 
 		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
@@ -240,8 +243,10 @@ var importers = map[string]map[string]string{
 		module + "/internal/run/compute":          "says what engines perturb",
 	},
 	"folder": {
-		module:                "the front door asks whether a key is there before it makes a ledger",
-		module + "/cmd/sotto": "shares the key of data sets as a file",
+		module:                                 "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/sotto":                  "shares the key of data sets as a file",
+		module + "/cmd/internal/serve/runs":    "encrypts what is uploaded",
+		module + "/cmd/internal/serve/request": "tells uploads from other files by their names",
 	},
 	"count": {
 		module + "/internal/run": "a run pays for sizes and labels",
@@ -267,7 +272,7 @@ var apart = map[string]string{
 // TestImportGraph states who may know what, and that nobody is on the list who does not.
 func TestImportGraph(t *testing.T) {
 	for path := range decoders {
-		if !slices.ContainsFunc(packages(t), func(p listed) bool { return p.ImportPath == module+"/"+path }) {
+		if !slices.ContainsFunc(packages(t), func(p goPackage) bool { return p.ImportPath == module+"/"+path }) {
 			t.Errorf("there is no package %s", path)
 		}
 	}
@@ -289,7 +294,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-func importProblems(p listed) []string {
+func importProblems(p goPackage) []string {
 	var out []string
 	for _, i := range p.Imports {
 		if inside(p.ImportPath) || decodes(p.ImportPath) {
@@ -484,9 +489,9 @@ func printing(file *ast.File) []string {
 
 // TestTheRulesBite: each rule finds what it is about.
 func TestTheRulesBite(t *testing.T) {
-	for _, p := range []listed{
+	for _, p := range []goPackage{
 		{ImportPath: module + "/internal/private/decode", Imports: []string{"log"}},
-		{ImportPath: module + "/internal/convert", Imports: []string{"log"}},
+		{ImportPath: module + "/internal/rows/convert", Imports: []string{"log"}},
 		{ImportPath: module + "/internal/private/record", Imports: []string{"net/http"}},
 		{ImportPath: module + "/internal/private/draw", Imports: []string{"math/rand/v2"}},
 		{ImportPath: module + "/internal/private/decode", Imports: []string{module + "/cmd/sotto"}},
