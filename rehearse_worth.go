@@ -244,9 +244,9 @@ func (r *rehearsing) row(ctx context.Context, name string, with []prompt.Prompt)
 
 // scores returns the scores of the held-out records.
 func (r *rehearsing) scores(ctx context.Context, p prompt.Prompt, name string) (scores []float64, err error) {
-	var demos []icl.Demo
+	var demos []prompt.Example
 	for _, e := range p.Examples {
-		demos = append(demos, icl.Demo(e))
+		demos = append(demos, prompt.Example(e))
 	}
 	o := icl.Options{Form: p.Form, Calibrate: p.Calibrated, Use: p.Evidence, PassTokens: r.PassTokens}
 	if p.Evidence.Used() {

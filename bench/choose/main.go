@@ -201,11 +201,7 @@ func (b *bench) pool(ctx context.Context, t prompt.Task, n int, key noise.Key) (
 
 // score returns the score of a prompt on the test items, in percent.
 func (b *bench) score(ctx context.Context, t prompt.Task, items []eval.Item, p prompt.Prompt) (float64, error) {
-	var demos []icl.Demo
-	for _, e := range p.Examples {
-		demos = append(demos, icl.Demo(e))
-	}
-	a, err := icl.Open(ctx, b.model.Public(), p.For(t), demos, icl.Options{Calibrate: p.Calibrated, Use: p.Evidence})
+	a, err := icl.Open(ctx, b.model.Public(), p.For(t), p.Examples, icl.Options{Calibrate: p.Calibrated, Use: p.Evidence})
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Made-up news: sentences of a topic, whose places in braces are filled in at random.
@@ -67,12 +67,12 @@ func article(topic string, random *rand.Rand) string {
 }
 
 // articles makes up texts about the topics in turn. Other seeds give other texts.
-func articles(labels []string, n int, seed uint64) []icl.Demo {
+func articles(labels []string, n int, seed uint64) []prompt.Example {
 	random := rand.New(rand.NewPCG(seed, 1))
-	list := make([]icl.Demo, n)
+	list := make([]prompt.Example, n)
 	for i := range list {
 		topic := labels[i%len(labels)]
-		list[i] = icl.Demo{Input: article(topic, random), Output: topic}
+		list[i] = prompt.Example{Input: article(topic, random), Output: topic}
 	}
 	return list
 }

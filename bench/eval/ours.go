@@ -14,8 +14,8 @@ import (
 // work is what every side does: give each question the label with the best score.
 type work struct {
 	task  prompt.Task
-	demos []icl.Demo
-	items []icl.Demo
+	demos []prompt.Example
+	items []prompt.Example
 	// The same as tokens: what all prompts begin with, the questions, and the first
 	// (here the only) token of each label.
 	prefix    []lm.Token

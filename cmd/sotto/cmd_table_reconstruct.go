@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/estimate"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
-	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
@@ -182,7 +182,7 @@ type sampleDemo struct {
 	Label string `json:"label"`
 }
 
-func sampleDemos(examples []release.Example) []sampleDemo {
+func sampleDemos(examples []prompt.Example) []sampleDemo {
 	out := []sampleDemo{}
 	for _, e := range examples {
 		out = append(out, sampleDemo{e.Input, e.Output})
@@ -192,7 +192,7 @@ func sampleDemos(examples []release.Example) []sampleDemo {
 
 // draw adds examples, and writes what is to be written.
 func (r *reconstructResult) draw(o reconstructOptions) (err error) {
-	var examples []release.Example
+	var examples []prompt.Example
 	if o.sample > 0 {
 		if examples, err = r.of.Sample(o.sample, o.seed.value); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -99,7 +100,7 @@ func runSample(p *program, opt sampleOptions) error {
 
 // draw draws examples, for each row if there are any, and writes them.
 func (r *sampleResult) draw(o sampleOptions, of *estimate.File, rows []estimate.Question) (err error) {
-	sets := make([][]release.Example, 1)
+	sets := make([][]prompt.Example, 1)
 	if len(rows) == 0 {
 		sets[0], err = of.Sample(o.count, o.seed.value)
 	} else {

@@ -17,12 +17,13 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // hand is what one finds without the suite: by a call of the program for texts, and one
 // for each answer.
 type hand struct {
-	demos           []icl.Demo
+	demos           []prompt.Example
 	write, answer   lm.Usage
 	want            []string
 	raw, calibrated []string
@@ -43,9 +44,7 @@ func byHand(t *testing.T, m *toy, c suite.Cell, train string) (h hand) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range run.Examples {
-			h.demos = append(h.demos, icl.Demo(e))
-		}
+		h.demos = append(h.demos, run.Examples...)
 		h.write = run.Usage
 	}
 	items, err := eval.ReadItems(filepath.Join(filepath.Dir(train), "test.jsonl"), c.Task)
@@ -97,7 +96,7 @@ func macroF1(want, got []string) float64 {
 }
 
 // words is the mean number of words of texts, and twice the share of different pairs.
-func words(demos []icl.Demo) (mean, distinct float64) {
+func words(demos []prompt.Example) (mean, distinct float64) {
 	pairs := map[string]bool{}
 	var all, total float64
 	for _, d := range demos {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/evidence"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
@@ -30,13 +29,13 @@ type planned[P plan.Plan | plan.Answers] struct {
 
 // set is a demonstration set as it is kept.
 type set struct {
-	Demos []icl.Demo `json:"demos"`
+	Demos []prompt.Example `json:"demos"`
 	// Prompt is what records chose, if they did: its examples are Demos.
 	Prompt *prompt.Prompt `json:"prompt,omitempty"`
 	// Evidence is what all records say, if the prompt uses it.
 	Evidence *evidence.Evidence `json:"evidence,omitempty"`
 	// each item's own demonstrations, in the order of the items; nil if all have the same.
-	each    [][]icl.Demo
+	each    [][]prompt.Example
 	Usage   lm.Usage `json:"usage"`
 	Seconds float64  `json:"seconds"`
 
@@ -173,8 +172,6 @@ func (r *runner) write(ctx context.Context, c Cell, p *planned[plan.Plan], m mod
 	if p := done.Prompt; p != nil && p.Evidence.Used() {
 		out.Evidence = done.Evidence
 	}
-	for _, e := range done.Examples {
-		out.Demos = append(out.Demos, icl.Demo(e))
-	}
+	out.Demos = append(out.Demos, done.Examples...)
 	return out, nil
 }

@@ -1,9 +1,9 @@
 package tabular
 
 import (
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -21,8 +21,8 @@ type Distribution struct {
 
 // Demos draws demonstrations for each of n questions. Those of a question are the same
 // however many are asked, and fewer demonstrations are the first of more.
-func (d *Distribution) Demos(n, shots int) [][]icl.Demo {
-	words, out := d.schema.Wording(), make([][]icl.Demo, n)
+func (d *Distribution) Demos(n, shots int) [][]prompt.Example {
+	words, out := d.schema.Wording(), make([][]prompt.Example, n)
 	for i := range out {
 		out[i] = demos(words, d.sampler.Rows(shots, d.key.Stream("demonstrations", uint64(i))))
 	}
@@ -31,8 +31,8 @@ func (d *Distribution) Demos(n, shots int) [][]icl.Demo {
 
 // Near draws demonstrations that resemble each of the questions, in all but the label; see
 // [reconstruct.Sampler.Near]. Those of a question depend on the seed, the question and its place.
-func (d *Distribution) Near(questions []schema.Row, mismatch float64, shots int) ([][]icl.Demo, error) {
-	words, out := d.schema.Wording(), make([][]icl.Demo, len(questions))
+func (d *Distribution) Near(questions []schema.Row, mismatch float64, shots int) ([][]prompt.Example, error) {
+	words, out := d.schema.Wording(), make([][]prompt.Example, len(questions))
 	for i, q := range questions {
 		n := reconstruct.Near{Query: q, Free: []int{d.schema.LabelColumn()}, Mismatch: mismatch}
 		rows, err := d.sampler.Near(n, shots, d.key.Stream("demonstrations near", uint64(i)))

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -67,7 +67,7 @@ func planned(p plan.Profile) (*Global, error) {
 }
 
 // Demos makes a demonstration of each group of the training rows.
-func (g *Global) Demos(ctx context.Context, t *eval.Table, seed uint64) ([]icl.Demo, error) {
+func (g *Global) Demos(ctx context.Context, t *eval.Table, seed uint64) ([]prompt.Example, error) {
 	profile, err := g.release(ctx, source{t}, seed)
 	if err != nil {
 		return nil, err

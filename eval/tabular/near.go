@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -18,7 +18,7 @@ import (
 // ones, drawn with chances in proportion to mismatch to their distance, those that are
 // nearest last. In a discrete column, what differs is at a distance of 1; a number is at a
 // quarter of how many standard deviations lie between, or 1 (Wilson, Martinez 1997).
-func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]icl.Demo, error) {
+func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]prompt.Example, error) {
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}
@@ -27,7 +27,7 @@ func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]icl.
 	}
 	scale := spreads(t)
 	key, words := noise.KeyFromSeed(seed), t.Schema.Wording()
-	out := make([][]icl.Demo, len(t.Test))
+	out := make([][]prompt.Example, len(t.Test))
 	for i, q := range t.Test {
 		stream := key.Stream("rows near", uint64(i))
 		ranked := make([]neighbour, 0, shots+1)

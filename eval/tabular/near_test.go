@@ -9,12 +9,12 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/tabular"
-	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // agree returns how often demonstrations have the answer of their question, the mean over
 // both answers: a half if they have nothing to do with it.
-func agree(t *testing.T, table *eval.Table, each [][]icl.Demo) float64 {
+func agree(t *testing.T, table *eval.Table, each [][]prompt.Example) float64 {
 	t.Helper()
 	hits, all := map[string]float64{}, map[string]float64{}
 	for i, item := range table.Items() {
@@ -36,7 +36,7 @@ func agree(t *testing.T, table *eval.Table, each [][]icl.Demo) float64 {
 }
 
 // same is in how many of the questions' words of values a demonstration agrees, on average.
-func same(table *eval.Table, each [][]icl.Demo) (share float64) {
+func same(table *eval.Table, each [][]prompt.Example) (share float64) {
 	for i, item := range table.Items() {
 		for _, d := range each[i] {
 			a, b := strings.Fields(item.Input), strings.Fields(d.Input)
@@ -188,17 +188,17 @@ func TestRealNear(t *testing.T) {
 	}
 }
 
-func must(each [][]icl.Demo, err error) [][]icl.Demo {
+func must(each [][]prompt.Example, err error) [][]prompt.Example {
 	if err != nil {
 		panic(err)
 	}
 	return each
 }
 
-func demosOf(table *eval.Table) (out []icl.Demo) {
+func demosOf(table *eval.Table) (out []prompt.Example) {
 	words := table.Schema.Wording()
 	for _, row := range table.Train {
-		out = append(out, icl.Demo{Input: words.Text(row), Output: words.Answer(row)})
+		out = append(out, prompt.Example{Input: words.Text(row), Output: words.Answer(row)})
 	}
 	return out
 }

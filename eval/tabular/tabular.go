@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -30,7 +30,7 @@ func guarantee(e privacy.Event, a privacy.Adjacency, delta float64) (*Guarantee,
 }
 
 // Real takes training rows as they are, the same for all questions.
-func Real(t *eval.Table, shots int, seed uint64) ([]icl.Demo, error) {
+func Real(t *eval.Table, shots int, seed uint64) ([]prompt.Example, error) {
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}
@@ -47,10 +47,10 @@ func Real(t *eval.Table, shots int, seed uint64) ([]icl.Demo, error) {
 }
 
 // demos puts rows into words.
-func demos(w *schema.Wording, rows []schema.Row) []icl.Demo {
-	out := make([]icl.Demo, len(rows))
+func demos(w *schema.Wording, rows []schema.Row) []prompt.Example {
+	out := make([]prompt.Example, len(rows))
 	for i, row := range rows {
-		out[i] = icl.Demo{Input: w.Text(row), Output: w.Answer(row)}
+		out[i] = prompt.Example{Input: w.Text(row), Output: w.Answer(row)}
 	}
 	return out
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/tabular"
 	"github.com/sotto-dp/sotto/internal/demo"
-	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -115,7 +115,7 @@ func means(rows []schema.Row, column, label int) map[int]float64 {
 }
 
 // profile makes demonstrations, and tells what they cost.
-func profile(t *testing.T, table *eval.Table, o tabular.GlobalOptions) ([]icl.Demo, *tabular.Guarantee) {
+func profile(t *testing.T, table *eval.Table, o tabular.GlobalOptions) ([]prompt.Example, *tabular.Guarantee) {
 	t.Helper()
 	g, err := tabular.NewGlobal(table.Schema, o)
 	if err != nil {

@@ -189,14 +189,14 @@ func (r *runner) space() search.Space {
 	written := r.outputs()
 	paid := min(r.Plan.Shots, len(written))
 	for _, e := range written[:paid] {
-		add(prompt.Example(e))
+		add(e)
 	}
 	for _, e := range c.Texts() {
 		add(e)
 	}
 	before := len(out.Pool)
 	for _, e := range written[paid:] {
-		add(prompt.Example(e))
+		add(e)
 	}
 	out.Beside = search.Span{From: before, To: len(out.Pool)}
 	for _, list := range r.variations() { // last, so that earlier winners keep their places

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -57,11 +58,11 @@ func (w *profiler) release(p *global.Profile) (release.Release, error) {
 }
 
 // examples are the groups in words.
-func (w *profiler) examples(p *global.Profile) []release.Example {
+func (w *profiler) examples(p *global.Profile) []prompt.Example {
 	words := w.of.Schema.Wording()
-	var out []release.Example
+	var out []prompt.Example
 	for _, g := range p.Groups {
-		out = append(out, release.Example{Input: words.Text(g.Row), Output: words.Answer(g.Row)})
+		out = append(out, prompt.Example{Input: words.Text(g.Row), Output: words.Answer(g.Row)})
 	}
 	return out
 }

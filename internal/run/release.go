@@ -79,25 +79,21 @@ func (r *runner) planned(ctx context.Context) (int64, error) {
 
 // examples returns the examples of the prompt that the records chose, or else the released texts, in
 // their order.
-func (r *runner) examples() []release.Example {
+func (r *runner) examples() []prompt.Example {
 	if r.Plan.Choose == nil {
 		return r.outputs()
 	}
-	var out []release.Example
-	for _, e := range r.prompt().Examples {
-		out = append(out, release.Example(e))
-	}
-	return out
+	return slices.Concat(r.prompt().Examples)
 }
 
 // outputs are the released texts, in their order.
-func (r *runner) outputs() []release.Example {
-	out := make([]release.Example, len(r.texts))
+func (r *runner) outputs() []prompt.Example {
+	out := make([]prompt.Example, len(r.texts))
 	for i, t := range r.texts {
 		said := withEnding(t.output, r.ending)
-		out[i] = release.Example{Input: said, Output: t.condition}
+		out[i] = prompt.Example{Input: said, Output: t.condition}
 		if r.Plan.Task.Kind == prompt.Generate {
-			out[i] = release.Example{Input: t.condition, Output: said}
+			out[i] = prompt.Example{Input: t.condition, Output: said}
 		}
 	}
 	return out

@@ -52,7 +52,7 @@ type Result struct {
 	LeftOut int64 `json:"-"`
 	// Examples are what was written, in the order of the files, or those of the Prompt that
 	// the records chose.
-	Examples []release.Example
+	Examples []prompt.Example
 	Prompt   *prompt.Prompt
 	// Ending is what most records end with, if the plan had it found and there is such.
 	Ending string
