@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func news() prompt.Task {
@@ -170,10 +171,10 @@ func TestBadItems(t *testing.T) {
 		{"t.txt", "a", "does not show its format"},
 	} {
 		_, err := eval.ReadItems(write(t, c.name, []byte(c.data)), news())
-		var item *eval.ItemError
-		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "Jane") {
-			t.Errorf("%s %.60q: %v", c.name, c.data, err)
-		}
+		at := expect.At(t, "%s %.60q", c.name, c.data)
+		expect.As[*eval.ItemError](at, err)
+		expect.Contains(at, "err", fmt.Sprint(err), c.want)
+		expect.True(at, "no Jane in the error", !strings.Contains(fmt.Sprint(err), "Jane"), fmt.Sprint(err))
 	}
 	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing.jsonl")} {
 		var item *eval.ItemError

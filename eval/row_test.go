@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func row(i int) eval.Row {
@@ -65,9 +66,13 @@ func TestEarlierRows(t *testing.T) {
 			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
 		}
 		for _, r := range rows {
-			if r.Online || r.Claimed || r.Queries != 0 || r.Key == "" || len(r.Items) != r.N || r.Answerer == "" {
-				t.Fatalf("%s: %+v", path, r)
-			}
+			at := expect.At(t, "%s", path)
+			expect.True(at, "not r.Online", !r.Online)
+			expect.True(at, "not r.Claimed", !r.Claimed)
+			expect.Equal(at, "r.Queries", r.Queries, 0)
+			expect.True(at, "r.Key is not empty", r.Key != "", r.Key)
+			expect.Len(at, "r.Items", r.Items, r.N)
+			expect.True(at, "r.Answerer is not empty", r.Answerer != "", r.Answerer)
 		}
 	}
 }

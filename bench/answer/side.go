@@ -119,7 +119,7 @@ func (b *bench) time(ctx context.Context, t *table, q int) error {
 	for i, s := range sides {
 		p := t.plans[i]
 		p.Tokens = min(p.Tokens, len(right)+1)
-		p.Rules.Least = p.Tokens
+		p.Rules.MinTokens = p.Tokens
 		texts, c, err := b.write(ctx, t, work{plan: p, questions: t.items[q : q+1], seed: uint64(q), published: s.published})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

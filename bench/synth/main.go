@@ -124,7 +124,7 @@ func (b *bench) write(ctx context.Context, data *record.Data, t setting, name st
 		return cost{}, err
 	}
 	rules := plan.DefaultRules(task)
-	rules.Least = t.tokens
+	rules.MinTokens = t.tokens
 	p, err := plan.New(plan.Request{
 		Task: task, Size: int64(t.size), Epsilon: b.epsilon, Delta: 1e-6, Shots: 1, Tokens: t.tokens, Rules: &rules,
 		Settings: method.Values{"prompts": t.prompts, "per_prompt": t.each},

@@ -293,7 +293,7 @@ func (c Cell) Request() plan.Request {
 			rules.NoRepeat = *s.NoRepeat
 		}
 		if s.Least != nil {
-			rules.Least = *s.Least
+			rules.MinTokens = *s.Least
 		}
 		r.Rules = &rules
 	}

@@ -187,7 +187,7 @@ select = "ptr"
 	}
 	mixing, published, vote, keyword := cells[0].Request(), cells[1].Request(), cells[2].Request(), cells[3].Request()
 	if r := mixing; r.Answers != 7 || !maps.Equal(r.Settings, method.Values{"mean": "product", "most": 0.5, "per": "token", "batch": 3}) || r.Tokens != 5 || r.Shots != 0 ||
-		r.Rules.Penalty != 0.25 || r.Rules.NoRepeat != 6 || r.Rules.Least != 2 {
+		r.Rules.Penalty != 0.25 || r.Rules.NoRepeat != 6 || r.Rules.MinTokens != 2 {
 		t.Errorf("%+v", r)
 	}
 	if r := published; !maps.Equal(r.Settings, method.Values{"order": 9}) || r.Shots != 4 || r.Answers != 0 || r.Rules != nil {

@@ -76,7 +76,7 @@ func TestAnswerSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.Mixing)
-	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
+	if m.Temperature != 1./8 || m.Expected != 8 || m.MaxLambda != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
 		t.Errorf("%+v", m)
 	}
 	if a.Tokens != 50 || a.Answers != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {

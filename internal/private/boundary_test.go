@@ -21,14 +21,14 @@ import (
 // module is the path that all packages of the program begin with.
 const module = "github.com/sotto-dp/sotto"
 
-// listed is a package as the go command knows it. Tests are not among its files.
-type listed struct {
+// goPackage is a package as the go command knows it. Tests are not among its files.
+type goPackage struct {
 	ImportPath, Dir        string
 	GoFiles, Imports, Deps []string
 }
 
 // packages lists those of the root, of bench and of the engines.
-func packages(t *testing.T) []listed {
+func packages(t *testing.T) []goPackage {
 	t.Helper()
 	all, err := listing()
 	if err != nil {
@@ -40,7 +40,7 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-var listing = sync.OnceValues(func() ([]listed, error) {
+var listing = sync.OnceValues(func() ([]goPackage, error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...", "./bench/...", "./engines/...")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "GOWORK=auto") // bench and engines are modules of their own
@@ -48,9 +48,9 @@ var listing = sync.OnceValues(func() ([]listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var all []listed
+	var all []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
@@ -269,7 +269,7 @@ var apart = map[string]string{
 // TestImportGraph states who may know what, and that nobody is on the list who does not.
 func TestImportGraph(t *testing.T) {
 	for path := range decoders {
-		if !slices.ContainsFunc(packages(t), func(p listed) bool { return p.ImportPath == module+"/"+path }) {
+		if !slices.ContainsFunc(packages(t), func(p goPackage) bool { return p.ImportPath == module+"/"+path }) {
 			t.Errorf("there is no package %s", path)
 		}
 	}
@@ -291,7 +291,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-func importProblems(p listed) []string {
+func importProblems(p goPackage) []string {
 	var out []string
 	for _, i := range p.Imports {
 		if inside(p.ImportPath) || decodes(p.ImportPath) {
@@ -486,7 +486,7 @@ func printing(file *ast.File) []string {
 
 // TestTheRulesBite: each rule finds what it is about.
 func TestTheRulesBite(t *testing.T) {
-	for _, p := range []listed{
+	for _, p := range []goPackage{
 		{ImportPath: module + "/internal/private/decode", Imports: []string{"log"}},
 		{ImportPath: module + "/internal/rows/convert", Imports: []string{"log"}},
 		{ImportPath: module + "/internal/private/record", Imports: []string{"net/http"}},

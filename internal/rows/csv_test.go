@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // splitAll reads all rows of a text: fields, or why a row is malformed.
@@ -105,9 +106,10 @@ func TestLongRows(t *testing.T) {
 			in = iotest.HalfReader(in)
 		}
 		b, badB, err := splitAll(in)
-		if err != nil || len(a) != len(b) || !slices.Equal(badA, badB) {
-			t.Errorf("%s: %v and %v: %v", name, badA, badB, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Len(at, "a", a, len(b))
+		expect.True(at, "badA equal to badB", slices.Equal(badA, badB), badA, badB)
 		if name == "just enough" == slices.Contains(badA, origin.TooLong) {
 			t.Errorf("%s: %v", name, badA)
 		}
@@ -126,9 +128,9 @@ func FuzzCSV(f *testing.F) {
 			t.Fatal(err)
 		}
 		slowly, badSlowly, err := splitAll(iotest.OneByteReader(bytes.NewReader(text)))
-		if err != nil || !slices.EqualFunc(rows, slowly, slices.Equal[[]string]) || !slices.Equal(bad, badSlowly) {
-			t.Fatalf("%q at once, %q byte by byte: %v", rows, slowly, err)
-		}
+		expect.NoError(t, err)
+		expect.True(t, "the same rows byte by byte", slices.EqualFunc(rows, slowly, slices.Equal[[]string]), rows, slowly)
+		expect.True(t, "bad equal to badSlowly", slices.Equal(bad, badSlowly), bad, badSlowly)
 		std := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 		std.FieldsPerRecord = -1
 		want, err := std.ReadAll()

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -106,9 +107,11 @@ func TestPostgresTypes(t *testing.T) {
 		}
 		var got []rows.Value
 		err = s.scan(ctx, nil, func(r *rows.Row) error { got = append(got, r.Values[roleText]); return nil })
-		if err := errors.Join(err, s.close()); err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%s is %v, want %v: %v", expression, got, want, err)
-		}
+		err = errors.Join(err, s.close())
+		at := expect.At(t, "%s", expression)
+		expect.NoError(at, err)
+		expect.Len(at, "got", got, 1)
+		expect.Equal(at, "got[0]", got[0], want)
 	}
 }
 
@@ -262,8 +265,13 @@ func TestProgress(t *testing.T) {
 		location, query := f.put(t, t.TempDir(), tickets(3000))
 		var last, size int64
 		d := open(t, location, Options{Query: query, Progress: func(read, total int64) { last, size = read, total }})
-		if last == 0 || query == "" && last != size || query != "" && size != 0 {
-			t.Errorf("%s: %d of %d at the end", f.name, last, size)
+		at := expect.At(t, "%s", f.name)
+		expect.True(at, "last is not 0", last != 0, last)
+		if query == "" {
+			expect.Equal(at, "last", last, size)
+		}
+		if query != "" {
+			expect.Equal(at, "size", size, 0)
 		}
 		last = -1
 		if _, err := d.Choose(0, 1, noise.KeyFromSeed(1).Stream("x")); err != nil {

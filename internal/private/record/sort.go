@@ -31,9 +31,9 @@ func (t *tuple) slot() slot { return slot(t[32:]) }
 
 const (
 	// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them. The
-	// buffers for merging take no more, except leastBuffer for each run.
+	// buffers for merging take no more, except minBuffer for each run.
 	sortedAtOnce = 1 << 19
-	leastBuffer  = 4 << 10
+	minBuffer    = 4 << 10
 )
 
 // sorter sorts any number of tuples in bounded memory: runs of them go sorted to a
@@ -125,7 +125,7 @@ func (s *sorter) each(yield func(*tuple) error) error {
 func (s *sorter) merge(yield func(*tuple) error) error {
 	var h runs
 	start := int64(0)
-	size := max(leastBuffer, min(bufferSize, s.limit*tupleSize/len(s.ends)))
+	size := max(minBuffer, min(bufferSize, s.limit*tupleSize/len(s.ends)))
 	for _, end := range s.ends {
 		in := io.NewSectionReader(s.f, start, end-start)
 		r := &runReader{r: bufio.NewReaderSize(in, size)}

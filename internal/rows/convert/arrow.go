@@ -15,16 +15,16 @@ import (
 
 const (
 	magic = "ARROW1"
-	// mostMeta is the most bytes that the metadata of a message has.
-	mostMeta = 64 << 20
-	// mostNested is how deep types of columns are nested at most.
-	mostNested = 16
-	// mostEmpty is how many values there are at most that take no byte of the file.
-	mostEmpty = 1 << 20
-	// mostParts is in how many pieces a dictionary comes at most.
-	mostParts = 1 << 12
-	// mostCell is the longest value, as for other formats.
-	mostCell = 16 << 20
+	// maxMeta is the most bytes that the metadata of a message has.
+	maxMeta = 64 << 20
+	// maxNested is how deep types of columns are nested at most.
+	maxNested = 16
+	// maxEmpty is how many values there are at most that take no byte of the file.
+	maxEmpty = 1 << 20
+	// maxParts is in how many pieces a dictionary comes at most.
+	maxParts = 1 << 12
+	// maxCell is the longest value, as for other formats.
+	maxCell = 16 << 20
 	// kinds of messages
 	isSchema, isDictionary, isBatch = 1, 2, 3
 )
@@ -97,7 +97,7 @@ func (a *arrow) message() (more bool, err error) {
 	if size == 0 {
 		return false, a.ended()
 	}
-	if size > mostMeta {
+	if size > maxMeta {
 		return false, damaged("Arrow file")
 	}
 	meta, err := a.read(size)
@@ -255,7 +255,7 @@ func (a *arrow) dictionary(m node, body []byte) error {
 	}
 	a.unfolded = a.last
 	if before := a.dictionaries[id]; m.byte(2) != 0 && before != nil { // more of the same
-		if len(before.parts) >= mostParts {
+		if len(before.parts) >= maxParts {
 			return damaged("Arrow file")
 		}
 		columns[0] = &column{f: &values, n: before.n + columns[0].n, parts: append(before.list(), columns[0])}
@@ -296,7 +296,7 @@ func (a *arrow) columns(fields []*arrowField, m node, body []byte) ([]*column, i
 		out = append(out, c)
 	}
 	a.last = l.unfolded
-	if !slices.ContainsFunc(fields, func(f *arrowField) bool { return !f.costless() }) && n > mostEmpty {
+	if !slices.ContainsFunc(fields, func(f *arrowField) bool { return !f.costless() }) && n > maxEmpty {
 		return nil, 0, damaged("Arrow file")
 	}
 	return out, int(n), nil

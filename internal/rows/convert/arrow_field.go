@@ -49,7 +49,7 @@ func newField(n node, depth int) (*arrowField, error) {
 	if t.b == nil {
 		t = n // types without anything to say may be left out
 	}
-	if depth > mostNested {
+	if depth > maxNested {
 		return nil, damaged("Arrow file")
 	}
 	switch f.kind {

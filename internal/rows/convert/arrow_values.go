@@ -334,11 +334,11 @@ func (c *column) json(out []byte, i, depth int) []byte {
 	if c.null(i) {
 		return append(out, "null"...)
 	}
-	if depth > mostNested+1 {
+	if depth > maxNested+1 {
 		panic("too deep")
 	}
 	elements := func(from, to int) []byte {
-		if from < 0 || to < from || to > c.children[0].n || to-from > mostEmpty && c.children[0].f.costless() {
+		if from < 0 || to < from || to > c.children[0].n || to-from > maxEmpty && c.children[0].f.costless() {
 			panic("no such elements")
 		}
 		out = append(out, '[')
@@ -346,7 +346,7 @@ func (c *column) json(out []byte, i, depth int) []byte {
 			if j > from {
 				out = append(out, ',')
 			}
-			if out = c.children[0].json(out, j, depth+1); len(out) > mostCell {
+			if out = c.children[0].json(out, j, depth+1); len(out) > maxCell {
 				panic("too large")
 			}
 		}

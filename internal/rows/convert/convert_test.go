@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const twins = "../../private/testdata/twins"
@@ -316,18 +317,21 @@ func TestUTF8(t *testing.T) {
 		"big":    "\xfe\xff\x00n\x00a\x00\xef\x00v\x00e\x00 \xd8\x3d\xde\x00\x00,\x00\n",
 		"bare":   "n\x00a\x00\xef\x00v\x00e\x00 \x00\x3d\xd8\x00\xde,\x00\n\x00",
 	} {
-		if got, err := convert.UTF8(strings.NewReader(in)); err != nil || string(got) != text || !convert.Wide([]byte(in)) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := convert.UTF8(strings.NewReader(in))
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Equal(at, "string(got)", string(got), text)
+		expect.True(at, "convert.Wide([]byte(in))", convert.Wide([]byte(in)), []byte(in))
 	}
 	for _, in := range []string{"\xff\xfea", "\xff\xfe\x3d\xd8a\x00"} {
 		if _, err := convert.UTF8(strings.NewReader(in)); err == nil {
 			t.Errorf("%q is read", in)
 		}
 	}
-	if convert.Wide([]byte("ab")) || convert.Wide([]byte("\x00\x00")) || convert.Wide([]byte("é")) {
-		t.Error("text of one byte is taken for UTF-16")
-	}
+	at := expect.At(t, "text of one byte is taken for UTF-16")
+	expect.True(at, "not convert.Wide([]byte(\"ab\"))", !convert.Wide([]byte("ab")), []byte("ab"))
+	expect.True(at, "not convert.Wide([]byte(\"\\x00\\x00\"))", !convert.Wide([]byte("\x00\x00")), []byte("\x00\x00"))
+	expect.True(at, "not convert.Wide([]byte(\"é\"))", !convert.Wide([]byte("é")), []byte("é"))
 }
 
 // TestCutArrow: a file that ends anywhere or has any byte changed is refused or read, and takes

@@ -13,8 +13,8 @@ import (
 // several names, or as copies of each other. Those that cannot be opened are left to anyone who reads
 // them.
 func distinct(dir string, files []string) error {
-	if len(files) > mostShards {
-		return refuse("the folder has more than %d files: name one", mostShards)
+	if len(files) > maxShards {
+		return refuse("the folder has more than %d files: name one", maxShards)
 	}
 	sizes := map[int64][]string{}
 	infos := map[string]os.FileInfo{}

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// mostShards is how many files a folder has at most.
-const mostShards = 10000
+// maxShards is how many files a folder has at most.
+const maxShards = 10000
 
 // Shards returns the files of one data set in a folder, in order: as the datasets library of
 // Hugging Face saves it to disk, or as its Hub lays it out. The part is the split, with the
@@ -247,8 +247,8 @@ func namedSplits(dir string) (map[string][]string, error) {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // links count
 			return err
 		}
-		if n++; n > mostShards {
-			return refuse("the folder has more than %d files: name one", mostShards)
+		if n++; n > maxShards {
+			return refuse("the folder has more than %d files: name one", maxShards)
 		}
 		inner, err := filepath.Rel(dir, path)
 		if err != nil {

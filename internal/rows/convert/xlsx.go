@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// mostXML is how many bytes the parts of a workbook unfold to at most. They are read one
+	// maxXML is how many bytes the parts of a workbook unfold to at most. They are read one
 	// after the other, and are not kept.
-	mostXML = 4 << 30
-	// mostToken is the longest piece of XML: a cell has at most 32767 characters.
-	mostToken = 4 << 20
-	// mostText is the longest text of a cell, in bytes.
-	mostText = 1 << 20
-	// mostHeld is how many bytes of names and numbers of sheets, relations and formats are kept.
-	mostHeld = 16 << 20
-	// mostDepth is how deep XML is nested at most.
-	mostDepth = 64
-	// mostColumns a sheet has.
-	mostColumns = 16384
+	maxXML = 4 << 30
+	// maxToken is the longest piece of XML: a cell has at most 32767 characters.
+	maxToken = 4 << 20
+	// maxText is the longest text of a cell, in bytes.
+	maxText = 1 << 20
+	// maxHeld is how many bytes of names and numbers of sheets, relations and formats are kept.
+	maxHeld = 16 << 20
+	// maxDepth is how deep XML is nested at most.
+	maxDepth = 64
+	// maxColumns a sheet has.
+	maxColumns = 16384
 )
 
 // Workbook reads a sheet of an Excel workbook: the first that is not hidden, or the one with a
@@ -39,7 +39,7 @@ func (r *Rows) Workbook(in io.ReaderAt, size int64, sheet string) error {
 		if err != nil {
 			return err
 		}
-		b := &book{parts: map[string]*zip.File{}, left: mostXML}
+		b := &book{parts: map[string]*zip.File{}, left: maxXML}
 		for _, f := range z.File {
 			b.parts[strings.ToLower(strings.TrimPrefix(path.Clean("/"+f.Name), "/"))] = f
 		}
@@ -95,10 +95,10 @@ func (b *book) each(name string, do func(t token) error) error {
 		return err
 	}
 	defer in.Close()
-	guard := &guarded{in: in, left: &b.left, token: mostToken}
+	guard := &limiter{in: in, left: &b.left, token: maxToken}
 	d := xml.NewDecoder(guard)
 	for depth := 0; ; {
-		guard.token = mostToken
+		guard.token = maxToken
 		raw, err := d.RawToken()
 		if err == io.EOF {
 			return nil
@@ -119,7 +119,7 @@ func (b *book) each(name string, do func(t token) error) error {
 		default:
 			continue
 		}
-		if depth < 0 || depth > mostDepth {
+		if depth < 0 || depth > maxDepth {
 			return damaged("workbook")
 		}
 		if err := do(t); err != nil {
@@ -130,14 +130,14 @@ func (b *book) each(name string, do func(t token) error) error {
 
 var errUnfolds = refuse("the workbook unfolds to more than a workbook of this size would: save it again, or as .csv")
 
-// guarded bounds what is unfolded: of all parts, and of one piece of XML.
-type guarded struct {
+// limiter bounds what is unfolded: of all parts, and of one piece of XML.
+type limiter struct {
 	in    io.Reader
 	left  *int64
 	token int
 }
 
-func (g *guarded) Read(p []byte) (int, error) {
+func (g *limiter) Read(p []byte) (int, error) {
 	if *g.left <= 0 || g.token <= 0 {
 		return 0, errUnfolds
 	}
@@ -153,7 +153,7 @@ func (b *book) keep(texts ...string) error {
 	for _, s := range texts {
 		b.held += len(s)
 	}
-	if b.held > mostHeld {
+	if b.held > maxHeld {
 		return errUnfolds
 	}
 	return nil
@@ -239,7 +239,7 @@ func (b *book) readStrings() error {
 			if total += len(t.text); total > Largest {
 				return errLarge
 			}
-			if text.Len()+len(t.text) > mostText {
+			if text.Len()+len(t.text) > maxText {
 				return errUnfolds
 			}
 			text.Write(t.text)

@@ -30,7 +30,7 @@ func (b *book) readSheet(part string, r *Rows) error {
 			if !ok {
 				at = column
 			}
-			if at >= mostColumns {
+			if at >= maxColumns {
 				return damaged("workbook")
 			}
 			column = at + 1
@@ -43,13 +43,13 @@ func (b *book) readSheet(part string, r *Rows) error {
 		case t.end == "v", t.end == "t":
 			in = false
 		case t.text != nil && in:
-			if len(c.value)+len(t.text) > mostText {
+			if len(c.value)+len(t.text) > maxText {
 				return errUnfolds
 			}
 			c.value = append(c.value, t.text...)
 		case t.end == "c":
 			if v := b.text(&c); v != "" {
-				if size += len(v); size > mostCell { // rows are no longer elsewhere
+				if size += len(v); size > maxCell { // rows are no longer elsewhere
 					return errUnfolds
 				}
 				for len(row) <= c.column {
@@ -90,8 +90,8 @@ func columnOf(ref string) (int, bool) {
 		if c < 'A' || c > 'Z' {
 			return n - 1, n > 0
 		}
-		if n = n*26 + int(c-'A') + 1; n > mostColumns {
-			return mostColumns, true
+		if n = n*26 + int(c-'A') + 1; n > maxColumns {
+			return maxColumns, true
 		}
 	}
 	return 0, false

@@ -76,7 +76,7 @@ const (
 // FindCodec looks at the first bytes: neither JSON nor CSV in UTF-8 begins as the
 // compressed formats do.
 func FindCodec(path string, f io.ReaderAt) (Codec, error) {
-	if _, ok := f.(*converted); ok {
+	if _, ok := f.(*memoryFile); ok {
 		return Plain, nil // it was unpacked
 	}
 	path, _ = convert.Split(path)
@@ -108,21 +108,21 @@ func (c Codec) Unpack(in io.Reader) (io.Reader, func(), error) {
 		if err != nil {
 			return nil, nil, damaged(err)
 		}
-		return &decompressed{z}, func() {}, nil
+		return &decompressor{z}, func() {}, nil
 	case Zstandard:
 		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {
 			return nil, nil, damaged(err)
 		}
-		return &decompressed{z}, z.Close, nil
+		return &decompressor{z}, z.Close, nil
 	}
 	return in, func() {}, nil
 }
 
-// decompressed names errors of a decompressor as what they are.
-type decompressed struct{ r io.Reader }
+// decompressor names errors of a decompressor as what they are.
+type decompressor struct{ r io.Reader }
 
-func (d *decompressed) Read(p []byte) (int, error) {
+func (d *decompressor) Read(p []byte) (int, error) {
 	n, err := d.r.Read(p)
 	if err != nil && err != io.EOF {
 		err = damaged(err)

@@ -66,7 +66,7 @@ func openFolder(dir, part string) (File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, &Error{Code: Unusable, Msg: "opening the records", Err: err}
 	}
-	c := &converted{File: s, rows: true}
+	c := &memoryFile{File: s, rows: true}
 	if FormatOf(paths[0]) == CSV { // and so are all
 		c.rows, c.shards = false, extOf(paths[0])
 		err = c.join(paths)
@@ -83,7 +83,7 @@ func openFolder(dir, part string) (File, fs.FileInfo, error) {
 }
 
 // join reads files of comma-separated values as one.
-func (c *converted) join(paths []string) error {
+func (c *memoryFile) join(paths []string) error {
 	var texts [][]byte
 	left := convert.Largest
 	for _, path := range paths {
@@ -115,7 +115,7 @@ func shardText(path string) ([]byte, error) {
 }
 
 // convert reads the rows of files of another format.
-func (c *converted) convert(paths []string) error {
+func (c *memoryFile) convert(paths []string) error {
 	rows := convert.NewRows()
 	for _, path := range paths {
 		if err := addShard(rows, path); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows/convert"
 )
 
-// converted is a file whose rows were read into memory, in the form of another format. Its Stat
+// memoryFile is a file whose rows were read into memory, in the form of another format. Its Stat
 // is that of the file, so that a change of it is noticed.
-type converted struct {
+type memoryFile struct {
 	File
 	*bytes.Reader
 	// rows: it has comma-separated values of [convert.Rows]; else text as it was, in UTF-8.
@@ -23,14 +23,14 @@ type converted struct {
 }
 
 // ReadAt reads what was converted.
-func (c *converted) ReadAt(p []byte, at int64) (int, error) { return c.Reader.ReadAt(p, at) }
+func (c *memoryFile) ReadAt(p []byte, at int64) (int, error) { return c.Reader.ReadAt(p, at) }
 
 // Length is that of what was converted.
-func (c *converted) Length() int64 { return c.Reader.Size() }
+func (c *memoryFile) Length() int64 { return c.Reader.Size() }
 
 // Note says what was recognised in a file, in words and without content; "" is nothing.
 func Note(f File) string {
-	if c, ok := f.(*converted); ok {
+	if c, ok := f.(*memoryFile); ok {
 		return c.note
 	}
 	return ""
@@ -74,7 +74,7 @@ func known(err error) error {
 }
 
 // convertFile converts a file if it has to be.
-func convertFile(f File, info fs.FileInfo, path, part string, format Format, lines bool) (*converted, error) {
+func convertFile(f File, info fs.FileInfo, path, part string, format Format, lines bool) (*memoryFile, error) {
 	codec, err := FindCodec(path, f)
 	if err != nil {
 		return nil, err
@@ -88,14 +88,14 @@ func convertFile(f File, info fs.FileInfo, path, part string, format Format, lin
 			return nil, nil
 		case format == CSV || lines:
 			text, err := textIn(f, info, codec, true)
-			return &converted{File: f, Reader: bytes.NewReader(text)}, err
+			return &memoryFile{File: f, Reader: bytes.NewReader(text)}, err
 		}
 	}
 	rows := convert.NewRows()
 	if err := addRows(rows, f, info, codec, part, format); err != nil {
 		return nil, err
 	}
-	return &converted{File: f, Reader: bytes.NewReader(rows.Bytes()), rows: true, note: rows.Note}, nil
+	return &memoryFile{File: f, Reader: bytes.NewReader(rows.Bytes()), rows: true, note: rows.Note}, nil
 }
 
 // addRows reads the rows of a file of a format that is converted.
@@ -165,11 +165,11 @@ func tooLarge() error {
 // Comma is what separates the fields of a file, as its name or what follows # in its location
 // says; 0 is to be found out.
 func Comma(location string, f File) (byte, error) {
-	if c, ok := f.(*converted); ok && c.rows {
+	if c, ok := f.(*memoryFile); ok && c.rows {
 		return ',', nil
 	}
 	path, part := convert.Split(location)
-	if c, ok := f.(*converted); ok && c.shards != "" {
+	if c, ok := f.(*memoryFile); ok && c.shards != "" {
 		path, part = c.shards, "" // the part was the split
 	}
 	switch {

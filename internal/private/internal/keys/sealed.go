@@ -27,16 +27,16 @@ func Opener(path, private string, given func(string) (origin.File, error)) func(
 	return func(path string) (origin.File, error) { return openSealed(path, private) }
 }
 
-// sealed is an encrypted file, of which only the parts that are asked for are decrypted, in
+// sealedFile is an encrypted file, of which only the parts that are asked for are decrypted, in
 // memory. Its Stat is that of the file.
-type sealed struct {
+type sealedFile struct {
 	*os.File
 	content io.ReaderAt
 	length  int64
 }
 
 // ReadAt reads what was encrypted.
-func (s *sealed) ReadAt(p []byte, at int64) (int, error) {
+func (s *sealedFile) ReadAt(p []byte, at int64) (int, error) {
 	n, err := s.content.ReadAt(p, at)
 	if err != nil && err != io.EOF {
 		err = &origin.Error{Code: origin.Damaged, Msg: "the encrypted file is damaged: upload it again"}
@@ -45,7 +45,7 @@ func (s *sealed) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // Length is that of what was encrypted.
-func (s *sealed) Length() int64 { return s.length }
+func (s *sealedFile) Length() int64 { return s.length }
 
 func openSealed(path, private string) (origin.File, error) {
 	identity, err := readSealKey(filepath.Join(private, SealKeyFile))
@@ -70,7 +70,7 @@ func openSealed(path, private string) (origin.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &sealed{f, content, length}, nil
+	return &sealedFile{f, content, length}, nil
 }
 
 func readSealKey(path string) (age.Identity, error) {

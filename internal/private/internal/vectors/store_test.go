@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy is an encoder that counts the texts that it sees.
@@ -411,9 +412,10 @@ func TestEncoderFails(t *testing.T) {
 	for _, e := range []*toy{{print: "one", err: errors.New("broken")}, {print: "one", fewer: true}} {
 		p := newHome(t)
 		s := p.open(t, e)
-		if got, err := s.Embed(t.Context(), texts(3)); err == nil || got != nil || strings.Contains(err.Error(), "CANARY") {
-			t.Errorf("%v, %v", got, err)
-		}
+		got, err := s.Embed(t.Context(), texts(3))
+		expect.True(t, "an error", err != nil)
+		expect.True(t, "got is nil", got == nil, got)
+		expect.True(t, "no CANARY in the error", !strings.Contains(fmt.Sprint(err), "CANARY"), fmt.Sprint(err))
 		if len(p.files(t)) != 0 {
 			t.Error("something was kept")
 		}

@@ -19,7 +19,7 @@
 // # Theorem
 //
 // [Train] has the event that [Settings.Event] names, under add-remove adjacency, for rows as
-// units, over all tables of at most [Settings.Most] rows.
+// units, over all tables of at most [Settings.MaxRows] rows.
 //
 // # Proof for Output
 //
@@ -82,6 +82,6 @@
 //
 // # What is not hidden
 //
-// How long it takes depends on the rows. A table of more than [Settings.Most] rows is
+// How long it takes depends on the rows. A table of more than [Settings.MaxRows] rows is
 // refused, which shows that it is so large: 16 times the declared size.
 package learn

@@ -23,8 +23,8 @@ const (
 	// Largest is the size of the largest page, uncompressed. Writers make pages of a
 	// megabyte or so.
 	Largest = 256 << 20
-	// mostValues is how many values a page may have.
-	mostValues = 1 << 25
+	// maxValues is how many values a page may have.
+	maxValues = 1 << 25
 	// longestHead is the size of the longest head of a page, with its statistics.
 	longestHead = 1 << 20
 )
@@ -172,7 +172,7 @@ func sane(h *format.PageHeader) bool {
 		values = h.DictionaryPageHeader.V.NumValues
 	}
 	return h.CompressedPageSize >= 0 && h.UncompressedPageSize >= 0 && h.UncompressedPageSize <= Largest && h.CompressedPageSize <= Largest &&
-		values >= 0 && values <= mostValues
+		values >= 0 && values <= maxValues
 }
 
 // readAll fills a buffer. A file that ends before is damaged.
