@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -65,7 +67,7 @@ func absent(path string) string {
 
 // nextStep returns the flags or the command that help about an error, to be put after it; "" where there are none.
 func nextStep(cmd *cobra.Command, err error, text string) string {
-	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	has := func(name string) bool { return settings.Flag(cmd, name) != nil }
 	var source *record.Error
 	var path *fs.PathError
 	switch {
@@ -78,7 +80,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case errors.As(err, &source) && strings.Contains(text, "format") && has("format"):
 		return " (--format)"
 	case (ui.Is[*record.MalformedError](err) || ui.Is[*tables.RefusedError](err)) && has("on-error"):
-		return " (--on-error skip)"
+		return " (" + settings.Named(cmd, "on-error", "skip") + ")"
 	case ui.Is[*ledger.UnknownDatasetError](err):
 		return "; sotto ledger list names those it knows, sotto ledger init NAME adds one"
 	case ui.Is[*ledger.ExistsError](err):
@@ -92,7 +94,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case ui.Is[*lm.FileError](err), strings.HasPrefix(text, "there is no model"):
 		return "; sotto model list names those that are here"
 	case ui.Is[*lm.ContextError](err) && has("shots"):
-		return " (--shots, --tokens, --model)"
+		return " (--shots, the setting tokens, --model)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "task "):
 		return " (sotto task check FILE)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):

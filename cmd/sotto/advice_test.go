@@ -50,7 +50,7 @@ var firstMistakes = []mistake{
 	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --delta 0.3 --out o", 2, "δ = 0.3 is not below 1/200"},
 	{"synth … --method nope", 2, "unknown method"},
 	{"synth … --method real", 2, "(--non-private)"},
-	{"synth … --sampler nope", 2, "--sampler is \"nope\", it should be one of poisson"},
+	{"synth … --set sampler=nope", 2, "sampler is \"nope\", it should be one of poisson, fixed-size, disjoint"},
 	{"synth … --inputs t.csv", 2, "--inputs is for tasks of kind generate, and this one is of kind classify"},
 	{"synth … --out t.csv", 2, "it is not a folder; choose another name (--out DIR)"},
 	{"synth … --out full", 2, "choose a new or an empty folder (--out DIR)"},

@@ -52,8 +52,8 @@ of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
 budget of just what is asked for. The same question again is charged again; only
 a file of questions with --out that was interrupted resumes when the same
 command is repeated, and nothing is charged twice (FILE.asked has its secret
-until then; with a server that does not repeat itself exactly, up to --parallel
-answers are charged again).
+until then; with a server that does not repeat itself exactly, as many answers
+as are written at once are charged again).
 
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.
@@ -71,7 +71,7 @@ Methods that write token by token (real cannot answer questions):
 		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
-  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --proof published --input 'Ann: Six?'`,
+  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --set proof=published --input 'Ann: Six?'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
 				return err
@@ -125,7 +125,7 @@ func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 	if method == "public" && o.size == "" {
 		q.Size = 1 // nobody is drawn
 	}
-	if err := positive(o.given, map[string]float64{"answers": float64(o.answers), "max-tokens": float64(o.maxTokens)}); err != nil {
+	if err := o.positive(map[string]float64{"answers": float64(o.answers), "max-tokens": float64(o.maxTokens)}); err != nil {
 		return s, err
 	}
 	q.Answers, q.Tokens = o.answers, o.maxTokens

@@ -189,7 +189,7 @@ func membersPage(r *membersResult) audit.Page {
 	page.Sections = append(page.Sections, audit.Section{Title: "Published", Text: "AUC in percent, of the attack that is called “published” here.", Table: published})
 	for _, name := range order {
 		page.Sections = append(page.Sections, audit.Section{Title: name, Figures: []plot.Figure{{Title: name, Panels: []plot.Panel{{
-			Title: "Members found", X: plot.Axis{Label: "others taken for members", Most: 1}, Y: plot.Axis{Label: "members found", Most: 1}, Lines: lines[name],
+			Title: "Members found", X: plot.Axis{Label: "others taken for members", Max: 1}, Y: plot.Axis{Label: "members found", Max: 1}, Lines: lines[name],
 		}}}}})
 	}
 	return page

@@ -131,11 +131,11 @@ func (d *demoRun) serve(ctx context.Context) (*demoGateway, error) {
 		Encoder: func() (lm.Embedder, error) { return d.encoder, nil },
 	}
 	g := &demoGateway{builder: &service.Builder{
-		Upstreams: map[string]http.RoundTripper{embeddedUpstream: local}, Task: d.taskOf, Verify: d.client.Verify, Encoder: local.Encoder,
+		Upstreams: map[string]http.RoundTripper{service.Embedded: local}, Task: d.taskOf, Verify: d.client.Verify, Encoder: local.Encoder,
 	}}
 	var routes []store.Route
 	for _, q := range d.questions {
-		routes = append(routes, store.Route{Name: q.name, Version: 1, Spec: store.RouteSpec{Upstream: embeddedUpstream, Release: q.release, Task: q.name}})
+		routes = append(routes, store.Route{Name: q.name, Version: 1, Spec: store.RouteSpec{Upstream: service.Embedded, Release: q.release, Task: q.name}})
 	}
 	table, err := g.builder.Table(ctx, routes)
 	if err != nil {

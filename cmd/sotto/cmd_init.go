@@ -195,8 +195,8 @@ func (o *initOptions) look(ctx context.Context, a *interview) (err error) {
 		return err
 	}
 	if config.IsURL(o.data) {
-		if err := withoutPassword(o.data, "would be in NEXT.md"); err != nil {
-			return err
+		if err := config.WithoutPassword(o.data, "would be in NEXT.md"); err != nil {
+			return ui.AsUsage(err)
 		}
 	}
 	o.names, o.kinds, err = tables.Describe(ctx, o.data, tables.Options{Query: o.query})

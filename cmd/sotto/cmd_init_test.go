@@ -13,8 +13,8 @@ import (
 
 // quicker settings of runs that take long.
 var quicker = map[string][]string{
-	"rehearse": {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6", "--invent", "60", "--items", "5", "--sets", "1"},
-	"synth":    {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6"},
+	"rehearse": {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6", "--invent", "60", "--items", "5", "--sets", "1"},
+	"synth":    {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6"},
 }
 
 // begun runs "sotto init", and then, in the folder that it wrote to, the commands that it lists. No

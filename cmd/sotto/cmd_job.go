@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -26,7 +28,7 @@ perturb, eval, eval private, eval suite or rehearse. A job is planned when it is
 added, and what is carried out is that plan, or nothing. It has a folder of its
 own in place of --out, and is charged once however often a worker dies over it.`,
 		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
-  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
+  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos
   sotto job list
   sotto job show 3fq2kx9a0b1c --wait
   sotto job cancel 3fq2kx9a0b1c
@@ -65,7 +67,7 @@ What the verb would do is planned now, with the model of this machine where the
 plan depends on it. No record is read; "sotto job show" says what it charges. A
 worker plans again: if that comes to another charge or other settings, since the
 program, the model or a file has changed, the job fails and nothing is charged.
-So a job has no --pool-model and no --reword, whose texts come first.
+So a job has no --pool-model and no reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
@@ -77,7 +79,7 @@ eval suite and rehearse, whose results are exact and not charged, the service
 shows nothing unless --public says that their data is public.` + jsonKeys(jobsResult{}),
 		Example: `  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --priority 10 answer --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.1 --inputs questions.txt
-  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos`,
+  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runJobAdd(cmd.Context(), p, opt, args) },
 	}
@@ -97,9 +99,9 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 		args, p.JSON = slices.Delete(slices.Clone(args), i, i+1), true
 	}
 	if len(args) == 0 {
-		return usage("a job needs a verb, as in sotto job add synth --task T: one of %s", strings.Join(jobNames(), ", "))
+		return request.ErrNoVerb()
 	}
-	call, err := parseJob(args)
+	call, err := request.Parse((&program{}).findVerb, args)
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 	if err != nil {
 		return fmt.Errorf("find the working directory, where the job's paths begin: %w", err)
 	}
-	j := store.Job{Name: cmp.Or(opt.name, call.title()), Dir: dir, Priority: opt.priority, Open: opt.public}
+	j := store.Job{Name: cmp.Or(opt.name, call.Title()), Dir: dir, Priority: opt.priority, Open: opt.public}
 	switch {
 	case opt.at != "" && opt.cron != "":
 		return usage("--at and --cron exclude each other: a job has a time, and a schedule many")
@@ -118,8 +120,9 @@ func runJobAdd(ctx context.Context, p *program, opt jobOptions, args []string) e
 			return usage("--at is %q, it should be a time such as 2030-01-31T03:00:00Z", opt.at)
 		}
 	}
-	work := call.work()
-	if err := p.planJob(ctx, &work); err != nil {
+	work := call.Work()
+	silent := &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: p.Stderr}, places: p.places}
+	if err := request.Plan(ctx, silent.findVerb, &work); err != nil {
 		return err
 	}
 	if j.Work, err = work.Encode(); err != nil {
@@ -166,15 +169,15 @@ func (r *jobsResult) Print(p *ui.Page) {
 	if len(r.Schedules) > 0 {
 		t := ui.NewTable("schedule", "when (UTC)", "next", "what")
 		for _, c := range r.Schedules {
-			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(requested(c.Work)), 60))
+			t.Add(c.Name, c.Cron, c.Next.Format("2006-01-02 15:04"), ui.Cut(ui.Visible(requestLine(c.Work)), 60))
 		}
 		p.Line("")
 		p.Table(t)
 	}
 }
 
-// requested is a job's request in a line.
-func requested(work json.RawMessage) string {
+// requestLine is a job's request in a line.
+func requestLine(work json.RawMessage) string {
 	w, err := jobs.ReadWork(work)
 	if err != nil {
 		return err.Error()
@@ -202,7 +205,7 @@ func withoutPlan(work json.RawMessage) json.RawMessage {
 		return work
 	}
 	w.Approval.Plan = nil
-	return quoted(w)
+	return jobs.Quote(w)
 }
 
 // jobAt says in a few words how far a job is.
@@ -270,7 +273,7 @@ type jobResult struct {
 func (r *jobResult) Print(p *ui.Page) {
 	p.Head("job %s, %s: %s", r.ID, ui.Visible(r.Name), r.State)
 	p.Facts(
-		"asked", ui.Visible(requested(r.Work)),
+		"asked", ui.Visible(requestLine(r.Work)),
 		"charges", charges(r.Work),
 		"at", ui.If(!r.State.Ended(), jobAt(r.Job)),
 		"folder", r.Folder,
@@ -382,4 +385,48 @@ func newJobUnscheduleCommand(p *program) *cobra.Command {
 			})
 		},
 	}
+}
+
+// newJobCarryOutCommand is what a worker runs for a job, which comes on standard input.
+func newJobCarryOutCommand(p *program) *cobra.Command {
+	var out, as string
+	cmd := &cobra.Command{
+		Use: "carry-out", Short: "Carry out the job on standard input, for workers", Hidden: true,
+		Long: `Carries out a job as the store keeps it, which comes on standard input. Workers
+run it in the job's directory.
+
+Keys of --json: those of the job's verb.`,
+		Example: "  sotto job carry-out --json --out jobs/3fq2kx9a0b1c",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			data, err := io.ReadAll(p.Stdin)
+			if err != nil {
+				return fmt.Errorf("read the job: %w", err)
+			}
+			w, err := jobs.ReadWork(data)
+			if err != nil {
+				return ui.AsUsage(err)
+			}
+			return request.CarryOut(cmd.Context(), p.findVerb, w, out, as)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", ".", "the job's `DIR`")
+	cmd.Flags().StringVar(&as, "as", "", "the `DATASET` that an upload was assigned to")
+	return cmd
+}
+
+// asks says what a verb's flags are read into, for jobs.
+func (p *program) asks(cmd *cobra.Command, request any) {
+	if p.requests == nil {
+		p.requests = map[*cobra.Command]any{}
+	}
+	p.requests[cmd] = request
+}
+
+// findVerb finds the verb that words begin with, for jobs. Its flags are read into a request of its own, and p
+// stays as it is.
+func (p *program) findVerb(words []string) (cmd *cobra.Command, request any, rest []string, err error) {
+	places, printing, verbose := p.places, p.JSON, p.Verbose
+	cmd, rest, err = newRootCommand(p).Find(literalPrivate(words))
+	p.places, p.JSON, p.Verbose = places, printing, verbose
+	return cmd, p.requests[cmd], rest, err
 }

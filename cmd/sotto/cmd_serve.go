@@ -1,53 +1,40 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
-	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/sotto-dp/sotto"
 	service "github.com/sotto-dp/sotto/cmd/internal/serve"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/runs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// embeddedUpstream is the name of the model in this program.
-const embeddedUpstream = "embedded"
-
 type serveOptions struct {
 	modelFlags
-	listen                     string
-	certificate, key, clientCA string
-	open, openPrivate          bool
-	drain                      time.Duration
-	admin, adminURL, requests  string
-	jobs                       int
-	jobsDir                    string
-	beat                       time.Duration
+	service.Options
+	adminURL, requests string
+	jobs               int
+	jobsDir            string
+	beat               time.Duration
 }
 
 func newServeCommand(p *program) *cobra.Command {
@@ -96,16 +83,16 @@ so that other programs that listen there can act as who is signed in. With
 	}
 	opt.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&opt.listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
-	f.StringVar(&opt.admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
+	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
+	f.StringVar(&opt.Admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
 	f.StringVar(&opt.adminURL, "admin-url", "", "people reach the dashboard at `URL`, through a proxy; with https its cookies are for TLS alone")
 	f.StringVar(&opt.requests, "requests", "", "append a line of JSON for every request to `FILE`")
-	f.StringVar(&opt.certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
-	f.StringVar(&opt.key, "tls-key", "", "and the private key in `FILE`")
-	f.StringVar(&opt.clientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
-	f.BoolVar(&opt.open, "open", false, "let clients in without a key, every user and program of this machine; not to private routes")
-	f.BoolVar(&opt.openPrivate, "open-private", false, "with --open, also answer from private records: everybody on this machine can spend their budgets")
-	f.DurationVar(&opt.drain, "drain", 30*time.Second, "how long requests may take to end")
+	f.StringVar(&opt.Certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
+	f.StringVar(&opt.Key, "tls-key", "", "and the private key in `FILE`")
+	f.StringVar(&opt.ClientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
+	f.BoolVar(&opt.Open, "open", false, "let clients in without a key, every user and program of this machine; not to private routes")
+	f.BoolVar(&opt.OpenPrivate, "open-private", false, "with --open, also answer from private records: everybody on this machine can spend their budgets")
+	f.DurationVar(&opt.Drain, "drain", 30*time.Second, "how long requests may take to end")
 	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
 	addDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
 	addBeat(cmd, &opt.beat)
@@ -156,62 +143,10 @@ type servedResult struct {
 // Print: all was said while it ran.
 func (r *servedResult) Print(*ui.Page) {}
 
-// shared opens something once, and again only if that failed.
-func shared[T any](open func() (T, error)) func() (T, error) {
-	var mu sync.Mutex
-	var there bool
-	var opened T
-	return func() (_ T, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if !there {
-			opened, err = open()
-			there = err == nil
-		}
-		return opened, err
-	}
-}
-
-// upstreams opens those of the configuration, and the model in this program when it is asked
-// for the first time. One whose key is not there is among the unusable, with the reason.
-func (p *program) upstreams(model *sharedModel, encoder func() (lm.Embedder, error)) (all map[string]http.RoundTripper, unusable map[string]error, err error) {
-	settings, err := p.configured()
-	if err != nil {
-		return nil, nil, err
-	}
-	all, unusable = map[string]http.RoundTripper{}, map[string]error{}
-	for name, u := range settings.Upstreams {
-		if name == embeddedUpstream {
-			return nil, nil, usage("an upstream of your configuration is called %s, which is the model in this program: call it something else", name)
-		}
-		key, wrong := remote.Key{Env: u.KeyEnv, File: u.KeyFile}.Read()
-		server, err := gateway.NewServer(u.URL, key, u.AllowPlaintext)
-		if err != nil {
-			return nil, nil, usage("upstream %s: %w", name, err)
-		}
-		if wrong != nil {
-			unusable[name] = wrong
-			continue
-		}
-		all[name] = server
-	}
-	all[embeddedUpstream] = &gateway.Local{Open: model.open, Encoder: encoder, Turns: &model.turns}
-	return all, unusable, nil
-}
-
-// builder makes routes, with the model of this process, which it returns too.
-func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) {
-	spec, err := p.modelSpec(m)
-	if err != nil {
-		return nil, nil, err
-	}
-	encoder, model := shared(backend.Encoder), &sharedModel{spec: spec}
-	all, unusable, err := p.upstreams(model, encoder)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &service.Builder{
-		Upstreams: all, Unusable: unusable, Task: findTask, Encoder: encoder, Records: p.records(model),
+// environment is what a service with the model that flags name gets of this program.
+func (p *program) environment(m modelFlags) (e service.Environment, err error) {
+	e = service.Environment{
+		Model: &service.Model{}, Task: findTask, Table: tableOf, Client: p.clientOf,
 		Verify: func(dir string) (*certificate.Report, error) {
 			trust, err := p.trust(nil, nil)
 			if err != nil {
@@ -219,71 +154,81 @@ func (p *program) builder(m modelFlags) (*service.Builder, *sharedModel, error) 
 			}
 			return sotto.Verify(dir, trust)
 		},
-	}, model, nil
+		Announce: func(text string) { fmt.Fprintln(p.Stderr, text) },
+	}
+	if e.Settings, err = p.configured(); err != nil {
+		return e, err
+	}
+	e.Model.Spec, err = p.modelSpec(m)
+	return e, err
+}
+
+// builder makes routes with the model that flags name.
+func (p *program) builder(m modelFlags) (*service.Builder, error) {
+	e, err := p.environment(m)
+	if err != nil {
+		return nil, err
+	}
+	return e.Builder()
 }
 
 func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	builder, model, err := p.builder(opt.modelFlags)
+	environment, err := p.environment(opt.modelFlags)
 	if err != nil {
 		return err
 	}
-	s, err := p.openStore(ctx, false)
+	o := opt.Options
+	if o.Builder, err = environment.Builder(); err != nil {
+		return err
+	}
+	if o.Store, err = p.openStore(ctx, false); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Store.Close()) }()
+	o.Log = slog.New(slog.NewTextHandler(p.Stderr, nil))
+	requests, closeRequests, err := service.AppendTo(opt.requests)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	requests, err := appendTo(opt.requests)
+	o.Requests = requests
+	defer func() { err = errors.Join(err, closeRequests()) }()
+	tracer, flush, err := service.Traces(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, requests.Close()) }()
-	tracer, flush, err := traces(ctx)
-	if err != nil {
-		return err
-	}
+	o.Tracer = tracer
 	defer flush()
-	runs, err := p.newRunMaker(ctx, s, model, opt.jobsDir)
+	pages, err := p.dashboard(ctx, environment, o.Store, opt)
 	if err != nil {
 		return err
 	}
-	pages, closeLedger, err := p.dashboard(s, builder.Verify, runs, opt)
-	if err != nil {
+	l := &web.LedgerAt{}
+	if l.Address, err = p.ledgerAddress(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeLedger()) }()
-	server, err := service.New(ctx, service.Options{
-		Listen: opt.listen, Admin: opt.admin, Certificate: opt.certificate, Key: opt.key, ClientCA: opt.clientCA, Open: opt.open, OpenPrivate: opt.openPrivate,
-		Store: s, Builder: builder, Drain: opt.drain, Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
-		Requests: requests.log, Tracer: tracer, Dashboard: pages,
-	})
+	pages.Ledger, o.Dashboard = l.Get, pages
+	defer func() { err = errors.Join(err, l.Close()) }()
+	server, err := service.New(ctx, o)
 	if err != nil {
 		return ui.AsUsage(err)
 	}
-	ended, err := p.workBeside(ctx, s, opt)
+	ended, err := p.workBeside(ctx, o.Store, opt)
 	if err != nil {
 		return err
 	}
 	defer func() { stop(); err = errors.Join(err, ended()) }()
-	settings, err := p.configured()
-	if err != nil {
-		return err
-	}
-	people := settings.OIDC
 	address := ""
 	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()
-		scheme := "http"
-		if opt.certificate != "" {
-			scheme = "https"
-		}
+		scheme := ui.If(o.Certificate == "", "http") + ui.If(o.Certificate != "", "https")
 		fmt.Fprintf(p.Stderr, "serving %s://%s/v1; Ctrl-C ends it\n", scheme, address)
 		if admin != nil {
 			fmt.Fprintf(p.Stderr, "dashboard, metrics and administration at %s://%s\n", scheme, admin)
 		}
-		p.Warn(exposed(opt, people, admin != nil)...)
+		p.Warn(o.Exposed(opt.adminURL, pages.OIDC)...)
 	})
 	if err != nil {
 		return err
@@ -291,19 +236,40 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	return p.Emit(&servedResult{address})
 }
 
-// exposed says what of a service others on its machine can reach.
-func exposed(opt serveOptions, people *config.OIDC, dashboard bool) (warnings []string) {
-	switch {
-	case opt.openPrivate:
-		warnings = append(warnings, "--open-private: every user and program of this machine can ask all routes without a key, and spend the budgets of private records")
-	case opt.open:
-		warnings = append(warnings, "--open: every user and program of this machine can ask all routes without a key, except for those that answer from private records")
+// dashboard is what the pages of a service need of the configuration.
+func (p *program) dashboard(ctx context.Context, e service.Environment, s *store.Store, opt serveOptions) (pages *web.Options, err error) {
+	if url := cmp.Or(opt.adminURL, "https://"); !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
+		return nil, usage("--admin-url %q is no address of a web page: it begins with https:// or http://", url)
 	}
-	overTLS := func(url string) bool { return strings.HasPrefix(strings.ToLower(url), "https://") }
-	if dashboard && opt.certificate == "" && !overTLS(opt.adminURL) && (people == nil || !overTLS(people.URL)) {
-		warnings = append(warnings, "the dashboard has no TLS: a browser sends its cookies to every port of this host, so that other programs that listen here can act as anyone who is signed in. --tls-cert and --tls-key, or --admin-url with the https address of a proxy, keep them here")
+	pages = &web.Options{OIDC: e.Settings.OIDC, URL: opt.adminURL}
+	if o := pages.OIDC; o != nil {
+		if pages.OIDCSecret, err = (remote.Key{Env: o.SecretEnv, File: o.SecretFile}).Read(); err != nil {
+			return nil, usage("the client's secret of [oidc]: %w", err)
+		}
 	}
-	return warnings
+	pages.Runs, err = p.runMaker(ctx, e, s, opt.jobsDir)
+	return pages, err
+}
+
+// runMaker makes runs for the dashboard, with its files beside the folder of jobs.
+func (p *program) runMaker(ctx context.Context, e service.Environment, s *store.Store, dir string) (*runs.Maker, error) {
+	private, err := p.privateDir()
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = jobsDir(dir); err != nil {
+		return nil, err
+	}
+	return runs.New(ctx, runs.Options{
+		Environment: e, Store: s, Dir: filepath.Join(filepath.Dir(dir), "uploads"), Private: private,
+		Check: func(w jobs.Work) (jobs.Work, string, error) {
+			c, err := request.Read((&program{}).findVerb, w)
+			if err != nil {
+				return w, "", err
+			}
+			return c.Work(), c.Title(), nil
+		},
+	})
 }
 
 // workBeside carries out jobs while the service serves, and returns what waits for their end.
@@ -327,49 +293,4 @@ func (p *program) workBeside(ctx context.Context, s *store.Store, opt serveOptio
 		done <- jobs.Run(ctx, work)
 	}()
 	return func() error { return <-done }, nil
-}
-
-// traces sends them to the collector that OpenTelemetry's variables name; to nobody if they name
-// none.
-func traces(ctx context.Context) (_ trace.Tracer, flush func(), err error) {
-	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
-		return nil, func() {}, nil
-	}
-	to, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, nil, usage("the collector of traces: %w", err)
-	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(to), sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String("service.name", "sotto"), attribute.String("service.version", sotto.Version()))))
-	return provider.Tracer("sotto"), func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = provider.Shutdown(ending) // a collector that is gone is no fault of the service
-	}, nil
-}
-
-// requestLog is a file of requests, or none.
-type requestLog struct {
-	*os.File
-	log *slog.Logger
-}
-
-// Close closes the file, if there is one.
-func (r requestLog) Close() error {
-	if r.File == nil {
-		return nil
-	}
-	return r.File.Close()
-}
-
-// appendTo opens a file of requests; "" is none.
-func appendTo(path string) (requestLog, error) {
-	if path == "" {
-		return requestLog{}, nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return requestLog{}, usage("the file of requests: %w", err)
-	}
-	return requestLog{f, slog.New(slog.NewJSONHandler(f, nil))}, nil
 }

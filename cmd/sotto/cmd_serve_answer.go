@@ -6,25 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto"
-	service "github.com/sotto-dp/sotto/cmd/internal/serve"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
@@ -120,8 +112,8 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	}
 	// Anyone who serves may do so from another directory.
 	if config.IsURL(answers.Data) {
-		if err := withoutPassword(answers.Data, keptInStore); err != nil {
-			return spec, err
+		if err := config.WithoutPassword(answers.Data, config.KeptInStore); err != nil {
+			return spec, ui.AsUsage(err)
 		}
 	} else if answers.Data, err = filepath.Abs(answers.Data); err != nil {
 		return spec, err
@@ -131,31 +123,12 @@ func (o *routeAnswerOptions) spec(ctx context.Context) (spec store.RouteSpec, er
 	return spec, err
 }
 
-// keptInStore is what becomes of the address of a route's or a job's data.
-const keptInStore = "would be kept in the service's store"
-
-// withoutPassword refuses addresses that would be kept with a password.
-func withoutPassword(address, becomes string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return usage("the address of the data is not one")
-	}
-	_, has := u.User.Password()
-	for name := range u.Query() {
-		has = has || strings.Contains(strings.ToLower(name), "password")
-	}
-	if has {
-		return usage("the address of the data has a password, which %s: leave it out, and give it to the process that uses it (PGPASSWORD, or a password file)", becomes)
-	}
-	return nil
-}
-
 func runServeRouteAnswer(ctx context.Context, p *program, name string, opt routeAnswerOptions) error {
 	spec, err := opt.spec(ctx)
 	if err != nil {
 		return err
 	}
-	builder, _, err := p.builder(opt.modelFlags)
+	builder, err := p.builder(opt.modelFlags)
 	if err != nil {
 		return err
 	}
@@ -170,9 +143,11 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 	if short != nil {
 		p.Warn("the budget of the data does not allow all the answers that were planned: " + short.Error())
 	}
-	if err := p.setPace(ctx, builder, spec.Answers, opt.paced); err != nil {
+	warnings, err := builder.SetPace(ctx, spec.Answers, opt.paced)
+	if err != nil {
 		return err
 	}
+	p.Warn(warnings...)
 	return p.withStore(ctx, true, func(s *store.Store) (ui.Result, error) {
 		made, err := s.SetRoute(ctx, actor(), name, spec)
 		if err != nil {
@@ -182,135 +157,10 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 	})
 }
 
-// setPace gives a route the pace that its plan needs on this machine, unless a flag says another.
-// One that is too short gets a warning.
-func (p *program) setPace(ctx context.Context, b *service.Builder, spec *store.AnswerSpec, given bool) error {
-	if given && spec.Pace == 0 {
-		p.Warn("with --latency-quantum 0 clients see how long each answer takes to write, which shows how many records were drawn: no guarantee covers that")
-		return nil
-	}
-	needed, err := b.Pace(ctx, *spec)
-	if err != nil {
-		return err
-	}
-	if needed > gateway.Longest {
-		p.Warn(fmt.Sprintf("answers of this plan may take up to %v each on this machine, and after %v one is given up, though it was charged: plan for fewer records or shorter answers (--max-tokens), or use a faster model", needed, gateway.Longest))
-		needed = gateway.Longest
-	}
-	if !given {
-		spec.Pace = needed
-		return nil
-	}
-	if hurried := service.Hurried(spec.Pace, needed); hurried != "" {
-		p.Warn(hurried)
-	}
-	return nil
-}
-
 // paceOf says how long answers take.
 func paceOf(pace time.Duration) string {
 	if pace == 0 {
 		return "as long as it does to write"
 	}
 	return pace.String() + ", or a multiple of that"
-}
-
-// sharedModel is the model of a process, opened by the first who needs it.
-type sharedModel struct {
-	spec backend.Spec
-	// turns are for the one who uses it.
-	turns gateway.Turns
-
-	mu      sync.Mutex
-	trusted lm.Trusted
-	public  lm.Model
-}
-
-// trust opens it for private records.
-func (m *sharedModel) trust(ctx context.Context) (lm.Trusted, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.trusted.Valid() {
-		return m.trusted, nil
-	}
-	opened, err := backend.Trusted(ctx, m.spec)
-	if err == nil {
-		m.trusted = opened
-	}
-	return opened, err
-}
-
-// open opens it for what is released.
-func (m *sharedModel) open(ctx context.Context) (lm.Model, error) {
-	if !m.spec.Remote() || m.spec.Trusted {
-		t, err := m.trust(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return t.Public(), nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.public != nil {
-		return m.public, nil
-	}
-	opened, err := backend.Open(ctx, m.spec)
-	if err == nil {
-		m.public = opened
-	}
-	return opened, err
-}
-
-// records opens what private answers need, once.
-func (p *program) records(m *sharedModel) func(context.Context) (*service.Records, error) {
-	var mu sync.Mutex
-	var opened *service.Records
-	return func(ctx context.Context) (*service.Records, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if opened != nil {
-			return opened, nil
-		}
-		if err := p.alone(m.spec); err != nil {
-			return nil, err
-		}
-		if to := m.spec.Destination(); to != "" && m.spec.Trusted {
-			fmt.Fprintln(p.Stderr, to)
-		}
-		model, err := m.trust(ctx)
-		if err != nil {
-			return nil, err
-		}
-		client, err := p.clientOf(sotto.Options{Trusted: model})
-		if err != nil {
-			return nil, err
-		}
-		opened = &service.Records{Client: client, Model: model, Turns: &m.turns, Source: sourceOf, Encoder: shared(backend.TrustedEncoder)}
-		return opened, nil
-	}
-}
-
-// alone refuses upstreams at the server that sees records: what clients ask there would run beside
-// private prompts, whose isolation is checked for the requests of this program alone.
-func (p *program) alone(model backend.Spec) error {
-	settings, err := p.configured()
-	if err != nil || !model.Remote() {
-		return err
-	}
-	here, err := url.Parse(model.URL)
-	if err != nil {
-		return err
-	}
-	for name, u := range settings.Upstreams {
-		if there, err := url.Parse(u.URL); err == nil && strings.EqualFold(there.Host, here.Host) {
-			return usage("the upstream %s is the server that would see private records, and clients' requests would run beside them: answer from records in another process, without that upstream", name)
-		}
-	}
-	return nil
-}
-
-// sourceOf says where the records of a route are.
-func sourceOf(task string, spec store.AnswerSpec) (sotto.Source, error) {
-	table, err := tableOf(task)
-	return sotto.Source{Location: spec.Data, Query: spec.Query, Schema: table, SkipMalformed: spec.Skip}, err
 }

@@ -11,11 +11,7 @@ import (
 
 	service "github.com/sotto-dp/sotto/cmd/internal/serve"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
-	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/bounded"
 	"github.com/sotto-dp/sotto/sys/document"
 )
 
@@ -107,11 +103,11 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
   sotto serve route set labels --release labels --task tickets.toml`,
 		Args: takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if spec.Upstream == "" && answersAlone(spec.Release) {
-				spec.Upstream = embeddedUpstream // which is not asked
+			if spec.Upstream == "" && service.AnswersAlone(spec.Release) {
+				spec.Upstream = service.Embedded // which is not asked
 			}
 			if spec.Upstream == "" {
-				return usage("--upstream is missing: one of your configuration, or %s; a classifier of \"sotto learn\" needs none", embeddedUpstream)
+				return usage("--upstream is missing: one of your configuration, or %s; a classifier of \"sotto learn\" needs none", service.Embedded)
 			}
 			if (spec.Release == "") != (spec.Task == "") {
 				return usage("a release comes with the task that it is for: give --release and --task")
@@ -137,7 +133,7 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if spec.Task, err = anchored(spec.Task); err != nil {
 				return err
 			}
-			builder, _, err := p.builder(model)
+			builder, err := p.builder(model)
 			if err != nil {
 				return err
 			}
@@ -145,8 +141,9 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 			if err := builder.Check(cmd.Context(), args[0], spec); err != nil {
 				return ui.AsUsage(err)
 			}
-			warnUngained(p, spec.Release)
-			if err := warnForm(p, builder, spec); err != nil {
+			warnings, err := builder.Warnings(spec)
+			p.Warn(warnings...)
+			if err != nil {
 				return err
 			}
 			return p.withStore(cmd.Context(), true, func(s *store.Store) (ui.Result, error) {
@@ -169,57 +166,6 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(
 	_ = cmd.RegisterFlagCompletionFunc("task", completeTasks) // the flag exists
 	p.addKeys(cmd)
 	return cmd
-}
-
-// answersAlone reports whether a release answers without a language model.
-func answersAlone(dir string) bool {
-	if dir == "" {
-		return false
-	}
-	set, err := worth.ReadSet(dir, prompt.Task{})
-	return err == nil && set.Chosen != nil && set.Chosen.Evidence.How == prompt.Alone
-}
-
-// warnUngained warns of a release from which nothing was gained, as it says itself.
-func warnUngained(p *program, dir string) {
-	if dir == "" {
-		return
-	}
-	data, err := bounded.ReadFile(filepath.Join(dir, "prompt.json"), bounded.Large)
-	if err != nil {
-		return // it has none
-	}
-	var says struct {
-		Ungained *release.Ungained `json:"nothing_gained"`
-	}
-	if bounded.UnmarshalJSON(data, bounded.Large, &says) == nil && says.Ungained != nil {
-		p.Warn(fmt.Sprintf("%s: %s %s", dir, ui.Visible(says.Ungained.Text), ui.Visible(strings.Join(says.Ungained.Next, " "))))
-	}
-}
-
-// warnForm warns of a release that its records judged otherwise than clients of a route ask.
-func warnForm(p *program, b *service.Builder, spec store.RouteSpec) error {
-	for _, dir := range []string{spec.Release, spec.Shadow} {
-		if dir == "" {
-			continue
-		}
-		task, err := b.Task(spec.Task)
-		if err != nil {
-			return err
-		}
-		set, err := worth.ReadSet(dir, task)
-		if err != nil {
-			return err
-		}
-		if set.Chosen == nil || set.Chosen.Form.Turns() || set.Chosen.Evidence.How == prompt.Alone {
-			continue
-		}
-		if own := *set.Chosen; spec.Upstream == embeddedUpstream && service.AsJudged(spec, prompt.Prompt{Form: own.Form.Name()}) {
-			continue
-		}
-		p.Warn(fmt.Sprintf("the records of %s judged its prompt as one text, and this route asks in turns: clients are right less often than the release says. sotto eval measures both; a route with --upstream embedded, all examples and no shadow answers as the records judged; sotto synth --form chat makes a release for clients that chat, which costs ε again", dir))
-	}
-	return nil
 }
 
 // anchored makes the path of a task's file, or of its table's, one that holds in any directory.

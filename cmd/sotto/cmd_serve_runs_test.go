@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/runs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 // maker makes runs in a home with a source in the configuration and a tiny model.
-func maker(t *testing.T) (*runMaker, *store.Store) {
+func maker(t *testing.T) (*runs.Maker, *store.Store) {
 	t.Helper()
 	home(t)
 	tinyModel(t, "tiny.gguf")
@@ -35,7 +36,12 @@ func maker(t *testing.T) (*runMaker, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	r, err := (&program{}).newRunMaker(t.Context(), s, &sharedModel{spec: backend.Spec{Model: "tiny.gguf"}}, "jobs")
+	p := &program{}
+	environment, err := p.environment(modelFlags{model: "tiny.gguf"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.runMaker(t.Context(), environment, s, "jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +113,7 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		}
 	}
 	own.By.Name = "operator"
-	before, err := filepath.Glob(filepath.Join(r.dir, "*"))
+	before, err := filepath.Glob(filepath.Join(r.Dir, "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +121,10 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		t.Errorf("%+v, %v", planned, err)
 	}
 	own.Approved = planned.ID
-	if after, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || !slices.Equal(before, after) {
+	if after, err := filepath.Glob(filepath.Join(r.Dir, "*")); err != nil || !slices.Equal(before, after) {
 		t.Errorf("planning wrote %q: %v", after, err)
 	}
-	if _, err := r.Job(ctx, own); err != errUnassigned {
+	if _, err := r.Job(ctx, own); err != runs.ErrUnassigned {
 		t.Errorf("an upload that nobody has assigned is used: %v", err)
 	}
 	assign(t, s, u, "hmac-sha256:"+strings.Repeat("ab", 32))
@@ -137,11 +143,11 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call, err := (&program{}).readJob(readWork(t, j))
+	call, err := request.Read((&program{}).findVerb, readWork(t, j))
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := call.request.(*synthOptions)
+	asked := call.Request.(*synthOptions)
 	if asked.seed.value != nil || asked.unit.unit != "user:--seed" {
 		t.Errorf("%+v", asked)
 	}
@@ -182,7 +188,7 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 			t.Errorf("%s of %d bytes is taken", name, len(content))
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(r.dir, "*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(r.Dir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)
 	}
 	u, err := r.Upload(ctx, "account operator", "letters.csv", strings.NewReader("text,label\n"+planted+",up\n"))
@@ -207,7 +213,7 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 	} else if _, err := os.Stat(u.File); err != nil {
 		t.Errorf("its file is gone: %v", err)
 	}
-	cut := filepath.Join(r.dir, "cut.csv.age")
+	cut := filepath.Join(r.Dir, "cut.csv.age")
 	write(t, cut, []byte("x"))
 	old := time.Now().Add(-48 * time.Hour)
 	for _, path := range []string{cut, u.File} {
@@ -215,7 +221,7 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.sweep(ctx); err != nil {
+	if _, err := runs.New(ctx, r.Options); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(cut); err == nil {

@@ -74,7 +74,7 @@ func runItems(ctx context.Context, p *program, opt itemsOptions, given func(stri
 	case opt.out == "":
 		return usage("--out is missing: the file to write questions to")
 	}
-	if err := positive(given, map[string]float64{"limit": float64(opt.limit)}); err != nil {
+	if err := (&settingFlags{given: given}).positive(map[string]float64{"limit": float64(opt.limit)}); err != nil {
 		return err
 	}
 	if _, err := of.Task(); err != nil {

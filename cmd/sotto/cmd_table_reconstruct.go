@@ -89,7 +89,7 @@ func (o *reconstructOptions) check() error {
 	case o.seed.value != nil && o.sample == 0:
 		return usage("--seed is for --sample")
 	}
-	return positive(o.given, map[string]float64{"sample": float64(o.sample)})
+	return o.positive(map[string]float64{"sample": float64(o.sample)})
 }
 
 func runReconstruct(ctx context.Context, p *program, opt reconstructOptions) error {

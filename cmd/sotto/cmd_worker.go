@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -125,15 +127,21 @@ func runWorker(ctx context.Context, p *program, opt workerOptions) (err error) {
 
 // workOptions are those of a worker that is this program.
 func (p *program) workOptions(s *store.Store, opt workerOptions) (jobs.Options, error) {
-	env, err := p.jobEnvironment()
+	env, err := jobs.Environment(&p.places)
 	if err != nil {
-		return jobs.Options{}, err
+		return jobs.Options{}, ui.AsUsage(err)
+	}
+	self := p.self
+	if self == "" {
+		if self, err = os.Executable(); err != nil {
+			return jobs.Options{}, fmt.Errorf("find the program itself: %w", err)
+		}
 	}
 	dir, err := jobsDir(opt.dir)
 	return jobs.Options{
 		Store: s, Dir: dir, Env: env, Parallel: opt.parallel, Lease: opt.lease, Beat: opt.beat,
 		Command: func(ctx context.Context, j *store.Job, place string) (jobs.Command, error) {
-			return p.jobCommand(ctx, s, j, place)
+			return request.Command(ctx, (&program{}).findVerb, self, s, j, place)
 		},
 		Log: slog.New(slog.NewTextHandler(p.Stderr, nil)),
 	}, err

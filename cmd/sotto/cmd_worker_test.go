@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
@@ -46,8 +47,8 @@ var jobKinds = []struct {
 }{
 	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "0.5", "--adjacency", "replace-one"}, 1, 0, store.Done},
 	{[]string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "2"}, 1, 0, store.Done},
-	{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--method", "clipped", "--model", "tiny.gguf", "--inputs", "questions.txt", "--parallel", "2"}, 0, 6, store.Done},
-	{[]string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--inputs", "questions.txt", "--shots", "3", "--batch", "16", "--model", "tiny.gguf"}, 1, 0, store.Done},
+	{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--method", "clipped", "--model", "tiny.gguf", "--inputs", "questions.txt", "--set", "parallel=2"}, 0, 6, store.Done},
+	{[]string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--inputs", "questions.txt", "--shots", "3", "--set", "batch=16", "--model", "tiny.gguf"}, 1, 0, store.Done},
 	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "5000", "--adjacency", "replace-one"}, 0, 0, store.Failed},
 }
 
@@ -177,7 +178,7 @@ func addsUp(t *testing.T, kinds map[string]int, all map[string]jobResult) {
 			t.Errorf("job %s ended %d times", id, ends)
 		}
 		if want.charges > 0 {
-			if code, _, errs := run(t, "verify", filepath.Join(r.Folder, jobOut)); code != 0 {
+			if code, _, errs := run(t, "verify", filepath.Join(r.Folder, "out")); code != 0 {
 				t.Errorf("job %s (%s): %s", id, r.Name, errs)
 			}
 		}
@@ -280,7 +281,7 @@ func TestEnvironmentOfJobs(t *testing.T) {
 	for name, value := range map[string]string{"SOTTO_CONFIG": "own.toml", "SOTTO_STORE": "postgres://me:pw@host/db", "SOTTO_FAR": "a", "MODEL_KEY": "b", "OPENAI_API_KEY": "c", "PGPASSWORD": "d"} {
 		t.Setenv(name, value)
 	}
-	env, err := (&program{places: config.Places{Ledger: "here.db"}}).jobEnvironment()
+	env, err := jobs.Environment(&config.Places{Ledger: "here.db"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestPlacesOfJobs(t *testing.T) {
 	write(t, "own.toml", []byte("keys = \"ring\"\n"))
 	t.Setenv("SOTTO_CONFIG", "own.toml")
 	t.Setenv("SOTTO_LEDGER", "variable.db")
-	env, err := (&program{places: config.Places{Private: "flag"}}).jobEnvironment()
+	env, err := jobs.Environment(&config.Places{Private: "flag"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func TestServeCarriesOutJobs(t *testing.T) {
 	if r.State != store.Done || !strings.Contains(string(r.Result), `"epsilon"`) || strings.Contains(string(r.Result), r.Folder) {
 		t.Errorf("%s: %s %s", r.State, r.Result, r.Error)
 	}
-	done(t, "verify", filepath.Join(r.Folder, jobOut))
+	done(t, "verify", filepath.Join(r.Folder, "out"))
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

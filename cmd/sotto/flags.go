@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/eval/suite"
@@ -103,6 +105,14 @@ func addAdjacency(cmd *cobra.Command, to *string) {
 func addChoice(cmd *cobra.Command, to *string, flag, value, help string, values ...string) {
 	cmd.Flags().StringVar(to, flag, value, help)
 	complete(cmd, flag, values...)
+}
+
+// addExpertChoice is addChoice for a setting, if the verb has some.
+func addExpertChoice(cmd *cobra.Command, to *string, name, value, help string, values ...string) {
+	flags := settings.Flags(cmd)
+	flags.StringVar(to, name, value, help)
+	_ = flags.SetAnnotation(name, settings.Choices, values) // the flag exists
+	complete(cmd, name, values...)
 }
 
 // addDir adds a flag that names a folder.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,22 +27,6 @@ func TestUngainedIsSaidFirst(t *testing.T) {
 			}
 		}
 	}
-	for content, warns := range map[string]bool{
-		`{"nothing_gained": {"over": "no_examples", "text": "Nothing was gained.", "next": ["Use a larger model."]}}`: true,
-		`{"examples": []}`: false, "nonsense": false, "": false,
-	} {
-		dir := t.TempDir()
-		if content != "" {
-			if err := os.WriteFile(filepath.Join(dir, "prompt.json"), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var errs bytes.Buffer
-		warnUngained(&program{Terminal: ui.Terminal{Stderr: &errs}}, dir)
-		if got := strings.Contains(errs.String(), "Nothing was gained. Use a larger model."); got != warns {
-			t.Errorf("%q: %s", content, errs.String())
-		}
-	}
 }
 
 // TestUnfilledExamples: lines of a template without a text are left out, and a file that has no other is said to be empty.
@@ -55,7 +37,7 @@ func TestUnfilledExamples(t *testing.T) {
 	write(t, "some.csv", []byte("message,team\n,a\nit is late,b\n"))
 	c := chooseFlags{examples: []string{"none.csv", "some.csv"}}
 	q := plan.Request{Task: task}
-	if err := c.choosing(&q, func(string) bool { return false }); err != nil {
+	if err := c.choosing(&q, &settingFlags{given: func(string) bool { return false }}); err != nil {
 		t.Fatal(err)
 	}
 	if got := q.Choosing.Examples; len(got) != 1 || got[0].Input != "it is late" {

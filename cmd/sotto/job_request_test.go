@@ -12,10 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -23,11 +26,11 @@ import (
 // asWork is a command line as the store has it, without a plan.
 func asWork(t *testing.T, args ...string) json.RawMessage {
 	t.Helper()
-	c, err := parseJob(args)
+	c, err := request.Parse((&program{}).findVerb, args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := c.work().Encode()
+	data, err := c.Work().Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +54,15 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{append(slices.Clone(baseJob), "--config", "other"), "--config"},
 		{append(slices.Clone(baseJob), "--seed", "1"), "--seed"},
 		{append(slices.Clone(baseJob), "--non-private"), "--non-private"},
-		{append(slices.Clone(baseJob), "--proof", "published"), "--proof"},
+		{append(slices.Clone(baseJob), "--set", "proof=published"), "cannot have proof"},
 		{append(slices.Clone(baseJob), "--out", "/tmp/x"), "--out"},
 		{append(slices.Clone(baseJob), "--as", "others"), "--as"},
 		{append(slices.Clone(baseJob), "--verbose"), "--verbose"},
 		{append(slices.Clone(baseJob), "--url", "http://127.0.0.1:1"), "--url"},
 		{append(slices.Clone(baseJob), "--model", "https://host.example"), "server"},
-		{append(slices.Clone(baseJob), "--key-env", "HOME"), "--key-env"},
+		{append(slices.Clone(baseJob), "--set", "key-env=HOME"), "cannot have key-env"},
 		{append(slices.Clone(baseJob), "--pool-model", "https://host.example"), "--pool-model"},
-		{append(slices.Clone(baseJob), "--reword", "2"), "--reword"},
+		{append(slices.Clone(baseJob), "--set", "reword=2"), "cannot have reword"},
 		{append(slices.Clone(baseJob), "--data", "postgres://me:secret@host/db"), "password"},
 		{append(slices.Clone(baseJob), "extra"), "extra"},
 		{append(slices.Clone(baseJob), "--epsilom", "1"), "epsilom"},
@@ -130,7 +133,7 @@ func TestWorkThatIsRefused(t *testing.T) {
 			if work == good {
 				t.Fatal("it is the job that is carried out")
 			}
-			command, err := new(program).jobCommand(t.Context(), nil, &store.Job{Work: []byte(work)}, "/place")
+			command, err := request.Command(t.Context(), new(program).findVerb, "sotto", nil, &store.Job{Work: []byte(work)}, "/place")
 			if err == nil {
 				t.Errorf("a worker would run %q on %s", command.Args, command.Input)
 			}
@@ -139,7 +142,7 @@ func TestWorkThatIsRefused(t *testing.T) {
 			}
 		})
 	}
-	_, err := new(program).jobCommand(t.Context(), nil, &store.Job{Work: []byte(`["synth"]`)}, "/place")
+	_, err := request.Command(t.Context(), new(program).findVerb, "sotto", nil, &store.Job{Work: []byte(`["synth"]`)}, "/place")
 	if err == nil || !strings.Contains(err.Error(), "sotto job add") {
 		t.Errorf("what to do about a job of an older program: %v", err)
 	}
@@ -149,9 +152,8 @@ func TestWorkThatIsRefused(t *testing.T) {
 // only if it is of public data.
 func TestCommandOfJobs(t *testing.T) {
 	home(t)
-	self := &program{self: "/bin/sotto"}
 	work := asWork(t, baseJob...)
-	command, err := self.jobCommand(t.Context(), nil, &store.Job{Work: work}, "/place")
+	command, err := request.Command(t.Context(), new(program).findVerb, "/bin/sotto", nil, &store.Job{Work: work}, "/place")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,7 @@ func TestCommandOfJobs(t *testing.T) {
 		t.Errorf("published: %q", command.Published)
 	}
 	for _, open := range []bool{false, true} {
-		command, err := self.jobCommand(t.Context(), nil, &store.Job{Work: asWork(t, "eval", "--task", "t", "--demos", "zero", "--test", "f"), Open: open}, "/place")
+		command, err := request.Command(t.Context(), new(program).findVerb, "/bin/sotto", nil, &store.Job{Work: asWork(t, "eval", "--task", "t", "--demos", "zero", "--test", "f"), Open: open}, "/place")
 		if err != nil || len(command.Published) > 0 != open {
 			t.Errorf("open %v: %q, %v", open, command.Published, err)
 		}
@@ -193,18 +195,18 @@ func TestShownOfJobs(t *testing.T) {
 // what is written, who pays, signs or is asked, or which protection is left out.
 func TestFieldsOfJobs(t *testing.T) {
 	flags, tags := map[string]bool{"*": true}, map[string]bool{}
-	for verb := range jobVerbs {
-		c, _, err := newJobCall(&program{}, strings.Fields(verb))
+	for _, verb := range request.Verbs() {
+		c, _, err := request.New((&program{}).findVerb, strings.Fields(verb))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(c.fields) == 0 {
+		if len(c.Fields) == 0 {
 			t.Errorf("%s has no fields: p.asks is not called", verb)
 		}
-		for _, d := range c.fields {
-			flags[d.name] = true
-			if slices.Contains(strings.Fields("out json verbose config ledger keys private store as seed non-private proof url dialect key-env pool-model pool-key-env encoder predictions cache input"), d.name) {
-				t.Errorf("a job of %s can ask for --%s", verb, d.name)
+		for _, d := range c.Fields {
+			flags[d.Name] = true
+			if slices.Contains(strings.Fields("out json verbose config ledger keys private store as seed non-private proof url dialect key-env pool-model pool-key-env encoder predictions cache input"), d.Name) {
+				t.Errorf("a job of %s can ask for --%s", verb, d.Name)
 			}
 		}
 		var look func(reflect.Type)
@@ -218,7 +220,7 @@ func TestFieldsOfJobs(t *testing.T) {
 				}
 			}
 		}
-		look(reflect.TypeOf(c.request).Elem())
+		look(reflect.TypeOf(c.Request).Elem())
 	}
 	for name := range tags {
 		if !flags[name] {
@@ -229,8 +231,8 @@ func TestFieldsOfJobs(t *testing.T) {
 
 // valueFor draws the text of a flag's value.
 func valueFor(f *pflag.Flag) *rapid.Generator[string] {
-	if s, is := f.Value.(*ui.SettingFlag); is && len(s.Setting.Choices) > 0 {
-		return rapid.SampledFrom(s.Setting.Choices)
+	if choices := f.Annotations[settings.Choices]; len(choices) > 0 {
+		return rapid.SampledFrom(choices)
 	}
 	switch f.Value.Type() {
 	case "bool":
@@ -253,27 +255,27 @@ func valueFor(f *pflag.Flag) *rapid.Generator[string] {
 // same flags, and no other.
 func TestRequestsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		verb := rapid.SampledFrom(jobNames()).Draw(t, "verb")
-		c, _, err := newJobCall(&program{}, strings.Fields(verb))
+		verb := rapid.SampledFrom(request.Verbs()).Draw(t, "verb")
+		c, _, err := request.New((&program{}).findVerb, strings.Fields(verb))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range c.fields {
-			f := c.cmd.Flags().Lookup(d.name)
-			if d.name != "inputs" && rapid.IntRange(0, 3).Draw(t, "given") > 0 {
+		for _, d := range c.Fields {
+			f := settings.Flag(c.Command, d.Name)
+			if d.Name != "inputs" && rapid.IntRange(0, 3).Draw(t, "given") > 0 {
 				continue
 			}
-			if err := c.cmd.Flags().Set(d.name, valueFor(f).Draw(t, d.name)); err != nil {
-				t.Fatalf("%s: %v", d.name, err)
+			if err := settings.SetTo(f, valueFor(f).Draw(t, d.Name)); err != nil {
+				t.Fatalf("%s: %v", d.Name, err)
 			}
 		}
 		if verb == "eval suite" {
-			c.args = []string{"quick"}
+			c.Args = []string{"quick"}
 		}
-		if err := c.check(); err != nil {
+		if err := c.Check(); err != nil {
 			t.Fatal(err)
 		}
-		data, err := c.work().Encode()
+		data, err := c.Work().Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,15 +283,15 @@ func TestRequestsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := (&program{}).readJob(w)
+		back, err := request.Read((&program{}).findVerb, w)
 		if err != nil {
 			t.Fatalf("%v in %s", err, data)
 		}
-		if !slices.Equal(back.args, c.args) {
-			t.Errorf("got arguments %q, want %q", back.args, c.args)
+		if !slices.Equal(back.Args, c.Args) {
+			t.Errorf("got arguments %q, want %q", back.Args, c.Args)
 		}
-		c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			got := back.cmd.Flags().Lookup(f.Name)
+		settings.Visit(c.Command, func(f *pflag.Flag) {
+			got := settings.Flag(back.Command, f.Name)
 			if got.Value.String() != f.Value.String() {
 				t.Errorf("--%s is %q, want %q", f.Name, got.Value, f.Value)
 			}
@@ -388,9 +390,9 @@ func TestChangedPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	approved := quoted(w)
+	approved := jobs.Quote(w)
 	w.Approval = nil
-	if code, out := carryOut(t, quoted(w), filepath.Join(t.TempDir(), "place")); code != ui.Wrong || !strings.Contains(out, "no plan that somebody approved") {
+	if code, out := carryOut(t, jobs.Quote(w), filepath.Join(t.TempDir(), "place")); code != ui.Wrong || !strings.Contains(out, "no plan that somebody approved") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if code, out := carryOut(t, approved, filepath.Join(t.TempDir(), "place")); code != ui.Done {

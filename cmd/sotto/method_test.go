@@ -62,7 +62,7 @@ func TestLongAMethodIsOneFile(t *testing.T) {
 		"plan": {sotto("plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy", "--toy-weight", "2"), "toy"},
 		"help": {sotto("synth", "--help"), "--toy-weight"},
 		"texts": {sotto("synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy",
-			"--shots", "2", "--tokens", "6", "--out", "demos"), "toy"},
+			"--shots", "2", "--set", "tokens=6", "--out", "demos"), "toy"},
 		"suite": {sotto("eval", "suite", "suite.toml", "--model", "tiny.gguf", "--out", "results", "--cache", "cache"), "toy"},
 	} {
 		if !strings.Contains(c.said, c.want) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -32,23 +34,23 @@ A server sees private records only if your own configuration trusts it.`
 func (m *modelFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.model, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
+	settings.Flags(cmd).IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
 	m.addServer(cmd)
-	f.IntVar(&m.threads, "threads", 0, "compute with this many threads (default: one for each processor)")
 }
 
 // addServer adds the flags that are about servers.
 func (m *modelFlags) addServer(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.url, "url", "", "use the model of the server at `URL` instead of the embedded engine")
-	f.StringVar(&m.dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)")
-	f.StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var all []string
-		for _, d := range remote.Dialects() {
-			all = append(all, string(d))
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp
-	}) // the flag exists
+	var dialects []string
+	for _, d := range remote.Dialects() {
+		dialects = append(dialects, string(d))
+	}
+	addExpertChoice(cmd, &m.dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
+	settings.Flags(cmd).StringVar(&m.keyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key")
+	if s := settings.Of(cmd); s != nil {
+		s.Group(settings.Machine)
+	}
 }
 
 // modelSpec finds the model to use. Trust comes from the user's own configuration alone

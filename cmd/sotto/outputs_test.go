@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -43,7 +44,7 @@ func TestOutputsPage(t *testing.T) {
 		"Administration":            slices.Concat(serve, []string{"/"}),
 		"Dashboard":                 slices.Concat(routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
 		"Metrics":                   metricNames(t),
-		"Agents":                    mcpToolNames,
+		"Agents":                    agents.ToolNames,
 		"Python":                    pythonMethods(t),
 		"Engines":                   enginePrograms(t),
 	} {

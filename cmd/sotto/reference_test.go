@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -73,6 +75,7 @@ func cliPage(*testing.T) string {
 		}
 	}
 	all(root, 2)
+	settingTable(&b, root)
 	return b.String()
 }
 
@@ -86,6 +89,14 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 		fmt.Fprintf(b, "\nExamples:\n\n```text\n%s\n```\n", unindent(c.Example))
 	}
 	flagTable(b, c.LocalNonPersistentFlags())
+}
+
+// settingTable lists what --set and plan files take.
+func settingTable(b *strings.Builder, root *cobra.Command) {
+	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
+	for _, s := range settings.Of(verbs(root)["sotto plan"]).Result().Settings {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
+	}
 }
 
 // flagTable lists flags with what they take and their defaults.

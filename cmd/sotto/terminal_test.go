@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/sys/document"
 )
 
@@ -104,37 +103,5 @@ func TestOneWayOut(t *testing.T) {
 		if found := direct.Find(data); found != nil {
 			t.Errorf("%s prints by %s: use a Page, Emit, Warn or p.Stderr", name, found)
 		}
-	}
-}
-
-// TestExposed: a service says what others on its machine can reach.
-func TestExposed(t *testing.T) {
-	const tls, keys, budgets = "no TLS", "without a key", "spend the budgets"
-	for name, test := range map[string]struct {
-		opt       serveOptions
-		people    *config.OIDC
-		dashboard bool
-		want      []string
-	}{
-		"as it is by default": {dashboard: true, want: []string{tls}},
-		"no dashboard":        {},
-		"TLS":                 {opt: serveOptions{certificate: "c"}, dashboard: true},
-		"a proxy":             {opt: serveOptions{adminURL: "HTTPS://sotto.example.org"}, dashboard: true},
-		"a proxy in clear":    {opt: serveOptions{adminURL: "http://sotto.example.org"}, dashboard: true, want: []string{tls}},
-		"an organisation":     {people: &config.OIDC{URL: "https://sotto.example.org"}, dashboard: true},
-		"open":                {opt: serveOptions{open: true}, want: []string{keys}},
-		"open to records":     {opt: serveOptions{open: true, openPrivate: true}, want: []string{budgets}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := exposed(test.opt, test.people, test.dashboard)
-			if len(got) != len(test.want) {
-				t.Fatalf("it says %q, want %q", got, test.want)
-			}
-			for i, want := range test.want {
-				if !strings.Contains(got[i], want) {
-					t.Errorf("it says %q, want %q", got[i], want)
-				}
-			}
-		})
 	}
 }

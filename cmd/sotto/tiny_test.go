@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
 )
 
 // The shape of the tiny model.
@@ -22,7 +23,7 @@ const (
 // 256 bytes, two marks and "th". It says nothing sensible, quickly.
 func tinyModel(t *testing.T, path string) {
 	t.Helper()
-	var w gguf.Writer
+	var w gguftest.Writer
 	set := func(key string, v any) {
 		if err := w.Set(key, v); err != nil {
 			t.Fatal(err)
@@ -57,9 +58,7 @@ func tinyModel(t *testing.T, path string) {
 		for range n {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(offset+0.3*random.NormFloat64())))
 		}
-		if err := w.Add(gguf.Tensor{Name: name, Dims: dims, Type: gguf.F32, Data: data}); err != nil {
-			t.Fatal(err)
-		}
+		w.Add(gguf.Tensor{Name: name, Dims: dims, Type: gguf.F32, Data: data})
 	}
 	add("token_embd.weight", 0, tinyWidth, tinyVocab)
 	add("output_norm.weight", 1, tinyWidth)

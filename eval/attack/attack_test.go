@@ -255,7 +255,7 @@ func TestRowsAllow(t *testing.T) {
 		scores = append(scores, Score{i, i%2 == 0, float64(i % 2 * -10)})
 	}
 	r, err := NewRow(Writes, scores, 1, 1e-6, 0.99)
-	if err != nil || r.AUC != 1 || r.AUCAllowed != audit.MostArea(1, 1e-6) || r.Conclusion != Beyond || r.Members != 50 || r.Others != 50 {
+	if err != nil || r.AUC != 1 || r.AUCAllowed != audit.MaxArea(1, 1e-6) || r.Conclusion != Beyond || r.Members != 50 || r.Others != 50 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r.AUCLow > 0.95 || r.AUCLow < 0.8 {

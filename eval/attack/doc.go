@@ -2,7 +2,7 @@
 //
 // An attack counts for something only if it succeeds where it should. So each is
 // played twice by the same code: on demonstrations that are records as they are, which it has to find,
-// and on private ones, where it must find no more than ε allows ([audit.MostArea], [audit.MostFound]).
+// and on private ones, where it must find no more than ε allows ([audit.MaxArea], [audit.MaxFound]).
 //
 // # Members
 //

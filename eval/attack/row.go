@@ -110,9 +110,9 @@ func (r *Row) judge(epsilon, delta float64) {
 		return
 	}
 	r.Epsilon, r.Delta = epsilon, delta
-	r.AUCAllowed, r.FoundAllowed = audit.MostArea(epsilon, delta), audit.MostFound(r.Rate, epsilon, delta)
+	r.AUCAllowed, r.FoundAllowed = audit.MaxArea(epsilon, delta), audit.MaxFound(r.Rate, epsilon, delta)
 	r.Conclusion = Within
-	if r.AUCLow > r.AUCAllowed || r.FoundLow > audit.MostFound(r.RateHigh, epsilon, delta) {
+	if r.AUCLow > r.AUCAllowed || r.FoundLow > audit.MaxFound(r.RateHigh, epsilon, delta) {
 		r.Conclusion = Beyond
 	}
 }

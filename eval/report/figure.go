@@ -105,13 +105,13 @@ func crowded(g *group) bool {
 
 // rankingFigure has a row for each cell.
 func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
-	k := plot.Ranking{Title: title, X: plot.Axis{Label: metricName(g.metric), Most: 100}}
+	k := plot.Ranking{Title: title, X: plot.Axis{Label: metricName(g.metric), Max: 100}}
 	several := len(g.shots()) > 1
 	printed := r.published(g, g.metric)
 	caption := intervals
 	for _, c := range g.cells {
 		m := measured(0, c.value)
-		row := plot.Ranked{Name: c.label(g), Look: r.looks[c.name], Low: m.Low, Value: m.Y, Up: m.High}
+		row := plot.RankRow{Name: c.label(g), Look: r.looks[c.name], Low: m.Low, Value: m.Y, Up: m.High}
 		if guaranteed(c.epsilon) && !crowded(g) {
 			row.Name += ", ε = " + epsilonName(c.epsilon)
 		}
@@ -123,7 +123,7 @@ func (r *report) rankingFigure(g *group, title string) ([]figure, error) {
 		}
 		k.Rows = append(k.Rows, row)
 	}
-	if slices.ContainsFunc(k.Rows, func(row plot.Ranked) bool { return len(row.Others) > 0 }) {
+	if slices.ContainsFunc(k.Rows, func(row plot.RankRow) bool { return len(row.Others) > 0 }) {
 		caption += " Diamonds: the papers' values, of other models."
 	}
 	return drawn(k.WriteFragment, caption)
@@ -146,8 +146,8 @@ func (c *cell) short() string { return strings.Replace(c.called(), " online", ""
 
 func (c *cell) level() bool { return alone(c.method) || c.online && !guaranteed(c.epsilon) }
 
-func measured(x float64, e estimate) plot.Measured {
-	m := plot.Measured{X: x, Low: e.mean, Y: e.mean, High: e.mean}
+func measured(x float64, e estimate) plot.Estimate {
+	m := plot.Estimate{X: x, Low: e.mean, Y: e.mean, High: e.mean}
 	if !math.IsNaN(e.low) && !math.IsNaN(e.high) {
 		m.Low, m.High = min(e.low, e.mean), max(e.high, e.mean)
 	}
@@ -155,7 +155,7 @@ func measured(x float64, e estimate) plot.Measured {
 }
 
 func vertical(g *group) plot.Axis {
-	return plot.Axis{Label: metricName(g.metric), Fit: true, Most: 100}
+	return plot.Axis{Label: metricName(g.metric), Fit: true, Max: 100}
 }
 
 // maxSeries is the maximal number of series that a panel can show apart.
@@ -236,11 +236,11 @@ func (r *report) tokensPanel(g *group) (p plot.Panel, words string, ok bool) {
 		// Those that are not online are outlines beside those that are.
 		look, hollow := r.looks[c.name], g.online() && !c.online
 		outlines = outlines || hollow
-		p.Series = append(p.Series, plot.Series{Name: c.short(), Look: look, Apart: true, Hollow: hollow, Points: []plot.Measured{measured(x, c.value)}})
+		p.Series = append(p.Series, plot.Series{Name: c.short(), Look: look, Apart: true, Hollow: hollow, Points: []plot.Estimate{measured(x, c.value)}})
 		if c.published > 0 && !g.online() {
 			published = true
-			m := plot.Measured{X: c.published, Low: c.value.mean, Y: c.value.mean, High: c.value.mean}
-			p.Series = append(p.Series, plot.Series{Look: look, Apart: true, Hollow: true, Points: []plot.Measured{m}})
+			m := plot.Estimate{X: c.published, Low: c.value.mean, Y: c.value.mean, High: c.value.mean}
+			p.Series = append(p.Series, plot.Series{Look: look, Apart: true, Hollow: true, Points: []plot.Estimate{m}})
 		}
 	}
 	of := "one demonstration set"

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // printed are outputs of programs in runs with a record and without it.
@@ -41,16 +43,18 @@ func TestOutputs(t *testing.T) {
 		}, 2, math.Inf(1)},
 		"nothing": {func(r *rand.Rand, _ bool) string { return coin(r) + " " + coin(r) }, 0, 0.2},
 	} {
-		a, b := printed(8000, c.of)
-		in, out, statistic, err := Outputs(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound, err := Many(in, out, 0, sure)
-		t.Logf("%s: ε is at least %.3f, by %s", name, bound.Epsilon, statistic)
-		if err != nil || bound.Epsilon < c.least || bound.Epsilon > c.most {
-			t.Errorf("%s: ε is at least %v, by %s, %v", name, bound.Epsilon, statistic, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			a, b := printed(8000, c.of)
+			in, out, statistic, err := Outputs(a, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound, err := Many(in, out, 0, sure)
+			t.Logf("%s: ε is at least %.3f, by %s", name, bound.Epsilon, statistic)
+			at := expect.At(t, "by %s", statistic)
+			expect.NoError(at, err)
+			expect.Within(at, "bound.Epsilon", bound.Epsilon, c.least, c.most)
+		})
 	}
 	if _, _, _, err := Outputs(make([]string, 3), make([]string, 100)); err == nil {
 		t.Error("three outputs are enough")
@@ -83,9 +87,10 @@ func TestROC(t *testing.T) {
 			}
 		}
 	}
-	if want := pairs / float64(len(members)*len(others)); math.Abs(roc.Area-want) > 1e-12 || roc.AUC.Low > want || roc.AUC.High < want {
-		t.Errorf("area %v %+v, want %v", roc.Area, roc.AUC, want)
-	}
+	want := pairs / float64(len(members)*len(others))
+	expect.Max(t, "math.Abs(roc.Area-want)", math.Abs(roc.Area-want), 1e-12)
+	expect.Max(t, "roc.AUC.Low", roc.AUC.Low, want)
+	expect.Min(t, "roc.AUC.High", roc.AUC.High, want)
 	// Φ(1/√2) is the area of normal scores a deviation apart.
 	if want := math.Erfc(-0.5) / 2; roc.AUC.Low > want || roc.AUC.High < want {
 		t.Errorf("%+v does not have %v", roc.AUC, want)
@@ -93,15 +98,15 @@ func TestROC(t *testing.T) {
 	for _, e := range []float64{0, 0.5, 1, 3} {
 		q := 1 / (1 + math.Exp(-e))
 		// Scores of randomised response: 1 with probability q for members, and 1-q for others.
-		if area, most := (q*q + q*(1-q)), MostArea(e, 0); math.Abs(area-most) > 1e-12 {
+		if area, most := (q*q + q*(1-q)), MaxArea(e, 0); math.Abs(area-most) > 1e-12 {
 			t.Errorf("ε = %v: area %v, and at most %v", e, area, most)
 		}
-		if found, most := q, MostFound(1-q, e, 0); math.Abs(found-most) > 1e-12 {
+		if found, most := q, MaxFound(1-q, e, 0); math.Abs(found-most) > 1e-12 {
 			t.Errorf("ε = %v: found %v, and at most %v", e, found, most)
 		}
 	}
-	if MostArea(1, 0.1) <= MostArea(1, 0) || MostFound(0.001, 8, 0) != 1-math.Exp(-8)*0.999 {
-		t.Errorf("%v %v", MostArea(1, 0.1), MostFound(0.001, 8, 0))
+	if MaxArea(1, 0.1) <= MaxArea(1, 0) || MaxFound(0.001, 8, 0) != 1-math.Exp(-8)*0.999 {
+		t.Errorf("%v %v", MaxArea(1, 0.1), MaxFound(0.001, 8, 0))
 	}
 	if _, err := NewROC(nil, others, 0.1, 0.9); err == nil {
 		t.Error("no member is enough")

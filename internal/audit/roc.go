@@ -89,14 +89,14 @@ func (r *ROC) points(m, o []float64) {
 	}
 }
 
-// MostFound is the largest share of members that any attack finds at a rate of false positives, if the
+// MaxFound is the largest share of members that any attack finds at a rate of false positives, if the
 // guarantee is (ε, δ).
-func MostFound(rate, epsilon, delta float64) float64 {
+func MaxFound(rate, epsilon, delta float64) float64 {
 	return max(0, min(1, math.Exp(epsilon)*rate+delta, 1-math.Exp(-epsilon)*(1-delta-rate)))
 }
 
-// MostArea is the largest area that any attack has, if the guarantee is (ε, δ).
-func MostArea(epsilon, delta float64) float64 {
+// MaxArea is the largest area that any attack has, if the guarantee is (ε, δ).
+func MaxArea(epsilon, delta float64) float64 {
 	// The curve goes up by e^ε and then by e^-ε: two lines that meet where both errors are equal.
 	meet := (1 - delta) / (1 + math.Exp(epsilon))
 	return 1 - meet*(1-delta)

@@ -128,14 +128,15 @@ var parties = map[string]string{
 // from opening a record; this keeps them from holding one.
 var importers = map[string]map[string]string{
 	"record": {
-		module:                             "the front door opens sources",
-		module + "/cmd/sotto":              "opens the source that the user names",
-		module + "/internal/ui":            "distinguishes errors of users",
-		module + "/internal/run":           "a run reads its data set",
-		module + "/internal/private/count": "counts units of a source",
-		module + "/bench/synth":            "measures with made-up records",
-		module + "/bench/answer":           "measures answers, by seeds, which have no privacy guarantee",
-		module + "/internal/run/answer":    "a session reads its data set",
+		module:                              "the front door opens sources",
+		module + "/cmd/sotto":               "opens the source that the user names",
+		module + "/cmd/internal/serve/runs": "recognises what was uploaded",
+		module + "/internal/ui":             "distinguishes errors of users",
+		module + "/internal/run":            "a run reads its data set",
+		module + "/internal/private/count":  "counts units of a source",
+		module + "/bench/synth":             "measures with made-up records",
+		module + "/bench/answer":            "measures answers, by seeds, which have no privacy guarantee",
+		module + "/internal/run/answer":     "a session reads its data set",
 
 		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
@@ -242,8 +243,10 @@ var importers = map[string]map[string]string{
 		module + "/internal/run/compute":          "says what engines perturb",
 	},
 	"folder": {
-		module:                "the front door asks whether a key is there before it makes a ledger",
-		module + "/cmd/sotto": "shares the key of data sets as a file",
+		module:                                 "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/sotto":                  "shares the key of data sets as a file",
+		module + "/cmd/internal/serve/runs":    "encrypts what is uploaded",
+		module + "/cmd/internal/serve/request": "tells uploads from other files by their names",
 	},
 	"count": {
 		module + "/internal/run": "a run pays for sizes and labels",

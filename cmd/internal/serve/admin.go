@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
@@ -55,7 +56,10 @@ func (s *Server) adminHandler() http.Handler {
 		mux.HandleFunc(pattern, s.admin(serve))
 	}
 	if s.Dashboard != nil {
-		mux.Handle("/", s.Dashboard(s.life, s))
+		pages := *s.Dashboard
+		pages.Store, pages.Verify, pages.Routes, pages.Ask, pages.Life, pages.Log = s.Store, s.Builder.Verify, s, s.Ask, s.life, s.Log
+		pages.Secure, pages.Local = s.Certificate != "", loopback(s.Admin)
+		mux.Handle("/", web.New(pages))
 	}
 	var all http.Handler = mux
 	if loopback(s.Admin) {
@@ -157,7 +161,7 @@ var errBusy = errors.New("too many requests are under way: try again in a moment
 // heldBody is a request that is held while it is read.
 type heldBody struct {
 	io.ReadCloser
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 func (b heldBody) Read(to []byte) (int, error) {

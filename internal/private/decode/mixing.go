@@ -44,7 +44,7 @@ func init() {
 
 // maxSetting is how much of a record's difference counts.
 func maxSetting() method.Setting {
-	return method.Setting{Name: "most", Type: method.Float, Help: "the largest λ, how much of what a record says is mixed in", Default: "1.5"}
+	return method.Setting{Name: "max_lambda", Type: method.Float, Help: "the largest λ, how much of what a record says is mixed in", Default: "1.5"}
 }
 
 // How mixing puts the densities of its prompts together: by their geometric mean at a
@@ -78,7 +78,7 @@ func planMixing(a method.Ask) (*Mixing, error) {
 		}
 		m, err := method.CalibrateBy(by, a, func(x float64) *Mixing {
 			return &Mixing{
-				Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, MaxLambda: a.Values.Float("most", 0), Candidates: a.Values.Tokens(),
+				Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, MaxLambda: a.Values.Float("max_lambda", 0), Candidates: a.Values.Tokens(),
 			}
 		})
 		return m, err == nil && m.Width() >= enoughWidth, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
 )
 
 // TestForgedAttempt: an attempt that the browser wrote itself, or changed, signs nobody in.
@@ -87,7 +88,7 @@ func TestSlowIssuer(t *testing.T) {
 		<-end
 	}))
 	t.Cleanup(slow.Close)
-	s.OIDC = &OIDC{Issuer: slow.URL, ClientID: "sotto", URL: s.server.URL}
+	s.OIDC = &config.OIDC{Issuer: slow.URL, ClientID: "sotto", URL: s.server.URL}
 	done := make(chan int, 4)
 	for range cap(done) {
 		b := s.browser(t)
@@ -167,7 +168,7 @@ func TestProxyWithTLS(t *testing.T) {
 	for what, change := range map[string]func(){
 		"url": func() { s.URL = "https://sotto.example" },
 		"oidc": func() {
-			s.OIDC = &OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
+			s.OIDC = &config.OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
 		},
 	} {
 		s.URL, s.OIDC = "", nil

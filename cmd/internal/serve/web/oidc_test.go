@@ -19,6 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
 )
 
 // organisation is a small issuer of OpenID Connect: discovery, keys, codes that count once and need their
@@ -107,10 +108,11 @@ func (o *organisation) through(b *browser) (back string) {
 func newSiteOf(t testing.TB, o *organisation, viewers ...string) *site {
 	t.Helper()
 	s := newSite(t, nil)
-	s.OIDC = &OIDC{
-		Issuer: o.URL, ClientID: "sotto", Secret: "the-secret", URL: s.server.URL + "/",
+	s.OIDC = &config.OIDC{
+		Issuer: o.URL, ClientID: "sotto", URL: s.server.URL + "/",
 		Claim: "groups", Viewers: viewers, Operators: []string{"sotto-operators"}, Owners: []string{"sotto-owners"},
 	}
+	s.OIDCSecret = "the-secret"
 	return s
 }
 
@@ -207,7 +209,7 @@ func TestNoOrganisation(t *testing.T) {
 	if a := b.get("/sign-in/oidc"); a.status != 404 {
 		t.Errorf("%d", a.status)
 	}
-	s.OIDC = &OIDC{Issuer: "http://127.0.0.1:1", ClientID: "sotto", URL: s.server.URL}
+	s.OIDC = &config.OIDC{Issuer: "http://127.0.0.1:1", ClientID: "sotto", URL: s.server.URL}
 	if a := b.get("/sign-in/oidc"); a.status != 502 {
 		t.Errorf("%d", a.status)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/sys/bounded"
@@ -49,8 +50,11 @@ type Options struct {
 	// Runs makes new runs, and Ask asks a route for people who try it out. Default: nobody does.
 	Runs Runs
 	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
-	// OIDC lets people of an organisation in; nil for accounts with passwords only.
-	OIDC *OIDC
+	// OIDC lets people of an organisation in, with OIDCSecret as the client's secret; nil for accounts
+	// with passwords only. Without a Claim everyone the issuer knows is a viewer, unless a role is given
+	// to the account here.
+	OIDC       *config.OIDC
+	OIDCSecret string
 	// URL is where people reach it, if that is not where it listens: a proxy's address.
 	URL string
 	// Secure: it is reached over TLS, as it also is if URL or that of OIDC says https. Local: from this machine alone.
@@ -156,7 +160,7 @@ type visit struct {
 	account store.Account
 	token   string
 	// held is what its form holds.
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 // Header is of the answer.

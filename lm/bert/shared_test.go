@@ -29,7 +29,7 @@ func TestLoadedIsShared(t *testing.T) {
 		return e
 	}
 	a, b := open(), open()
-	if a.loaded != b.loaded {
+	if a.shared != b.shared {
 		t.Error("two encoders of the same files share nothing")
 	}
 	later := time.Now().Add(time.Hour)
@@ -37,7 +37,7 @@ func TestLoadedIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := open()
-	if c.loaded == a.loaded {
+	if c.shared == a.shared {
 		t.Error("an encoder of a changed file shares what was read before")
 	}
 	for range 2 {
@@ -51,7 +51,7 @@ func TestLoadedIsShared(t *testing.T) {
 	if _, err := b.Embed(t.Context(), []string{"text"}); err != nil {
 		t.Errorf("after another was closed: %v", err)
 	}
-	users := b.loaded
+	users := b.shared
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}

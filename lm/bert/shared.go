@@ -10,9 +10,9 @@ import (
 	"github.com/sotto-dp/sotto/lm/safetensors"
 )
 
-// loaded is what encoders of the same files share until the last of them is closed: to hash the files and to
+// sharedModel is what encoders of the same files share until the last of them is closed: to hash the files and to
 // pack the weights takes longer than most uses of an encoder.
-type loaded struct {
+type sharedModel struct {
 	stamps      [2]os.FileInfo // of the weights and the vocabulary
 	tokens      *tokenizer
 	weightsHash string
@@ -25,11 +25,11 @@ type loaded struct {
 // inUse are those that have users.
 var inUse struct {
 	sync.Mutex
-	all []*loaded
+	all []*sharedModel
 }
 
 // acquire returns what is in use of these files as they are now, or loads it.
-func acquire(path, vocab string) (*loaded, error) {
+func acquire(path, vocab string) (*sharedModel, error) {
 	inUse.Lock()
 	defer inUse.Unlock()
 	stamps := [2]os.FileInfo{}
@@ -58,7 +58,7 @@ func unchanged(before, now os.FileInfo) bool {
 	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
-func load(path, vocab string) (*loaded, error) {
+func load(path, vocab string) (*sharedModel, error) {
 	tokens, err := openVocabulary(vocab)
 	if err != nil {
 		return nil, err
@@ -83,16 +83,16 @@ func load(path, vocab string) (*loaded, error) {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &loaded{tokens: tokens, weightsHash: weightsHash, fingerprint: fingerprint(mode, weightsHash, vocabHash), file: file, weights: w}, nil
+	return &sharedModel{tokens: tokens, weightsHash: weightsHash, fingerprint: fingerprint(mode, weightsHash, vocabHash), file: file, weights: w}, nil
 }
 
 // release frees the memory with the last user.
-func (l *loaded) release() error {
+func (l *sharedModel) release() error {
 	inUse.Lock()
 	defer inUse.Unlock()
 	if l.users--; l.users > 0 {
 		return nil
 	}
-	inUse.all = slices.DeleteFunc(inUse.all, func(other *loaded) bool { return other == l })
+	inUse.all = slices.DeleteFunc(inUse.all, func(other *sharedModel) bool { return other == l })
 	return l.file.Close()
 }

@@ -1,4 +1,4 @@
-package main
+package runs
 
 import (
 	"bytes"
@@ -15,14 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
-	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -30,7 +27,7 @@ import (
 var uploadable = []string{".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".arrow", ".feather"}
 
 // Upload implements [web.Runs].
-func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {
+func (r *Maker) Upload(ctx context.Context, by store.Actor, name string, content io.Reader) (u store.Upload, err error) {
 	format := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), ".gz"), ".zst")
 	if !slices.Contains(uploadable, filepath.Ext(format)) {
 		return u, web.Refuse("the name of the file does not show what it is: use %s, also with .gz or .zst", strings.Join(uploadable, ", "))
@@ -39,11 +36,11 @@ func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, cont
 	if err != nil {
 		return u, err
 	}
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return u, err
 	}
 	u = store.Upload{ID: strings.ToLower(rand.Text()[:12]), Name: name}
-	u.File = filepath.Join(r.dir, u.ID+strings.ToLower(name)[len(format)-len(filepath.Ext(format)):]+folder.SealedExt)
+	u.File = filepath.Join(r.Dir, u.ID+strings.ToLower(name)[len(format)-len(filepath.Ext(format)):]+folder.SealedExt)
 	defer func() {
 		if err != nil {
 			_ = os.Remove(u.File) // the first error is the one to report
@@ -54,7 +51,7 @@ func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, cont
 		return u, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	sealed, err := folder.Seal(r.private, f)
+	sealed, err := folder.Seal(r.Private, f)
 	if err != nil {
 		return u, err
 	}
@@ -70,12 +67,12 @@ func (r *runMaker) Upload(ctx context.Context, by store.Actor, name string, cont
 	if err := errors.Join(sealed.Close(), f.Sync()); err != nil {
 		return u, err
 	}
-	return r.store.AddUpload(ctx, by, u)
+	return r.Store.AddUpload(ctx, by, u)
 }
 
 // RemoveUpload implements [web.Runs].
-func (r *runMaker) RemoveUpload(ctx context.Context, by store.Account, id string) error {
-	all, err := r.store.Uploads(ctx)
+func (r *Maker) RemoveUpload(ctx context.Context, by store.Account, id string) error {
+	all, err := r.Store.Uploads(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,17 +90,17 @@ func (r *runMaker) RemoveUpload(ctx context.Context, by store.Account, id string
 		if err := os.Remove(u.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return r.store.RemoveUpload(ctx, by, id)
+		return r.Store.RemoveUpload(ctx, by, id)
 	}
 	return web.Refuse("there is no such upload")
 }
 
-// errUnassigned is about every upload that waits, whatever is in it.
-var errUnassigned = web.Refuse("this upload waits for an owner to assign it: runs can use it once the owners of the data sets have said whose records it holds")
+// ErrUnassigned is about every upload that waits, whatever is in it.
+var ErrUnassigned = web.Refuse("this upload waits for an owner to assign it: runs can use it once the owners of the data sets have said whose records it holds")
 
 // Identify implements [web.Runs].
-func (r *runMaker) Identify(ctx context.Context, u store.Upload) (id ledger.Identity, err error) {
-	found, err := record.Identify(ctx, u.File, r.private)
+func (r *Maker) Identify(ctx context.Context, u store.Upload) (id ledger.Identity, err error) {
+	found, err := record.Identify(ctx, u.File, r.Private)
 	if err != nil {
 		return id, err
 	}
@@ -112,48 +109,28 @@ func (r *runMaker) Identify(ctx context.Context, u store.Upload) (id ledger.Iden
 	return id, err
 }
 
-// assigned has a job that reads an upload charged to the data set that owners assigned it to, and
-// to no other. Whatever the job's flags say about its columns, the records are compared with no
-// data set. A job whose upload waits, or is gone, is not carried out: what came of it would tell
-// whose records the upload holds.
-func (c *jobCall) assigned(ctx context.Context, s *store.Store, dir string) ([]string, error) {
-	var file string
-	var err error
-	c.cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		path, _ := convert.Split(f.Value.String())
-		if !given(f) || !folder.IsSealed(path) {
-			return
-		}
-		if f.Name != "data" || file != "" {
-			err = usage("a job reads an upload with --data, and one alone")
-		}
-		if file = path; !filepath.IsAbs(path) {
-			file = filepath.Join(dir, path)
-		}
-	})
-	if slices.ContainsFunc(c.args, folder.IsSealed) {
-		err = usage("a job reads an upload with --data, and one alone")
-	}
-	if file == "" || err != nil {
-		return nil, err
-	}
+// Assigned is the data set that owners assigned an upload to, by its file. A job that reads it is charged to
+// that, and to no other: whatever the job says about its columns, the records are compared with no data set.
+// A job whose upload waits, or is gone, is not carried out: what came of it would tell whose records the
+// upload holds.
+func Assigned(ctx context.Context, s *store.Store, file string) (dataset string, err error) {
 	u, err := s.UploadAt(ctx, filepath.Clean(file))
 	switch {
 	case err != nil:
-		return nil, err
+		return "", err
 	case u.State != store.UploadAssigned:
-		return nil, errUnassigned
+		return "", ErrUnassigned
 	}
-	return []string{"--as=" + u.Dataset}, nil
+	return u.Dataset, nil
 }
 
 // unused refuses to remove what a run needs.
-func (r *runMaker) unused(ctx context.Context, u store.Upload) error {
-	jobs, err := r.store.Jobs(ctx, 10000)
+func (r *Maker) unused(ctx context.Context, u store.Upload) error {
+	all, err := r.Store.Jobs(ctx, 10000)
 	if err != nil {
 		return err
 	}
-	for _, j := range jobs {
+	for _, j := range all {
 		if !j.State.Ended() && reads(j.Work, u.File) {
 			return web.Refuse("the run %s needs it: cancel that, or wait for its end", cmp.Or(j.Name, j.ID))
 		}
@@ -164,38 +141,38 @@ func (r *runMaker) unused(ctx context.Context, u store.Upload) error {
 // reads reports whether a job is of the records in a file.
 func reads(work json.RawMessage, file string) bool {
 	w, err := jobs.ReadWork(work)
-	return err == nil && bytes.Equal(w.Request["data"], quoted(file))
+	return err == nil && bytes.Equal(w.Request["data"], jobs.Quote(file))
 }
 
 // Uploads together may have so many bytes, and so many files.
 const (
-	mostUploaded = 64 << 30
-	mostUploads  = 1000
+	maxUploadBytes = 64 << 30
+	maxUploads     = 1000
 )
 
 // roomFor refuses an upload where there are too many.
-func (r *runMaker) roomFor(ctx context.Context) (int64, error) {
-	all, err := r.store.Uploads(ctx)
+func (r *Maker) roomFor(ctx context.Context) (int64, error) {
+	all, err := r.Store.Uploads(ctx)
 	if err != nil {
 		return 0, err
 	}
-	room := int64(mostUploaded)
+	room := int64(maxUploadBytes)
 	for _, u := range all {
 		room -= u.Size
 	}
-	if room <= 0 || len(all) >= mostUploads {
+	if room <= 0 || len(all) >= maxUploads {
 		return 0, web.Refuse("there is no room for more uploads: remove some")
 	}
 	return room, nil
 }
 
 // sweep removes what an upload left that was cut off: no process is at it any more.
-func (r *runMaker) sweep(ctx context.Context) error {
-	all, err := r.store.Uploads(ctx)
+func (r *Maker) sweep(ctx context.Context) error {
+	all, err := r.Store.Uploads(ctx)
 	if err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(r.dir, "*"+folder.SealedExt))
+	files, err := filepath.Glob(filepath.Join(r.Dir, "*"+folder.SealedExt))
 	if err != nil {
 		return err
 	}

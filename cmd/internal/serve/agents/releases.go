@@ -1,11 +1,10 @@
-package main
+package agents
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -18,30 +17,19 @@ import (
 
 // What is looked through, and what is returned, at most.
 const (
-	mcpEntries  = 20_000
-	mcpReleases = 200
-	mcpDepth    = 8
-	mcpExamples = 100
+	maxEntries  = 20_000
+	maxReleases = 200
+	maxDepth    = 8
+	maxExamples = 100
 )
-
-// openReleases opens the folder that the operator named. All that is read later is within it.
-func (s *mcpServer) openReleases() (err error) {
-	if s.opt.releases == "" {
-		return nil
-	}
-	if s.root, err = os.OpenRoot(s.opt.releases); err != nil {
-		return usage("--releases: %w", err)
-	}
-	return nil
-}
 
 type releasesArguments struct {
 	Name string `json:"name,omitempty" jsonschema:"the name of a release, as listed; returns its instruction and examples too"`
 }
 
-// agentRelease is a release as agents see it. What is wrong with one is a list of checks: nothing
+// release is a release as agents see it. What is wrong with one is a list of checks: nothing
 // that nobody signed is repeated.
-type agentRelease struct {
+type release struct {
 	Name      string            `json:"name"`
 	Holds     bool              `json:"certificate_holds"`
 	Failed    []string          `json:"failed_checks,omitempty"`
@@ -58,18 +46,18 @@ type agentRelease struct {
 	More     int               `json:"more_examples,omitempty"`
 }
 
-type agentReleases struct {
-	Releases []agentRelease  `json:"releases"`
+type releases struct {
+	Releases []release       `json:"releases"`
 	Routes   []gateway.About `json:"routes,omitempty"`
 	// Partial says that there are more folders than were looked through.
 	Partial bool `json:"partial,omitempty"`
 }
 
 // list finds releases and routes.
-func (s *mcpServer) list(ctx context.Context, in releasesArguments) (any, error) {
-	out := agentReleases{Releases: []agentRelease{}}
+func (s *Server) list(ctx context.Context, in releasesArguments) (any, error) {
+	out := releases{Releases: []release{}}
 	if s.root != nil {
-		trust, err := s.p.trust(nil, nil)
+		trust, err := s.Trust()
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +73,7 @@ func (s *mcpServer) list(ctx context.Context, in releasesArguments) (any, error)
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			r, err := s.release(name, trust, in.Name != "")
+			r, err := s.read(name, trust, in.Name != "")
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +81,7 @@ func (s *mcpServer) list(ctx context.Context, in releasesArguments) (any, error)
 		}
 	}
 	if in.Name != "" && len(out.Releases) == 0 {
-		return nil, &mcpError{"there is no release of that name: call releases without a name for those that there are"}
+		return nil, &toolError{"there is no release of that name: call releases without a name for those that there are"}
 	}
 	if s.asks == nil || in.Name != "" {
 		return out, nil
@@ -104,7 +92,7 @@ func (s *mcpServer) list(ctx context.Context, in releasesArguments) (any, error)
 }
 
 // find returns the folders with a certificate. Links are not followed.
-func (s *mcpServer) find(ctx context.Context) (names []string, partial bool, err error) {
+func (s *Server) find(ctx context.Context) (names []string, partial bool, err error) {
 	seen := 0
 	err = fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		seen++
@@ -113,10 +101,10 @@ func (s *mcpServer) find(ctx context.Context) (names []string, partial bool, err
 			return ctx.Err()
 		case err != nil: // a folder that cannot be read is none of ours
 			return fs.SkipDir
-		case seen > mcpEntries || len(names) == mcpReleases:
+		case seen > maxEntries || len(names) == maxReleases:
 			partial = true
 			return fs.SkipAll
-		case d.IsDir() && strings.Count(name, "/") >= mcpDepth:
+		case d.IsDir() && strings.Count(name, "/") >= maxDepth:
 			return fs.SkipDir
 		case d.Type().IsRegular() && path.Base(name) == certificate.FileName:
 			names = append(names, path.Dir(name))
@@ -127,7 +115,7 @@ func (s *mcpServer) find(ctx context.Context) (names []string, partial bool, err
 }
 
 // release checks a release, and reads what was released if that is wanted.
-func (s *mcpServer) release(name string, trust *certificate.Trust, texts bool) (r agentRelease, err error) {
+func (s *Server) read(name string, trust *certificate.Trust, texts bool) (r release, err error) {
 	r.Name = name
 	dir, err := s.root.OpenRoot(name)
 	if err != nil {
@@ -151,13 +139,13 @@ func (s *mcpServer) release(name string, trust *certificate.Trust, texts bool) (
 		r.Files = append(r.Files, f.Name)
 	}
 	if texts {
-		r.read(files, report)
+		r.readTexts(files, report)
 	}
 	return r, nil
 }
 
 // read reads the instruction and the examples, of files that the certificate covers.
-func (r *agentRelease) read(files fs.FS, report *certificate.Report) {
+func (r *release) readTexts(files fs.FS, report *certificate.Report) {
 	if data, err := report.ReadFile(files, "prompt.json"); err == nil && json.Valid(data) {
 		r.Prompt = data
 	}
@@ -168,7 +156,7 @@ func (r *agentRelease) read(files fs.FS, report *certificate.Report) {
 	for line := range bytes.Lines(data) {
 		switch line = bytes.TrimSpace(line); {
 		case !json.Valid(line):
-		case len(r.Examples) == mcpExamples:
+		case len(r.Examples) == maxExamples:
 			r.More++
 		default:
 			r.Examples = append(r.Examples, line)

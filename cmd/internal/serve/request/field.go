@@ -1,4 +1,4 @@
-package main
+package request
 
 import (
 	"bytes"
@@ -8,34 +8,21 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/sotto-dp/sotto/cmd/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// A request is the struct that a verb's flags are read into. Those of its fields that have a tag, as in
-//
-//	epsilon number `job:"epsilon,shown"`
-//
-// are what a job may ask for, by the name of the flag; all others belong to the one who carries it out, so
-// that a job cannot have them. Who may see jobs also sees fields that are shown, and of those that are
-// named, which are files mostly, the last part. The tag * stands for settings of methods.
+// Field is one of a request, by the name of its flag. Shown is how it may be seen.
+type Field struct{ Name, Shown string }
 
-// asks says what a verb's flags are read into, for jobs.
-func (p *program) asks(cmd *cobra.Command, request any) {
-	if p.requests == nil {
-		p.requests = map[*cobra.Command]any{}
-	}
-	p.requests[cmd] = request
-}
-
-// field is one of a request, by its flag. shown is how it may be seen.
-type field struct{ name, shown string }
-
-// fieldsOf lists the fields of a request that a verb has flags for.
-func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
+// fieldsOf lists the fields of a request that a verb has flags or settings for.
+func fieldsOf(request any, cmd *cobra.Command) (all []Field) {
 	var visit func(v reflect.Value)
 	visit = func(v reflect.Value) {
 		for i := range v.NumField() {
@@ -49,13 +36,13 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
 			}
 			name, shown, _ := strings.Cut(tagged, ",")
 			if name != "*" {
-				all = append(all, field{name, shown})
+				all = append(all, Field{name, shown})
 				continue
 			}
-			flags.VisitAll(func(f *pflag.Flag) {
+			settings.Visit(cmd, func(f *pflag.Flag) {
 				if s, is := f.Value.(*ui.SettingFlag); is {
 					words := s.Setting.Type == method.Text || s.Setting.Type == method.Many
-					all = append(all, field{f.Name, ui.If(!words, "shown")})
+					all = append(all, Field{f.Name, ui.If(!words, "shown")})
 				}
 			})
 		}
@@ -63,7 +50,7 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
 	visit(reflect.ValueOf(request).Elem())
 	out := all[:0]
 	for _, d := range all {
-		if f := flags.Lookup(d.name); f != nil && !f.Hidden {
+		if f := settings.Flag(cmd, d.Name); f != nil && !f.Hidden {
 			out = append(out, d)
 		}
 	}
@@ -73,8 +60,8 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []field) {
 // given reports whether a flag has a value of its own: it was named, or its field was filled in.
 func given(f *pflag.Flag) bool { return f.Changed || f.Value.String() != f.DefValue }
 
-// listed are the values of a flag that may be repeated.
-func listed(v pflag.Value) (all []string, many bool) {
+// values are those of a flag that may be repeated.
+func values(v pflag.Value) (all []string, many bool) {
 	switch v := v.(type) {
 	case pflag.SliceValue:
 		return v.GetSlice(), true
@@ -96,29 +83,19 @@ func literal(f *pflag.Flag) bool {
 
 // encoded is the value of a flag as JSON.
 func encoded(f *pflag.Flag) json.RawMessage {
-	if all, many := listed(f.Value); many {
-		return quoted(all)
+	if all, many := values(f.Value); many {
+		return jobs.Quote(all)
 	}
 	if text := f.Value.String(); literal(f) && json.Valid([]byte(text)) {
 		return json.RawMessage(text)
 	}
-	return quoted(f.Value.String())
-}
-
-// quoted is JSON of texts, which always have one.
-func quoted(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage(`null`)
-	}
-	return data
+	return jobs.Quote(f.Value.String())
 }
 
 // decodeField reads a field as encoded writes it, and nothing else.
-func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error {
-	f := flags.Lookup(name)
+func decodeField(f *pflag.Flag, value json.RawMessage) error {
 	texts := make([]string, 1)
-	_, many := listed(f.Value)
+	_, many := values(f.Value)
 	quotes := bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`))
 	switch {
 	case many:
@@ -135,7 +112,7 @@ func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error
 		texts[0] = string(value)
 	}
 	for _, text := range texts {
-		if err := flags.Set(name, text); err != nil {
+		if err := settings.SetTo(f, text); err != nil {
 			return err
 		}
 	}

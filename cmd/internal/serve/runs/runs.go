@@ -1,4 +1,6 @@
-package main
+// Package runs plans and makes runs for the dashboard, from sources of the configuration and files that were
+// uploaded. Forms name both by what people call them, so that nobody reads another file by its path.
+package runs
 
 import (
 	"cmp"
@@ -16,9 +18,10 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto"
+	"github.com/sotto-dp/sotto/cmd/internal/serve"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
-	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
@@ -31,16 +34,20 @@ import (
 	"github.com/sotto-dp/sotto/sys/durable"
 )
 
-// runMaker plans and makes runs for the dashboard, with sources of the configuration and files
-// that were uploaded. Forms name both by what people call them, so that nobody reads another
-// file by its path.
-type runMaker struct {
-	p       *program
-	store   *store.Store
-	model   *sharedModel
-	sources map[string]config.Source
-	// dir has what was uploaded, and tasks that forms describe. private has the key of uploads.
-	dir, private string
+// Options of a [Maker]. All are required.
+type Options struct {
+	serve.Environment
+	Store *store.Store
+	// Dir has what was uploaded, and tasks that forms describe. Private has the key of uploads.
+	Dir, Private string
+	// Check is what a worker does first with a job: it refuses what cannot be asked for. It returns the work as
+	// it is stored, and what people call it.
+	Check func(jobs.Work) (work jobs.Work, title string, err error)
+}
+
+// Maker plans and makes runs.
+type Maker struct {
+	Options
 
 	mu sync.Mutex
 	// speed of the model, and when it was measured.
@@ -51,32 +58,20 @@ type runMaker struct {
 // stale is how long a measurement counts: others may be at work on the machine now and then.
 const stale = 10 * time.Minute
 
-// newRunMaker makes one, with its files beside the folder of jobs.
-func (p *program) newRunMaker(ctx context.Context, s *store.Store, m *sharedModel, jobs string) (*runMaker, error) {
-	settings, err := p.configured()
-	if err != nil {
-		return nil, err
-	}
-	private, err := p.privateDir()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := jobsDir(jobs)
-	if err != nil {
-		return nil, err
-	}
-	r := &runMaker{p: p, store: s, model: m, sources: settings.Sources, dir: filepath.Join(filepath.Dir(dir), "uploads"), private: private}
+// New makes one, and removes what uploads left that were cut off.
+func New(ctx context.Context, o Options) (*Maker, error) {
+	r := &Maker{Options: o}
 	return r, r.sweep(ctx)
 }
 
 // Sources implements [web.Runs].
-func (r *runMaker) Sources(ctx context.Context, reader store.Account) ([]web.Source, error) {
+func (r *Maker) Sources(ctx context.Context, reader store.Account) ([]web.Source, error) {
 	var all []web.Source
-	for name, s := range r.sources {
+	for name, s := range r.Settings.Sources {
 		all = append(all, web.Source{ID: "source:" + name, Name: name, Task: shownTask(s.Task), Size: s.Size, Unit: s.Unit, Dataset: cmp.Or(s.Dataset, name)})
 	}
 	slices.SortFunc(all, func(a, b web.Source) int { return cmp.Compare(a.Name, b.Name) })
-	uploads, err := r.store.Uploads(ctx)
+	uploads, err := r.Store.Uploads(ctx)
 	for _, u := range uploads {
 		if u.SeenBy(reader) {
 			all = append(all, web.Source{ID: web.UploadID(u), Name: u.Name, Uploaded: true, Waits: u.State != store.UploadAssigned, Dataset: u.Dataset})
@@ -89,13 +84,13 @@ func (r *runMaker) Sources(ctx context.Context, reader store.Account) ([]web.Sou
 func shownTask(task string) string { return strings.TrimSuffix(filepath.Base(task), ".toml") }
 
 // Tasks implements [web.Runs].
-func (r *runMaker) Tasks() []string { return prompt.Builtins() }
+func (r *Maker) Tasks() []string { return prompt.Builtins() }
 
 // Methods implements [web.Runs].
-func (r *runMaker) Methods() []string { return sotto.Methods() }
+func (r *Maker) Methods() []string { return sotto.Methods() }
 
-// asked is what a request comes to.
-type asked struct {
+// resolved is a request with what its names stand for.
+type resolved struct {
 	web.RunRequest
 	data, query, task, dataset string
 	// waits: it is of an upload that owners have not assigned.
@@ -108,8 +103,8 @@ type asked struct {
 var errNoRecords = web.Refuse("there are no such records: choose others")
 
 // find looks up what a request names.
-func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
-	a := asked{RunRequest: q}
+func (r *Maker) find(ctx context.Context, q web.RunRequest) (resolved, error) {
+	a := resolved{RunRequest: q}
 	if q.Method != "" && !slices.Contains(sotto.Methods(), q.Method) {
 		return a, web.Refuse("there is no such method with a guarantee")
 	}
@@ -117,14 +112,14 @@ func (r *runMaker) find(ctx context.Context, q web.RunRequest) (asked, error) {
 		return a, web.Refuse("say how many records there are: the number is public")
 	}
 	if name, is := strings.CutPrefix(q.Source, "source:"); is {
-		s, known := r.sources[name]
+		s, known := r.Settings.Sources[name]
 		if !known {
 			return a, errNoRecords
 		}
 		a.data, a.query, a.task, a.dataset, a.Unit = s.Data, s.Query, s.Task, cmp.Or(s.Dataset, name), s.Unit
 		return a, nil
 	}
-	uploads, err := r.store.Uploads(ctx)
+	uploads, err := r.Store.Uploads(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -171,9 +166,9 @@ func describe(q web.RunRequest) ([]byte, error) {
 }
 
 // taskFile is where a task is kept that a form describes.
-func (r *runMaker) taskFile(name string, text []byte) string {
+func (r *Maker) taskFile(name string, text []byte) string {
 	sum := sha256.Sum256(text)
-	return filepath.Join(r.dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
+	return filepath.Join(r.Dir, slug(cmp.Or(name, "task"))+"-"+hex.EncodeToString(sum[:4])+".toml")
 }
 
 // slug makes a name of a file of what people call something.
@@ -190,40 +185,31 @@ func slug(name string) string {
 	return strings.Trim(name[:min(len(name), 40)], "-")
 }
 
-// find reads the task.
-func (a asked) find() (prompt.Task, error) {
+// request is what the library plans.
+func (r *Maker) request(a resolved) (q plan.Request, err error) {
+	q = plan.Request{Size: a.Size, Epsilon: a.Epsilon, Shots: a.Shots}
 	if a.own == nil {
-		return findTask(a.task)
-	}
-	task, err := prompt.Parse(prompt.NameOf(a.task), a.own)
-	if err != nil {
+		q.Task, err = r.Task(a.task)
+	} else if q.Task, err = prompt.Parse(prompt.NameOf(a.task), a.own); err != nil {
 		err = web.Refuse("%v", err) // it is what the form says
 	}
-	return task, err
-}
-
-// request is what the library plans.
-func (a asked) request() (plan.Request, error) {
-	task, err := a.find()
 	if err != nil {
-		return plan.Request{}, err
+		return q, err
 	}
-	r := plan.Request{Task: task, Size: a.Size, Epsilon: a.Epsilon, Shots: a.Shots}
-	if r.Unit, err = privacy.ParseUnit(a.Unit); err != nil {
-		return r, web.Refuse("%v", err)
+	if q.Unit, err = privacy.ParseUnit(a.Unit); err != nil {
+		return q, web.Refuse("%v", err)
 	}
-	if strings.HasPrefix(a.task, tablePrefix) {
-		r.Choosing = &plan.Choosing{}
-		if err := fromSchema(a.task, &r, 0, nil); err != nil {
-			return r, err
-		}
+	table, err := r.Table(a.task)
+	if err == nil && table != nil {
+		q.Choosing = &plan.Choosing{}
+		q.FromSchema(*table, 0, nil)
 	}
-	return r, nil
+	return q, err
 }
 
 // measured is the model, and how fast it is: as it was when a plan was shown, if that is planned again.
-func (r *runMaker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Speed, error) {
-	opened, err := r.model.open(ctx)
+func (r *Maker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Speed, error) {
+	opened, err := r.Model.Open(ctx)
 	if err != nil {
 		return nil, plan.Speed{}, err
 	}
@@ -235,10 +221,10 @@ func (r *runMaker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Sp
 	defer r.mu.Unlock()
 	if r.at.IsZero() || !again && time.Since(r.at) > stale {
 		// Others may be at work with it.
-		if err := r.model.turns.Take(ctx, "the dashboard"); err != nil {
+		if err := r.Model.Turns.Take(ctx, "the dashboard"); err != nil {
 			return nil, plan.Speed{}, err
 		}
-		defer r.model.turns.Give()
+		defer r.Model.Turns.Give()
 		speed, err := plan.Measure(ctx, model)
 		if err != nil {
 			return nil, speed, fmt.Errorf("measure the model: %w", err)
@@ -249,7 +235,7 @@ func (r *runMaker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Sp
 }
 
 // planWith plans with some methods.
-func (r *runMaker) planWith(ctx context.Context, q web.RunRequest, methods []string) ([]*web.Planned, error) {
+func (r *Maker) planWith(ctx context.Context, q web.RunRequest, methods []string) ([]*web.Planned, error) {
 	a, err := r.find(ctx, q)
 	if err != nil {
 		return nil, err
@@ -257,16 +243,16 @@ func (r *runMaker) planWith(ctx context.Context, q web.RunRequest, methods []str
 	return r.plans(ctx, a, methods)
 }
 
-func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web.Planned, error) {
+func (r *Maker) plans(ctx context.Context, a resolved, methods []string) ([]*web.Planned, error) {
 	model, speed, err := r.measured(ctx, a.Approved != "")
 	if err != nil {
 		return nil, err
 	}
-	request, err := a.request()
+	request, err := r.request(a)
 	if err != nil {
 		return nil, err
 	}
-	client, err := r.p.client(r.model.spec)
+	client, err := r.Client(sotto.Options{Model: r.Model.Spec})
 	if err != nil {
 		return nil, err
 	}
@@ -313,8 +299,8 @@ func (r *runMaker) plans(ctx context.Context, a asked, methods []string) ([]*web
 }
 
 // Plan implements [web.Runs].
-func (r *runMaker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, error) {
-	all, err := r.planWith(ctx, q, []string{cmp.Or(q.Method, methodChoose)})
+func (r *Maker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, error) {
+	all, err := r.planWith(ctx, q, []string{cmp.Or(q.Method, plan.Chooses)})
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +308,7 @@ func (r *runMaker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, er
 }
 
 // Compare implements [web.Runs].
-func (r *runMaker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, error) {
+func (r *Maker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, error) {
 	if strings.HasPrefix(q.Task, "source:") {
 		q.Source = q.Task
 		return r.planWith(ctx, q, sotto.Methods())
@@ -330,17 +316,17 @@ func (r *runMaker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planne
 	if !slices.Contains(prompt.Builtins(), q.Task) {
 		return nil, web.Refuse("there is no such task")
 	}
-	return r.plans(ctx, asked{RunRequest: q, task: q.Task}, sotto.Methods())
+	return r.plans(ctx, resolved{RunRequest: q, task: q.Task}, sotto.Methods())
 }
 
 // Job implements [web.Runs].
-func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error) {
+func (r *Maker) Job(ctx context.Context, q web.RunRequest) (store.Job, error) {
 	a, err := r.find(ctx, q)
 	if err != nil {
 		return store.Job{}, err
 	}
 	if a.waits {
-		return store.Job{}, errUnassigned
+		return store.Job{}, ErrUnassigned
 	}
 	// What would be refused later is refused now.
 	planned, err := r.Plan(ctx, q)
@@ -353,43 +339,45 @@ func (r *runMaker) Job(ctx context.Context, q web.RunRequest) (store.Job, error)
 		return store.Job{}, web.ErrUnapproved
 	}
 	if a.own != nil {
-		if err := errors.Join(os.MkdirAll(r.dir, 0o700), durable.WriteFile(a.task, a.own, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(r.Dir, 0o700), durable.WriteFile(a.task, a.own, 0o600)); err != nil {
 			return store.Job{}, err
 		}
 	}
-	c, _, err := newJobCall(&program{}, []string{"synth"})
+	work, title, err := r.Check(a.work())
 	if err != nil {
 		return store.Job{}, err
 	}
-	if err := a.fill(c.request.(*synthOptions)); err != nil {
-		return store.Job{}, err
-	}
-	if err := c.check(); err != nil {
-		return store.Job{}, err
-	}
-	work := c.work()
 	work.Approval = &planned.Approval
-	j := store.Job{Name: cmp.Or(q.Name, c.title())}
+	j := store.Job{Name: cmp.Or(q.Name, title)}
 	j.Work, err = work.Encode()
 	return j, err
 }
 
-// fill is the request of a run, as its job has it. Whether there are records that do not fit what
+// work is what a job of the request is asked for. Whether there are records that do not fit what
 // somebody wrote into a form is nobody's to know, so that these are left out; and what the ledger does
 // not know is for an owner to begin with.
-func (a asked) fill(o *synthOptions) error {
-	o.onError, o.known = string(record.Skip), !a.By.Role.May(store.Owner)
-	o.task, o.data, o.query, o.name = a.task, a.data, a.query, a.dataset
-	o.size, o.epsilon = fmt.Sprint(a.Size), number{a.Epsilon, true}
-	o.shots = a.Shots
-	if a.Method != "" {
-		o.method = a.Method
+func (a resolved) work() jobs.Work {
+	request := map[string]any{
+		"task": a.task, "data": a.data, "size": fmt.Sprint(a.Size), "epsilon": a.Epsilon, "on-error": string(record.Skip),
 	}
-	if o.method == methodChoose {
-		o.time = time.Duration(a.Minutes) * time.Minute
+	add := func(name string, value any, given bool) {
+		if given {
+			request[name] = value
+		}
 	}
-	if a.Unit == "" {
-		return nil
+	add("known", true, !a.By.Role.May(store.Owner))
+	add("query", a.query, a.query != "")
+	add("name", a.dataset, a.dataset != "")
+	add("unit", a.Unit, a.Unit != "")
+	add("shots", a.Shots, a.Shots != 0)
+	chooses := a.Method == "" || a.Method == plan.Chooses
+	add("method", a.Method, !chooses)
+	add("time", (time.Duration(a.Minutes) * time.Minute).String(), chooses && a.Minutes != 0)
+	w := jobs.Work{Verb: "synth", Request: map[string]json.RawMessage{}}
+	for name, value := range request {
+		w.Request[name] = jobs.Quote(value)
 	}
-	return o.unit.Set(a.Unit)
+	return w
 }
+
+func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }

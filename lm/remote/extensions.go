@@ -8,12 +8,12 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// extended is what vLLM and SGLang add to OpenAI's interface in the same way.
-type extended struct {
+// extensions is what vLLM and SGLang add to OpenAI's interface in the same way.
+type extensions struct {
 	openai
 }
 
-func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *extensions) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	r := c.completion(p, o)
 	r.TopK, r.RepetitionPenalty, r.CacheSalt = o.TopK, 1, c.wire.options.CacheSalt
 	if as.alone {
@@ -22,17 +22,17 @@ func (d *extended) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 	return c.complete(ctx, r, as, onText)
 }
 
-func (d *extended) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
-	body["model"] = c.facts.model
+func (d *extensions) tokenize(ctx context.Context, c *Client, body map[string]any) ([]lm.Token, error) {
+	body["model"] = c.info.Name
 	return c.tokenize(ctx, body)
 }
 
-func (d *extended) encode(ctx context.Context, c *Client, text string, _ bool) ([]lm.Token, error) {
+func (d *extensions) encode(ctx context.Context, c *Client, text string, _ bool) ([]lm.Token, error) {
 	return d.tokenize(ctx, c, map[string]any{"prompt": text, "add_special_tokens": false})
 }
 
 // learnBeginning finds the token that texts begin with.
-func (d *extended) learnBeginning(ctx context.Context, c *Client, v *vocabulary) error {
+func (d *extensions) learnBeginning(ctx context.Context, c *Client, v *vocabulary) error {
 	with, err := d.tokenize(ctx, c, map[string]any{"prompt": "a", "add_special_tokens": true})
 	if len(with) > 1 {
 		v.beginsWith(with)
@@ -40,7 +40,7 @@ func (d *extended) learnBeginning(ctx context.Context, c *Client, v *vocabulary)
 	return err
 }
 
-func (d *extended) leavesOut() bool { return false }
+func (d *extensions) leavesOut() bool { return false }
 
 // tokenize asks a server that has this end point for the tokens of a text or of messages.
 func (c *Client) tokenize(ctx context.Context, body map[string]any) ([]lm.Token, error) {
@@ -66,16 +66,15 @@ func (c *Client) field(ctx context.Context, path, name string, body map[string]a
 
 // learnModel reads what all servers that score list of the model, and tries out what else
 // it does.
-func (c *Client) learnModel(ctx context.Context, d scoring) (modelEntry, error) {
+func (c *Client) learnModel(ctx context.Context, d scoringDialect) (modelEntry, error) {
 	m, err := c.served(ctx)
 	if err != nil {
 		return m, err
 	}
-	f := &c.facts
-	f.model = m.ID
+	c.info.Name = m.ID
 	_, chat := d.render(ctx, c, []lm.Message{{Role: lm.User, Content: "1"}})
 	_, embed := d.embed(ctx, c, []string{"1"})
-	f.can.Chat, f.can.Embed = chat == nil, embed == nil
+	c.info.Can.Chat, c.info.Can.Embed = chat == nil, embed == nil
 	return m, nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package agents
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
@@ -32,19 +31,19 @@ type asker struct {
 }
 
 // newAsker returns one for the service that the operator names; nil without one.
-func newAsker(opt mcpOptions) (*asker, error) {
-	if opt.service == "" {
+func newAsker(o Options) (*asker, error) {
+	if o.Service == "" {
 		return nil, nil
 	}
-	key, err := remote.Key{Env: opt.keyEnv, File: opt.keyFile}.Read()
+	key, err := o.Key.Read()
 	if err != nil {
-		return nil, usage("--service-key-env or --service-key-file: %w", err)
+		return nil, ui.Usage("--service-key-env or --service-key-file: %w", err)
 	}
-	to, err := gateway.NewServer(opt.service, key, false)
+	to, err := gateway.NewServer(o.Service, key, false)
 	if err != nil {
-		return nil, usage("--service: %w", err)
+		return nil, ui.Usage("--service: %w", err)
 	}
-	return &asker{service: to, limit: opt.spending.value, charges: map[string]bool{}, paid: map[string]int64{}}, nil
+	return &asker{service: to, limit: o.Spending, charges: map[string]bool{}, paid: map[string]int64{}}, nil
 }
 
 // terms says what a session may spend.
@@ -67,28 +66,28 @@ func (a *asker) do(ctx context.Context, method, path string, body, out any) (sta
 		return 0, err
 	}
 	q.Header.Set("Content-Type", "application/json")
-	answer, err := a.service.RoundTrip(q)
+	r, err := a.service.RoundTrip(q)
 	if err != nil {
 		return 0, err
 	}
-	defer answer.Body.Close()
-	if data, err = bounded.Read(answer.Body, 1<<20); err != nil {
-		return answer.StatusCode, err
+	defer r.Body.Close()
+	if data, err = bounded.Read(r.Body, 1<<20); err != nil {
+		return r.StatusCode, err
 	}
-	if answer.StatusCode != http.StatusOK {
+	if r.StatusCode != http.StatusOK {
 		var problem struct {
 			Error struct{ Message string }
 		}
 		if json.Unmarshal(data, &problem) != nil || problem.Error.Message == "" {
 			problem.Error.Message = "no reason was given"
 		}
-		return answer.StatusCode, &mcpError{fmt.Sprintf("the service answered %d: %s", answer.StatusCode, problem.Error.Message)}
+		return r.StatusCode, &toolError{fmt.Sprintf("the service answered %d: %s", r.StatusCode, problem.Error.Message)}
 	}
-	return answer.StatusCode, json.Unmarshal(data, out)
+	return r.StatusCode, json.Unmarshal(data, out)
 }
 
-// listedRoute is a route as the service lists it.
-type listedRoute struct {
+// route is a route as the service lists it.
+type route struct {
 	ID    string         `json:"id"`
 	About *gateway.About `json:"sotto"`
 }
@@ -96,7 +95,7 @@ type listedRoute struct {
 // routes lists those that the key may use.
 func (a *asker) routes(ctx context.Context) ([]gateway.About, error) {
 	var all struct {
-		Data []listedRoute `json:"data"`
+		Data []route `json:"data"`
 	}
 	if _, err := a.do(ctx, http.MethodGet, "/v1/models", nil, &all); err != nil {
 		return nil, err
@@ -115,8 +114,8 @@ type askArguments struct {
 	Question string `json:"question" jsonschema:"the question, as one text; with examples it is laid out as they are"`
 }
 
-// agentAnswer is an answer, and what it cost.
-type agentAnswer struct {
+// answer is an answer, and what it cost.
+type answer struct {
 	Answer string `json:"answer"`
 	Route  string `json:"route"`
 	// Release, Epsilon and Delta are of the examples that the answer was made with.
@@ -148,42 +147,42 @@ type completion struct {
 // ask asks a route, if the session may pay for it.
 func (a *asker) ask(ctx context.Context, in askArguments) (any, error) {
 	if err := store.CheckName(in.Route); err != nil {
-		return nil, mayHear(err)
+		return nil, Tell(err)
 	}
 	if strings.TrimSpace(in.Question) == "" || len(in.Question) > 64<<10 {
-		return nil, &mcpError{"the question should have between 1 and 65,536 bytes"}
+		return nil, &toolError{"the question should have between 1 and 65,536 bytes"}
 	}
-	var route listedRoute
-	if _, err := a.do(ctx, http.MethodGet, "/v1/models/"+in.Route, nil, &route); err != nil {
+	var found route
+	if _, err := a.do(ctx, http.MethodGet, "/v1/models/"+in.Route, nil, &found); err != nil {
 		return nil, err
 	}
-	if route.About == nil {
-		return nil, &mcpError{"the service does not say what its routes cost: it is older than this program"}
+	if found.About == nil {
+		return nil, &toolError{"the service does not say what its routes cost: it is older than this program"}
 	}
 	body := map[string]any{"model": in.Route, "messages": []map[string]string{{"role": "user", "content": in.Question}}}
-	if price := route.About.Price; price != nil {
+	if price := found.About.Price; price != nil {
 		return a.private(ctx, in.Route, *price, body)
 	}
 	body["max_tokens"] = 512
-	var said completion
-	if _, err := a.do(ctx, http.MethodPost, "/v1/chat/completions", body, &said); err != nil {
+	var out completion
+	if _, err := a.do(ctx, http.MethodPost, "/v1/chat/completions", body, &out); err != nil {
 		return nil, err
 	}
-	if said.Sotto.Charge != "" { // the route was changed in between
+	if out.Sotto.Charge != "" { // the route was changed in between
 		a.mu.Lock()
-		a.spent += said.Sotto.Spent
+		a.spent += out.Sotto.Spent
 		a.mu.Unlock()
 	}
-	return said.answer()
+	return out.free()
 }
 
-// answer is one that costs nothing.
-func (c completion) answer() (agentAnswer, error) {
+// free is an answer that costs nothing.
+func (c completion) free() (answer, error) {
 	if len(c.Choices) == 0 {
-		return agentAnswer{}, &mcpError{"the answer of the service has no text"}
+		return answer{}, &toolError{"the answer of the service has no text"}
 	}
 	s := c.Sotto
-	return agentAnswer{Answer: c.Choices[0].Message.Content, Route: s.Route, Release: s.Release, Epsilon: s.Epsilon, Delta: s.Delta}, nil
+	return answer{Answer: c.Choices[0].Message.Content, Route: s.Route, Release: s.Release, Epsilon: s.Epsilon, Delta: s.Delta}, nil
 }
 
 // private asks a route that charges. What it may cost at most is counted before, and what
@@ -201,12 +200,12 @@ func (a *asker) private(ctx context.Context, route string, price gateway.Price, 
 	}
 	switch {
 	case a.limit == 0:
-		return nil, &mcpError{cost + ", and the operator allowed no spending: they can with sotto mcp --allow-spending EPSILON"}
+		return nil, &toolError{cost + ", and the operator allowed no spending: they can with sotto mcp --allow-spending EPSILON"}
 	case a.spent+worst > a.limit || a.spent >= a.limit && worst > 0:
-		return nil, &mcpError{fmt.Sprintf("%s; this session was charged ε = %s of the %s that the operator allows, and nothing was asked", cost, ui.AtMost(a.spent), ui.Whole(a.limit))}
+		return nil, &toolError{fmt.Sprintf("%s; this session was charged ε = %s of the %s that the operator allows, and nothing was asked", cost, ui.AtMost(a.spent), ui.Whole(a.limit))}
 	}
-	var said completion
-	status, err := a.do(ctx, http.MethodPost, "/v1/chat/completions", body, &said)
+	var out completion
+	status, err := a.do(ctx, http.MethodPost, "/v1/chat/completions", body, &out)
 	if err != nil {
 		// Refusals are not charged. What failed on the way, or within the service, may be.
 		if status < 400 || status >= 500 {
@@ -215,7 +214,7 @@ func (a *asker) private(ctx context.Context, route string, price gateway.Price, 
 		}
 		return nil, err
 	}
-	about, charged := said.Sotto, 0.0
+	about, charged := out.Sotto, 0.0
 	if !a.charges[about.Charge] {
 		if a.charges[about.Charge] = true; about.Paid > 0 {
 			charged = price.Epsilon // for several together
@@ -225,11 +224,11 @@ func (a *asker) private(ctx context.Context, route string, price gateway.Price, 
 	}
 	a.spent += charged
 	a.paid[route] = about.Paid
-	out, err := said.answer()
+	got, err := out.free()
 	if err != nil {
 		return nil, err
 	}
-	out.Charged, out.Session, out.Left = charged, a.spent, max(0, a.limit-a.spent)
-	out.BudgetSpent, out.BudgetLeft, out.Paid = about.Spent, about.Left, about.Paid
-	return out, nil
+	got.Charged, got.Session, got.Left = charged, a.spent, max(0, a.limit-a.spent)
+	got.BudgetSpent, got.BudgetLeft, got.Paid = about.Spent, about.Left, about.Paid
+	return got, nil
 }
