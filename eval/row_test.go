@@ -54,29 +54,6 @@ func genRow() *rapid.Generator[eval.Row] {
 	})
 }
 
-// TestEarlierRows: rows of before there were answers online are read as what they were.
-func TestEarlierRows(t *testing.T) {
-	files, err := filepath.Glob("../docs/results/text*/rows.parquet")
-	if err != nil || len(files) != 2 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	for _, path := range files {
-		rows, err := eval.ReadRows(path)
-		if err != nil || len(rows) == 0 {
-			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
-		}
-		for _, r := range rows {
-			at := expect.At(t, "%s", path)
-			expect.True(at, "not r.Online", !r.Online)
-			expect.True(at, "not r.Claimed", !r.Claimed)
-			expect.Equal(at, "r.Queries", r.Queries, 0)
-			expect.True(at, "r.Key is not empty", r.Key != "", r.Key)
-			expect.Len(at, "r.Items", r.Items, r.N)
-			expect.True(at, "r.Answerer is not empty", r.Answerer != "", r.Answerer)
-		}
-	}
-}
-
 // TestPlainFilesKeepRows: what is written is read again, in both formats.
 func TestPlainFilesKeepRows(t *testing.T) {
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -109,7 +109,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (--schema FILE)"
 	}
 	// What is built in stands in place of files.
-	for _, of := range [][2]string{{"task", "sotto task list"}, {"schema", "sotto table schema"}, {"suite", "sotto eval suite"}} {
+	for _, of := range [][2]string{{"task", "sotto task list"}, {"schema", "sotto table schema"}} {
 		if strings.Contains(text, of[0]) && (ui.Is[*document.UnknownError](err) || errors.As(err, &path)) {
 			return "; " + of[1] + " lists those that are built in"
 		}

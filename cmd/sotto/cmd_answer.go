@@ -17,13 +17,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type answerOptions struct {
 	requestFlags
-	modelFlags
+	flags.Model
 	sourceFlags
 	method    string `job:"method,shown"`
 	input     string
@@ -67,7 +68,7 @@ Methods that write token by token (real cannot answer questions):
 
 "sotto plan --answers 1" says what each costs.
 
-` + modelHelp + jsonKeys(answerLine{}, `It is one object for --input, and a line for each of --inputs; if those end early, the last line has "error" and "code". --out gets the same lines. epsilon_spent, epsilon_left and epsilon_limit are about the budget that has least left. How long it takes and what it makes the model do ("cost", and "usage" in the progress that --json prints on standard error if that is no terminal) depends on the records that were drawn: do not publish it.`),
+` + flags.ModelHelp + ui.JSONKeys(answerLine{}, `It is one object for --input, and a line for each of --inputs; if those end early, the last line has "error" and "code". --out gets the same lines. epsilon_spent, epsilon_left and epsilon_limit are about the budget that has least left. How long it takes and what it makes the model do ("cost", and "usage" in the progress that --json prints on standard error if that is no terminal) depends on the records that were drawn: do not publish it.`),
 		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
@@ -88,7 +89,7 @@ Methods that write token by token (real cannot answer questions):
 
 func (o *answerOptions) add(cmd *cobra.Command) {
 	o.requestFlags.add(cmd, "an answer", "required", method.Texts, method.Answers)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "answers")
 	f := cmd.Flags()
 	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")
@@ -205,7 +206,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	v := newAnswerView(p, terms, opt.out != "")
 	v.partial = opt.asMany
-	client, model, err := p.modelClient(opt.modelFlags)
+	client, model, err := p.modelClient(opt.Model)
 	if err != nil {
 		return err
 	}

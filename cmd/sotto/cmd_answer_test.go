@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // chatTask answers with a text that is written.
@@ -86,7 +87,7 @@ func hasLines(ts *testscript.TestScript, neg bool, args []string) {
 func asking(t *testing.T, more ...string) []string {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := errors.Join(os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -42,7 +43,7 @@ right.
 
 The rest is as in "sotto synth".
 
-` + modelHelp + jsonKeys(synthResult{}),
+` + flags.ModelHelp + ui.JSONKeys(synthResult{}),
 		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --from ours.jsonl --from demos --out chosen
   sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,7 +68,7 @@ The rest is as in "sotto synth".
 
 func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "choices")
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
@@ -126,8 +127,8 @@ func (c *chooseFlags) addSettings(cmd *cobra.Command) {
 	f := settings.Flags(cmd)
 	f.Int64Var(&c.rounds, "rounds", 0, "in how many rounds, before a last one between their winners (default: what time and ε allow, up to 25)")
 	f.Int64Var(&c.records, "records", 0, "how many records judge in a round, on average (default: what time allows, up to 400)")
-	addExpertChoice(cmd, &c.utility, "utility", "", "what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
-	addExpertChoice(cmd, &c.reading, "reading", "", "in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
+	settings.Choice(cmd, &c.utility, "utility", "", "what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
+	settings.Choice(cmd, &c.reading, "reading", "", "in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
 	f.IntVar(&c.nearest, "nearest", 0, "prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
 	f.IntVar(&c.vary, "vary", 0, "after each round, have `N` texts written like the winner's examples, by --pool-model or else the model, for the next to try (default: none)")
 	f.IntVar(&c.reword, "reword", 0, "try `N` other wordings of the task's instruction, by --pool-model or else the model (default: 4 with --pool-model, else none; 0 for none)")
@@ -228,13 +229,13 @@ func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string)
 	if p.poolModel == "" {
 		return out, nil
 	}
-	flags := modelFlags{model: p.poolModel, keyEnv: p.poolKeyEnv}
-	if isHTTP(p.poolModel) {
-		flags.url, flags.model, _ = strings.Cut(p.poolModel, "#")
+	hosted := flags.Model{Name: p.poolModel, KeyEnv: p.poolKeyEnv}
+	if flags.IsHTTP(p.poolModel) {
+		hosted.URL, hosted.Name, _ = strings.Cut(p.poolModel, "#")
 	} else if p.poolKeyEnv != "" {
 		return out, usage("--set pool-key-env is about a server, and --pool-model names none: give its URL")
 	}
-	spec, err := of.modelSpec(flags)
+	spec, err := of.modelSpec(hosted)
 	out.Model = &spec
 	return out, err
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // phraseTask finds a phrase in a text.
@@ -29,7 +31,7 @@ answer_tokens = 4
 // sets and examples, with and without a number in the end.
 func TestPlainChooseKinds(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "chat.toml", []byte(chatTask))
 	write(t, "chats.jsonl", []byte(chats(60)))
 	write(t, "inputs.txt", []byte("Ann: Hi. Ben: Hi.\nAnn: At six? Ben: Yes.\n"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // petSchema has short words, for a model of few tokens.
@@ -41,7 +42,7 @@ phrases = { y = "Yes", n = "No" }
 func petsHome(t *testing.T) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	rows := "owner,age,pet,ill\n"
 	for i := range 200 {
 		rows += fmt.Sprintf("owner %d,%d,%s,%s\n", i/2, i%29, []string{"cat", "dog"}[i%2], []string{"y", "n", "n"}[i%3])

@@ -12,13 +12,14 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // choosingHome is a home with a model, a task, records, and examples of one's own.
 func choosingHome(t *testing.T) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	for name, text := range map[string]string{
 		"task.toml": ticketTask, "records.jsonl": tickets(200),
 		"own.jsonl":    `{"text": "my bill is wrong", "queue": "billing"}` + "\n" + `{"text": "it is down", "queue": "repairs"}` + "\n",

@@ -13,7 +13,7 @@ import (
 // nearHome is a home with a task without labels, and a release whose prompt gives questions the two nearest of four examples.
 func nearHome(t *testing.T) {
 	t.Helper()
-	suiteHome(t)
+	ticketHome(t)
 	encoder, err := backend.Encoder()
 	if err != nil {
 		t.Fatal(err)

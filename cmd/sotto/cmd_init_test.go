@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // quicker settings of runs that take long.
@@ -83,7 +84,7 @@ func TestInit(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			home(t)
-			tinyModel(t, "tiny.gguf")
+			lmtest.TinyModel(t, "tiny.gguf")
 			var b strings.Builder
 			b.WriteString("message,queue,customer\n")
 			for i := range 400 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +24,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type planOptions struct {
 	textFlags
-	modelFlags
+	flags.Model
 	chooseFlags
 	methods []string
 	answers int64
@@ -68,7 +69,7 @@ that answers questions of the task, such that N of them together cost at most ε
 what one costs and what ten times N cost, and with --plot how many answers a
 budget buys.
 
-` + modelHelp + jsonKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
+` + flags.ModelHelp + ui.JSONKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
@@ -85,7 +86,7 @@ budget buys.
 		},
 	}
 	opt.textFlags.add(cmd, method.Texts, method.Answers)
-	opt.modelFlags.add(cmd)
+	opt.Model.Add(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
@@ -220,7 +221,7 @@ func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (plan
 	if err := checkPlotPath(opt.plot); err != nil {
 		return nil, err
 	}
-	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
+	model, name, spec, err := p.openScorer(ctx, opt.Model)
 	if err != nil {
 		return nil, err
 	}

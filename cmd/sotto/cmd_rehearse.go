@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -60,7 +61,7 @@ model again, and may plan a little more or less.
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
 
-` + modelHelp + jsonKeys(rehearseResult{}, "epsilon and delta belong to the real run, and gains to its examples.", progressHelp),
+` + flags.ModelHelp + ui.JSONKeys(rehearseResult{}, "epsilon and delta belong to the real run, and gains to its examples.", ui.ProgressHelp),
 		Example: `  sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto rehearse --task mine.toml --stand-in public.jsonl --size 20000 --epsilon 1 --time 5m --out rehearsed
   sotto rehearse --task samsum --stand-in public.jsonl --inputs inputs.jsonl --size 14732 --epsilon 2 --json`,
@@ -96,7 +97,7 @@ var notRehearsed = []string{"data", "query", "ledger", "keys", "private", "name"
 
 func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
 	o.addPool(cmd)
@@ -178,7 +179,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 		return err
 	}
 	opt.warnUnfilled(p)
-	client, progress, err := p.begin(opt.modelFlags)
+	client, progress, err := p.begin(opt.Model)
 	if err != nil {
 		return err
 	}

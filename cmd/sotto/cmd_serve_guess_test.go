@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -128,7 +129,7 @@ func guesses() map[string]string {
 func guessing(t *testing.T, budget string) (*running, *visitor) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +50,7 @@ func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
 
 // addOnError adds what becomes of data that cannot be used.
 func addOnError(cmd *cobra.Command, to *string, unusable string) {
-	addExpertChoice(cmd, to, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
+	settings.Choice(cmd, to, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
 }
 
 // skips reports whether to leave out what cannot be used.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -16,12 +16,13 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type synthOptions struct {
 	textFlags
-	modelFlags
+	flags.Model
 	sourceFlags
 	chooseFlags
 	noChoose bool   `job:"no-choose,shown"`
@@ -90,7 +91,7 @@ written are outputs for them. With --task table:SCHEMA the data is a table
 choose among rows that are made up from what the schema allows, which are free.
 --examples puts others in their place, such as those of "sotto table profile".
 
-` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, no matter who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
+` + flags.ModelHelp + ui.JSONKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, no matter who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", ui.ProgressHelp),
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
@@ -152,7 +153,7 @@ func (o *synthOptions) needs() []string {
 
 func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "texts")
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
@@ -203,7 +204,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 		return err
 	}
 	opt.warnUnfilled(p)
-	client, progress, err := p.begin(opt.modelFlags)
+	client, progress, err := p.begin(opt.Model)
 	if err != nil {
 		return err
 	}

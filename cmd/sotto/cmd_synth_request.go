@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -91,8 +91,8 @@ func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.
 	r.targetFlags.add(cmd, " for rows of a table in words", of+" may cost, such as 1", size)
 	all := settings.Add(cmd)
 	r.settingFlags.add(cmd, kinds...)
-	addExpertChoice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
-	addExpertChoice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
+	settings.Choice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
+	settings.Choice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
 	all.Group(settings.Methods)
 }
 

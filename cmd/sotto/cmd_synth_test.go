@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -103,7 +104,7 @@ func (s *stopping) Write(p []byte) (int, error) {
 // one charge, and says so.
 func TestSynthInterrupted(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := os.WriteFile("task.toml", []byte(ticketTask), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestTextsDoNotControlTerminals(t *testing.T) {
 // every text.
 func TestPlainSharedEndingFlag(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte(ticketTask))
 	var lines strings.Builder
 	for i := range 2000 {

@@ -5,11 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
@@ -107,14 +104,6 @@ func addChoice(cmd *cobra.Command, to *string, flag, value, help string, values 
 	complete(cmd, flag, values...)
 }
 
-// addExpertChoice is addChoice for a setting, if the verb has some.
-func addExpertChoice(cmd *cobra.Command, to *string, name, value, help string, values ...string) {
-	flags := settings.Flags(cmd)
-	flags.StringVar(to, name, value, help)
-	_ = flags.SetAnnotation(name, settings.Choices, values) // the flag exists
-	complete(cmd, name, values...)
-}
-
 // addDir adds a flag that names a folder.
 func addDir(cmd *cobra.Command, to *string, flag, help string) {
 	cmd.Flags().StringVar(to, flag, "", help)
@@ -125,7 +114,6 @@ func addDir(cmd *cobra.Command, to *string, flag, help string) {
 var (
 	completeTasks   = cobra.FixedCompletions(prompt.Builtins(), cobra.ShellCompDirectiveDefault)
 	completeSchemas = cobra.FixedCompletions(schema.Builtins(), cobra.ShellCompDirectiveDefault)
-	completeSuites  = cobra.FixedCompletions(suite.Builtins(), cobra.ShellCompDirectiveDefault)
 )
 
 // complete lets shells complete the values of a flag.

@@ -72,7 +72,6 @@ var essentials = map[string]string{
 	"sotto rehearse":           "task size epsilon stand-in out model",
 	"sotto eval":               "task demos test limit model",
 	"sotto eval private":       "task data size epsilon demos out model",
-	"sotto eval suite":         "data out dry-run methods datasets model",
 	"sotto mcp":                "tool task releases service allow-spending",
 	"sotto serve":              "listen admin model url",
 	"sotto serve route answer": "task data size epsilon answers model",
@@ -80,8 +79,6 @@ var essentials = map[string]string{
 	"sotto table perturb":      "schema data epsilon out",
 	"sotto table plan":         "schema size epsilon groups",
 	"sotto ledger init":        "epsilon delta data task schema",
-	"sotto audit members":      "method epsilon size trials task data model",
-	"sotto audit secrets":      "method epsilon size secrets copies model",
 }
 
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.

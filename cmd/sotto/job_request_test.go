@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
@@ -71,7 +71,6 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{[]string{"answer", "--task", "task.toml"}, "--inputs"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl"}, "--data"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--predictions", "p"}, "--predictions"},
-		{[]string{"eval", "suite"}, "suite"},
 		{[]string{"rehearse", "--data", "records.jsonl"}, "--data"},
 		{[]string{"ledger", "grant", "d", "--epsilon", "1"}, "cannot be a job"},
 		{[]string{"serve"}, "cannot be a job"},
@@ -268,9 +267,6 @@ func TestRequestsComeBack(t *testing.T) {
 			if err := settings.SetTo(f, valueFor(f).Draw(t, d.Name)); err != nil {
 				t.Fatalf("%s: %v", d.Name, err)
 			}
-		}
-		if verb == "eval suite" {
-			c.Args = []string{"quick"}
 		}
 		if err := c.Check(); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/request"

@@ -13,12 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -44,13 +43,9 @@ func TestReference(t *testing.T) {
 		of         reflect.Type
 	}{
 		"configuration.schema.json": {"Sotto's configuration, sotto.toml", "toml", reflect.TypeFor[config.Settings]()},
-		"suite.schema.json":         {"A suite of sotto eval suite, in TOML", "toml", reflect.TypeFor[suite.Suite]()},
 		"certificate.schema.json":   {"The predicate of a certificate's in-toto statement", "json", reflect.TypeFor[certificate.Predicate]()},
 	} {
 		d := reference.NewDocument(c.tag)
-		// Settings of the method, which docs/methods lists, stand beside its keys.
-		d.Open(reflect.TypeFor[suite.Method]())
-		d.Open(reflect.TypeFor[suite.Settings]())
 		d.Define("root", "", c.of)
 		reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/cmd/internal/settings"
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

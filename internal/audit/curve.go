@@ -15,6 +15,12 @@ type Curve struct {
 	Found []FoundPoint `json:"found"`
 }
 
+// Point of a curve.
+type Point struct {
+	FalsePositives float64 `json:"false_positives"`
+	TruePositives  float64 `json:"true_positives"`
+}
+
 // FoundPoint is the share of runs with the record that were found at a rate of false alarms, in these
 // runs and with an interval.
 type FoundPoint struct {
@@ -111,4 +117,10 @@ func (c Claim) allowed() (func(rate float64) float64, error) {
 		}
 		return found
 	}, nil
+}
+
+// MaxFound is the largest share of members that any attack finds at a rate of false positives, if the
+// guarantee is (ε, δ).
+func MaxFound(rate, epsilon, delta float64) float64 {
+	return max(0, min(1, math.Exp(epsilon)*rate+delta, 1-math.Exp(-epsilon)*(1-delta-rate)))
 }

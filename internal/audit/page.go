@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 //go:embed page.html.tmpl
@@ -41,6 +42,15 @@ type Section struct {
 type Rows struct {
 	Head  []string
 	Lines [][]string
+}
+
+// Save writes the page to a file.
+func (p Page) Save(path string) error {
+	var b strings.Builder
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, []byte(b.String()), 0o644)
 }
 
 // Write writes the page, which needs nothing else.

@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/reference"
 )
 
-// TestConceptFigures: the figures of docs/concepts.md are what the accountants and docs/results say.
+// TestConceptFigures: the figures of docs/concepts.md are what the accountants and lab/results say.
 // With -rewrite it draws them.
 func TestConceptFigures(t *testing.T) {
 	for name, draw := range map[string]func(*testing.T) plot.Figure{
@@ -109,25 +109,25 @@ func draws(t *testing.T) plot.Figure {
 
 var number = regexp.MustCompile(`\d+\.\d`)
 
-// choosing is what docs/results/README.md has measured with the small model: means of five data sets.
+// choosing is what lab/results/README.md has measured with the small model: means of five data sets.
 func choosing(t *testing.T) plot.Figure {
-	data, err := os.ReadFile("../../../docs/results/README.md")
+	data, err := os.ReadFile("../../../lab/results/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second, ok := strings.Cut(string(data), "\n## Demonstrations written from the records")
 	if !ok {
-		t.Fatal("docs/results/README.md has no section about written demonstrations")
+		t.Fatal("lab/results/README.md has no section about written demonstrations")
 	}
 	if _, first, ok = strings.Cut(first, "\n## Chosen by the records"); !ok {
-		t.Fatal("docs/results/README.md has no section about what the records choose")
+		t.Fatal("lab/results/README.md has no section about what the records choose")
 	}
 	row := func(in, name string) float64 {
 		_, rest, found := strings.Cut(in, "\n| "+name+" |")
 		line, _, _ := strings.Cut(rest, "\n")
 		all := number.FindAllString(line, 5)
 		if !found || len(all) != 5 {
-			t.Fatalf("docs/results/README.md has no row %q with five data sets", name)
+			t.Fatalf("lab/results/README.md has no row %q with five data sets", name)
 		}
 		sum := 0.0
 		for _, s := range all {
@@ -141,7 +141,7 @@ func choosing(t *testing.T) plot.Figure {
 	}
 	at := func(x, y float64) plot.Estimate { return plot.Estimate{X: x, Low: y, Y: y, High: y} }
 	return plot.Figure{
-		Title: "Accuracy of the small default model", Subtitle: "mean of five data sets in points, 8 and 20 seeds (docs/results)",
+		Title: "Accuracy of the small default model", Subtitle: "mean of five data sets in points, 8 and 20 seeds (lab/results)",
 		Panels: []plot.Panel{{
 			X: plot.Axis{Label: "ε", Log: true, Ticks: []float64{0.1, 0.3, 1}}, Y: plot.Axis{Label: "right answers, in %", Fit: true},
 			Series: []plot.Series{

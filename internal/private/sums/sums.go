@@ -86,7 +86,7 @@ func (Sums) Proof() string {
 // that of a single sum; several have the square root of their number times it, which costs the same.
 //
 // Settled in trials on six data sets with from 500 to 8,000 training records, on others of them that were kept back
-// (docs/results). What noise does to the logarithm of a label's odds is about Step·Sums·sigma/Size, or twice that where
+// (lab/results). What noise does to the logarithm of a label's odds is about Step·Sums·sigma/Size, or twice that where
 // units are exchanged: it may be 0.9. A single sum, whose rows are mean directions, was worse everywhere. Vectors begin
 // at the names of the labels.
 func (s Sums) For(sigma float64) Sums {
