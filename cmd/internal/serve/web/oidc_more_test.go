@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestForgedAttempt: an attempt that the browser wrote itself, or changed, signs nobody in.
@@ -144,9 +145,10 @@ func TestLosingAClaim(t *testing.T) {
 		t.Fatalf("%d", status)
 	}
 	operator, _ := enter("sotto-operators")
-	if owner.get("/").status != 303 || operator.get("/").status != 200 || role() != store.Operator {
-		t.Errorf("with less the session of before continues, as %s", role())
-	}
+	at := expect.At(t, "with less the session of before continues, as")
+	expect.Equal(at, "owner.get('/').status", owner.get("/").status, 303)
+	expect.Equal(at, "operator.get('/').status", operator.get("/").status, 200)
+	expect.Equal(at, "role", role(), store.Operator)
 	more, _ := enter("sotto-owners")
 	if operator.get("/").status != 200 || more.get("/").status != 200 {
 		t.Error("with more the session of before ends")
@@ -154,9 +156,10 @@ func TestLosingAClaim(t *testing.T) {
 	if _, status := enter("others"); status != 403 {
 		t.Errorf("no group lets them in: %d", status)
 	}
-	if more.get("/").status != 303 || operator.get("/").status != 303 || role() != store.Viewer {
-		t.Errorf("sessions continue, as %s", role())
-	}
+	at = expect.At(t, "sessions continue, as")
+	expect.Equal(at, "more.get('/').status", more.get("/").status, 303)
+	expect.Equal(at, "operator.get('/').status", operator.get("/").status, 303)
+	expect.Equal(at, "role", role(), store.Viewer)
 }
 
 // TestProxyWithTLS: where TLS ends at a proxy, cookies and headers are as with TLS.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // organisation is a small issuer of OpenID Connect: discovery, keys, codes that count once and need their
@@ -197,9 +198,11 @@ func TestOrganisationRefuses(t *testing.T) {
 	path = o.through(b)
 	s.Now = func() time.Time { return time.Now().Add(signingIn + time.Minute) }
 	refused("too old", b, path)
-	if log := s.log.String(); !strings.Contains(log, "used already") || !strings.Contains(log, "another attempt") || strings.Contains(log, "the-secret") {
-		t.Errorf("the log: %s", log)
-	}
+	log := s.log.String()
+	at := expect.At(t, "the log")
+	expect.Contains(at, "log", log, "used already")
+	expect.Contains(at, "log", log, "another attempt")
+	expect.True(at, "no the-secret", !strings.Contains(log, "the-secret"), log)
 }
 
 // TestNoOrganisation: without one there is no way to it, and one that does not answer is said so.
