@@ -3,7 +3,6 @@ package sotto
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/method/scheme"
@@ -12,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -139,6 +137,9 @@ func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *
 	return a.session.All(ctx, inputs, func(i int, a *answer.Answer) error { return done(i, (*Answer)(a)) })
 }
 
+// ChargedError says that questions were charged and not answered.
+type ChargedError = answer.ChargedError
+
 // Standing is where a list of questions stands.
 type Standing struct {
 	// Begun: it was begun before. Complete: nothing is left to do.
@@ -185,16 +186,6 @@ func (a *Answers) Close() error {
 		list = a.session.Release()
 	}
 	return errors.Join(encoder, list, a.call.close())
-}
-
-// guarantee computes what an event costs.
-func guarantee(e privacy.Event, adjacency privacy.Adjacency, unit privacy.Unit, delta float64) (privacy.Guarantee, error) {
-	e = privacy.Canonical(e)
-	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, delta)
-	if err != nil {
-		return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
-	}
-	return privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: unit, Epsilon: epsilon, Delta: delta, Accountant: accountant.Auto{}.Name()}, nil
 }
 
 func (a *Answers) open(ctx context.Context, from Source, reads bool) error {

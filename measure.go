@@ -5,7 +5,11 @@ import (
 	"errors"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -20,6 +24,45 @@ type MeasureOptions struct {
 	Source Source
 	// Out is the folder of the run. An unfinished run of the same request continues. Required.
 	Out string
+}
+
+// MeasureRequest asks how well prompts do on private records.
+type MeasureRequest struct {
+	// Task and Prompts are required.
+	Task    prompt.Task
+	Prompts []NamedPrompt
+	// Evidence is that of the release that the prompts which use evidence are of; nil if none does.
+	Evidence *Evidence
+	// Form of prompts that have none; the model decides by default.
+	Form prompt.Form
+	// Epsilon is required. Delta is min(1e-6, n^-1.1) by default.
+	Epsilon, Delta float64
+	// Unit is a record by default.
+	Unit privacy.Unit
+	// Size is the declared number of units. Required.
+	Size int64
+	// Records is about how many are asked, each about every prompt; 1000 by default, or all if there are fewer. Noise
+	// weighs the less the more are asked, at the same ε: what bounds it is time.
+	Records int64
+	// Grade of a record: right or wrong by default, and for written outputs their overlap with what the model writes.
+	Grade Grade
+	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
+	Sampler Sampler
+	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are is
+	// decided by how much noise that adds.
+	Uncounted bool
+}
+
+// Measurement is a finished one: noisy numbers, and what follows from them.
+type Measurement struct {
+	Result
+	// Plan that was carried out.
+	Plan MeasurePlan
+	// Outcome are the noisy counts, Shares what follows from them for each prompt, and Difference how much better the first
+	// of two is.
+	Outcome    measure.Outcome
+	Shares     []stat.Estimate
+	Difference *stat.Estimate
 }
 
 // Measure reports how well a model answers the questions of private records with each of

@@ -1,6 +1,17 @@
 package sotto
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -9,6 +20,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
+	"github.com/sotto-dp/sotto/internal/run/env"
+	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
@@ -152,85 +166,6 @@ type Rules struct {
 	Close float64
 }
 
-// MeasureRequest asks how well prompts do on private records.
-type MeasureRequest struct {
-	// Task and Prompts are required.
-	Task    prompt.Task
-	Prompts []NamedPrompt
-	// Evidence is that of the release that the prompts which use evidence are of; nil if none does.
-	Evidence *Evidence
-	// Form of prompts that have none; the model decides by default.
-	Form prompt.Form
-	// Epsilon is required. Delta is min(1e-6, n^-1.1) by default.
-	Epsilon, Delta float64
-	// Unit is a record by default.
-	Unit privacy.Unit
-	// Size is the declared number of units. Required.
-	Size int64
-	// Records is about how many are asked, each about every prompt; 1000 by default, or all if there are fewer. Noise
-	// weighs the less the more are asked, at the same ε: what bounds it is time.
-	Records int64
-	// Grade of a record: right or wrong by default, and for written outputs their overlap with what the model writes.
-	Grade Grade
-	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
-	Sampler Sampler
-	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are is
-	// decided by how much noise that adds.
-	Uncounted bool
-}
-
-// ProfileRequest asks for typical rows of a table's groups.
-type ProfileRequest struct {
-	// Schema is required.
-	Schema schema.Schema
-	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE. Delta is 0 by default: Gaussian noise needs one, and
-	// takes min(1e-6, n^-1.1) of a declared Size.
-	Epsilon, Delta float64
-	// Adjacency is add-remove by default, and Unit a record. RowsPerUnit is how many rows of another unit are used at
-	// most; 1 by default.
-	Adjacency   privacy.Adjacency
-	Unit        privacy.Unit
-	RowsPerUnit int
-	// Size is the declared number of rows. It is for the prediction of errors only.
-	Size int64
-	// Rate samples the units first; 0 takes all of them. At equal ε the noise relative to what is left is not smaller.
-	Rate float64
-	// Groups whose product the rows are divided into; none makes one group of all.
-	Groups []schema.Group
-	// Noise is "laplace" by default, or "gaussian".
-	Noise TableNoise
-	// Statistics of columns other than their mean or mode; Quantiles of those that have them (the median by default),
-	// and Cells of their grids.
-	Statistics map[string]Statistic
-	Quantiles  map[string][]float64
-	Cells      map[string]int
-	// Weights are the shares of the budget that columns have relative to each other, 1 by default, and CountWeight that
-	// of the count of rows. Where a Size is declared, modes without a weight have less if that is enough; Even keeps
-	// them at 1.
-	Weights     map[string]float64
-	CountWeight float64
-	Even        bool
-	// Published divides the budget and adds up as Carey et al. 2024 do: a share for every column, of which numeric ones
-	// spend half on a count of their own, sums that are not centred, and modes by the largest of noisy counts. (Their
-	// noise is for a sensitivity of high − low, which is less than what a row can do if low is above 0 or high below it;
-	// ours is for the larger bound.)
-	Published bool
-}
-
-// PerturbRequest asks for perturbed rows.
-type PerturbRequest struct {
-	// Schema of the table, all of whose columns are discrete. Required.
-	Schema schema.Schema
-	// Epsilon of a row. Required.
-	Epsilon float64
-	// Weights of columns; those that are not named have 1. None: by Split.
-	Weights map[string]float64
-	// Split is "equal" by default, "weights" if there are weights, or "optimal".
-	Split string
-	// Rows is the declared number of rows, for predictions. Optional.
-	Rows int64
-}
-
 // Kinds of things in requests, each a name: constants such as "poisson" can be written as they are.
 type (
 	// Sampler of records: "poisson", "fixed-size" or "disjoint".
@@ -259,3 +194,173 @@ type (
 
 // internal is the request that plans are made of.
 func (r Request) internal() plan.Request { return ask.As[plan.Request](r) }
+
+// Pool says who makes up what prompts are built from, where records choose: any model, since
+// it is shown the task, public labels, phrases or inputs, and what was released, and never a
+// record. The zero value leaves it to the model of the run.
+type Pool struct {
+	// Model that writes the texts to choose from: on any server, trusted or not, or in this
+	// process. Author is used instead if it is set, and stays open. With either no ε is spent
+	// on writing, unless the request says so.
+	Model  *backend.Spec
+	Author lm.Model
+	// Texts is how many. Default: as the request's Pool, or 40, more for many labels.
+	Texts int
+	// Reword is how many other wordings of the task's instruction are candidates. Default: 4
+	// with a Model, and else none; below 0 none. Without a Model the run's own
+	// writes them.
+	Reword int
+	// Time bounds how long a model may take. Default: that of the run, and a minute at least.
+	Time time.Duration
+}
+
+// hosted reports whether another model than that of the run writes.
+func (p Pool) hosted() bool { return p.Model != nil || p.Author != nil }
+
+// wordings is how many other wordings of the instruction are asked for.
+func (p Pool) wordings() int {
+	if p.Reword == 0 && p.hosted() {
+		return 4
+	}
+	return max(p.Reword, 0)
+}
+
+// remote reports whether a server writes.
+func (p Pool) remote() bool { return p.Author == nil && p.Model != nil && p.Model.Remote() }
+
+// Plans have the settings and the event that a request comes to. They are JSON: one plan serves many runs.
+type (
+	// Plan of texts, or of a prompt that records choose.
+	Plan = plan.Plan
+	// AnswerPlan is the plan of one answer.
+	AnswerPlan = plan.Answers
+	// MeasurePlan is the plan of a measurement.
+	MeasurePlan = plan.Measurement
+	// ProfilePlan is the plan of a profile.
+	ProfilePlan = plan.Profile
+	// PerturbPlan is the plan of a perturbation.
+	PerturbPlan = plan.Local
+	// Cost is what a plan takes of a model.
+	Cost = plan.Cost
+)
+
+// Progress reports how a run or a session goes, in numbers and public words.
+type Progress = env.Progress
+
+// Kinds of progress that programs look at; the others have a name and a message.
+const (
+	// Notice reports a message for people, once.
+	Notice = env.Noted
+	// Cautioned reports what weakens the guarantee, or what the examples are worth.
+	Cautioned = env.Cautioned
+	// Wrote reports one more token of a text or an answer.
+	Wrote = env.Wrote
+	// Released reports that a text is complete.
+	Released = env.Released
+	// Encoded reports that some records were encoded.
+	Encoded = env.Encoded
+	// Judged reports that some records have judged the prompts of a round.
+	Judged = env.Judged
+	// Chose reports that the records have chosen a prompt.
+	Chose = env.Chose
+)
+
+// Approval is the plan of a use that somebody looked at before it is carried out, maybe days before and
+// elsewhere. The zero value asks for that plan: the call fills it in and ends with [ErrUnapproved].
+type Approval struct {
+	// Plan that was approved, as JSON.
+	Plan json.RawMessage `json:"plan,omitempty"`
+	// Event is what it does to the data, which is what is charged: for answers, each of them.
+	Event string `json:"event"`
+	// Questions is the digest of a list of questions, if there is one.
+	Questions string `json:"questions,omitempty"`
+}
+
+// ErrUnapproved ends a call whose plan nobody has approved yet. No record was read and nothing is charged.
+var ErrUnapproved = errors.New("nobody has approved the plan yet")
+
+// ChangedError says that a call would carry out another plan than the one that was approved: the program, the
+// model or a file has changed since. No record was read and nothing is charged.
+type ChangedError = plan.ChangedError
+
+// Check holds a plan against the one that was approved. A nil approval is anybody's.
+func (a *Approval) Check(p any, event privacy.Event) error {
+	if a == nil {
+		return nil
+	}
+	made, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode the plan: %w", err)
+	}
+	does := privacy.Canonical(event).String()
+	if len(a.Plan) == 0 {
+		a.Plan, a.Event = made, does
+		return ErrUnapproved
+	}
+	if does != a.Event {
+		return &ChangedError{Reason: fmt.Sprintf("it would now charge %s, and was to charge %s", does, a.Event)}
+	}
+	var approved bytes.Buffer
+	if err := json.Compact(&approved, a.Plan); err != nil {
+		return &ChangedError{Reason: "what was approved cannot be read"}
+	}
+	if !bytes.Equal(approved.Bytes(), made) {
+		return &ChangedError{Reason: "other settings would be used (" + differing(approved.Bytes(), made) + ")"}
+	}
+	return nil
+}
+
+// List holds a list of questions against the one that was approved: each of them is charged.
+func (a *Approval) List(questions []string) error {
+	if a == nil {
+		return nil
+	}
+	data, err := json.Marshal(questions)
+	if err != nil {
+		return fmt.Errorf("encode the questions: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	if len(a.Plan) == 0 {
+		a.Questions = digest
+	}
+	if a.Questions != digest {
+		return &ChangedError{Reason: "the list has other questions"}
+	}
+	return nil
+}
+
+// approved is the plan of texts that was approved, if one was.
+func (a *Approval) approved() (p plan.Plan, ok bool) {
+	if a == nil || len(a.Plan) == 0 || json.Unmarshal(a.Plan, &p) != nil {
+		return plan.Plan{}, false
+	}
+	return p, true
+}
+
+// differing names the parts in which two plans differ.
+func differing(a, b []byte) string {
+	var one, other map[string]json.RawMessage
+	if json.Unmarshal(a, &one) != nil || json.Unmarshal(b, &other) != nil {
+		return "all of them"
+	}
+	names := map[string]bool{}
+	for _, both := range [][2]map[string]json.RawMessage{{one, other}, {other, one}} {
+		for name, value := range both[0] {
+			if !bytes.Equal(value, both[1][name]) {
+				names[name] = true
+			}
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}
+
+// InputError says why a request cannot be met. Its Option, if any, is the field of the
+// options that would change that.
+type InputError = plan.InputError
+
+func wrong(format string, args ...any) error { return wrongAbout("", format, args...) }
+
+func wrongAbout(option, format string, args ...any) error {
+	return &InputError{Reason: fmt.Sprintf(format, args...), Option: option}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/private/table/stream"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/run"
@@ -33,6 +34,75 @@ type ProfileOptions struct {
 	// instead if it is set.
 	Request ProfileRequest
 	Plan    *ProfilePlan
+}
+
+// ProfileRequest asks for typical rows of a table's groups.
+type ProfileRequest struct {
+	// Schema is required.
+	Schema schema.Schema
+	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE. Delta is 0 by default: Gaussian noise needs one, and
+	// takes min(1e-6, n^-1.1) of a declared Size.
+	Epsilon, Delta float64
+	// Adjacency is add-remove by default, and Unit a record. RowsPerUnit is how many rows of another unit are used at
+	// most; 1 by default.
+	Adjacency   privacy.Adjacency
+	Unit        privacy.Unit
+	RowsPerUnit int
+	// Size is the declared number of rows. It is for the prediction of errors only.
+	Size int64
+	// Rate samples the units first; 0 takes all of them. At equal ε the noise relative to what is left is not smaller.
+	Rate float64
+	// Groups whose product the rows are divided into; none makes one group of all.
+	Groups []schema.Group
+	// Noise is "laplace" by default, or "gaussian".
+	Noise TableNoise
+	// Statistics of columns other than their mean or mode; Quantiles of those that have them (the median by default),
+	// and Cells of their grids.
+	Statistics map[string]Statistic
+	Quantiles  map[string][]float64
+	Cells      map[string]int
+	// Weights are the shares of the budget that columns have relative to each other, 1 by default, and CountWeight that
+	// of the count of rows. Where a Size is declared, modes without a weight have less if that is enough; Even keeps
+	// them at 1.
+	Weights     map[string]float64
+	CountWeight float64
+	Even        bool
+	// Published divides the budget and adds up as Carey et al. 2024 do: a share for every column, of which numeric ones
+	// spend half on a count of their own, sums that are not centred, and modes by the largest of noisy counts. (Their
+	// noise is for a sensitivity of high − low, which is less than what a row can do if low is above 0 or high below it;
+	// ours is for the larger bound.)
+	Published bool
+}
+
+// PerturbRequest asks for perturbed rows.
+type PerturbRequest struct {
+	// Schema of the table, all of whose columns are discrete. Required.
+	Schema schema.Schema
+	// Epsilon of a row. Required.
+	Epsilon float64
+	// Weights of columns; those that are not named have 1. None: by Split.
+	Weights map[string]float64
+	// Split is "equal" by default, "weights" if there are weights, or "optimal".
+	Split string
+	// Rows is the declared number of rows, for predictions. Optional.
+	Rows int64
+}
+
+// ProfileRun is a finished profile. LeftOut is how many rows the schema refused.
+type ProfileRun struct {
+	Result
+	// Plan that was carried out.
+	Plan ProfilePlan
+	// Profile in numbers: a group for each of Examples.
+	Profile global.Profile
+}
+
+// PerturbRun is a finished perturbation.
+type PerturbRun struct {
+	Result
+	// Plan that was carried out, and what was done to the rows.
+	Plan    PerturbPlan
+	Sidecar reconstruct.Sidecar
 }
 
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
@@ -146,4 +216,27 @@ func (c *call) openTable(ctx context.Context, o TableOptions, of schema.Schema, 
 
 func (c *call) tableOptions(o TableOptions) run.TableOptions {
 	return run.TableOptions{Environment: c.environment(), Dir: o.Out, Data: c.table, Engine: c.computed, Workers: o.Workers}
+}
+
+// TablePlan is what perturbed rows and a profile would show of a table at the same ε.
+type TablePlan struct {
+	// LocalErr says why rows cannot be perturbed, ProfileErr why there is no profile; what
+	// they are about is then empty.
+	Local      PerturbPlan
+	LocalErr   error
+	Profile    ProfilePlan
+	ProfileErr error
+}
+
+// PlanTable plans both ways to use a table: a profile, and rows that are perturbed with the
+// same schema, ε and number of rows. No row is read.
+func PlanTable(profile ProfileRequest, local PerturbRequest) (*TablePlan, error) {
+	out := &TablePlan{}
+	local.Schema, local.Epsilon, local.Rows = profile.Schema, profile.Epsilon, profile.Size
+	out.Local, out.LocalErr = plan.NewLocal(plan.LocalRequest(local))
+	out.Profile, out.ProfileErr = plan.NewProfile(plan.ProfileRequest(profile))
+	if out.LocalErr != nil && out.ProfileErr != nil {
+		return nil, errors.Join(out.ProfileErr, out.LocalErr)
+	}
+	return out, nil
 }

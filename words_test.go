@@ -41,7 +41,7 @@ func TestWords(t *testing.T) {
 		at := filepath.ToSlash(path)
 		hidden := strings.HasPrefix(d.Name(), ".") && at != "."
 		switch {
-		case hidden || slices.Contains(spoken, at) || at == "docs/decisions" || at == "dist" || at == "bin" || strings.HasPrefix(at, "docs/results/") && d.IsDir():
+		case hidden || slices.Contains(spoken, at) || at == "docs/decisions" || at == "dist" || at == "bin" || strings.HasPrefix(at, "lab/results/") && d.IsDir():
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -3,7 +3,6 @@ package prompt_test
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,9 +61,6 @@ func TestUse(t *testing.T) {
 		if c.use.Used() != (c.use.How != "") {
 			t.Errorf("%+v is used: %v", c.use, c.use.Used())
 		}
-	}
-	if !slices.Equal(prompt.Hows(), []prompt.How{prompt.Combined, prompt.Hinted, prompt.Alone}) {
-		t.Errorf("%v", prompt.Hows())
 	}
 }
 

@@ -310,13 +310,13 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`label = "x"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.Load(path); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := schema.Find(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 	if _, err := schema.Find(path + "x/"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := schema.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, err := schema.Find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Error(err)
 	}
 }

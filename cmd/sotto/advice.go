@@ -8,13 +8,15 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto"
-	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -65,7 +67,7 @@ func absent(path string) string {
 
 // nextStep returns the flags or the command that help about an error, to be put after it; "" where there are none.
 func nextStep(cmd *cobra.Command, err error, text string) string {
-	has := func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
+	has := func(name string) bool { return settings.Flag(cmd, name) != nil }
 	var source *record.Error
 	var path *fs.PathError
 	switch {
@@ -78,7 +80,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case errors.As(err, &source) && strings.Contains(text, "format") && has("format"):
 		return " (--format)"
 	case (ui.Is[*record.MalformedError](err) || ui.Is[*tables.RefusedError](err)) && has("on-error"):
-		return " (--on-error skip)"
+		return " (" + settings.Named(cmd, "on-error", "skip") + ")"
 	case ui.Is[*ledger.UnknownDatasetError](err):
 		return "; sotto ledger list names those it knows, sotto ledger init NAME adds one"
 	case ui.Is[*ledger.ExistsError](err):
@@ -92,7 +94,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case ui.Is[*lm.FileError](err), strings.HasPrefix(text, "there is no model"):
 		return "; sotto model list names those that are here"
 	case ui.Is[*lm.ContextError](err) && has("shots"):
-		return " (--shots, --tokens, --model)"
+		return " (--shots, the setting tokens, --model)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "task "):
 		return " (sotto task check FILE)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
@@ -107,7 +109,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (--schema FILE)"
 	}
 	// What is built in stands in place of files.
-	for _, of := range [][2]string{{"task", "sotto task list"}, {"schema", "sotto table schema"}, {"suite", "sotto eval suite"}} {
+	for _, of := range [][2]string{{"task", "sotto task list"}, {"schema", "sotto table schema"}} {
 		if strings.Contains(text, of[0]) && (ui.Is[*document.UnknownError](err) || errors.As(err, &path)) {
 			return "; " + of[1] + " lists those that are built in"
 		}

@@ -70,16 +70,16 @@ func readers(t *testing.T) (all [][]string, private []string) {
 	of := func(data string) []string {
 		return []string{"--task", "task.toml", "--data", data, "--size", "300", "--epsilon", "4", "--model", "tiny.gguf"}
 	}
-	chat := []string{"--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf"}
+	chat := []string{"--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf"}
 	table := func(data string) []string {
 		return []string{"--schema", "loans.toml", "--data", data, "--epsilon", "1"}
 	}
 	all = [][]string{
 		append([]string{"ledger", "init", "labelled", "--delta", "1e-6"}, []string{"--task", "task.toml", "--data", "labelled.jsonl", "--epsilon", "1000"}...),
-		append([]string{"synth", "--no-choose", "--batch", "8"}, of("labelled.jsonl")...),
-		append([]string{"synth", "--no-choose", "--batch", "8", "--unit", "who", "--name", "units"}, of("labelled.jsonl")...),
-		append([]string{"synth", "--generation-share", "0", "--pool", "2", "--rounds", "1", "--records", "8"}, of("labelled.jsonl")...),
-		append([]string{"choose", "--set", "set.jsonl", "--records", "8"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--no-choose", "--set", "batch=8"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--no-choose", "--set", "batch=8", "--unit", "who", "--name", "units"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=8"}, of("labelled.jsonl")...),
+		append([]string{"choose", "--from", "set.jsonl", "--set", "records=8"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--inputs", "questions.txt"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--method", "clipped", "--inputs", "questions.txt"}, chat...),
 		append([]string{"eval", "private", "--demos", "set.jsonl", "--records", "20"}, of("labelled.jsonl")...),
@@ -89,7 +89,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		append([]string{"table", "perturb"}, table("others.csv")...),
 	}
 	for _, data := range []string{"broken.jsonl", "missing.jsonl", "wrong.jsonl"} {
-		all = append(all, append([]string{"synth", "--no-choose", "--batch", "8"}, of(data)...), append([]string{"answer", "--inputs", "questions.txt", "--on-error", "skip"}, of(data)...))
+		all = append(all, append([]string{"synth", "--no-choose", "--set", "batch=8"}, of(data)...), append([]string{"answer", "--inputs", "questions.txt", "--set", "on-error=skip"}, of(data)...))
 	}
 	return all, private
 }

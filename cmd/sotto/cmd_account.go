@@ -30,7 +30,7 @@ interval whose ends are both guaranteed. Only the upper end may be claimed.
 Events: gaussian(σ) laplace(b) pure(ε) approx(ε,δ) boundedrange(c) rr(ε,k)
 zcdp(ρ) compose(e,…) repeat(n,e) poisson(q,e) fixedsize(n,m,e) parallel(e,…)
 nonprivate(). σ and b are multipliers of the sensitivity; numbers may be
-fractions.` + jsonKeys(accountResult{}, `An infinite ε is the text "Infinity".`),
+fractions.` + ui.JSONKeys(accountResult{}, `An infinite ε is the text "Infinity".`),
 		Example: `  sotto account 'repeat(100, poisson(20/30000, gaussian(0.51)))' --delta 1/30000
   sotto account 'laplace(2)' --delta 0 --adjacency replace-one
   sotto account 'repeat(1000, poisson(0.01, gaussian(1)))' --size 50000 --plot epsilon.svg

@@ -17,13 +17,14 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type answerOptions struct {
 	requestFlags
-	modelFlags
+	flags.Model
 	sourceFlags
 	method    string `job:"method,shown"`
 	input     string
@@ -52,8 +53,8 @@ of it fits, or --as-many-as-fit. A data set that the ledger does not know gets a
 budget of just what is asked for. The same question again is charged again; only
 a file of questions with --out that was interrupted resumes when the same
 command is repeated, and nothing is charged twice (FILE.asked has its secret
-until then; with a server that does not repeat itself exactly, up to --parallel
-answers are charged again).
+until then; with a server that does not repeat itself exactly, as many answers
+as are written at once are charged again).
 
 If the same examples can serve for many questions, "sotto synth" is the better
 bargain: what it writes is paid for once.
@@ -67,11 +68,11 @@ Methods that write token by token (real cannot answer questions):
 
 "sotto plan --answers 1" says what each costs.
 
-` + modelHelp + jsonKeys(answerLine{}, `It is one object for --input, and a line for each of --inputs; if those end early, the last line has "error" and "code". --out gets the same lines. epsilon_spent, epsilon_left and epsilon_limit are about the budget that has least left. How long it takes and what it makes the model do ("cost", and "usage" in the progress that --json prints on standard error if that is no terminal) depends on the records that were drawn: do not publish it.`),
+` + flags.ModelHelp + ui.JSONKeys(answerLine{}, `It is one object for --input, and a line for each of --inputs; if those end early, the last line has "error" and "code". --out gets the same lines. epsilon_spent, epsilon_left and epsilon_limit are about the budget that has least left. How long it takes and what it makes the model do ("cost", and "usage" in the progress that --json prints on standard error if that is no terminal) depends on the records that were drawn: do not publish it.`),
 		Example: `  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 0.5 --input 'Ann: Six? Ben: Fine.'
   sotto answer --task agnews --data news.jsonl --size 120000 --epsilon 0.1 --inputs questions.txt --out answers.jsonl
   sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 8 --answers 100 --inputs chats.txt --json
-  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --proof published --input 'Ann: Six?'`,
+  sotto answer --task samsum --data chats.jsonl --size 14732 --epsilon 2 --method mixing --set proof=published --input 'Ann: Six?'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "task", "data", "size", "epsilon"); err != nil && opt.method == "" {
 				return err
@@ -88,7 +89,7 @@ Methods that write token by token (real cannot answer questions):
 
 func (o *answerOptions) add(cmd *cobra.Command) {
 	o.requestFlags.add(cmd, "an answer", "required", method.Texts, method.Answers)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "answers")
 	f := cmd.Flags()
 	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")
@@ -125,7 +126,7 @@ func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 	if method == "public" && o.size == "" {
 		q.Size = 1 // nobody is drawn
 	}
-	if err := positive(o.given, map[string]float64{"answers": float64(o.answers), "max-tokens": float64(o.maxTokens)}); err != nil {
+	if err := o.positive(map[string]float64{"answers": float64(o.answers), "max-tokens": float64(o.maxTokens)}); err != nil {
 		return s, err
 	}
 	q.Answers, q.Tokens = o.answers, o.maxTokens
@@ -205,7 +206,7 @@ func runAnswer(ctx context.Context, p *program, opt answerOptions) (err error) {
 	}
 	v := newAnswerView(p, terms, opt.out != "")
 	v.partial = opt.asMany
-	client, model, err := p.modelClient(opt.modelFlags)
+	client, model, err := p.modelClient(opt.Model)
 	if err != nil {
 		return err
 	}

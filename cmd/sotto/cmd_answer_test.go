@@ -12,11 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // chatTask answers with a text that is written.
@@ -84,17 +87,17 @@ func hasLines(ts *testscript.TestScript, neg bool, args []string) {
 func asking(t *testing.T, more ...string) []string {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := errors.Join(os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--method", "clipped", "--model", "tiny.gguf"}, more...)
+	return append([]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--method", "clipped", "--model", "tiny.gguf"}, more...)
 }
 
 // TestAnswerInterrupted: an interrupt tells which answers stand, and that nothing else was
 // charged but what is said.
 func TestAnswerInterrupted(t *testing.T) {
-	command := asking(t, "--inputs", "questions.txt", "--parallel", "1", "--json")
+	command := asking(t, "--inputs", "questions.txt", "--set", "parallel=1", "--json")
 	if err := os.WriteFile("questions.txt", []byte("One?\nTwo?\nThree?\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +178,8 @@ func TestConcurrentAnswers(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := run(t, "answer", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
-		"--model", "tiny.gguf", "--inputs", "questions.txt", "--parallel", "3", "--json")
+	code, out, errs := run(t, "answer", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16",
+		"--model", "tiny.gguf", "--inputs", "questions.txt", "--set", "parallel=3", "--json")
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -300,15 +303,13 @@ func TestAnswerFile(t *testing.T) {
 func TestHelpNamesWhatIsTaken(t *testing.T) {
 	cmd := newAnswerCommand(&program{})
 	for _, name := range []string{"ballot", "noise", "select", "proof", "sampler", "per", "mean", "centre"} {
-		values, ok := cmd.GetFlagCompletionFunc(name)
-		if !ok {
-			t.Errorf("--%s has nothing to complete", name)
-			continue
+		taken, _ := settings.Of(cmd).Complete(cmd, nil, name+"=")
+		if len(taken) == 0 {
+			t.Errorf("%s has nothing to complete", name)
 		}
-		taken, _ := values(cmd, nil, "")
 		for _, value := range taken {
-			if !strings.Contains(cmd.Flag(name).Usage, value) {
-				t.Errorf("the help of --%s does not say %q: %s", name, value, cmd.Flag(name).Usage)
+			if usage := settings.Flag(cmd, name).Usage; !strings.Contains(usage, strings.TrimPrefix(value, name+"=")) {
+				t.Errorf("the help of %s does not say %q: %s", name, value, usage)
 			}
 		}
 	}

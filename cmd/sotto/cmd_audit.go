@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // auditFlags are what all audits have.
@@ -61,11 +59,7 @@ func (o *auditFlags) write(p audit.Page) error {
 		return nil
 	}
 	p.Made = "Made by sotto " + thisVersion().Version + "."
-	var b strings.Builder
-	if err := p.Write(&b); err != nil {
-		return err
-	}
-	return durable.WriteFile(o.report, []byte(b.String()), 0o644)
+	return p.Save(o.report)
 }
 
 type auditOptions struct {
@@ -101,7 +95,7 @@ words, their numbers, their length) is learnt on the first half of the runs, and
 tried on the second. Runs have to be independent, also those of one start. A
 command runs in sh, as you, with your rights.
 
-A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An infinite ε is the text "Infinity". games is for mechanisms of this program, and has one element with --command.`),
+A refuted claim is a failure: the exit code is 4.` + ui.JSONKeys(auditResult{}, `An infinite ε is the text "Infinity". games is for mechanisms of this program, and has one element with --command.`),
 		Example: `  sotto audit
   sotto audit --mechanism clipped --runs 1000000 --seed 1 --report audit.html
   sotto audit --command './count.sh {data}' --with a.csv --without b.csv --claim 'laplace(1)' --runs 2000`,
@@ -127,7 +121,7 @@ A refuted claim is a failure: the exit code is 4.` + jsonKeys(auditResult{}, `An
 	opt.auditFlags.add(cmd, 100_000, "runs of each mechanism, or of the command")
 	cmd.Flags().StringArrayVar(&opt.mechanisms, "mechanism", nil, "play only `NAME`; may be repeated (default: all)")
 	opt.commandOptions.add(cmd)
-	cmd.AddCommand(newAuditOneRunCommand(p), newAuditMembersCommand(p), newAuditSecretsCommand(p))
+	cmd.AddCommand(newAuditOneRunCommand(p))
 	return cmd
 }
 
@@ -202,21 +196,6 @@ func (r *auditResult) headline() string {
 	return "REFUTED: " + strings.Join(refuted, ", ")
 }
 
-// sharedBar is a bar that several goroutines draw.
-type sharedBar struct {
-	sync.Mutex
-	*ui.Bar
-}
-
-func (p *program) shared(what string) *sharedBar { return &sharedBar{Bar: p.Bar(what)} }
-
-// Show draws the bar.
-func (b *sharedBar) Show(done, of int, unit string) {
-	b.Lock()
-	defer b.Unlock()
-	b.Bar.Show(done, of, unit)
-}
-
 // noClaim stands where an event would.
 const noClaim = "none"
 
@@ -239,7 +218,7 @@ func runAudit(ctx context.Context, p *program, opt auditOptions) error {
 		if g.Whole {
 			n = max(50, n/fewer)
 		}
-		start, bar := time.Now(), p.shared(fmt.Sprintf("%d/%d %s", i+1, len(games), g.Name))
+		start, bar := time.Now(), p.SharedBar(fmt.Sprintf("%d/%d %s", i+1, len(games), g.Name))
 		with, without, err := g.Runs(ctx, key.Derive(g.Name), n, runtime.GOMAXPROCS(0), func(done int64) { bar.Show(int(done), 2*n, "runs") })
 		bar.Clear()
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/eval/attack"
+	"github.com/sotto-dp/sotto/internal/audit/adversary"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
@@ -150,6 +150,10 @@ func (a *oneRun) written() error {
 	}
 	a.scores = make([]float64, len(canaries))
 	return a.adversary(func(m lm.Scorer) error {
+		r, err := adversary.NewReader(m, task)
+		if err != nil {
+			return err
+		}
 		bar := a.Bar("reading as an adversary")
 		defer bar.Clear()
 		for i, text := range texts {
@@ -160,7 +164,7 @@ func (a *oneRun) written() error {
 					of, after = append(of, j), append(after, c)
 				}
 			}
-			scores, err := attack.Likelier(a.ctx, m, task, text, after)
+			scores, err := r.Writes(a.ctx, text, after)
 			if err != nil {
 				return err
 			}
@@ -184,11 +188,15 @@ func (a *oneRun) chosen() error {
 		return err
 	}
 	return a.adversary(func(m lm.Scorer) error {
-		with, err := attack.OwnLabels(a.ctx, m, task, texts, canaries)
+		r, err := adversary.NewReader(m, task)
 		if err != nil {
 			return err
 		}
-		without, err := attack.OwnLabels(a.ctx, m, task, nil, canaries)
+		with, err := r.Answers(a.ctx, texts, canaries)
+		if err != nil {
+			return err
+		}
+		without, err := r.Answers(a.ctx, nil, canaries)
 		for i := range without {
 			a.scores = append(a.scores, with[i]-without[i])
 		}

@@ -75,7 +75,7 @@ func runAuditCommand(ctx context.Context, p *program, opt auditOptions) error {
 	if opt.with == opt.without {
 		return usage("--with and --without are the same file: they should differ in one record")
 	}
-	start, bar := time.Now(), p.shared("the command")
+	start, bar := time.Now(), p.SharedBar("the command")
 	program := audit.Program{
 		Command: opt.command, Seed: opt.seed.value, Workers: runtime.GOMAXPROCS(0),
 		Observe: func(done, all int) { bar.Show(done, all, "runs") },

@@ -18,13 +18,14 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 type oneRunOptions struct {
-	modelFlags
+	flags.Model
 	confidence float64
 	seed       seedFlag
 	methods    []string
@@ -72,7 +73,7 @@ them are far below ε: "sotto audit" has the inputs that are worst.
 
 A bound above the claimed ε is a failure: the exit code is 4.
 
-` + modelHelp + jsonKeys(oneRunResult{}),
+` + flags.ModelHelp + ui.JSONKeys(oneRunResult{}),
 		Example: `  sotto audit one-run --method local --method global --canaries 2000
   sotto audit one-run --method clipped --epsilon 8 --canaries 200 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -99,7 +100,7 @@ A bound above the claimed ε is a failure: the exit code is 4.
 			return runOneRun(cmd.Context(), p, opt)
 		},
 	}
-	opt.modelFlags.add(cmd)
+	opt.Model.Add(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.methods, "method", nil, "audit `NAME`; may be repeated (default: all except gaussian)")
 	f.Var(&opt.epsilon, "epsilon", "the ε that each run may cost (default 4)")
@@ -294,27 +295,27 @@ func (a *oneRun) read(name string, into any) error {
 
 // modelArgs are the flags that name the model.
 func (a *oneRun) modelArgs() (flags []string) {
-	if a.modelFlags.model != "" {
-		flags = append(flags, "--model", a.modelFlags.model)
+	if a.Model.Name != "" {
+		flags = append(flags, "--model", a.Model.Name)
 	}
-	if a.modelFlags.url != "" {
-		flags = append(flags, "--url", a.modelFlags.url)
+	if a.Model.URL != "" {
+		flags = append(flags, "--url", a.Model.URL)
 	}
-	if a.dialect != "" {
-		flags = append(flags, "--dialect", a.dialect)
+	if a.Dialect != "" {
+		flags = append(flags, "--dialect", a.Dialect)
 	}
-	if a.keyEnv != "" {
-		flags = append(flags, "--key-env", a.keyEnv)
+	if a.KeyEnv != "" {
+		flags = append(flags, "--key-env", a.KeyEnv)
 	}
-	if a.threads != 0 {
-		flags = append(flags, "--threads", strconv.Itoa(a.threads))
+	if a.Threads != 0 {
+		flags = append(flags, "--threads", strconv.Itoa(a.Threads))
 	}
 	return flags
 }
 
 // adversary opens the same model for the one who attacks.
 func (a *oneRun) adversary(use func(lm.Scorer) error) error {
-	model, _, _, err := a.openScorer(a.ctx, a.modelFlags)
+	model, _, _, err := a.openScorer(a.ctx, a.Model)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func judged(ctx context.Context, with, without []float64, c audit.Claim, o audit
 		if err != nil {
 			return g, err
 		}
-		g.Claimed, g.Least, g.Shaped = ui.Real(v.Claimed), ui.Real(v.Least.Epsilon), ui.Real(v.Shaped)
+		g.Claimed, g.Least, g.Shaped = ui.Real(v.Claimed), ui.Real(v.Lower.Epsilon), ui.Real(v.Shaped)
 		g.Refuted = v.Refuted
 		g.Curve, err = audit.Against(with, without, c, o.confidence)
 		return g, err
@@ -65,7 +65,7 @@ func auditPage(r *auditResult, title string) audit.Page {
 		Title: "Bounds", Table: table,
 		Text: "“At least” holds for any mechanism. “As described” is what a claim of the same shape, with noise of another size, has to state at least: it is tighter, since errors at one threshold then say something about all.",
 	}
-	if f, ok := audit.Compared("claimed and found", names, claimed, least, shaped); ok {
+	if f, ok := audit.ComparisonFigure("claimed and found", names, claimed, least, shaped); ok {
 		all.Figures = []plot.Figure{f}
 	}
 	page.Sections = append(page.Sections, all)

@@ -17,13 +17,14 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type chatOptions struct {
-	modelFlags
+	flags.Model
 	system      string
 	maxTokens   int
 	temperature float64
@@ -43,14 +44,14 @@ between answers the program.
 
 Nothing here is private: what you type goes to the model as it is.
 
-` + modelHelp + jsonKeys(chatResult{}),
+` + flags.ModelHelp + ui.JSONKeys(chatResult{}),
 		Example: `  sotto chat
   sotto chat 'Name three rivers.' --temperature 0
   sotto chat --url http://127.0.0.1:8000`,
 		Args: upTo("MESSAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runChat(cmd, p, args, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.system, "system", "", "the `TEXT` that instructs the model (default: that of the model)")
 	f.IntVar(&opt.maxTokens, "max-tokens", 512, "end an answer after this many tokens")
@@ -81,7 +82,7 @@ func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) err
 		_, _ = rand.Read(seed[:]) // never fails
 		options.Seed = binary.LittleEndian.Uint64(seed[:])
 	}
-	spec, err := p.modelSpec(opt.modelFlags)
+	spec, err := p.modelSpec(opt.Model)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func runChat(cmd *cobra.Command, p *program, args []string, opt chatOptions) err
 		return err
 	}
 	info := model.Info()
-	return p.Emit(&chatResult{modelName(spec, info), info.Backend, c.messages, c.tokens})
+	return p.Emit(&chatResult{flags.ModelName(spec, info), info.Backend, c.messages, c.tokens})
 }
 
 // conversation is what was said so far.
@@ -130,7 +131,7 @@ func (c *conversation) greet(spec backend.Spec) {
 	if spec.Remote() {
 		where = "runs at " + config.Redact(spec.URL) + "; what you type is sent there"
 	}
-	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help lists commands.\n\n", modelName(spec, c.model.Info()), where)
+	fmt.Fprintf(c.program.Stderr, "%s %s.\nType a message and press Enter; /help lists commands.\n\n", flags.ModelName(spec, c.model.Info()), where)
 }
 
 // answer adds a message and the model's answer, which is shown as it comes.

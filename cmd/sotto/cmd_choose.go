@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -16,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -24,27 +27,28 @@ import (
 func newChooseCommand(p *program) *cobra.Command {
 	var opt synthOptions
 	cmd := &cobra.Command{
-		Use:   "choose --task T --data F --size N --epsilon E --set A --set B --out DIR",
+		Use:   "choose --task T --data F --size N --epsilon E --from A --from B --out DIR",
 		Short: "Have private records choose among prompts that you already have",
 		Long: `Has private records choose among prompts: sets of examples that you have
-(--set, a file of examples or the folder of a release; may be repeated), or sets
-that are made from public examples of yours (--examples) or of a model that sees
-no record (--pool-model), with the task's own instruction or others
+(--from, a file of examples or the folder of a release; may be repeated), or
+sets that are made from public examples of yours (--examples) or of a model that
+sees no record (--pool-model), with the task's own instruction or others
 (--instruction). No examples at all is always a candidate. All of it must be
 public: what wins is released, with a certificate.
 
-Ready-made sets are chosen from in one round, unless --rounds asks for more, in
-which variations of the winner compete. Nothing is written, so that all of ε is
-for choosing and for saying in the end on how many records the model is right.
+Ready-made sets are chosen from in one round, unless --set rounds=N asks for
+more, in which variations of the winner compete. Nothing is written, so that all
+of ε is for choosing and for saying in the end on how many records the model is
+right.
 
 The rest is as in "sotto synth".
 
-` + modelHelp + jsonKeys(synthResult{}),
-		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --set ours.jsonl --set demos --out chosen
+` + flags.ModelHelp + ui.JSONKeys(synthResult{}),
+		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --from ours.jsonl --from demos --out chosen
   sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(opt.sets) == 0 && len(opt.examples) == 0 && opt.poolModel == "" {
-				return usage("there is nothing to choose from: name sets of examples (--set), public examples to make sets from (--examples), or a model that writes some (--pool-model)")
+				return usage("there is nothing to choose from: name sets of examples (--from), public examples to make sets from (--examples), or a model that writes some (--pool-model)")
 			}
 			opt.method, opt.bare = methodChoose, true
 			if err := require(cmd, opt.needs()...); err != nil {
@@ -64,12 +68,13 @@ The rest is as in "sotto synth".
 
 func (o *synthOptions) addChoose(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "choices")
 	o.chooseFlags.add(cmd)
-	o.addMeasure(cmd)
+	o.addSettings(cmd)
+	o.rest.Group(settings.Choosing)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
+	f.StringArrayVar(&o.sets, "from", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
 	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
 
@@ -80,7 +85,7 @@ const methodChoose = plan.Chooses
 type chooseFlags struct {
 	pool         int      `job:"pool"`
 	examples     []string `job:"examples"`
-	sets         []string `job:"set,named"`
+	sets         []string `job:"from,named"`
 	bare         bool
 	instructions []string      `job:"instruction"`
 	rounds       int64         `job:"rounds,shown"`
@@ -92,7 +97,6 @@ type chooseFlags struct {
 	evidence     number        `job:"evidence"`
 	nearest      int           `job:"nearest"`
 	measuring    number        `job:"measurement-share"`
-	noMeasure    bool          `job:"no-measure"`
 	time         time.Duration `job:"time"`
 	// unfilled are files of --examples in which there is no text yet, and "" for others.
 	unfilled []string
@@ -113,14 +117,23 @@ func (c *chooseFlags) add(cmd *cobra.Command) {
 	addTime(cmd, &c.time)
 	f.StringArrayVar(&c.examples, "examples", nil, "choose: public examples of your own in `FILE`, which prompts may be made from too; may be repeated")
 	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
-	f.Int64Var(&c.rounds, "rounds", 0, "choose: in how many rounds, before a last one between their winners (default: what time and ε allow, up to 25)")
-	f.Int64Var(&c.records, "records", 0, "choose: how many records judge in a round, on average (default: what time allows, up to 400)")
-	addChoice(cmd, &c.utility, "utility", "", "choose: what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
 	addChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
-	addChoice(cmd, &c.reading, "reading", "", "choose, in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
 	addEvidence(cmd, &c.evidence)
-	f.IntVar(&c.nearest, "nearest", 0, "choose: prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
 	c.poolFlags.add(cmd)
+}
+
+// addSettings adds settings of the rounds, and of the number in the end.
+func (c *chooseFlags) addSettings(cmd *cobra.Command) {
+	f := settings.Flags(cmd)
+	f.Int64Var(&c.rounds, "rounds", 0, "in how many rounds, before a last one between their winners (default: what time and ε allow, up to 25)")
+	f.Int64Var(&c.records, "records", 0, "how many records judge in a round, on average (default: what time allows, up to 400)")
+	settings.Choice(cmd, &c.utility, "utility", "", "what a record says of a prompt: hard (is the answer right?) or soft (how probable is it?); for outputs: written (how probable are its tokens?) or rouge (how much of it does the model write?) (default: hard; for generate: rouge)", string(choose.Hard), string(choose.Soft), string(choose.Written), string(choose.Rouge))
+	settings.Choice(cmd, &c.reading, "reading", "", "in the form text: how labels are read off probabilities: raw or calibrated (default: what is better)", string(search.Raw), string(search.Calibrated))
+	f.IntVar(&c.nearest, "nearest", 0, "prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
+	f.IntVar(&c.vary, "vary", 0, "after each round, have `N` texts written like the winner's examples, by --pool-model or else the model, for the next to try (default: none)")
+	f.IntVar(&c.reword, "reword", 0, "try `N` other wordings of the task's instruction, by --pool-model or else the model (default: 4 with --pool-model, else none; 0 for none)")
+	f.StringVar(&c.poolKeyEnv, "pool-key-env", "", "the environment `VARIABLE` that holds the key of --pool-model's server")
+	f.Var(&c.measuring, "measurement-share", "the share of ε for saying in the end on how many records the model is right; 0 does not say it (default: 0.05, with evidence 0.1)")
 }
 
 // addTime adds the flag of how long a run may take in which records choose.
@@ -133,35 +146,21 @@ func addEvidence(cmd *cobra.Command, to *number) {
 	cmd.Flags().Var(to, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
 }
 
-// addMeasure adds flags of the number in the end.
-func (c *chooseFlags) addMeasure(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.Var(&c.measuring, "measurement-share", "choose: the share of ε for saying in the end on how many records the model is right (default 0.05, with evidence 0.1)")
-	f.BoolVar(&c.noMeasure, "no-measure", false, "choose: do not say in the end on how many records the model is right")
-}
-
-// addPool adds flags of what is written to choose from.
+// addPool adds settings of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.IntVar(&c.pool, "pool", 0, "choose: how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
-	f.Var(&c.writing, "generation-share", "choose: the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default 0)")
+	f := settings.Flags(cmd)
+	f.IntVar(&c.pool, "pool", 0, "how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
+	f.Var(&c.writing, "generation-share", "the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default: 0)")
 }
 
 // choosing fills in the request.
-func (c *chooseFlags) choosing(q *plan.Request, given func(flag string) bool) error {
-	if err := positive(given, map[string]float64{"pool": float64(c.pool), "nearest": float64(c.nearest), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
+func (c *chooseFlags) choosing(q *plan.Request, of *settingFlags) error {
+	if err := of.positive(map[string]float64{"pool": float64(c.pool), "nearest": float64(c.nearest), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
 		return err
 	}
 	q.Method = ""
-	measuring := c.measuring.value
-	switch {
-	case c.noMeasure && c.measuring.set:
-		return usage("--measurement-share and --no-measure exclude each other")
-	case c.noMeasure || c.measuring.set && measuring == 0:
-		measuring = -1
-	}
 	q.Choosing = &plan.Choosing{
-		Measuring: measuring,
+		Measuring: c.measuring.share(),
 		Pool:      c.pool, Writing: c.writing.value, Evidence: c.evidence.share(), Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
@@ -207,15 +206,9 @@ type poolFlags struct {
 	vary       int `job:"vary,shown"`
 }
 
-// poolFlagNames are the flags of the above, which other methods have no use for.
-var poolFlagNames = []string{"pool-model", "pool-key-env", "reword", "vary"}
-
 func (p *poolFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.poolModel, "pool-model", "", "choose: have another model write the texts to choose from: that of a server at `URL`, or URL#NAME, or a model as --model takes it; it sees the task and no record, so that any will do")
-	f.StringVar(&p.poolKeyEnv, "pool-key-env", "", "choose: the environment `VARIABLE` that holds the key of --pool-model's server")
-	f.IntVar(&p.reword, "reword", 0, "choose: try `N` other wordings of the task's instruction, by --pool-model or else the model (default 4 with --pool-model, else none; 0 for none)")
-	f.IntVar(&p.vary, "vary", 0, "choose: after each round, have `N` texts written like the winner's examples, by --pool-model or else the model, for the next to try (default none)")
 }
 
 // pooled fills in who writes.
@@ -223,9 +216,9 @@ func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string)
 	var out sotto.Pool
 	switch {
 	case p.reword < 0 || p.vary < 0:
-		return out, usage("--reword and --vary should be numbers of texts, or 0 for none")
+		return out, usage("--set reword and --set vary should be numbers of texts, or 0 for none")
 	case p.poolKeyEnv != "" && p.poolModel == "":
-		return out, usage("--pool-key-env is about the server of --pool-model: name that")
+		return out, usage("--set pool-key-env is about the server of --pool-model: name that")
 	case given("pool-model") && p.poolModel == "":
 		return out, usage("--pool-model is empty: it should be the URL of a server, or a model")
 	}
@@ -236,13 +229,13 @@ func (p *poolFlags) pooled(of *program, q *plan.Request, given func(flag string)
 	if p.poolModel == "" {
 		return out, nil
 	}
-	flags := modelFlags{model: p.poolModel, keyEnv: p.poolKeyEnv}
-	if isHTTP(p.poolModel) {
-		flags.url, flags.model, _ = strings.Cut(p.poolModel, "#")
+	hosted := flags.Model{Name: p.poolModel, KeyEnv: p.poolKeyEnv}
+	if flags.IsHTTP(p.poolModel) {
+		hosted.URL, hosted.Name, _ = strings.Cut(p.poolModel, "#")
 	} else if p.poolKeyEnv != "" {
-		return out, usage("--pool-key-env is about a server, and --pool-model names none: give its URL")
+		return out, usage("--set pool-key-env is about a server, and --pool-model names none: give its URL")
 	}
-	spec, err := of.modelSpec(flags)
+	spec, err := of.modelSpec(hosted)
 	out.Model = &spec
 	return out, err
 }

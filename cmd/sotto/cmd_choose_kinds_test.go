@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // phraseTask finds a phrase in a text.
@@ -29,7 +31,7 @@ answer_tokens = 4
 // sets and examples, with and without a number in the end.
 func TestPlainChooseKinds(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "chat.toml", []byte(chatTask))
 	write(t, "chats.jsonl", []byte(chats(60)))
 	write(t, "inputs.txt", []byte("Ann: Hi. Ben: Hi.\nAnn: At six? Ben: Yes.\n"))
@@ -50,20 +52,20 @@ func TestPlainChooseKinds(t *testing.T) {
 		own := map[string]string{"chat": "own-chats.jsonl", "phrase": "own-lines.jsonl"}[kind]
 		list := map[string][]string{"chat": {"--inputs", "inputs.txt"}, "phrase": {"--labels", "places.txt"}}[kind]
 		for name, args := range map[string][]string{
-			"written": append([]string{"synth", "--generation-share", "0", "--pool", "2", "--tokens", "3", "--rounds", "2", "--no-measure"}, list...),
-			"mixed":   append([]string{"synth", "--generation-share", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4", "--rounds", "1", "--examples", own, "--instruction", "Do it."}, list...),
-			"sets":    {"choose", "--set", own},
-			"own":     {"choose", "--examples", own, "--rounds", "1", "--no-measure"},
+			"written": append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "tokens=3", "--set", "rounds=2", "--set", "measurement-share=0"}, list...),
+			"mixed":   append([]string{"synth", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4", "--set", "rounds=1", "--examples", own, "--instruction", "Do it."}, list...),
+			"sets":    {"choose", "--from", own},
+			"own":     {"choose", "--examples", own, "--set", "rounds=1", "--set", "measurement-share=0"},
 		} {
 			args = append(args, where...)
 			out := kind + "-" + name
-			code, said, errs := run(t, append(args, "--size", "60", "--epsilon", "4", "--delta", "1e-6", "--shots", "1", "--records", "4", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out)...)
+			code, said, errs := run(t, append(args, "--size", "60", "--epsilon", "4", "--delta", "1e-6", "--shots", "1", "--set", "records=4", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out)...)
 			if code != 0 {
 				t.Errorf("%s, %s: %s", kind, name, errs)
 				continue
 			}
 			o := object(t, said)
-			measured := strings.Contains(strings.Join(args, " "), "--no-measure")
+			measured := strings.Contains(strings.Join(args, " "), "measurement-share=0")
 			if o["chosen"] == nil || (o["worth"] == nil) != measured {
 				t.Errorf("%s, %s: %s", kind, name, said)
 			}

@@ -72,7 +72,7 @@ func TestPlainPoolModel(t *testing.T) {
 	t.Setenv("POOL_KEY", "sk-pool")
 	args := []string{
 		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
-		"--pool-model", h.URL + "/v1#large", "--pool-key-env", "POOL_KEY", "--pool", "4", "--rounds", "3", "--records", "8", "--vary", "2", "--out", "demos",
+		"--pool-model", h.URL + "/v1#large", "--set", "pool-key-env=POOL_KEY", "--set", "pool=4", "--set", "rounds=3", "--set", "records=8", "--set", "vary=2", "--out", "demos",
 	}
 	code, out, errs := run(t, args...)
 	if code != 0 {
@@ -111,7 +111,7 @@ func TestPlainChoosePoolModel(t *testing.T) {
 	h := newPoolHost(t)
 	args := []string{
 		"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
-		"--pool-model", h.URL + "#large", "--reword", "0", "--rounds", "2", "--records", "8", "--out", "demos",
+		"--pool-model", h.URL + "#large", "--set", "reword=0", "--set", "rounds=2", "--set", "records=8", "--out", "demos",
 	}
 	if code, _, errs := run(t, args...); code != 0 || strings.Contains(errs, "worded") || strings.Contains(h.all(), "instruction of a task") {
 		t.Errorf("exit code %d: %s", code, errs)
@@ -129,14 +129,14 @@ func TestPoolModelFlags(t *testing.T) {
 		code       int
 	}{
 		{"--no-choose --pool-model " + url, "--pool-model is for --method choose", ui.Wrong},
-		{"--method gaussian --vary 2", "--vary is for --method choose", ui.Wrong},
-		{"--method clipped --reword 2", "--reword is for --method choose", ui.Wrong},
-		{"--pool-key-env X", "--pool-key-env is about the server of --pool-model", ui.Wrong},
-		{"--pool-model tiny.gguf --pool-key-env X", "--pool-key-env is about a server", ui.Wrong},
+		{"--method gaussian --set vary=2", "--set vary is for --method choose", ui.Wrong},
+		{"--method clipped --set reword=2", "--set reword is for --method choose", ui.Wrong},
+		{"--set pool-key-env=X", "--set pool-key-env is about the server of --pool-model", ui.Wrong},
+		{"--pool-model tiny.gguf --set pool-key-env=X", "--set pool-key-env is about a server", ui.Wrong},
 		{"--pool-model=", "--pool-model is empty", ui.Wrong},
-		{"--reword -1", "should be numbers of texts", ui.Wrong},
-		{"--vary -1", "should be numbers of texts", ui.Wrong},
-		{"--vary 1000", "up to 64 texts like the winner's", ui.Wrong},
+		{"--set reword=-1", "should be numbers of texts", ui.Wrong},
+		{"--set vary=-1", "should be numbers of texts", ui.Wrong},
+		{"--set vary=1000", "up to 64 texts like the winner's", ui.Wrong},
 		{"--discover-labels --pool-model " + url, "before labels are discovered", ui.Wrong},
 	} {
 		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)

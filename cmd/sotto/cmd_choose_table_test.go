@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // petSchema has short words, for a model of few tokens.
@@ -41,7 +42,7 @@ phrases = { y = "Yes", n = "No" }
 func petsHome(t *testing.T) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	rows := "owner,age,pet,ill\n"
 	for i := range 200 {
 		rows += fmt.Sprintf("owner %d,%d,%s,%s\n", i/2, i%29, []string{"cat", "dog"}[i%2], []string{"y", "n", "n"}[i%3])
@@ -61,7 +62,7 @@ func onPets(verb, out string, more ...string) []string {
 // public and private rows, and only one budget pays, however the table is read.
 func TestChooseFromTable(t *testing.T) {
 	petsHome(t)
-	short := []string{"--rounds", "2", "--records", "8", "--pool", "6"}
+	short := []string{"--set", "rounds=2", "--set", "records=8", "--set", "pool=6"}
 	code, out, errs := run(t, onPets("synth", "demos", append(short, "--json")...)...)
 	if code != 0 {
 		t.Fatal(errs)
@@ -92,7 +93,7 @@ func TestChooseFromTable(t *testing.T) {
 	// The budget is used up: as texts, as a table, saved anew, and as public rows would be.
 	write(t, "again.csv", []byte("\ufeff"+strings.ReplaceAll(contents(t, "pets.csv"), "\n", "\r\n")))
 	for i, args := range [][]string{
-		onPets("synth", "a", short...), onPets("choose", "b", "--set", "items.jsonl"), onPets("eval private", "c", "--demos", "demos"),
+		onPets("synth", "a", short...), onPets("choose", "b", "--from", "items.jsonl"), onPets("eval private", "c", "--demos", "demos"),
 		onPets("synth", "d", append(short, "--data", "again.csv")...),
 		{"table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "e"},
 		{"table", "profile", "--schema", "pets.toml", "--data", "again.csv", "--size", "200", "--epsilon", "1", "--out", "f"},
@@ -122,16 +123,16 @@ func TestPlainTableTasks(t *testing.T) {
 	}
 	done(t, "table", "items", "--schema", "pets.toml", "--data", "pets.csv", "--out", "words.jsonl", "--limit", "60")
 	write(t, "two.jsonl", []byte(strings.Join(strings.SplitAfterN(contents(t, "words.jsonl"), "\n", 3)[:2], "")))
-	seeded := []string{"--seed", "1", "--records", "8"}
+	seeded := []string{"--seed", "1", "--set", "records=8"}
 	for name, args := range map[string][]string{
-		"examples":    onPets("synth", "o1", append(seeded, "--rounds", "1", "--examples", "profile", "--no-measure")...),
-		"sets":        onPets("choose", "o2", append(seeded, "--set", "profile", "--set", "two.jsonl", "--shots", "2")...),
-		"written":     onPets("synth", "o3", append(seeded, "--rounds", "1", "--generation-share", "0.5", "--pool", "2", "--tokens", "3", "--batch", "4")...),
-		"by owner":    onPets("synth", "o4", append(seeded, "--rounds", "1", "--unit", "owner", "--size", "100")...),
-		"in words":    onPets("synth", "o5", append(seeded, "--rounds", "1", "--data", "words.jsonl", "--size", "60")...),
+		"examples":    onPets("synth", "o1", append(seeded, "--set", "rounds=1", "--examples", "profile", "--set", "measurement-share=0")...),
+		"sets":        onPets("choose", "o2", append(seeded, "--from", "profile", "--from", "two.jsonl", "--shots", "2")...),
+		"written":     onPets("synth", "o3", append(seeded, "--set", "rounds=1", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4")...),
+		"by owner":    onPets("synth", "o4", append(seeded, "--set", "rounds=1", "--unit", "owner", "--size", "100")...),
+		"in words":    onPets("synth", "o5", append(seeded, "--set", "rounds=1", "--data", "words.jsonl", "--size", "60")...),
 		"measured":    onPets("eval private", "o6", append(seeded, "--demos", "profile", "--demos", "zero")...),
-		"counted":     onPets("synth", "o8", append(seeded, "--rounds", "1", "--size", "auto", "--least", "50")...),
-		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--tokens", "3", "--shots", "2", "--batch", "4"),
+		"counted":     onPets("synth", "o8", append(seeded, "--set", "rounds=1", "--size", "auto", "--set", "min-size=50")...),
+		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--set", "tokens=3", "--shots", "2", "--set", "batch=4"),
 	} {
 		code, out, errs := run(t, append(args, "--json")...)
 		if code != 0 {
@@ -140,7 +141,7 @@ func TestPlainTableTasks(t *testing.T) {
 		}
 		object(t, out)
 	}
-	code, out, errs := run(t, "answer", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--delta", "1e-6", "--model", "tiny.gguf", "--seed", "1", "--max-tokens", "2", "--batch", "4", "--input", "3 years, a cat. Ill?")
+	code, out, errs := run(t, "answer", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--delta", "1e-6", "--model", "tiny.gguf", "--seed", "1", "--max-tokens", "2", "--set", "batch=4", "--input", "3 years, a cat. Ill?")
 	if code != 0 || !strings.Contains(out+errs, "NOT PRIVATE") {
 		t.Errorf("%s%s", out, errs)
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // choosingHome is a home with a model, a task, records, and examples of one's own.
 func choosingHome(t *testing.T) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	for name, text := range map[string]string{
 		"task.toml": ticketTask, "records.jsonl": tickets(200),
 		"own.jsonl":    `{"text": "my bill is wrong", "queue": "billing"}` + "\n" + `{"text": "it is down", "queue": "repairs"}` + "\n",
@@ -35,7 +36,7 @@ func choosingHome(t *testing.T) {
 func choosing(more ...string) []string {
 	return append([]string{
 		"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
-		"--generation-share", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--out", "demos",
+		"--set", "generation-share=0", "--set", "pool=4", "--set", "tokens=3", "--set", "rounds=2", "--set", "records=8", "--out", "demos",
 	}, more...)
 }
 
@@ -48,29 +49,29 @@ func TestChooseFlags(t *testing.T) {
 		args, want string
 	}{
 		{"--no-choose --method choose", "--no-choose and --method choose exclude each other"},
-		{"--no-choose --rounds 2", "--rounds is for --method choose, and would change nothing for clipped"},
+		{"--no-choose --set rounds=2", "--set rounds is for --method choose, and would change nothing for clipped"},
 		{"--no-choose --time 5m", "--time is for --method choose"},
-		{"--method gaussian --pool 5", "--pool is for --method choose, and would change nothing for gaussian"},
+		{"--method gaussian --set pool=5", "--set pool is for --method choose, and would change nothing for gaussian"},
 		{"--method clipped --examples own.jsonl", "--examples is for --method choose"},
-		{"--method clipped --reading raw", "--reading is for --method choose"},
-		{"--method clipped --generation-share 0.5", "--generation-share is for --method choose"},
-		{"--method clipped --utility soft", "--utility is for --method choose"},
-		{"--method clipped --records 5", "--records is for --method choose"},
+		{"--method clipped --set reading=raw", "--set reading is for --method choose"},
+		{"--method clipped --set generation-share=0.5", "--set generation-share is for --method choose"},
+		{"--method clipped --set utility=soft", "--set utility is for --method choose"},
+		{"--method clipped --set records=5", "--set records is for --method choose"},
 		{"--method clipped --instruction x", "--instruction is for --method choose"},
-		{"--generation-share 0 --batch 16", "--batch"},
-		{"--rounds 0", "--rounds"},
-		{"--records -1", "--records"},
-		{"--pool 0", "--pool"},
+		{"--set generation-share=0 --set batch=16", "--set batch is for"},
+		{"--set rounds=0", "--set rounds is 0"},
+		{"--set records=-1", "--set records is -1"},
+		{"--set pool=0", "--set pool is 0"},
 		{"--time 0s", "--time"},
-		{"--generation-share 1", "the share of ε for writing"},
-		{"--generation-share x", "--generation-share"},
-		{"--reading best", `labels are read off raw or calibrated, or either way, not "best"`},
-		{"--utility best", `"best"`},
-		{"--utility written", "use the utility hard or soft"},
+		{"--set generation-share=1", "the share of ε for writing"},
+		{"--set generation-share=x", "generation-share"},
+		{"--set reading=best", `reading is "best", it should be one of raw, calibrated`},
+		{"--set utility=best", `"best"`},
+		{"--set utility=written", "use the utility hard or soft"},
 		{"--examples wrong.jsonl", "its queue is none that the task lists"},
 		{"--examples absent.jsonl", "absent.jsonl"},
 		{"--examples marked.jsonl", "says that it is not private"},
-		{"--sampler disjoint", "each round of choosing has a draw of its own"},
+		{"--set sampler=disjoint", "each round of choosing has a draw of its own"},
 	} {
 		code, out, errs := run(t, append(plain, strings.Fields(c.args)...)...)
 		if code != ui.Wrong || !strings.Contains(errs, c.want) || out != "" {
@@ -87,7 +88,7 @@ func TestChooseFlags(t *testing.T) {
 // beyond the budget.
 func TestChooseSummary(t *testing.T) {
 	choosingHome(t)
-	code, out, errs := run(t, choosing("--examples", "own.jsonl", "--reading", "raw", "--instruction", "Sort.")...)
+	code, out, errs := run(t, choosing("--examples", "own.jsonl", "--set", "reading=raw", "--instruction", "Sort.")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -100,7 +101,7 @@ func TestChooseSummary(t *testing.T) {
 	if strings.Contains(flat, "calibrated") || !strings.Contains(errs, "round 2 of 2: the records chose ") {
 		t.Errorf("%s%s", errs, out)
 	}
-	_, out, _ = run(t, choosing("--examples", "own.jsonl", "--reading", "raw", "--instruction", "Sort.", "--json")...)
+	_, out, _ = run(t, choosing("--examples", "own.jsonl", "--set", "reading=raw", "--instruction", "Sort.", "--json")...)
 	o := object(t, out)
 	chosen, _ := o["chosen"].(map[string]any)
 	if o["texts"] == nil || chosen["rounds"] != 2. || chosen["records"] != 8. || chosen["calibrated"] != false {

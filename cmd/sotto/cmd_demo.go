@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -26,7 +27,7 @@ import (
 )
 
 type demoOptions struct {
-	modelFlags
+	flags.Model
 	out      string
 	messages int
 	epsilon  number
@@ -118,12 +119,12 @@ The default model (98 MB) and the encoder (91 MB) are fetched if they are not
 there. Everything is put into DIR, also the ledger and the keys, so that your
 own are not touched. The same command resumes with a demo that was interrupted.
 
-` + modelHelp + jsonKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets; rows are none, made_up, classifier, chosen and real."),
+` + flags.ModelHelp + ui.JSONKeys(demoResult{}, "Accuracies are from 0 to 1, and means over the sets; rows are none, made_up, classifier, chosen and real."),
 		Example: `  sotto demo
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), p, opt) },
 	}
-	opt.modelFlags.add(cmd)
+	opt.Model.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
@@ -218,7 +219,7 @@ func (d *demoRun) path(name string) string { return filepath.Join(d.out, name) }
 
 // openModel fetches the model if it is one of the catalogue's and missing.
 func (d *demoRun) openModel(ctx context.Context) error {
-	spec, err := d.modelSpec(d.modelFlags)
+	spec, err := d.modelSpec(d.Model)
 	if err != nil {
 		return err
 	}

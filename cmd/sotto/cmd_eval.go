@@ -11,13 +11,14 @@ import (
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type evalOptions struct {
-	modelFlags
+	flags.Model
 	taskFlag
 	demos       []string `job:"demos"`
 	test        string   `job:"test"`
@@ -72,13 +73,12 @@ say about labels, so do its answers. Nothing is charged: released demonstrations
 and evidence cost nothing more however often they are used. Sets that are NOT
 PRIVATE go only to models that may see private records.
 
-` + modelHelp + jsonKeys(evalResult{}, "Figures at the top are of the first set."),
+` + flags.ModelHelp + ui.JSONKeys(evalResult{}, "Figures at the top are of the first set."),
 		Example: `  sotto eval --task agnews --demos demos --test test.jsonl
   sotto eval --task mine.toml --demos zero --demos demos --test held-out.csv --limit 300
   sotto eval --task agnews --demos demos --demos real --data news.jsonl --test test.jsonl --json
   sotto eval --task samsum --demos demos --test dialogues.jsonl --metric rouge_l --url http://localhost:8000
-  sotto eval --task table:adult --demos zero --demos profiles --test items.jsonl
-  sotto eval suite quick --data data --out results`,
+  sotto eval --task table:adult --demos zero --demos profiles --test items.jsonl`,
 		Args:        noneBut,
 		Annotations: map[string]string{runsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,7 +92,7 @@ PRIVATE go only to models that may see private records.
 	p.asks(cmd, &opt)
 	opt.add(cmd)
 	p.addPrivate(cmd)
-	cmd.AddCommand(newEvalPrivateCommand(p), newSuiteCommand(p), newReportCommand(p))
+	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func noneBut(cmd *cobra.Command, args []string) error {
 }
 
 func (o *evalOptions) add(cmd *cobra.Command) {
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.taskFlag.add(cmd, "")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
@@ -196,7 +196,7 @@ func runEval(ctx context.Context, p *program, opt evalOptions) (err error) {
 
 // evaluate answers all questions with each set and compares the sets.
 func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLines) (_ *evalResult, err error) {
-	spec, err := s.modelSpec(s.modelFlags)
+	spec, err := s.modelSpec(s.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *jsonLine
 		return nil, asUsage[*worth.InputError](err)
 	}
 	if s.model != nil {
-		done.Model = modelName(spec, s.model.Info())
+		done.Model = flags.ModelName(spec, s.model.Info())
 	}
 	return &evalResult{done, s.test, s.predictions}, nil
 }
@@ -255,7 +255,7 @@ func (s *setting) openModel(ctx context.Context, sets []worth.Set) error {
 	if !slices.ContainsFunc(sets, func(d worth.Set) bool { return d.Chosen == nil || d.Chosen.Evidence.How != prompt.Alone }) {
 		return s.fetchEncoder(ctx) // no model is asked
 	}
-	spec, err := s.modelSpec(s.modelFlags)
+	spec, err := s.modelSpec(s.Model)
 	if err != nil {
 		return err
 	}

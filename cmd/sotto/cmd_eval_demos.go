@@ -127,7 +127,7 @@ func (s *setting) openEncoder(ctx context.Context) (lm.Embedder, error) {
 	if s.encoder == "" {
 		return backend.Encoder()
 	}
-	client, err := backend.Dial(ctx, backend.Spec{URL: s.encoder, Key: remote.Key{Env: s.keyEnv}})
+	client, err := backend.Dial(ctx, backend.Spec{URL: s.encoder, Key: remote.Key{Env: s.KeyEnv}})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // evidenceHome is a home with folders whose prompts use evidence that knows both queues: one for each way.
 func evidenceHome(t *testing.T) {
 	t.Helper()
-	suiteHome(t)
+	ticketHome(t)
 	encoder, err := backend.Encoder()
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // nearHome is a home with a task without labels, and a release whose prompt gives questions the two nearest of four examples.
 func nearHome(t *testing.T) {
 	t.Helper()
-	suiteHome(t)
+	ticketHome(t)
 	encoder, err := backend.Encoder()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestNearestOfReleases(t *testing.T) {
 	if code, _, errs := run(t, append(private, "two")...); code == 0 || !strings.Contains(errs, "by the encoder another") {
 		t.Errorf("another encoder on private records: exit code %d, %s", code, errs)
 	}
-	synth := []string{"synth", "--task", "open.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "5", "--model", "tiny.gguf", "--seed", "1", "--time", "5s", "--pool", "6", "--rounds", "1", "--records", "10", "--nearest", "4", "--json", "--out", "made"}
+	synth := []string{"synth", "--task", "open.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "5", "--model", "tiny.gguf", "--seed", "1", "--time", "5s", "--set", "pool=6", "--set", "rounds=1", "--set", "records=10", "--set", "nearest=4", "--json", "--out", "made"}
 	if code, _, errs := run(t, synth...); code != 0 {
 		t.Fatal(errs)
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type evalPrivateOptions struct {
-	modelFlags
+	flags.Model
 	sourceFlags
 	targetFlags
 	demos     []string `job:"demos"`
@@ -72,7 +74,7 @@ The cost is charged before a record is drawn; what the budget does not allow is
 refused (exit code 3) and nothing is charged. A run that was interrupted resumes
 when the same command is repeated, and nothing is charged twice.
 
-` + modelHelp + jsonKeys(evalPrivateResult{}, "Figures at the top are of the first set, and asked is how many records are asked on average. With --dry-run: "+keyList(evalPrivatePlan{})+"; expected is half an interval at 0.8."),
+` + flags.ModelHelp + ui.JSONKeys(evalPrivateResult{}, "Figures at the top are of the first set, and asked is how many records are asked on average. With --dry-run: "+ui.KeyList(evalPrivatePlan{})+"; expected is half an interval at 0.8."),
 		Example: `  sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.1 --demos demos --out measured
   sotto eval private --task mine.toml --data records.csv --size 1500 --epsilon 0.1 --demos zero --demos demos --out measured
   sotto eval private --task samsum --data chats.jsonl --size 14000 --epsilon 0.2 --metric rouge_l --records 300 --out measured
@@ -110,7 +112,7 @@ func literalPrivate(args []string) []string {
 }
 
 func (o *evalPrivateOptions) add(cmd *cobra.Command) {
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.addRecords(cmd)
 	o.targetFlags.add(cmd, "", "the numbers may cost, such as 0.1", "required")
 	f := cmd.Flags()
@@ -317,7 +319,7 @@ func runEvalPrivate(ctx context.Context, p *program, opt evalPrivateOptions) err
 	if err != nil {
 		return err
 	}
-	client, progress, err := p.begin(opt.modelFlags)
+	client, progress, err := p.begin(opt.Model)
 	if err != nil {
 		return err
 	}

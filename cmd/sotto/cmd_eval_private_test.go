@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // measureHere makes records, a task and a model in a directory of their own.
 func measureHere(t *testing.T) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte(ticketTask))
 	write(t, "records.jsonl", []byte(tickets(200)))
 }
@@ -85,7 +86,7 @@ func TestEvalPrivateCompares(t *testing.T) {
 // their probability.
 func TestEvalPrivateTexts(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "chat.toml", []byte(chatTask))
 	write(t, "chats.jsonl", []byte(chats(60)))
 	for metric, more := range map[string][]string{"rouge_l": nil, "token_probability": {"--metric", "token_probability"}} {

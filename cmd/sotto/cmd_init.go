@@ -72,7 +72,7 @@ and --yes takes what the names suggest. Files that are there are kept, unless
 
 The first of the commands gives the data a budget, for two runs unless --budget
 says otherwise, so that a first try does not take all of it. NEXT.md also names
-the model that "sotto model recommend" finds for this machine.` + jsonKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
+the model that "sotto model recommend" finds for this machine.` + ui.JSONKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
 		Example: `  sotto init --data tickets.csv
   sotto init --data tickets.csv --kind classify --text message --label queue --labels Billing,Delivery --size 20000
   sotto init --data chats.csv --kind generate --input chat --output summary --inputs public.txt --size 5000 --epsilon 2

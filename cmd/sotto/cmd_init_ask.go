@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -274,7 +275,7 @@ func (o *initOptions) askBudget(a *interview) error {
 	if o.budget.value < o.epsilon.value {
 		return usage("--budget is %s, which does not pay for a run of --epsilon %s: give it more, such as %s for two runs", ui.Whole(o.budget.value), ui.Whole(o.epsilon.value), ui.Whole(2*o.epsilon.value))
 	}
-	if isHTTP(o.model) {
+	if flags.IsHTTP(o.model) {
 		return usage("--model is the address of a server: those are in your own configuration, since they see records; leave it out, and see \"sotto --help\"")
 	}
 	return o.has("unit", o.unit.unit.Column())

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"

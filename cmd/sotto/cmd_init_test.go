@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // quicker settings of runs that take long.
 var quicker = map[string][]string{
-	"rehearse": {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6", "--invent", "60", "--items", "5", "--sets", "1"},
-	"synth":    {"--rounds", "1", "--records", "8", "--pool", "4", "--tokens", "6"},
+	"rehearse": {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6", "--invent", "60", "--items", "5", "--sets", "1"},
+	"synth":    {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6"},
 }
 
 // begun runs "sotto init", and then, in the folder that it wrote to, the commands that it lists. No
@@ -83,7 +84,7 @@ func TestInit(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			home(t)
-			tinyModel(t, "tiny.gguf")
+			lmtest.TinyModel(t, "tiny.gguf")
 			var b strings.Builder
 			b.WriteString("message,queue,customer\n")
 			for i := range 400 {

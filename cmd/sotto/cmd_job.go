@@ -24,11 +24,11 @@ func newJobCommand(p *program) *cobra.Command {
 	group := newGroup("job", "Runs that workers carry out, now, later or again and again",
 		`Keeps the jobs of a service: runs that "sotto worker" or "sotto serve" carries
 out: synth, choose, learn, answer with a file of questions, table profile, table
-perturb, eval, eval private, eval suite or rehearse. A job is planned when it is
-added, and what is carried out is that plan, or nothing. It has a folder of its
-own in place of --out, and is charged once however often a worker dies over it.`,
+perturb, eval, eval private or rehearse. A job is planned when it is added, and
+what is carried out is that plan, or nothing. It has a folder of its own in
+place of --out, and is charged once however often a worker dies over it.`,
 		`  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
-  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos
+  sotto job add --cron '0 3 * * 1' --name weekly choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos
   sotto job list
   sotto job show 3fq2kx9a0b1c --wait
   sotto job cancel 3fq2kx9a0b1c
@@ -67,19 +67,19 @@ What the verb would do is planned now, with the model of this machine where the
 plan depends on it. No record is read; "sotto job show" says what it charges. A
 worker plans again: if that comes to another charge or other settings, since the
 program, the model or a file has changed, the job fails and nothing is charged.
-So a job has no --pool-model and no --reword, whose texts come first.
+So a job has no --pool-model and no reword, whose texts come first.
 
 --cron makes a schedule in place of a job: "0 3 * * 1" is Mondays at 3:00 UTC,
 @daily every midnight. Each time is a job with a folder and a charge of its own;
 what the budget does not allow then is refused. A moment that passes while no
 worker is there is made up for once.
 
-The model is the worker's, or one in its program that --model names. Of eval,
-eval suite and rehearse, whose results are exact and not charged, the service
-shows nothing unless --public says that their data is public.` + jsonKeys(jobsResult{}),
+The model is the worker's, or one in its program that --model names. Of eval
+and rehearse, whose results are exact and not charged, the service shows nothing
+unless --public says that their data is public.` + ui.JSONKeys(jobsResult{}),
 		Example: `  sotto job add synth --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 1
   sotto job add --priority 10 answer --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.1 --inputs questions.txt
-  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --set demos`,
+  sotto job add --cron @weekly --name fresh choose --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 0.2 --from demos`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return runJobAdd(cmd.Context(), p, opt, args) },
 	}
@@ -87,7 +87,7 @@ shows nothing unless --public says that their data is public.` + jsonKeys(jobsRe
 	f.SetInterspersed(false)
 	f.StringVar(&opt.name, "name", "", "what people call it (default: the verb and what it is about)")
 	f.Int64Var(&opt.priority, "priority", 0, "jobs with more come first, from -1000 to 1000")
-	f.BoolVar(&opt.public, "public", false, "eval, eval suite, rehearse: all data is public, so that the service may show what is measured")
+	f.BoolVar(&opt.public, "public", false, "eval, rehearse: all data is public, so that the service may show what is measured")
 	f.StringVar(&opt.at, "at", "", "begin it at this `TIME` or later, such as 2030-01-31T03:00:00Z")
 	f.StringVar(&opt.cron, "cron", "", "make a schedule, which adds a job `WHEN` minute, hour, day, month and weekday are so")
 	return cmd
@@ -234,7 +234,7 @@ func newJobListCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "The latest jobs, and all schedules",
-		Long:    `Lists the latest jobs, the newest first, and all schedules.` + jsonKeys(jobsResult{}),
+		Long:    `Lists the latest jobs, the newest first, and all schedules.` + ui.JSONKeys(jobsResult{}),
 		Example: "  sotto job list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 {
@@ -308,7 +308,7 @@ func newJobShowCommand(p *program) *cobra.Command {
 		Use:   "show JOB",
 		Short: "One job: how it goes, what happened to it, and its result",
 		Long: `Shows a job, as it was at its last beat ("sotto worker --help"). The folder has
-what it made, under out.` + jsonKeys(jobResult{}),
+what it made, under out.` + ui.JSONKeys(jobResult{}),
 		Example: "  sotto job show 3fq2kx9a0b1c --wait",
 		Args:    takes("JOB"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -344,7 +344,7 @@ what it made, under out.` + jsonKeys(jobResult{}),
 // newJobChangeCommand makes a verb that changes one job.
 func newJobChangeCommand(p *program, verb, short, long string, change func(*store.Store, context.Context, store.Actor, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " JOB", Short: short, Long: long + jsonKeys(jobResult{}), Example: "  sotto job " + verb + " 3fq2kx9a0b1c", Args: takes("JOB"),
+		Use: verb + " JOB", Short: short, Long: long + ui.JSONKeys(jobResult{}), Example: "  sotto job " + verb + " 3fq2kx9a0b1c", Args: takes("JOB"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {
 				if err := change(s, cmd.Context(), actor(), args[0]); err != nil {
@@ -373,7 +373,7 @@ func newJobUnscheduleCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "unschedule NAME",
 		Short:   "End a schedule",
-		Long:    `Ends a schedule. Jobs that it made stay.` + jsonKeys(jobsResult{}),
+		Long:    `Ends a schedule. Jobs that it made stay.` + ui.JSONKeys(jobsResult{}),
 		Example: "  sotto job unschedule weekly",
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -105,7 +105,7 @@ func newKeysGenerateCommand(p *program) *cobra.Command {
 		Short: "Make a key, and a key ring if there is none",
 		Long: `Makes a key ring with a new active key. In a ring that has no active key, as
 after a revocation, it makes a new one there; no older key endorses it, so
-verifiers have to get it from you.` + jsonKeys(ringResult{}),
+verifiers have to get it from you.` + ui.JSONKeys(ringResult{}),
 		Example: "  sotto keys generate --keys ./keys",
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := p.keysDir()
@@ -132,7 +132,7 @@ func newKeysListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "The keys of the ring and their status",
-		Long:    `Lists all keys, oldest first.` + jsonKeys(ringResult{}),
+		Long:    `Lists all keys, oldest first.` + ui.JSONKeys(ringResult{}),
 		Example: "  sotto keys list --json",
 		RunE: func(*cobra.Command, []string) error {
 			r, dir, err := p.ring()
@@ -152,7 +152,7 @@ func newKeysRotateCommand(p *program) *cobra.Command {
 and erases the old private key. What the old key signed before stays valid.
 Verifiers who have the old public key follow with "sotto verify --rotation
 FILE", where FILE is the new key's ID.rotation.json in the ring or in an
-export.` + jsonKeys(ringResult{}),
+export.` + ui.JSONKeys(ringResult{}),
 		Example: "  sotto keys rotate",
 		RunE: func(*cobra.Command, []string) error {
 			r, dir, err := p.ring()
@@ -177,7 +177,7 @@ func newKeysRevokeCommand(p *program) *cobra.Command {
 		Short: "Withdraw trust from a key, for the past too",
 		Long: `Revokes a key, named by its ID or at least the first 8 digits of it, and
 erases its private half. Nothing that it ever signed verifies any more for
-those who get the ring's new export. The reason is shown to them.` + jsonKeys(ringResult{}),
+those who get the ring's new export. The reason is shown to them.` + ui.JSONKeys(ringResult{}),
 		Example: "  sotto keys revoke 3f2a90c1 --reason 'laptop stolen'",
 		Args:    takes("ID"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -212,7 +212,7 @@ func newKeysExportCommand(p *program) *cobra.Command {
 		Long: `Prints the public half of the active key, or of the one that --id names, in
 PEM form. With --out, copies the public part of the whole ring into a new
 directory instead: all public keys, what was retired and revoked, and the
-rotation statements.` + jsonKeys(publicResult{}, "With --out: "+keyList(exportResult{})+"."),
+rotation statements.` + ui.JSONKeys(publicResult{}, "With --out: "+ui.KeyList(exportResult{})+"."),
 		Example: `  sotto keys export > signer.pub.pem
   sotto keys export --out signer-keys/`,
 		RunE: func(*cobra.Command, []string) error {

@@ -52,7 +52,7 @@ knows things that records do not say.
 many of the private records the classifier is right.
 
 The data, the ledger and the budget are as in "sotto synth". A run that was
-interrupted resumes with the same command, and nothing is charged twice.` + jsonKeys(learnResult{}, progressHelp),
+interrupted resumes with the same command, and nothing is charged twice.` + ui.JSONKeys(learnResult{}, ui.ProgressHelp),
 		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measurement-share 0.1 --out labels

@@ -55,7 +55,7 @@ seen. "sotto eval private" measures on records with noise.
 
 With --out, a new file gets the label of each text, in their order, and the
 probability of each label: CSV, or JSON lines if the name ends in .jsonl; "-"
-writes CSV to standard output, and nothing else.` + jsonKeys(learnPredictResult{}, "probabilities are in the order of labels."),
+writes CSV to standard output, and nothing else.` + ui.JSONKeys(learnPredictResult{}, "probabilities are in the order of labels."),
 		Example: `  sotto learn predict labels --data new.csv
   sotto learn predict labels --data new.csv --out predictions.csv
   sotto learn predict labels --data - --out -`,

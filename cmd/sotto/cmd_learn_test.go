@@ -11,7 +11,7 @@ import (
 // TestLearnServes: an unmodified client gets labels of a route that has no language model, and none is asked
 // for.
 func TestLearnServes(t *testing.T) {
-	suiteHome(t)
+	ticketHome(t)
 	t.Setenv("SOTTO_MODEL", "nothere.gguf")
 	printed(t, "ledger", "init")
 	printed(t, "learn", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--out", "labels")

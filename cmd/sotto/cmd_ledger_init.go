@@ -59,7 +59,7 @@ records. With adaptive, charges add up in a Rényi
 filter, which admits more of them when they are many and small. Both hold for
 people who look at a release and then decide what to run, and after grants.
 With planned and --schedule, what will be charged is registered now, composed
-by the tightest accountant, and nothing else is charged.` + jsonKeys(ledgerResult{}),
+by the tightest accountant, and nothing else is charged.` + ui.JSONKeys(ledgerResult{}),
 		Example: `  sotto ledger init
   sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6
@@ -249,7 +249,7 @@ fits every budget or is refused. Data that is in the ledger already keeps its
 budgets and counts toward the others too, also with what was charged before.
 
 With --new-people it states the opposite, about data that is in the ledger.
-New data of other people is entered with "sotto ledger init --new-people".` + jsonKeys(ledgerResult{}, "rows are the budgets that charges to the data count toward; those of other data sets as DATASET:BUDGET."),
+New data of other people is entered with "sotto ledger init --new-people".` + ui.JSONKeys(ledgerResult{}, "rows are the budgets that charges to the data count toward; those of other data sets as DATASET:BUDGET."),
 		Example: `  sotto ledger link patients --data patients-2026.csv --schema patients.toml --reason 'the same clinic, a year later'
   sotto ledger link north south --data both.csv --schema clients.toml --name both --reason 'merged registers'`,
 		Args: func(cmd *cobra.Command, args []string) error {

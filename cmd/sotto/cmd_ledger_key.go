@@ -55,7 +55,7 @@ func newKeyShowCommand(p *program) *cobra.Command {
 		Use:   "show",
 		Short: "The id of the key, and that of the ledger's",
 		Long: `Shows the id of the key of the private folder and of the key that the ledger
-knows its data by. The id is public: it reveals nothing else about the key.` + jsonKeys(keyResult{}),
+knows its data by. The id is public: it reveals nothing else about the key.` + ui.JSONKeys(keyResult{}),
 		Example: "  sotto ledger key show",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := p.showKey(cmd.Context())
@@ -109,7 +109,7 @@ func newKeyExportCommand(p *program) *cobra.Command {
 		Use:   "export FILE",
 		Short: "Copy the key to a new file, for somebody who shares the ledger",
 		Long: `Copies the key of the private folder to a new file that only you can read. Bring
-it to the other person in a safe way, and delete it then.` + jsonKeys(keyResult{}),
+it to the other person in a safe way, and delete it then.` + ui.JSONKeys(keyResult{}),
 		Example: "  sotto ledger key export for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -126,7 +126,7 @@ func newKeyImportCommand(p *program) *cobra.Command {
 		Short: "Take over the key of a shared ledger",
 		Long: `Gives the private folder the key of an exported file. A folder that has another
 key keeps it: choose another folder with --private, and continue using that one
-with the ledger of the new key.` + jsonKeys(keyResult{}),
+with the ledger of the new key.` + ui.JSONKeys(keyResult{}),
 		Example: "  sotto ledger key import for-anna.key",
 		Args:    takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {

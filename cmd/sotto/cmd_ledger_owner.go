@@ -117,7 +117,7 @@ func newLedgerBudgetCommand(p *program) *cobra.Command {
 		Long: `Adds a budget beside the global one. With --scope only charges that carry all
 these labels count toward it; with --from and --until only charges of that
 time, and charges with its scope are refused while no budget of the kind is
-open. A charge has to fit every budget that applies to it.` + jsonKeys(ledgerResult{}),
+open. A charge has to fit every budget that applies to it.` + ui.JSONKeys(ledgerResult{}),
 		Example: `  sotto ledger budget patients risk-team --epsilon 1 --delta 1e-6 --scope team=risk
   sotto ledger budget patients january --epsilon 0.5 --delta 1e-6 --from 2026-01-01 --until 2026-02-01`,
 		Args: takes("DATASET", "NAME"),
@@ -180,7 +180,7 @@ func newAdjustCommand(p *program, a adjustment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     a.verb + " DATASET [--epsilon E] [--delta D] --reason TEXT",
 		Short:   a.short,
-		Long:    a.long + jsonKeys(ledgerResult{}),
+		Long:    a.long + ui.JSONKeys(ledgerResult{}),
 		Example: fmt.Sprintf("  sotto ledger %s patients --epsilon 1 --reason 'decision 12 of the board'", a.verb),
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {

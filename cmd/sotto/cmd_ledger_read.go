@@ -19,7 +19,7 @@ func newLedgerListCommand(p *program) *cobra.Command {
 		Short: "All budgets and what is left of them",
 		Long: `Lists the budgets of all data sets. "ε spent" is the cost of all charges
 of a budget together, as its composition measures it. "sotto ledger show" says
-what each budget holds for.` + jsonKeys(ledgerResult{}),
+what each budget holds for.` + ui.JSONKeys(ledgerResult{}),
 		Example: "  sotto ledger list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {
@@ -52,7 +52,7 @@ func newLedgerShowCommand(p *program) *cobra.Command {
 		Long: `Shows a data set, by its name or the fingerprint of a version: its budgets and
 those of data sets that it is linked with (as DATASET:BUDGET), the states of
 its data that the ledger knows, and what its owner decided about data sets that
-it shares records with.` + jsonKeys(showResult{}, "rows are the charges."),
+it shares records with.` + ui.JSONKeys(showResult{}, "rows are the charges."),
 		Example: "  sotto ledger show patients",
 		Args:    takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -180,7 +180,7 @@ func newLedgerCheckCommand(p *program) *cobra.Command {
 		Long: `Reads the whole ledger again and verifies that its rows are linked without a
 gap, that each could be written where it stands, that it agrees with the given
 checkpoints, and that no budget is overspent. A ledger that is not in order
-gives exit code 4 and the first bad row.` + jsonKeys(checkResult{}, "When not in order: error, code, row."),
+gives exit code 4 and the first bad row.` + ui.JSONKeys(checkResult{}, "When not in order: error, code, row."),
 		Example: `  sotto ledger check
   sotto ledger check --checkpoint checkpoints.txt`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -246,7 +246,7 @@ func newLedgerCheckpointCommand(p *program) *cobra.Command {
 		Short: "A line that fixes the ledger as it is now",
 		Long: `Prints one line that fixes all rows up to now. Keep it where those who can
 write to the ledger cannot: "sotto ledger check --checkpoint" finds out later
-whether anything before it was changed or removed.` + jsonKeys(checkpointResult{}),
+whether anything before it was changed or removed.` + ui.JSONKeys(checkpointResult{}),
 		Example: "  sotto ledger checkpoint >> checkpoints.txt",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withLedger(cmd.Context(), false, func(l *ledger.Ledger, address string) (ui.Result, error) {

@@ -74,7 +74,7 @@ otherwise the same charges nothing and returns the first one's charge. One key
 stands for one set of random numbers. Without --key a new one is drawn.
 
 --proof proven is your word that a theorem backs the event. Nothing else is
-booked: claims without proof and seeded runs have no place in a budget.` + jsonKeys(chargeResult{}, "When refused: error, code, refused ("+keyList(ledger.RefusedError{})+")."),
+booked: claims without proof and seeded runs have no place in a budget.` + ui.JSONKeys(chargeResult{}, "When refused: error, code, refused ("+ui.KeyList(ledger.RefusedError{})+")."),
 		Example: `  sotto ledger reserve patients 'repeat(100, poisson(20/30000, gaussian(0.51)))' --run agnews-1 --proof proven
   sotto ledger reserve patients 'laplace(10)' --run daily --key daily-2026-01-31 --label team=risk --proof proven`,
 		Args:              takes("DATASET", "EXPR"),
@@ -136,7 +136,7 @@ func newLedgerCommitCommand(p *program) *cobra.Command {
 		Long: `Marks a reserved charge as committed. It continues counting in full, unless the
 run decided through a privacy filter when to stop (--filtered): then --spent
 may name what it really did, if all budgets of the charge are adaptive.
-Committing again changes nothing.` + jsonKeys(chargeResult{}),
+Committing again changes nothing.` + ui.JSONKeys(chargeResult{}),
 		Example: `  sotto ledger commit 8f0c41d2a7b35e6f9012ab34
   sotto ledger commit 8f0c41d2a7b35e6f9012ab34 --spent 'repeat(60, gaussian(40))' --filtered`,
 		Args: takes("CHARGE"),
@@ -163,7 +163,7 @@ func newLedgerForfeitCommand(p *program) *cobra.Command {
 		Short: "Give a run up; its charge counts for ever",
 		Long: `Marks a reserved charge as forfeited: the run died or was given up, and may
 have released something before. The charge continues counting in full. Nothing
-ever gives a reservation back.` + jsonKeys(chargeResult{}),
+ever gives a reservation back.` + ui.JSONKeys(chargeResult{}),
 		Example: "  sotto ledger forfeit 8f0c41d2a7b35e6f9012ab34 --reason 'power cut'",
 		Args:    takes("CHARGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,7 +20,7 @@ func newManCommand(p *program) *cobra.Command {
 		Short: "The manual pages of this program",
 		Long: `Prints the manual page of a verb, or of sotto itself, for "man -l -". With --out
 it writes the pages of all verbs into a directory, as packages install them.` +
-			jsonKeys(manResult{}, "With --out: "+keyList(pagesResult{})+"."),
+			ui.JSONKeys(manResult{}, "With --out: "+ui.KeyList(pagesResult{})+"."),
 		Example: `  sotto man ledger grant > grant.1
   sotto man --out /usr/local/share/man/man1`,
 		Args: cobra.ArbitraryArgs,

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -22,7 +23,7 @@ import (
 
 // mcpOptions are what the operator lets an agent do.
 type mcpOptions struct {
-	modelFlags
+	flags.Model
 	agents.Options
 	tasks    []string
 	spending number
@@ -47,14 +48,14 @@ unless --allow-spending names the most ε that one session may be charged.
 
 Clients start this command by themselves: docs/mcp.md has their settings.
 Standard output is the protocol's; messages for people go to standard error.
-With --json it serves nothing, and prints the tools that it would offer.` + jsonKeys(mcpTools{}),
+With --json it serves nothing, and prints the tools that it would offer.` + ui.JSONKeys(mcpTools{}),
 		Example: `  sotto mcp --releases releases/
   sotto mcp --service http://127.0.0.1:8080 --service-key-env SOTTO_KEY
   sotto mcp --tool plan --tool account --task tickets.toml
   sotto mcp --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.Tools, "tool", nil, "offer this tool; may be repeated (default: all that have what they need)")
 	complete(cmd, "tool", agents.ToolNames...)
@@ -91,7 +92,7 @@ func (p *program) mcpServer(opt mcpOptions) (*agents.Server, error) {
 	}
 	o.Spending, o.Errors = opt.spending.value, p.Stderr
 	o.Plan = func(ctx context.Context, in agents.PlanArguments) (any, error) {
-		return p.planForAgents(ctx, opt.modelFlags, in)
+		return p.planForAgents(ctx, opt.Model, in)
 	}
 	o.Account = func(in agents.AccountArguments) (any, error) {
 		opt := accountOptions{termFlags: termsOfAgents(in.TermArguments)}
@@ -137,11 +138,11 @@ func (r *mcpTools) Print(*ui.Page) {}
 
 // planForAgents is "sotto plan". What is wrong with the request is for the agent; what is wrong with the
 // model is not.
-func (p *program) planForAgents(ctx context.Context, model modelFlags, in agents.PlanArguments) (any, error) {
+func (p *program) planForAgents(ctx context.Context, model flags.Model, in agents.PlanArguments) (any, error) {
 	if _, err := findTask(in.Task); err != nil {
 		return nil, err
 	}
-	opt := planOptions{modelFlags: model, answers: in.Answers}
+	opt := planOptions{Model: model, answers: in.Answers}
 	if len(in.Methods) > 0 {
 		opt.methods = in.Methods
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // agentPlace is a place with a release ("releases/demos"), a service with a route that has its
@@ -22,7 +24,7 @@ import (
 func agentPlace(t *testing.T) *running {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	messages(t, 200)
 	write(t, "teams-table.toml", []byte(`title = "Messages"
 label = "team"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
@@ -38,7 +39,7 @@ func newModelListCommand(p *program) *cobra.Command {
 		Short: "The models that are known by name, and those that are here",
 		Long: `Lists the catalogue and the models that were pulled from Hugging Face, and what
 is in the cache of them, and all other GGUF files in the cache. The arrow marks
-the model that is used when none is named.` + jsonKeys(modelListResult{}, `state is "present", "partial" or "absent".`),
+the model that is used when none is named.` + ui.JSONKeys(modelListResult{}, `state is "present", "partial" or "absent".`),
 		Example: "  sotto model list --json",
 		RunE:    func(*cobra.Command, []string) error { return runModelList(p) },
 	}
@@ -88,7 +89,7 @@ func runModelList(p *program) error {
 	if err != nil {
 		return err
 	}
-	spec, err := p.modelSpec(modelFlags{})
+	spec, err := p.modelSpec(flags.Model{})
 	if err != nil {
 		return err
 	}

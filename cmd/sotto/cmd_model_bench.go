@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/probe"
 )
 
 type benchOptions struct {
-	modelFlags
+	flags.Model
 	repeat int
 }
 
@@ -31,12 +32,12 @@ server, and prints the medians:
     and a public one, of 200 tokens that share their first 100; all scores for
     the public one, 100 candidates for the others.
 
-` + modelHelp + jsonKeys(benchResult{}),
+` + flags.ModelHelp + ui.JSONKeys(benchResult{}),
 		Example: `  sotto model bench
   sotto model bench --model qwen2.5-coder --threads 1 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelBench(cmd.Context(), p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	cmd.Flags().IntVar(&opt.repeat, "repeat", 5, "measure each `N` times and take the median")
 	return cmd
 }
@@ -68,7 +69,7 @@ func runModelBench(ctx context.Context, p *program, opt benchOptions) error {
 		return usage("--repeat must be at least 1")
 	}
 	began := time.Now()
-	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
+	model, name, spec, err := p.openScorer(ctx, opt.Model)
 	if err != nil {
 		return err
 	}

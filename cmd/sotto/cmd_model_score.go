@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/probe"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 type scoreOptions struct {
-	modelFlags
+	flags.Model
 	prompt     string
 	candidates string
 	top        int
@@ -32,12 +33,12 @@ The file of --candidates has a candidate on each line, as text that is one token
 to the model (spaces count: " yes" and "yes" are different tokens). If all lines
 are numbers, they are token ids. It may also be a JSON array of texts and ids.
 
-` + modelHelp + jsonKeys(scoreResult{}, `normalised_over is "vocabulary", or "candidates" where a server gives no more. logprob_among is the logarithm of the share among the candidates; control is true for marks, which have no text.`),
+` + flags.ModelHelp + ui.JSONKeys(scoreResult{}, `normalised_over is "vocabulary", or "candidates" where a server gives no more. logprob_among is the logarithm of the share among the candidates; control is true for marks, which have no text.`),
 		Example: `  sotto model score --prompt 'The capital of France is' --top 5
   sotto model score --prompt 'Is the sea blue?' --chat --candidates answers.txt --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelScore(cmd, p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.prompt, "prompt", "", "the `TEXT` that the token follows, or - to read it from standard input; required")
 	f.IntVar(&opt.top, "top", 10, "print the best `K` tokens")
@@ -87,7 +88,7 @@ func runModelScore(cmd *cobra.Command, p *program, opt scoreOptions) error {
 	if err != nil {
 		return err
 	}
-	model, name, _, err := p.openScorer(ctx, opt.modelFlags)
+	model, name, _, err := p.openScorer(ctx, opt.Model)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
 func newModelShowCommand(p *program) *cobra.Command {
-	var flags modelFlags
+	var of flags.Model
 	cmd := &cobra.Command{
 		Use:   "show [NAME|PATH] [--url URL]",
 		Short: "What a model is and what can be done with it",
@@ -26,21 +27,21 @@ that is pinned, and what the engine can do with it. With --url, asks a server
 what it can do: every server writes text, private records need one that gives
 the scores of chosen tokens.
 
-Without an argument it is the model that is used when none is named.` + jsonKeys(modelShowResult{}),
+Without an argument it is the model that is used when none is named.` + ui.JSONKeys(modelShowResult{}),
 		Example: `  sotto model show smollm2
   sotto model show --url http://127.0.0.1:8000 --json`,
 		Args: upTo("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if flags.url != "" {
+				if of.URL != "" {
 					return usage("give a model or --url, not both")
 				}
-				flags.model = args[0]
+				of.Name = args[0]
 			}
-			return runModelShow(cmd.Context(), p, flags)
+			return runModelShow(cmd.Context(), p, of)
 		},
 	}
-	flags.addServer(cmd)
+	of.AddServer(cmd)
 	cmd.ValidArgsFunction = completeModels
 	return cmd
 }
@@ -77,8 +78,8 @@ type modelShowResult struct {
 	types map[string]int64
 }
 
-func runModelShow(ctx context.Context, p *program, flags modelFlags) error {
-	spec, err := p.modelSpec(flags)
+func runModelShow(ctx context.Context, p *program, of flags.Model) error {
+	spec, err := p.modelSpec(of)
 	if err != nil {
 		return err
 	}

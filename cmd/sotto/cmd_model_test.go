@@ -21,8 +21,10 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
 )
@@ -111,19 +113,19 @@ func TestChoice(t *testing.T) {
 		name     string
 		config   string
 		variable string
-		flags    modelFlags
+		flags    flags.Model
 		want     backend.Spec
 	}{
 		{name: "nothing"},
 		{name: "configuration", config: file, want: configured},
 		{name: "variable", config: file, variable: "qwen", want: backend.Spec{Model: "qwen", Context: 100}},
 		{name: "variable with another address", config: file, variable: "https://elsewhere", want: backend.Spec{URL: "https://elsewhere", Context: 100}},
-		{name: "flag", config: file, variable: "qwen", flags: modelFlags{model: "x.gguf", threads: 3}, want: backend.Spec{Model: "x.gguf", Threads: 3, Context: 100}},
-		{name: "another address is not trusted", config: file, flags: modelFlags{url: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100}},
-		{name: "the same address is", config: file, flags: modelFlags{url: server}, want: configured},
-		{name: "address and model", flags: modelFlags{url: server, model: "n", dialect: "sglang", keyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
-		{name: "a model that is an address", flags: modelFlags{model: server}, want: backend.Spec{URL: server}},
-		{name: "threads", config: "[model]\nthreads = 2", flags: modelFlags{}, want: backend.Spec{Threads: 2}},
+		{name: "flag", config: file, variable: "qwen", flags: flags.Model{Name: "x.gguf", Threads: 3}, want: backend.Spec{Model: "x.gguf", Threads: 3, Context: 100}},
+		{name: "another address is not trusted", config: file, flags: flags.Model{URL: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100}},
+		{name: "the same address is", config: file, flags: flags.Model{URL: server}, want: configured},
+		{name: "address and model", flags: flags.Model{URL: server, Name: "n", Dialect: "sglang", KeyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
+		{name: "a model that is an address", flags: flags.Model{Name: server}, want: backend.Spec{URL: server}},
+		{name: "threads", config: "[model]\nthreads = 2", flags: flags.Model{}, want: backend.Spec{Threads: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home(t)
@@ -142,7 +144,7 @@ func TestChoice(t *testing.T) {
 		})
 	}
 	home(t)
-	for _, wrong := range []modelFlags{{dialect: "vllm"}, {model: "x.gguf", keyEnv: "K"}, {threads: -1}} {
+	for _, wrong := range []flags.Model{{Dialect: "vllm"}, {Name: "x.gguf", KeyEnv: "K"}, {Threads: -1}} {
 		if _, err := (&program{}).modelSpec(wrong); !ui.Is[ui.UsageError](err) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
@@ -159,7 +161,7 @@ func TestCandidatesFile(t *testing.T) {
 // standard error; another model is not spoken of.
 func TestFirstContact(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	for spec, want := range map[backend.Spec]bool{
 		{}: true, {Model: "smollm2-135m"}: true, {Model: filepath.Join(modelsDir(t), "SmolLM2-135M-Instruct.Q4_1.gguf")}: true,
 		{Model: "tiny.gguf"}: false, {Model: "absent"}: false, {URL: "http://127.0.0.1:1"}: false,
@@ -202,7 +204,7 @@ func TestPulledModel(t *testing.T) {
 	if err := os.Mkdir("site", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	tinyModel(t, filepath.Join("site", "tiny-f32.gguf"))
+	lmtest.TinyModel(t, filepath.Join("site", "tiny-f32.gguf"))
 	hub := httptest.NewServer(hubServer("site"))
 	t.Cleanup(hub.Close)
 	t.Setenv("HF_ENDPOINT", hub.URL)
@@ -292,7 +294,7 @@ func TestPullReport(t *testing.T) {
 // and differ from those over the vocabulary by one factor.
 func TestScoresAddUp(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := os.WriteFile("c.json", []byte(`["a", "b", 257]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +317,7 @@ func TestScoresAddUp(t *testing.T) {
 			t.Error("not from the best on")
 		}
 	}
-	if len(best) != tinyVocab || r.PromptTokens != 24 {
+	if len(best) != lmtest.TinyVocab || r.PromptTokens != 24 {
 		t.Errorf("%d tokens after %d", len(best), r.PromptTokens)
 	}
 	score("--candidates", "c.json")

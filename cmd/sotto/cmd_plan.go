@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -21,19 +24,21 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type planOptions struct {
 	textFlags
-	modelFlags
+	flags.Model
+	chooseFlags
 	methods []string
 	answers int64
 	plot    string
-	time    time.Duration
-	// evidence is its share of ε.
-	evidence number
+	// file is where the plan file goes, and list asks for all settings instead of a plan.
+	file string
+	list bool
 }
 
 func newPlanCommand(p *program) *cobra.Command {
@@ -54,17 +59,26 @@ forecast of what the prompt will be worth, from suites on public data sets: how
 many points above no examples and above model-generated ones, and how often such
 forecasts held. "sotto rehearse" tries a plan out.
 
+Settings of research have no flags. --settings lists them by what they are
+about, --set NAME=VALUE gives one a value, and --write makes a plan file with
+all that the first method of the plan has, each with what it is and its default.
+synth, choose, rehearse, answer and plan read it: --plan FILE.
+
 With --answers N it plans answers of "sotto answer" instead, with each method
 that answers questions of the task, such that N of them together cost at most ε:
 what one costs and what ten times N cost, and with --plot how many answers a
 budget buys.
 
-` + modelHelp + jsonKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
+` + flags.ModelHelp + ui.JSONKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
-  sotto plan --task samsum --size 14732 --epsilon 8 --answers 100`,
+  sotto plan --task samsum --size 14732 --epsilon 8 --answers 100
+  sotto plan --task agnews --size 120000 --epsilon 1 --set rounds=6 --write plan.toml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if opt.list {
+				return p.Emit(opt.rest.Result())
+			}
 			if err := require(cmd, append([]string{"task"}, opt.spends(cmp.Or(strings.Join(opt.methods, ""), methodChoose))...)...); err != nil {
 				return err
 			}
@@ -72,12 +86,21 @@ budget buys.
 		},
 	}
 	opt.textFlags.add(cmd, method.Texts, method.Answers)
-	opt.modelFlags.add(cmd)
+	opt.Model.Add(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
 	addTime(cmd, &opt.time)
 	addEvidence(cmd, &opt.evidence)
+	opt.addSettings(cmd)
+	opt.addPool(cmd)
+	opt.rest.Group(settings.Choosing)
+	// A plan has no use for these, and its file is for runs.
+	addParallel(cmd, new(int), "texts")
+	addOnError(cmd, new(string), "records that cannot be used")
+	opt.rest.Group(settings.Machine)
+	cmd.Flags().StringVar(&opt.file, "write", "", "write settings that the plan has to `FILE`, for --plan")
+	cmd.Flags().BoolVar(&opt.list, "settings", false, "list all settings, and plan nothing")
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
 }
@@ -153,16 +176,41 @@ func runPlan(ctx context.Context, p *program, opt planOptions, answers bool) err
 	if err != nil {
 		return err
 	}
+	if opt.file != "" {
+		if err := opt.write(r.rows(), answers); err != nil {
+			return err
+		}
+	}
 	return p.Warned(r, r.warned())
+}
+
+// write makes a plan file of the first method that can do it: the default one, or the one that was named.
+func (o *planOptions) write(rows []planRow, answers bool) error {
+	at := slices.IndexFunc(rows, func(r planRow) bool { return r.plannedRow != nil })
+	if at < 0 {
+		return nil // the rows say why
+	}
+	var planned map[string]any
+	if err := json.Unmarshal(rows[at].Settings, &planned); err != nil {
+		return fmt.Errorf("read the settings of %s: %w", rows[at].Method, err)
+	}
+	about := fmt.Sprintf("%s at ε = %s", o.task, ui.Whole(o.epsilon.value))
+	if err := os.WriteFile(o.file, []byte(o.rest.Write(about, rows[at].Method, answers, planned)), 0o644); err != nil {
+		return fmt.Errorf("--write: %w", err)
+	}
+	return nil
 }
 
 // planning is what a plan of texts or of answers comes to.
 type planning interface {
 	ui.Result
 	warned() []string
+	rows() []planRow
 }
 
 func (r *planned) warned() []string { return r.Warnings }
+
+func (r *planned) rows() []planRow { return r.Rows }
 
 // plan plans texts, or answers, with each method.
 func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (planning, error) {
@@ -173,7 +221,7 @@ func (p *program) plan(ctx context.Context, opt planOptions, answers bool) (plan
 	if err := checkPlotPath(opt.plot); err != nil {
 		return nil, err
 	}
-	model, name, spec, err := p.openScorer(ctx, opt.modelFlags)
+	model, name, spec, err := p.openScorer(ctx, opt.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -216,20 +264,17 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 	if err != nil {
 		return request, err
 	}
-	if strings.HasPrefix(o.task, tablePrefix) && !answers {
-		request.Choosing = &plan.Choosing{}
-		if err := fromSchema(o.task, &request, 0, nil); err != nil {
+	if !answers {
+		if err := o.choosing(&request, &o.settingFlags); err != nil {
+			return request, err
+		}
+		request.Choosing.Vary = o.vary
+		if err := fromSchema(o.task, &request, o.pool, nil); err != nil {
 			return request, err
 		}
 	}
-	if o.evidence.set {
-		if answers {
-			return request, usage("--evidence is for prompts that records choose, and not for answers")
-		}
-		if request.Choosing == nil {
-			request.Choosing = &plan.Choosing{}
-		}
-		request.Choosing.Evidence = o.evidence.share()
+	if answers && o.evidence.set {
+		return request, usage("--evidence is for prompts that records choose, and not for answers")
 	}
 	known := sotto.Methods()
 	if answers {
@@ -252,7 +297,7 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 		}
 	}
 	if o.claims() {
-		return request, usage("--proof published has no guarantee to plan with: leave it out")
+		return request, usage("--set proof=published has no guarantee to plan with: leave it out")
 	}
 	if len(methods) == 1 && methods[0] == "public" && o.size == "" && len(o.labelSizes) == 0 {
 		request.Size = int64(max(1, len(request.Task.Labels))) // nobody is drawn from them

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -17,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -58,12 +61,12 @@ model again, and may plan a little more or less.
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
 
-` + modelHelp + jsonKeys(rehearseResult{}, "epsilon and delta belong to the real run, and gains to its examples.", progressHelp),
+` + flags.ModelHelp + ui.JSONKeys(rehearseResult{}, "epsilon and delta belong to the real run, and gains to its examples.", ui.ProgressHelp),
 		Example: `  sotto rehearse --task agnews --size 120000 --epsilon 1
   sotto rehearse --task mine.toml --stand-in public.jsonl --size 20000 --epsilon 1 --time 5m --out rehearsed
   sotto rehearse --task samsum --stand-in public.jsonl --inputs inputs.jsonl --size 14732 --epsilon 2 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			given := cmd.Flags().Changed
+			given := opt.given
 			for _, name := range notRehearsed {
 				if given(name) {
 					return usage("--%s is for the real run: a rehearsal opens neither private data nor ledger nor keys. Leave it out; --stand-in takes a public file", name)
@@ -75,7 +78,7 @@ a rehearsal.
 			if err := require(cmd, append([]string{"task"}, opt.spends(opt.method)...)...); err != nil {
 				return err
 			}
-			if err := positive(given, map[string]float64{"invent": float64(opt.invent), "items": float64(opt.items), "sets": float64(opt.sets)}); err != nil {
+			if err := opt.positive(map[string]float64{"invent": float64(opt.invent), "items": float64(opt.items), "sets": float64(opt.sets)}); err != nil {
 				return err
 			}
 			if opt.file != "" && given("invent") {
@@ -94,10 +97,11 @@ var notRehearsed = []string{"data", "query", "ledger", "keys", "private", "name"
 
 func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.chooseFlags.add(cmd)
+	o.addSettings(cmd)
 	o.addPool(cmd)
-	o.addMeasure(cmd)
+	o.rest.Group(settings.Choosing)
 	o.addMethod(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.file, "stand-in", "", "take the records of `FILE`, a public one in the format of the data (default: the model invents some)")
@@ -106,7 +110,9 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of model-generated examples and of stand-in records (default %d)", sotto.DefaultSets))
 	o.addColumns(cmd)
 	f.Var(&o.seed, "seed", "take all random numbers from `N`, to repeat a rehearsal")
-	f.IntVar(&o.parallel, "parallel", 0, "write this many texts at once (default: what suits the method)")
+	addParallel(cmd, &o.parallel, "texts")
+	addOnError(cmd, &o.onError, "records that cannot be used")
+	o.rest.Group(settings.Machine)
 	addDir(cmd, &o.out, "out", "keep what came out in `DIR`, a new folder (default: nothing is kept)")
 	for _, name := range notRehearsed {
 		f.StringArray(name, nil, "")
@@ -118,7 +124,7 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err error) {
 	request, err := o.request(o.method)
 	if err == nil && o.method == methodChoose {
-		if err = o.choosing(&request, o.given); err == nil {
+		if err = o.choosing(&request, &o.settingFlags); err == nil {
 			r.Pool, err = o.pooled(p, &request, o.given)
 		}
 	}
@@ -127,7 +133,7 @@ func (o *rehearseOptions) options(p *program) (r sotto.RehearseOptions, err erro
 	}
 	o.columns(&request.Task)
 	if o.parallel < 0 {
-		return r, usage("--parallel is %d, it should be positive", o.parallel)
+		return r, usage("--set parallel is %d, it should be positive", o.parallel)
 	}
 	r = sotto.RehearseOptions{
 		Request: ask.As[sotto.Request](request), Pool: r.Pool, Invent: o.invent, Items: o.items, Sets: o.sets, Out: o.out, Parallel: o.parallel, Time: o.time,
@@ -173,7 +179,7 @@ func runRehearse(ctx context.Context, p *program, opt rehearseOptions) (err erro
 		return err
 	}
 	opt.warnUnfilled(p)
-	client, progress, err := p.begin(opt.modelFlags)
+	client, progress, err := p.begin(opt.Model)
 	if err != nil {
 		return err
 	}

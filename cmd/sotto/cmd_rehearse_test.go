@@ -15,7 +15,7 @@ import (
 func rehearsing(more ...string) []string {
 	return append([]string{
 		"rehearse", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--stand-in", "public.jsonl",
-		"--generation-share", "0", "--pool", "4", "--tokens", "3", "--rounds", "2", "--records", "8", "--items", "10", "--sets", "2",
+		"--set", "generation-share=0", "--set", "pool=4", "--set", "tokens=3", "--set", "rounds=2", "--set", "records=8", "--items", "10", "--sets", "2",
 	}, more...)
 }
 
@@ -151,7 +151,7 @@ func TestRehearseTells(t *testing.T) {
 // TestRehearseKept: what is kept has no certificate and is no release.
 func TestRehearseKept(t *testing.T) {
 	rehearsalHome(t)
-	args := []string{"rehearse", "--task", "task.toml", "--stand-in", "public.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--out", "kept"}
+	args := []string{"rehearse", "--task", "task.toml", "--stand-in", "public.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--out", "kept"}
 	if code, _, errs := run(t, args...); code != 0 {
 		t.Fatal(errs)
 	}
@@ -183,9 +183,9 @@ func TestRehearseFlags(t *testing.T) {
 		{"--invent 50", "--invent and --stand-in exclude each other"},
 		{"--items 0", "--items"},
 		{"--sets -1", "--sets"},
-		{"--parallel -1", "--parallel"},
-		{"--no-choose", "--rounds is for --method choose"},
-		{"--method real", "--rounds is for --method choose"},
+		{"--set parallel=-1", "--set parallel is -1"},
+		{"--no-choose", "--set rounds is for --method choose"},
+		{"--method real", "--set rounds is for --method choose"},
 		{"--epsilon 0", "an ε above 0"},
 		{"--task absent", "absent"},
 		{"--out .", "holds something already"},

@@ -23,13 +23,14 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 type serveOptions struct {
-	modelFlags
+	flags.Model
 	service.Options
 	adminURL, requests string
 	jobs               int
@@ -73,7 +74,7 @@ one.
 
 Without TLS a browser sends the dashboard's cookies to every port of its host,
 so that other programs that listen there can act as who is signed in. With
---tls-cert, or an https address of a proxy in --admin-url, they stay here.` + jsonKeys(servedResult{}),
+--tls-cert, or an https address of a proxy in --admin-url, they stay here.` + ui.JSONKeys(servedResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml
   sotto serve key add 'support team' --route tickets
   sotto serve
@@ -81,7 +82,7 @@ so that other programs that listen there can act as who is signed in. With
 		Annotations: map[string]string{runsItself: "yes"},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), p, opt) },
 	}
-	opt.add(cmd)
+	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
 	f.StringVar(&opt.Admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
@@ -144,7 +145,7 @@ type servedResult struct {
 func (r *servedResult) Print(*ui.Page) {}
 
 // environment is what a service with the model that flags name gets of this program.
-func (p *program) environment(m modelFlags) (e service.Environment, err error) {
+func (p *program) environment(m flags.Model) (e service.Environment, err error) {
 	e = service.Environment{
 		Model: &service.Model{}, Task: findTask, Table: tableOf, Client: p.clientOf,
 		Verify: func(dir string) (*certificate.Report, error) {
@@ -164,7 +165,7 @@ func (p *program) environment(m modelFlags) (e service.Environment, err error) {
 }
 
 // builder makes routes with the model that flags name.
-func (p *program) builder(m modelFlags) (*service.Builder, error) {
+func (p *program) builder(m flags.Model) (*service.Builder, error) {
 	e, err := p.environment(m)
 	if err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func runServe(ctx context.Context, p *program, opt serveOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	environment, err := p.environment(opt.modelFlags)
+	environment, err := p.environment(opt.Model)
 	if err != nil {
 		return err
 	}

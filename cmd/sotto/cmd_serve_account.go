@@ -157,7 +157,7 @@ func newServeAccountAddCommand(p *program) *cobra.Command {
 input, or from a file; it is never an argument, which other programs could see.
 
 The role is viewer, operator or owner. --owns names data sets of the ledger
-whose budgets the account decides about.` + jsonKeys(accountsResult{}),
+whose budgets the account decides about.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account add operator-one --role operator
   sotto serve account add owner-one --role owner --owns tickets`,
 		Args: takes("NAME"),
@@ -188,7 +188,7 @@ func newServeAccountListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List accounts",
-		Long:    `Lists accounts by name.` + jsonKeys(accountsResult{}),
+		Long:    `Lists accounts by name.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account list`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withAccounts(cmd, false, "", func(context.Context, *store.Store) error { return nil })
@@ -201,7 +201,7 @@ func newServeAccountPasswordCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "password NAME",
 		Short:   "Give an account another password",
-		Long:    `Gives an account another password, and signs it out everywhere.` + jsonKeys(accountsResult{}),
+		Long:    `Gives an account another password, and signs it out everywhere.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account password owner-one`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -224,7 +224,7 @@ func newServeAccountRoleCommand(p *program) *cobra.Command {
 		Short: "Give an account another role",
 		Long: `Makes an account a viewer, an operator or an owner. It counts with its next
 request. Where claims of your organisation give roles, they count again when it
-signs in next.` + jsonKeys(accountsResult{}),
+signs in next.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account role operator-one owner`,
 		Args:    takes("NAME", "ROLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -241,7 +241,7 @@ func newServeAccountDisableCommand(p *program) *cobra.Command {
 		Use:   "disable NAME",
 		Short: "Let an account in no more",
 		Long: `Signs an account out everywhere and lets it in no more. What it decided stays,
-and its approvals of requests that are open no longer count.` + jsonKeys(accountsResult{}),
+and its approvals of requests that are open no longer count.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account disable operator-one
   sotto serve account disable operator-one --undo`,
 		Args: takes("NAME"),
@@ -271,7 +271,7 @@ dashboard. --approvals 2 has two different owners approve each of them. They
 also say of every upload whether it has people of the data set: until the owners
 of all data sets have, no run can use it.
 
-On the command line anyone who may write to the ledger needs nobody's approval.` + jsonKeys(accountsResult{}),
+On the command line anyone who may write to the ledger needs nobody's approval.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account own owner-two tickets --approvals 2
   sotto serve account own owner-two tickets --end`,
 		Args: takes("NAME", "DATASET"),

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
@@ -24,7 +25,7 @@ import (
 // routeAnswerOptions are those of "sotto answer" that are about a plan and its data.
 type routeAnswerOptions struct {
 	requestFlags
-	modelFlags
+	flags.Model
 	sourceFlags
 	method    string
 	answers   int64
@@ -58,7 +59,7 @@ answers take one. A shorter one gets a warning.
 Processes that serve the route read the records where they are now, with the
 model of their own flags or configuration, which must be trusted. A key can be
 given a number of such answers ("sotto serve key add --answers"), and the route
-a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesResult{}),
+a budget of its own: its charges have the label route=NAME.` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route answer ask --task tickets.toml --data tickets.jsonl --size 20000 --epsilon 4 --answers 200`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +71,7 @@ a budget of its own: its charges have the label route=NAME.` + jsonKeys(routesRe
 		},
 	}
 	opt.requestFlags.add(cmd, "an answer", "required", method.Texts, method.Answers)
-	opt.modelFlags.add(cmd)
+	opt.Model.Add(cmd)
 	opt.addRecords(cmd)
 	f := cmd.Flags()
 	f.Int64Var(&opt.answers, "answers", 1, "let --epsilon be for `N` answers together, not for each")
@@ -128,7 +129,7 @@ func runServeRouteAnswer(ctx context.Context, p *program, name string, opt route
 	if err != nil {
 		return err
 	}
-	builder, err := p.builder(opt.modelFlags)
+	builder, err := p.builder(opt.Model)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // canary is in every record, and must be nowhere else.
@@ -76,7 +78,7 @@ func exchange(t *testing.T, method, address, key, body string) (int, http.Header
 // what is spent is in the ledger; and nothing of a record is in anything that was written.
 func TestServePrivateAnswers(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	messages(t, 200)
 	printed(t, "ledger", "init")
 	out := printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200",
@@ -183,7 +185,7 @@ func TestServePrivateAnswers(t *testing.T) {
 // TestServePrivateRoutes: what cannot be served with a guarantee is refused when it is set.
 func TestServePrivateRoutes(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	messages(t, 50)
 	set := []string{"serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "50", "--epsilon", "1", "--delta", "1e-5", "--model", "tiny.gguf", "--store", "service.db"}
 	for name, c := range map[string]struct{ flags, says string }{
@@ -212,7 +214,7 @@ func TestServePrivateRoutes(t *testing.T) {
 // could not answer as often as was planned is warned of. Nothing is charged for either.
 func TestServePrivateBudget(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	messages(t, 200)
 	printed(t, "ledger", "init")
 	data := []string{"--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--delta", "1e-5", "--model", "tiny.gguf"}
@@ -257,7 +259,7 @@ func TestServeRecordsAlone(t *testing.T) {
 // that is too short, or none, is warned of. The ledger has no finer time.
 func TestServePrivatePace(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	messages(t, 200)
 	printed(t, "ledger", "init")
 	set := func(flags ...string) (pace time.Duration, errs string) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // clientPlace serves a model that answers at once with examples of a release ("tickets"), without ("plain"),
@@ -19,7 +21,7 @@ import (
 func clientPlace(t *testing.T) (*running, string) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	t.Setenv("SOTTO_MODEL", abs(t, "tiny.gguf"))
 	messages(t, 200)
 	write(t, "teams-table.toml", []byte(`title = "Messages"

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -128,7 +129,7 @@ func guesses() map[string]string {
 func guessing(t *testing.T, budget string) (*running, *visitor) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func jobsOn(t *testing.T, v *visitor, contents map[string]string) map[string]map
 			t.Fatal(err)
 		}
 		files[name] = u.File
-		ids[name] = addReaders(t, [][]string{{"synth", "--task", "task.toml", "--data", u.File, "--size", "300", "--epsilon", "4", "--no-choose", "--on-error", "skip"}})[0]
+		ids[name] = addReaders(t, [][]string{{"synth", "--task", "task.toml", "--data", u.File, "--size", "300", "--epsilon", "4", "--no-choose", "--set", "on-error=skip"}})[0]
 		all = append(all, ids[name])
 	}
 	shown := map[string]map[string]string{}

@@ -104,7 +104,7 @@ func newServeKeyAddCommand(p *program) *cobra.Command {
 --answers bounds how many answers from private records it gets in all, over all
 routes and processes, and with the keys that it is rotated to. What they cost is
 in the ledger, whose budgets no key can overspend. --admin makes a key for the
-service's other address, by which keys and routes can be changed.` + jsonKeys(keysResult{}),
+service's other address, by which keys and routes can be changed.` + ui.JSONKeys(keysResult{}),
 		Example: `  sotto serve key add 'support team' --route tickets --expires 2160h
   sotto serve key add 'night shift' --route ask --answers 100`,
 		Args: takes("NAME"),
@@ -143,7 +143,7 @@ func newServeKeyRotateCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rotate KEY",
 		Short:   "Make a new key in place of one",
-		Long:    `Makes a new key that may do the same. The old one counts for --overlap longer.` + jsonKeys(keysResult{}),
+		Long:    `Makes a new key that may do the same. The old one counts for --overlap longer.` + ui.JSONKeys(keysResult{}),
 		Example: `  sotto serve key rotate 3fq2kx9a0b1c --overlap 1h`,
 		Args:    takes("KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -167,7 +167,7 @@ func newServeKeyRevokeCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke KEY",
 		Short:   "End a key",
-		Long:    `Ends a key: within a second no process takes it.` + jsonKeys(keysResult{}),
+		Long:    `Ends a key: within a second no process takes it.` + ui.JSONKeys(keysResult{}),
 		Example: `  sotto serve key revoke 3fq2kx9a0b1c`,
 		Args:    takes("KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,7 +185,7 @@ func newServeKeyListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List keys",
-		Long:    `Lists keys, the oldest first.` + jsonKeys(keysResult{}),
+		Long:    `Lists keys, the oldest first.` + ui.JSONKeys(keysResult{}),
 		Example: `  sotto serve key list`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withStore(cmd.Context(), false, func(s *store.Store) (ui.Result, error) {

@@ -12,6 +12,7 @@ import (
 	service "github.com/sotto-dp/sotto/cmd/internal/serve"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/sys/document"
 )
 
@@ -82,7 +83,7 @@ func routes(ctx context.Context, s *store.Store, name, headline string) (ui.Resu
 
 func newServeRouteSetCommand(p *program) *cobra.Command {
 	var spec store.RouteSpec
-	var model modelFlags
+	var model flags.Model
 	cmd := &cobra.Command{
 		Use:   "set NAME --upstream NAME",
 		Short: "Make a route, or a new version of one",
@@ -98,7 +99,7 @@ evidence alone, need no upstream: no language model is asked.
 --shadow compares with another release on live traffic: some requests go to the
 upstream a second time, with that one's examples. Clients get the first answer
 and do not wait for the second; how often the two agree, and which of them are
-labels of the task, is counted in the metrics (sotto_shadow_total).` + jsonKeys(routesResult{}),
+labels of the task, is counted in the metrics (sotto_shadow_total).` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4
   sotto serve route set labels --release labels --task tickets.toml`,
 		Args: takes("NAME"),
@@ -186,7 +187,7 @@ func newServeRouteUseCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "use NAME [--version N]",
 		Short:   "Go back to another version of a route",
-		Long:    `Has requests use another version of a route: the one before, or --version.` + jsonKeys(routesResult{}),
+		Long:    `Has requests use another version of a route: the one before, or --version.` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route use tickets`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -207,7 +208,7 @@ func newServeRouteRemoveCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove NAME",
 		Short:   "Take a route away from clients",
-		Long:    `Takes a route away from clients. Its versions stay: "use" brings it back.` + jsonKeys(routesResult{}),
+		Long:    `Takes a route away from clients. Its versions stay: "use" brings it back.` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route remove tickets`,
 		Args:    takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -225,7 +226,7 @@ func newServeRouteListCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [NAME]",
 		Short:   "List routes, or all versions of one",
-		Long:    `Lists the routes that clients can use, or all versions of one.` + jsonKeys(routesResult{}),
+		Long:    `Lists the routes that clients can use, or all versions of one.` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route list`,
 		Args:    upTo("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,13 +16,15 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // maker makes runs in a home with a source in the configuration and a tiny model.
 func maker(t *testing.T) (*runs.Maker, *store.Store) {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte("kind = \"classify\"\ntext = \"text\"\nlabel = \"label\"\nlabels = [\"up\", \"down\"]\n[generate]\ninstruction = \"Write.\"\n[answer]\ninstruction = \"Up or down?\"\n"))
 	write(t, "records.jsonl", []byte(strings.Repeat("{\"text\": \"a\", \"label\": \"up\"}\n", 300)))
 	here, err := os.Getwd()
@@ -37,7 +39,7 @@ func maker(t *testing.T) (*runs.Maker, *store.Store) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	p := &program{}
-	environment, err := p.environment(modelFlags{model: "tiny.gguf"})
+	environment, err := p.environment(flags.Model{model: "tiny.gguf"})
 	if err != nil {
 		t.Fatal(err)
 	}

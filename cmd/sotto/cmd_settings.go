@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/method"
@@ -17,19 +19,42 @@ type settingFlags struct {
 	sampler string            `job:"sampler"`
 	proof   string
 
-	given func(flag string) bool
+	given func(name string) bool
+	// rest are the verb's other settings, nil where those of methods are flags.
+	rest *settings.Settings
 }
 
 // add takes the kinds of methods that a verb has.
 func (s *settingFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
-	s.given, s.values = cmd.Flags().Changed, ui.SettingFlags(kinds...)
+	s.rest, s.values = settings.Of(cmd), ui.SettingFlags(kinds...)
+	s.given = func(name string) bool { f := settings.Flag(cmd, name); return f != nil && f.Changed }
+	flags := settings.Flags(cmd)
 	for _, flag := range s.values {
-		cmd.Flags().Var(flag, flag.Flag(), flag.Usage)
+		flags.Var(flag, flag.Flag(), flag.Usage)
 		if flag.IsBoolFlag() {
-			cmd.Flags().Lookup(flag.Flag()).NoOptDefVal = "true"
+			flags.Lookup(flag.Flag()).NoOptDefVal = "true"
 		}
+		_ = flags.SetAnnotation(flag.Flag(), settings.Choices, flag.Choices) // the flag exists
 		complete(cmd, flag.Flag(), flag.Choices...)
 	}
+}
+
+// called is how the command line has a flag, or a setting.
+func (s *settingFlags) called(name string) string {
+	if s.rest != nil && s.rest.Flags.Lookup(name) != nil {
+		return "--set " + name
+	}
+	return "--" + name
+}
+
+// positive finds numbers that are given and mean the default.
+func (s *settingFlags) positive(values map[string]float64) error {
+	for name, n := range values {
+		if s.given(name) && !(n > 0) {
+			return usage("%s is %s, it should be positive; leave it out for the default", s.called(name), ui.Whole(n))
+		}
+	}
+	return nil
 }
 
 // methodHelp lists the methods of some kinds, for the help of a verb.
@@ -47,19 +72,16 @@ func methodHelp(kinds ...method.Kind) string {
 	return out.String()
 }
 
-// Values of --proof.
+// Values of the setting proof.
 const (
 	proofOurs      = "proven"
 	proofPublished = "published"
 )
 
-// named is the method that --method and --proof name together.
+// named is the method that --method and the setting proof name together.
 func (s *settingFlags) named(name string) (string, error) {
-	switch {
-	case s.proof == proofOurs:
+	if s.proof == proofOurs {
 		return name, nil
-	case s.proof != proofPublished:
-		return "", usage("--proof is %q, it should be proven or published", s.proof)
 	}
 	var known []string
 	for _, spec := range method.List() {
@@ -71,7 +93,7 @@ func (s *settingFlags) named(name string) (string, error) {
 		}
 		known = append(known, spec.Of)
 	}
-	return "", usage("--proof published is for --method %s: the proofs of the others hold as they were published", strings.Join(known, ", "))
+	return "", usage("--set proof=published is for --method %s: the proofs of the others hold as they were published", strings.Join(known, ", "))
 }
 
 // claims reports whether the user asked for a guarantee that is claimed alone.
@@ -98,10 +120,10 @@ func (s *settingFlags) explicit(methods ...string) error {
 			}
 		}
 		if wrong != nil {
-			return usage("--%s %w; leave it out for the default", flag.Flag(), wrong)
+			return usage("%s %w; leave it out for the default", s.called(flag.Flag()), wrong)
 		}
 		if !used {
-			return usage("--%s is for %s, and would change nothing for %s: leave it out", flag.Flag(), strings.Join(having(flag.Name), ", "), strings.Join(methods, ", "))
+			return usage("%s is for %s, and would change nothing for %s: leave it out", s.called(flag.Flag()), strings.Join(having(flag.Name), ", "), strings.Join(methods, ", "))
 		}
 	}
 	return nil

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -38,12 +40,17 @@ func (o *dataFlags) add(cmd *cobra.Command, data, query, unusable string) {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", data)
 	f.StringVar(&o.query, "query", "", query)
-	addChoice(cmd, &o.onError, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
+	addOnError(cmd, &o.onError, unusable)
 	f.StringVar(&o.name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.BoolVar(&o.known, "known", false, "refuse data that the ledger does not know, instead of giving it a budget of what is asked for")
 	f.StringVar(&o.as, "as", "", "the `DATASET` of the ledger that the data has to be, as it was seen before: other data is refused, and compared with nothing")
 	f.StringArrayVar(&o.scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
 	f.Var(&o.seed, "seed", "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
+}
+
+// addOnError adds what becomes of data that cannot be used.
+func addOnError(cmd *cobra.Command, to *string, unusable string) {
+	settings.Choice(cmd, to, "on-error", string(record.Fail), "what to do about "+unusable+": fail, or skip them", string(record.Fail), string(record.Skip))
 }
 
 // skips reports whether to leave out what cannot be used.
@@ -74,7 +81,15 @@ func (o *sourceFlags) add(cmd *cobra.Command, texts string) {
 	o.addRecords(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
-	f.IntVar(&o.parallel, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
+	addParallel(cmd, &o.parallel, texts)
+	if s := settings.Of(cmd); s != nil {
+		s.Group(settings.Machine)
+	}
+}
+
+// addParallel adds how many of what the verb makes are written at once.
+func addParallel(cmd *cobra.Command, to *int, texts string) {
+	settings.Flags(cmd).IntVar(to, "parallel", 0, "write this many "+texts+" at once (default: what suits the method)")
 }
 
 // addRecords adds the flags that are about records and their budget.
@@ -109,7 +124,7 @@ func (o *sourceFlags) source(task, method string) (from sotto.Source, use sotto.
 	case err != nil:
 		return from, use, err
 	case o.parallel < 0:
-		return from, use, usage("--parallel is %d, it should be positive", o.parallel)
+		return from, use, usage("--set parallel is %d, it should be positive", o.parallel)
 	}
 	if err := o.present(); err != nil {
 		return from, use, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
@@ -14,12 +16,13 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
 type synthOptions struct {
 	textFlags
-	modelFlags
+	flags.Model
 	sourceFlags
 	chooseFlags
 	noChoose bool   `job:"no-choose,shown"`
@@ -45,10 +48,10 @@ no examples meet. Of all rounds only the winners are released: no answer, no
 score. All of it takes about five minutes, or what --time says: how much is
 done follows from the model's speed. --pool-model has another model write the
 texts, such as a large one that somebody hosts: it is shown the task and its
-labels, and never a record, so it need not be trusted. --generation-share
-spends a share of ε on writing texts from the records. With --no-choose texts
-are written from the records, and nothing is chosen: that is quicker, and
-usually worse.
+labels, and never a record, so it need not be trusted. --set
+generation-share=0.5 spends half of ε on writing texts from the records. With
+--no-choose texts are written from the records, and nothing is chosen: that is
+quicker, and usually worse.
 
 The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
 a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
@@ -78,7 +81,7 @@ Methods that write texts and choose nothing (--no-choose takes clipped):
 ` + methodHelp(method.Texts) + `
 
 Those that have no privacy guarantee need --non-private, and their files say
-NOT PRIVATE. mixing with --proof published follows its paper's rule, whose
+NOT PRIVATE. mixing with --set proof=published follows its paper's rule, whose
 guarantee is claimed and not proven: there is no charge and no certificate.
 See "sotto plan" for what each costs.
 
@@ -88,7 +91,7 @@ written are outputs for them. With --task table:SCHEMA the data is a table
 choose among rows that are made up from what the schema allows, which are free.
 --examples puts others in their place, such as those of "sotto table profile".
 
-` + modelHelp + jsonKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, no matter who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", progressHelp),
+` + flags.ModelHelp + ui.JSONKeys(synthResult{}, "model_tokens_planned and the records of a round are as planned, no matter who is drawn. What the run really took depends on the records: --verbose reports it on standard error; do not publish it.", ui.ProgressHelp),
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
@@ -97,7 +100,7 @@ choose among rows that are made up from what the schema allows, which are free.
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opt.settle(cmd.Flags().Changed); err != nil {
+			if err := opt.settle(opt.given); err != nil {
 				return err
 			}
 			if err := require(cmd, opt.needs()...); err != nil {
@@ -126,9 +129,9 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != methodChoose {
-		for _, name := range append(poolFlagNames, []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "generation-share", "evidence", "nearest", "measurement-share", "no-measure"}...) {
+		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "generation-share", "evidence", "nearest", "measurement-share", "pool-model", "pool-key-env", "reword", "vary"} {
 			if given(name) {
-				return usage("--%s is for --method choose, and would change nothing for %s: leave it out", name, o.method)
+				return usage("%s is for --method choose, and would change nothing for %s: leave it out", o.called(name), o.method)
 			}
 		}
 		return o.explicit(o.method)
@@ -150,11 +153,12 @@ func (o *synthOptions) needs() []string {
 
 func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.modelFlags.add(cmd)
+	o.Model.Add(cmd)
 	o.sourceFlags.add(cmd, "texts")
 	o.chooseFlags.add(cmd)
+	o.addSettings(cmd)
 	o.addPool(cmd)
-	o.addMeasure(cmd)
+	o.rest.Group(settings.Choosing)
 	o.addMethod(cmd)
 	addDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
@@ -172,7 +176,7 @@ func (o *synthOptions) options(p *program) (sotto.SynthesizeOptions, error) {
 	request, err := o.request(o.method)
 	var by sotto.Pool
 	if err == nil && o.method == methodChoose {
-		if err = o.choosing(&request, o.given); err == nil {
+		if err = o.choosing(&request, &o.settingFlags); err == nil {
 			by, err = o.pooled(p, &request, o.given)
 		}
 	}
@@ -200,7 +204,7 @@ func runSynth(ctx context.Context, p *program, opt synthOptions) error {
 		return err
 	}
 	opt.warnUnfilled(p)
-	client, progress, err := p.begin(opt.modelFlags)
+	client, progress, err := p.begin(opt.Model)
 	if err != nil {
 		return err
 	}

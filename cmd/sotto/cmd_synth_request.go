@@ -1,9 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -88,17 +89,16 @@ type requestFlags struct {
 // add takes what ε is the cost of, more about --size, and the kinds of methods that the verb has.
 func (r *requestFlags) add(cmd *cobra.Command, of, size string, kinds ...method.Kind) {
 	r.targetFlags.add(cmd, " for rows of a table in words", of+" may cost, such as 1", size)
+	all := settings.Add(cmd)
 	r.settingFlags.add(cmd, kinds...)
-	addChoice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
-	addChoice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
+	settings.Choice(cmd, &r.sampler, "sampler", "", "how to draw: poisson, fixed-size or disjoint (default: the method's, mostly poisson)", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint))
+	settings.Choice(cmd, &r.proof, "proof", proofOurs, "mixing: proven, or published: the paper's rule, whose guarantee is claimed and NOT PROVEN", proofOurs, proofPublished)
+	all.Group(settings.Methods)
 }
 
 // request reads the flags.
 func (r *requestFlags) request(method string) (plan.Request, error) {
 	task, size, unit, err := r.target()
-	if kinds := []string{"", string(scheme.Poisson), string(scheme.FixedSize), string(scheme.Disjoint)}; err == nil && !slices.Contains(kinds, r.sampler) {
-		err = usage("--sampler is %q, it should be one of %s", r.sampler, strings.Join(kinds[1:], ", "))
-	}
 	return plan.Request{
 		Task: task, Method: method, Size: size, Unit: unit, Epsilon: r.epsilon.value, Delta: r.delta.value,
 		Sampler: scheme.Kind(r.sampler), Settings: ui.SettingValues(r.values),
@@ -111,7 +111,7 @@ const sizeAuto = "auto"
 // textFlags say what texts are to be written, as "sotto synth" and "sotto plan" have them.
 type textFlags struct {
 	requestFlags
-	least      int64    `job:"least"`
+	minSize    int64    `job:"min-size"`
 	labelSizes []string `job:"label-size"`
 	shots      int      `job:"shots,shown"`
 	tokens     int      `job:"tokens"`
@@ -125,16 +125,18 @@ type textFlags struct {
 func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	r.requestFlags.add(cmd, "all texts together", "\"auto\" counts them with noise, for a twentieth of ε", kinds...)
 	f := cmd.Flags()
-	f.Int64Var(&r.least, "least", 0, "with --size auto: assume at least `N` in each part (default 1000)")
 	f.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
 	f.IntVar(&r.shots, "shots", 0, "how many texts to write (default: the task's)")
-	f.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
 	f.StringVar(&r.labels, "labels", "", "for open labels: write for the labels in `FILE`, a line each; the list is public")
 	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
 	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
 	f.Lookup("discover-labels").NoOptDefVal = "auto"
-	f.StringVar(&r.ending, "shared-ending", "", "find the last two words that most records share, such as a signature, for `EPSILON` of ε (default: a twentieth), and end every text that is written with them")
-	f.Lookup("shared-ending").NoOptDefVal = "auto"
+	s := r.rest.Flags
+	s.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
+	s.Int64Var(&r.minSize, "min-size", 0, "with --size auto: assume at least `N` in each part (default 1000)")
+	s.StringVar(&r.ending, "shared-ending", "", "find the last two words that most records share, such as a signature, and end every text that is written with them: auto, or the `EPSILON` of ε for it (default: none; auto takes a twentieth)")
+	s.Lookup("shared-ending").NoOptDefVal = "auto"
+	r.rest.Group(settings.Texts)
 }
 
 // spends lists the flags that a method needs which spends ε.
@@ -151,20 +153,10 @@ func (r *textFlags) spends(name string) (flags []string) {
 // explicit finds flags that are given, and would be taken for not given, or not be used
 // by any of the methods.
 func (r *textFlags) explicit(methods ...string) error {
-	if err := positive(r.given, map[string]float64{"shots": float64(r.shots), "tokens": float64(r.tokens), "least": float64(r.least)}); err != nil {
+	if err := r.positive(map[string]float64{"shots": float64(r.shots), "tokens": float64(r.tokens), "min-size": float64(r.minSize)}); err != nil {
 		return err
 	}
 	return r.settingFlags.explicit(methods...)
-}
-
-// positive finds numbers that are given and mean the default.
-func positive(given func(flag string) bool, values map[string]float64) error {
-	for name, n := range values {
-		if given(name) && !(n > 0) {
-			return usage("--%s is %s, it should be positive; leave it out for the default", name, ui.Whole(n))
-		}
-	}
-	return nil
 }
 
 // request reads the flags.
@@ -184,9 +176,9 @@ func (r *textFlags) request(method string) (plan.Request, error) {
 func (r *textFlags) sizes(q *plan.Request) error {
 	switch {
 	case r.size == sizeAuto:
-		q.Count, q.Least = true, r.least
-	case r.least != 0:
-		return usage("--least goes with --size auto")
+		q.Count, q.Least = true, r.minSize
+	case r.minSize != 0:
+		return usage("--set min-size goes with --size auto")
 	case r.size == "" && q.Method == "public" && len(r.labelSizes) == 0:
 		q.Size = int64(max(1, len(q.Task.Labels))) // nobody is drawn from them
 	}
@@ -217,10 +209,10 @@ func (r *textFlags) sizes(q *plan.Request) error {
 // conditions reads what texts are written for.
 func (r *textFlags) conditions(q *plan.Request) error {
 	var err error
-	if q.Discover, q.DiscoverEpsilon, err = partOf("discover-labels", r.discover); err != nil {
+	if q.Discover, q.DiscoverEpsilon, err = partOf("--discover-labels", r.discover); err != nil {
 		return err
 	}
-	if q.Ending, q.EndingEpsilon, err = partOf("shared-ending", r.ending); err != nil {
+	if q.Ending, q.EndingEpsilon, err = partOf("--set shared-ending", r.ending); err != nil {
 		return err
 	}
 	generate := q.Task.Kind == prompt.Generate
@@ -247,7 +239,7 @@ func partOf(flag, value string) (asked bool, epsilon float64, err error) {
 	}
 	var n number
 	if err := n.Set(value); err != nil {
-		return false, 0, usage("--%s: %w", flag, err)
+		return false, 0, usage("%s: %w", flag, err)
 	}
 	return true, n.value, nil
 }

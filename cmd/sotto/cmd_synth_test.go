@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -103,7 +104,7 @@ func (s *stopping) Write(p []byte) (int, error) {
 // one charge, and says so.
 func TestSynthInterrupted(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := os.WriteFile("task.toml", []byte(ticketTask), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +112,8 @@ func TestSynthInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := []string{
-		"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16",
-		"--model", "tiny.gguf", "--out", "demos", "--parallel", "1",
+		"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16",
+		"--model", "tiny.gguf", "--out", "demos", "--set", "parallel=1",
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -197,18 +198,18 @@ func TestTextsDoNotControlTerminals(t *testing.T) {
 // every text.
 func TestPlainSharedEndingFlag(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte(ticketTask))
 	var lines strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&lines, `{"text": "ticket %d. Stay sunny", "queue": %q}`+"\n", i, []string{"billing", "repairs"}[i%2])
 	}
 	write(t, "records.jsonl", []byte(lines.String()))
-	args := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "2000", "--epsilon", "4", "--delta", "1e-6", "--model", "tiny.gguf", "--tokens", "3", "--shots", "2", "--json"}
+	args := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "2000", "--epsilon", "4", "--delta", "1e-6", "--model", "tiny.gguf", "--set", "tokens=3", "--shots", "2", "--json"}
 	for _, name := range []string{"written", "chosen"} {
 		more := map[string][]string{
-			"written": {"--no-choose", "--batch", "4", "--shared-ending"},
-			"chosen":  {"--generation-share", "0", "--pool", "2", "--rounds", "1", "--records", "4", "--shared-ending=0.5", "--seed", "1"},
+			"written": {"--no-choose", "--set", "batch=4", "--set", "shared-ending"},
+			"chosen":  {"--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=4", "--set", "shared-ending=0.5", "--seed", "1"},
 		}[name]
 		code, out, errs := run(t, append(append(args, more...), "--out", name)...)
 		if code != 0 {
@@ -225,7 +226,7 @@ func TestPlainSharedEndingFlag(t *testing.T) {
 		}
 	}
 	done(t, "verify", "written")
-	if code, _, errs := run(t, append(args, "--shared-ending=x", "--out", "no")...); code != ui.Wrong || !strings.Contains(errs, "--shared-ending") {
+	if code, _, errs := run(t, append(args, "--set", "shared-ending=x", "--out", "no")...); code != ui.Wrong || !strings.Contains(errs, "shared-ending") {
 		t.Errorf("%d: %s", code, errs)
 	}
 }

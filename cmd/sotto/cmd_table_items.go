@@ -34,7 +34,7 @@ the schema, with their labels as answers: the --test of "sotto eval --task
 table:S". The file holds the rows as they are: do not make one of private rows.
 
 With --bins, numbers of columns that have bins are written as their bins, as in
-examples from perturbed rows.` + jsonKeys(itemsResult{}),
+examples from perturbed rows.` + ui.JSONKeys(itemsResult{}),
 		Example: `  sotto table items --schema adult --data test.csv --limit 300 --out items.jsonl
   sotto table items --schema adult-local --bins --data test.csv --out items.jsonl
   sotto eval --task table:adult --demos zero --demos demos --test items.jsonl`,
@@ -74,7 +74,7 @@ func runItems(ctx context.Context, p *program, opt itemsOptions, given func(stri
 	case opt.out == "":
 		return usage("--out is missing: the file to write questions to")
 	}
-	if err := positive(given, map[string]float64{"limit": float64(opt.limit)}); err != nil {
+	if err := (&settingFlags{given: given}).positive(map[string]float64{"limit": float64(opt.limit)}); err != nil {
 		return err
 	}
 	if _, err := of.Task(); err != nil {

@@ -50,7 +50,7 @@ is read, and G is a folder: rows.csv and rows.csv.json, the plan and the
 certificate. Runs that were interrupted resume with the same command.
 
 ε is divided over the columns equally, by --weights, or with --split optimal so
-that combinations of values are known best.` + jsonKeys(perturbResult{}),
+that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
 		Example: `  sotto table perturb --schema adult-local --data adult.csv --epsilon 8 --out perturbed
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,

@@ -33,7 +33,7 @@ a group, and how many rows more than any other the most frequent value needs to
 be found (with probability 95 %). Groups are taken to be equally large.
 
 The guarantees differ: perturbed rows protect each row even from who keeps
-the table; a profile needs somebody who is trusted with it.` + jsonKeys(tablePlanResult{}),
+the table; a profile needs somebody who is trusted with it.` + ui.JSONKeys(tablePlanResult{}),
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -31,7 +31,7 @@ exact numbers, for rows that may be seen. It is the schema's label, or another
 one that the profile is grouped by (--column).
 
 With --out, a new CSV file gets the prediction of each row, in their order, and
-the probability of each value.` + jsonKeys(predictResult{}, "probabilities are in the order of classes; rows is the declared number."),
+the probability of each value.` + ui.JSONKeys(predictResult{}, "probabilities are in the order of classes; rows is the declared number."),
 		Example: `  sotto table predict --profile demos --data questions.csv
   sotto table predict --profile demos --data questions.csv --out predictions.csv
   sotto table predict --profile labels --data held-out.csv`,

@@ -55,7 +55,7 @@ quantile:0.9), histogram all counts, and skip nothing.
 --paper divides the budget and adds up as published, for comparison.
 
 DIR gets the examples in several formats, profile.json with all numbers,
-report.html, the plan and the certificate: see "sotto verify".` + jsonKeys(profileResult{}),
+report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(profileResult{}),
 		Example: `  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto table profile --schema loans.toml --data loans.parquet --size 20000 --epsilon 0.5 --group repaid --group income:60 --out demos
   sotto table profile --schema loans.toml --data postgres://db/bank --table loans --size 20000 --epsilon 1 --unit customer --out demos

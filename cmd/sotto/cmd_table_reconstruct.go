@@ -53,7 +53,7 @@ columns of different groups were independent given those they share.
 The errors are of the unbiased estimate of each column by itself.
 
 With --out, DIR gets estimate.json, from which "sotto table sample" draws more,
-and with --sample the examples in several formats.` + jsonKeys(reconstructResult{}),
+and with --sample the examples in several formats.` + ui.JSONKeys(reconstructResult{}),
 		Example: `  sotto table reconstruct --schema adult-local --data perturbed --epsilon 8 --sample 4
   sotto table reconstruct --schema loans.toml --data perturbed --sample 8 --out demos
   sotto table reconstruct --schema survey.toml --data inbox/a.csv --data inbox/b.csv --epsilon 2 --method inverse
@@ -89,7 +89,7 @@ func (o *reconstructOptions) check() error {
 	case o.seed.value != nil && o.sample == 0:
 		return usage("--seed is for --sample")
 	}
-	return positive(o.given, map[string]float64{"sample": float64(o.sample)})
+	return o.positive(map[string]float64{"sample": float64(o.sample)})
 }
 
 func runReconstruct(ctx context.Context, p *program, opt reconstructOptions) error {

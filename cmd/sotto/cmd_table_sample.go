@@ -44,7 +44,7 @@ bins in words. --near-rows does it for each row of a CSV file, and with --out
 writes a line for each of them to sets.jsonl.
 
 From a profile, the columns of an example are drawn independently given its
-answer.` + jsonKeys(sampleResult{}, "With --near-rows there are sets instead of demos."),
+answer.` + ui.JSONKeys(sampleResult{}, "With --near-rows there are sets instead of demos."),
 		Example: `  sotto table sample --estimate demos --count 8
   sotto table sample --estimate demos --count 4 --out more --json
   sotto table sample --estimate demos --near age=33,home=rent,income=42

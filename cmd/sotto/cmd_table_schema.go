@@ -41,7 +41,7 @@ TOML file, which "infer" begins and "check" checks:
     phrases, forms              how values read, as {column}, {column.form}
   [groups]                    ready-made partitions for profiles
 
-A value that no rule covers is refused, never guessed.` + jsonKeys(schemaList{}, "For one of them: "+keyList(schemaView{})+"; cells is how many different rows the discrete columns allow, and example and answer are a made-up row in words."),
+A value that no rule covers is refused, never guessed.` + ui.JSONKeys(schemaList{}, "For one of them: "+ui.KeyList(schemaView{})+"; cells is how many different rows the discrete columns allow, and example and answer are a made-up row in words."),
 		Example: `  sotto table schema
   sotto table schema adult
   sotto table schema adult --toml > mine.toml
@@ -222,7 +222,7 @@ func newSchemaCheckCommand(p *program) *cobra.Command {
 (exit code 2), or shows it as "sotto table schema" does. Only the schema is
 read.
 
-Warnings are about schemas that can be used and may not do what is meant.` + jsonKeys(schemaCheckResult{}, `schema is as "sotto table schema" has it.`),
+Warnings are about schemas that can be used and may not do what is meant.` + ui.JSONKeys(schemaCheckResult{}, `schema is as "sotto table schema" has it.`),
 		Example:           `  sotto table schema check mine.toml`,
 		Args:              takes("FILE"),
 		RunE:              func(_ *cobra.Command, args []string) error { return checkSchema(p, args[0]) },
@@ -275,7 +275,7 @@ of data: what else a schema needs has to come from knowledge about the subject.
 The first row of a CSV file has to be a header. One that has a number, an empty
 field or the same text twice is taken for a row of data, and not shown. JSON has
 the names in its records, which are not read: list the columns with --column of
-"sotto init --kind table" instead.` + jsonKeys(schemaSkeleton{}),
+"sotto init --kind table" instead.` + ui.JSONKeys(schemaSkeleton{}),
 		Example: `  sotto table schema infer --data people.csv > mine.toml
   sotto table schema infer --data postgres://server/db --table public.people`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/eval/report"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/document"
@@ -55,7 +54,7 @@ func newTaskListCommand(p *program) *cobra.Command {
 		Use:   "list",
 		Short: "The built-in tasks",
 		Long: `Lists the built-in tasks. "sotto task show NAME" prints the file of one, to
-start your own from.` + jsonKeys(taskList{}, "labels are empty where they are open."),
+start your own from.` + ui.JSONKeys(taskList{}, "labels are empty where they are open."),
 		Example: `  sotto task list`,
 		RunE: func(*cobra.Command, []string) error {
 			r := &taskList{}
@@ -93,7 +92,7 @@ func newTaskShowCommand(p *program) *cobra.Command {
 		Use:   "show NAME|FILE",
 		Short: "The file of a task",
 		Long: `Prints the file of a task: redirect that of a built-in one to a file of your own
-and change it. With --json, what the task says once defaults are filled in.` + jsonKeys(taskShowResult{}, "file is its text."),
+and change it. With --json, what the task says once defaults are filled in.` + ui.JSONKeys(taskShowResult{}, "file is its text."),
 		Example: `  sotto task show agnews > mine.toml
   sotto task show agnews --json`,
 		Args: takes("NAME"),
@@ -111,15 +110,15 @@ and change it. With --json, what the task says once defaults are filled in.` + j
 
 func (r *taskShowResult) Print(p *ui.Page) { p.File(r.File) }
 
-// documentError makes what is wrong with a task, a schema or a suite an error of usage.
+// documentError makes what is wrong with a task or a schema an error of usage.
 func documentError(err error) error {
-	if ui.Is[*document.InvalidError](err) || ui.Is[*document.UnknownError](err) || ui.Is[*fs.PathError](err) || ui.Is[*report.InputError](err) {
+	if ui.Is[*document.InvalidError](err) || ui.Is[*document.UnknownError](err) || ui.Is[*fs.PathError](err) {
 		return ui.AsUsage(err)
 	}
 	return err
 }
 
-// findDocument finds a task, a schema or a suite, and the text of its file.
+// findDocument finds a task or a schema, and the text of its file.
 func findDocument[T any](ref string, find func(string) (T, error), source func(string) ([]byte, error)) (T, string, error) {
 	doc, err := find(ref)
 	if err != nil {
@@ -146,7 +145,7 @@ func newTaskCheckCommand(p *program) *cobra.Command {
 are written by, and the one that questions are answered by. Only the task is
 read.
 
-Warnings are about tasks that can be used and may not do what is meant.` + jsonKeys(taskCheckResult{}),
+Warnings are about tasks that can be used and may not do what is meant.` + ui.JSONKeys(taskCheckResult{}),
 		Example: `  sotto task check mine.toml
   sotto task check agnews`,
 		Args: takes("FILE"),

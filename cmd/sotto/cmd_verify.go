@@ -42,7 +42,7 @@ SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
 statements; with --rotation a key that a trusted one endorses is trusted too.
 
 Files of the directory that the certificate does not cover may hold anything.
-They are named, above the checks; with --strict they are a failure.` + jsonKeys(verifyResult{}, "keys and what follows are there where the signature holds; recomputed is the verifier's own ε."),
+They are named, above the checks; with --strict they are a failure.` + ui.JSONKeys(verifyResult{}, "keys and what follows are there where the signature holds; recomputed is the verifier's own ε."),
 		Example: `  sotto verify release/ --key signer.pub.pem
   sotto verify release/ --key signer-keys/ --strict --json`,
 		Args: takes("DIR"),

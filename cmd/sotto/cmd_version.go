@@ -17,7 +17,7 @@ func newVersionCommand(p *program) *cobra.Command {
 		Long: `Prints the version, the commit it was built from, and how: with which Go, for
 which processor, and a checksum over the libraries in it. "go version -m FILE"
 lists them. A release is built so that anyone gets the same bytes again:
-docs/release.md in the source shows how to check it.` + jsonKeys(versionResult{}, `sums is the SHA-256 of a line "path version sum" for each of the modules, sorted.`),
+docs/release.md in the source shows how to check it.` + ui.JSONKeys(versionResult{}, `sums is the SHA-256 of a line "path version sum" for each of the modules, sorted.`),
 		Example: "  sotto version --json",
 		RunE:    func(*cobra.Command, []string) error { return p.Emit(thisVersion()) },
 	}

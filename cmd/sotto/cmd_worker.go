@@ -61,7 +61,7 @@ job are shown, to those who may see jobs, at beats alone: after 1 to 8 times
 job after the beat at which the last one ended.
 
 "sotto serve" carries out one job at a time itself, unless --jobs says
-otherwise.` + jsonKeys(workedResult{}),
+otherwise.` + ui.JSONKeys(workedResult{}),
 		Example: `  sotto worker
   sotto worker --store postgres://db/sotto --parallel 2`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), p, opt) },

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 )
 
 // ownConfiguration writes the user's own configuration.
@@ -47,7 +48,7 @@ var synthOnTickets = []string{"synth", "--no-choose", "--task", "task.toml", "--
 // where records go, which file is a key, what signs or what is charged is refused by
 // name, in each way that TOML has to say it, and no server is asked.
 func TestWorkingDirectoryDecidesNothing(t *testing.T) {
-	suiteHome(t)
+	ticketHome(t)
 	url, asked := countingServer(t)
 	for key, text := range map[string]string{
 		"model.url":        fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", url),
@@ -87,12 +88,12 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 // TestWorkingDirectoryChoosesTheModel: what a file there may say counts, and its model
 // is one of the embedded engine also where the user's own configuration has a server.
 func TestWorkingDirectoryChoosesTheModel(t *testing.T) {
-	suiteHome(t)
+	ticketHome(t)
 	ownConfiguration(t, "[model]\nurl = \"http://127.0.0.1:1\"\ntrusted = true\nthreads = 3\n")
 	if err := os.WriteFile("sotto.toml", []byte("[model]\nname = \"./tiny.gguf\"\ncontext = 64\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := (&program{}).modelSpec(modelFlags{})
+	spec, err := (&program{}).modelSpec(flags.Model{})
 	if err != nil || spec.Remote() || spec.Trusted || spec.Model != "tiny.gguf" || spec.Context != 64 || spec.Threads != 3 {
 		t.Errorf("%+v, %v", spec, err)
 	}
@@ -102,7 +103,7 @@ func TestWorkingDirectoryChoosesTheModel(t *testing.T) {
 // server is asked anything, with the file that trusts it and without what the address
 // holds besides a place.
 func TestRecordsAreAnnounced(t *testing.T) {
-	suiteHome(t)
+	ticketHome(t)
 	url, asked := countingServer(t)
 	path := ownConfiguration(t, fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", url+"?code=secret"))
 	want := fmt.Sprintf("private records go to %s (trusted by %s)", url, path)
@@ -110,7 +111,6 @@ func TestRecordsAreAnnounced(t *testing.T) {
 		synthOnTickets,
 		{"answer", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "1", "--input", "a"},
 		{"demo", "--messages", "1000"},
-		{"eval", "suite", "suite.toml", "--out", "rows", "--cache", "cache"},
 		{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl", "--test", "records.jsonl"},
 	} {
 		for _, json := range []bool{false, true} {
@@ -206,7 +206,7 @@ func TestOwnConfigurationIsTheUsersAlone(t *testing.T) {
 // TestPrivateFolder: the place of the key by which data sets are known is a flag, a
 // variable, or a line of the user's own configuration, for every verb that reads records.
 func TestPrivateFolder(t *testing.T) {
-	suiteHome(t)
+	ticketHome(t)
 	init := func(args ...string) {
 		t.Helper()
 		args = append([]string{"ledger", "init", t.Name(), "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "1", "--delta", "1e-6"}, args...)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -86,15 +87,11 @@ var apart = map[string]string{
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
-	"go run ./bench/":                    "takes a GPU and hours; docs/results has what came out",
-	"sotto eval suite quick --data":      "takes hours, on data sets that are not in the repository; TestEvalSuite runs a small suite",
-	"sotto eval suite docs/results/":     "runs on data sets that are not in the repository; package suite's TestLearnNeedsNoModel runs a small one",
-	"sotto eval suite answer-samsum":     "takes hours, on data sets that are not in the repository",
-	"sotto eval suite table-baselines":   "runs on data sets that are not in the repository; package suite's tests run it where they are",
+	"go run ./lab/bench/":                "takes a GPU and hours; lab/results has what came out",
+	"sotto-lab ":                         "is the laboratory's, whose tests run it",
 	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
 	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
-	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
 	"go test -tags example":              "builds the program anew; TestLongExampleMethod does",
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
@@ -193,7 +190,7 @@ type place struct {
 func newPlace(t *testing.T, messages int) *place {
 	t.Helper()
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	model, err := filepath.Abs("tiny.gguf")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // TestResultsSayNothingOfTheDraw runs verbs twice, with other records drawn. What is
@@ -13,7 +15,7 @@ import (
 // with --verbose alone, on standard error, and differs.
 func TestResultsSayNothingOfTheDraw(t *testing.T) {
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	for name, text := range map[string]string{
 		"task.toml": ticketTask, "records.jsonl": tickets(200), "chat.toml": chatTask, "chats.jsonl": chats(300),
 	} {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
@@ -115,7 +114,6 @@ func addDir(cmd *cobra.Command, to *string, flag, help string) {
 var (
 	completeTasks   = cobra.FixedCompletions(prompt.Builtins(), cobra.ShellCompDirectiveDefault)
 	completeSchemas = cobra.FixedCompletions(schema.Builtins(), cobra.ShellCompDirectiveDefault)
-	completeSuites  = cobra.FixedCompletions(suite.Builtins(), cobra.ShellCompDirectiveDefault)
 )
 
 // complete lets shells complete the values of a flag.

@@ -37,7 +37,7 @@ func TestUnfilledExamples(t *testing.T) {
 	write(t, "some.csv", []byte("message,team\n,a\nit is late,b\n"))
 	c := chooseFlags{examples: []string{"none.csv", "some.csv"}}
 	q := plan.Request{Task: task}
-	if err := c.choosing(&q, func(string) bool { return false }); err != nil {
+	if err := c.choosing(&q, &settingFlags{given: func(string) bool { return false }}); err != nil {
 		t.Fatal(err)
 	}
 	if got := q.Choosing.Examples; len(got) != 1 || got[0].Input != "it is late" {

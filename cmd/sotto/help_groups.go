@@ -64,7 +64,7 @@ const manyFlags = 12
 // people change, in the order of the usage line.
 var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
-	"sotto choose":             "task data size epsilon set out model",
+	"sotto choose":             "task data size epsilon from out model",
 	"sotto learn":              "task data size epsilon measurement-share out",
 	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
@@ -72,7 +72,6 @@ var essentials = map[string]string{
 	"sotto rehearse":           "task size epsilon stand-in out model",
 	"sotto eval":               "task demos test limit model",
 	"sotto eval private":       "task data size epsilon demos out model",
-	"sotto eval suite":         "data out dry-run methods datasets model",
 	"sotto mcp":                "tool task releases service allow-spending",
 	"sotto serve":              "listen admin model url",
 	"sotto serve route answer": "task data size epsilon answers model",
@@ -80,25 +79,23 @@ var essentials = map[string]string{
 	"sotto table perturb":      "schema data epsilon out",
 	"sotto table plan":         "schema size epsilon groups",
 	"sotto ledger init":        "epsilon delta data task schema",
-	"sotto audit members":      "method epsilon size trials task data model",
-	"sotto audit secrets":      "method epsilon size secrets copies model",
 }
 
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.
 // The settings of methods come last, in the order of the methods.
 var flagGroups = []struct{ title, flags string }{
-	{"What to make", "task method no-choose shots tokens max-tokens answers as-many-as-fit cut labels discover-labels inputs label-size shared-ending demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
+	{"What to make", "task method no-choose shots max-tokens answers as-many-as-fit plan set write settings cut labels discover-labels inputs label-size demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
-	{"How records choose", "time rounds records pool generation-share evidence nearest examples instruction pool-model pool-key-env reword vary utility reading measurement-share no-measure"},
+	{"How records choose", "time records evidence examples instruction pool-model"},
 }
 
 // Titles of the groups that are not in the table.
 const (
 	essentialFlags = "Essentials"
-	researchFlags  = "Research settings, by method"
+	methodFlags    = "Settings of methods"
 	otherFlags     = "Others"
 )
 
@@ -134,13 +131,13 @@ func flagGroupsOf(cmd *cobra.Command) []flagGroup {
 	for _, g := range flagGroups {
 		add(g.title, strings.Fields(g.flags))
 	}
-	var settings []string
+	var ofMethods []string
 	for _, spec := range method.List() {
 		for _, one := range spec.Settings {
-			settings = append(settings, one.Flag())
+			ofMethods = append(ofMethods, one.Flag())
 		}
 	}
-	add(researchFlags, append([]string{"sampler", "proof"}, settings...))
+	add(methodFlags, ofMethods)
 	add(otherFlags, slices.Sorted(maps.Keys(left)))
 	return out
 }

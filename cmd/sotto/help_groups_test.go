@@ -31,7 +31,7 @@ func TestHelpGroups(t *testing.T) {
 			switch {
 			case g.title == otherFlags:
 				t.Errorf("%s: the flags %v are in no group", path, g.flags)
-			case (g.title == essentialFlags) != (i == 0), g.title == researchFlags && i != len(groups)-1:
+			case (g.title == essentialFlags) != (i == 0), g.title == methodFlags && i != len(groups)-1:
 				t.Errorf("%s: %q is group %d of %d", path, g.title, i+1, len(groups))
 			case i == 0 && (len(g.flags) > 8 || len(g.flags) != len(strings.Fields(essentials[path]))):
 				t.Errorf("%s: essentials are %v", path, g.flags)
@@ -67,9 +67,9 @@ func TestShortHelp(t *testing.T) {
 		args       []string
 		has, lacks string
 	}{
-		{[]string{"synth", "-h"}, `Run "sotto synth --help" for what the verb does`, "--gain"},
-		{[]string{"synth", "--help"}, "--gain", `Run "sotto synth --help"`},
-		{[]string{"synth", "--help"}, "--gain number clipped: how much what records say counts; 1 is their mean (default 1 for tasks with a list of labels, else 2, for texts and answers alike)", "--frobnicate"},
+		{[]string{"synth", "-h"}, `Run "sotto synth --help" for what the verb does`, "--evidence"},
+		{[]string{"synth", "--help"}, "--evidence", `Run "sotto synth --help"`},
+		{[]string{"synth", "--help"}, "--unit COLUMN protect all records with one value of COLUMN together; user:COLUMN is the same (default: record, each by itself)", "--frobnicate"},
 		{[]string{"verify", "-h"}, "--strict", "Exit codes"},
 		{[]string{"-h"}, "Budgets and keys:", "Exit codes"},
 	} {

@@ -307,7 +307,7 @@ func TestKnown(t *testing.T) {
 	bankFiles(t)
 	profile := profileArgs("out", "--data", "loans.csv", "--known")
 	perturb := []string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "1", "--out", "rows", "--known"}
-	texts := []string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--inputs", "questions.txt", "--model", "tiny.gguf", "--out", "texts", "--known"}
+	texts := []string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--inputs", "questions.txt", "--model", "tiny.gguf", "--out", "texts", "--known"}
 	write(t, "questions.txt", []byte("One?\n"))
 	done(t, "ledger", "init")
 	for _, args := range [][]string{command, profile, perturb, texts} {

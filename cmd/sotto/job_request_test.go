@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
 
@@ -52,15 +54,15 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{append(slices.Clone(baseJob), "--config", "other"), "--config"},
 		{append(slices.Clone(baseJob), "--seed", "1"), "--seed"},
 		{append(slices.Clone(baseJob), "--non-private"), "--non-private"},
-		{append(slices.Clone(baseJob), "--proof", "published"), "--proof"},
+		{append(slices.Clone(baseJob), "--set", "proof=published"), "cannot have proof"},
 		{append(slices.Clone(baseJob), "--out", "/tmp/x"), "--out"},
 		{append(slices.Clone(baseJob), "--as", "others"), "--as"},
 		{append(slices.Clone(baseJob), "--verbose"), "--verbose"},
 		{append(slices.Clone(baseJob), "--url", "http://127.0.0.1:1"), "--url"},
 		{append(slices.Clone(baseJob), "--model", "https://host.example"), "server"},
-		{append(slices.Clone(baseJob), "--key-env", "HOME"), "--key-env"},
+		{append(slices.Clone(baseJob), "--set", "key-env=HOME"), "cannot have key-env"},
 		{append(slices.Clone(baseJob), "--pool-model", "https://host.example"), "--pool-model"},
-		{append(slices.Clone(baseJob), "--reword", "2"), "--reword"},
+		{append(slices.Clone(baseJob), "--set", "reword=2"), "cannot have reword"},
 		{append(slices.Clone(baseJob), "--data", "postgres://me:secret@host/db"), "password"},
 		{append(slices.Clone(baseJob), "extra"), "extra"},
 		{append(slices.Clone(baseJob), "--epsilom", "1"), "epsilom"},
@@ -69,7 +71,6 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{[]string{"answer", "--task", "task.toml"}, "--inputs"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "real", "--data", "records.jsonl"}, "--data"},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--predictions", "p"}, "--predictions"},
-		{[]string{"eval", "suite"}, "suite"},
 		{[]string{"rehearse", "--data", "records.jsonl"}, "--data"},
 		{[]string{"ledger", "grant", "d", "--epsilon", "1"}, "cannot be a job"},
 		{[]string{"serve"}, "cannot be a job"},
@@ -229,8 +230,8 @@ func TestFieldsOfJobs(t *testing.T) {
 
 // valueFor draws the text of a flag's value.
 func valueFor(f *pflag.Flag) *rapid.Generator[string] {
-	if s, is := f.Value.(*ui.SettingFlag); is && len(s.Setting.Choices) > 0 {
-		return rapid.SampledFrom(s.Setting.Choices)
+	if choices := f.Annotations[settings.Choices]; len(choices) > 0 {
+		return rapid.SampledFrom(choices)
 	}
 	switch f.Value.Type() {
 	case "bool":
@@ -259,16 +260,13 @@ func TestRequestsComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range c.Fields {
-			f := c.Command.Flags().Lookup(d.Name)
+			f := settings.Flag(c.Command, d.Name)
 			if d.Name != "inputs" && rapid.IntRange(0, 3).Draw(t, "given") > 0 {
 				continue
 			}
-			if err := c.Command.Flags().Set(d.Name, valueFor(f).Draw(t, d.Name)); err != nil {
+			if err := settings.SetTo(f, valueFor(f).Draw(t, d.Name)); err != nil {
 				t.Fatalf("%s: %v", d.Name, err)
 			}
-		}
-		if verb == "eval suite" {
-			c.Args = []string{"quick"}
 		}
 		if err := c.Check(); err != nil {
 			t.Fatal(err)
@@ -288,8 +286,8 @@ func TestRequestsComeBack(t *testing.T) {
 		if !slices.Equal(back.Args, c.Args) {
 			t.Errorf("got arguments %q, want %q", back.Args, c.Args)
 		}
-		c.Command.Flags().VisitAll(func(f *pflag.Flag) {
-			got := back.Command.Flags().Lookup(f.Name)
+		settings.Visit(c.Command, func(f *pflag.Flag) {
+			got := settings.Flag(back.Command, f.Name)
 			if got.Value.String() != f.Value.String() {
 				t.Errorf("--%s is %q, want %q", f.Name, got.Value, f.Value)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -132,7 +133,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			"issue": issue,
 			"serve": serve,
 			"tiny": func(ts *testscript.TestScript, _ bool, args []string) {
-				tinyModel(t, ts.MkAbs(args[0]))
+				lmtest.TinyModel(t, ts.MkAbs(args[0]))
 			},
 			"records": writeRecords,
 			"damage":  writeDamaged,

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // TestLongExampleMethod: the method of docs/methods/own.md, which is one file, keeps what it declares by the
@@ -31,10 +33,10 @@ func TestLongExampleMethod(t *testing.T) {
 		}
 	}
 	home(t)
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	write(t, "task.toml", []byte(ticketTask))
 	write(t, "records.jsonl", []byte(tickets(200)))
-	synth := []string{"synth", "--no-choose", "--method", "ballot", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "8", "--tokens", "4", "--model", "tiny.gguf", "--out", "demos"}
+	synth := []string{"synth", "--no-choose", "--method", "ballot", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "8", "--set", "tokens=4", "--model", "tiny.gguf", "--out", "demos"}
 	if code, _, errs := run(t, synth...); code != 2 || !strings.Contains(errs, "unknown method") && !strings.Contains(errs, "ballot") {
 		t.Errorf("without the file: %d %s", code, errs)
 	}

@@ -9,16 +9,8 @@ import (
 	"testing"
 )
 
-// toySuite tries the toy beside others.
-const toySuite = ticketSuite + `
-[[method]]
-method = "toy"
-batch = 8
-toy_weight = 0.5
-`
-
 // TestLongAMethodIsOneFile adds a method to package decode by one file of under 120 lines, on no
-// list, and finds it in plans, in help, in texts, in a suite and in its report.
+// list, and finds it in plans, in help and in texts.
 func TestLongAMethodIsOneFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -46,10 +38,7 @@ func TestLongAMethodIsOneFile(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	suiteHome(t)
-	if err := os.WriteFile("suite.toml", []byte(toySuite), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ticketHome(t)
 	sotto := func(args ...string) string {
 		t.Helper()
 		out, err := exec.Command(binary, args...).CombinedOutput()
@@ -62,17 +51,10 @@ func TestLongAMethodIsOneFile(t *testing.T) {
 		"plan": {sotto("plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy", "--toy-weight", "2"), "toy"},
 		"help": {sotto("synth", "--help"), "--toy-weight"},
 		"texts": {sotto("synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy",
-			"--shots", "2", "--tokens", "6", "--out", "demos"), "toy"},
-		"suite": {sotto("eval", "suite", "suite.toml", "--model", "tiny.gguf", "--out", "results", "--cache", "cache"), "toy"},
+			"--shots", "2", "--set", "tokens=6", "--out", "demos"), "toy"},
 	} {
 		if !strings.Contains(c.said, c.want) {
 			t.Errorf("%s does not know the toy:\n%s", what, c.said)
-		}
-	}
-	for _, name := range []string{"results/rows.jsonl", "results/report.html"} {
-		data, err := os.ReadFile(name)
-		if err != nil || !strings.Contains(string(data), "toy") {
-			t.Errorf("%s does not know the toy: %v", name, err)
 		}
 	}
 }

@@ -176,8 +176,8 @@ func outputFiles(t *testing.T) (names []string) {
 	file := regexp.MustCompile(`^[A-Za-z.-]+\.(jsonl|json|txt|md|html|csv|parquet|toml|pem|key|db|lock)$`)
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
-		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate", "eval/report",
-		"cmd/internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
+		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate",
+		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam", "engines/duckdb",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}

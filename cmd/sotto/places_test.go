@@ -48,8 +48,8 @@ var otherWays = map[string]string{
 	"sotto/cmd/sotto.demoRun.grant ledger.Open":      "the demo's own, which its client uses",
 	"sotto/cmd/sotto.demoRun.openModel sotto.Open":   "messages of a demo are made up",
 	"sotto/cmd/sotto.setting.drawReal sotto.Open":    "eval shows records as they are, seeded: nothing is charged",
-	"sotto/eval/suite.runner.client sotto.Open":      "suites are seeded: nothing is charged",
-	"sotto/eval/attack.NewMaker sotto.Open":          "attacks are seeded: nothing is charged",
+	"sotto/lab/suite.runner.client sotto.Open":       "suites are seeded: nothing is charged",
+	"sotto/lab/attack.NewMaker sotto.Open":           "attacks are seeded: nothing is charged",
 	"sotto/cmd/internal/serve/pace.start sotto.Open": "made-up records, in a folder that is removed",
 }
 

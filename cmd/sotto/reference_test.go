@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -42,13 +43,9 @@ func TestReference(t *testing.T) {
 		of         reflect.Type
 	}{
 		"configuration.schema.json": {"Sotto's configuration, sotto.toml", "toml", reflect.TypeFor[config.Settings]()},
-		"suite.schema.json":         {"A suite of sotto eval suite, in TOML", "toml", reflect.TypeFor[suite.Suite]()},
 		"certificate.schema.json":   {"The predicate of a certificate's in-toto statement", "json", reflect.TypeFor[certificate.Predicate]()},
 	} {
 		d := reference.NewDocument(c.tag)
-		// Settings of the method, which docs/methods lists, stand beside its keys.
-		d.Open(reflect.TypeFor[suite.Method]())
-		d.Open(reflect.TypeFor[suite.Settings]())
 		d.Define("root", "", c.of)
 		reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
 	}
@@ -73,6 +70,7 @@ func cliPage(*testing.T) string {
 		}
 	}
 	all(root, 2)
+	settingTable(&b, root)
 	return b.String()
 }
 
@@ -86,6 +84,14 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 		fmt.Fprintf(b, "\nExamples:\n\n```text\n%s\n```\n", unindent(c.Example))
 	}
 	flagTable(b, c.LocalNonPersistentFlags())
+}
+
+// settingTable lists what --set and plan files take.
+func settingTable(b *strings.Builder, root *cobra.Command) {
+	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
+	for _, s := range settings.Of(verbs(root)["sotto plan"]).Result().Settings {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
+	}
 }
 
 // flagTable lists flags with what they take and their defaults.

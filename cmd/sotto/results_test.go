@@ -18,7 +18,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/sotto-dp/sotto/eval/suite"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
@@ -132,7 +131,7 @@ func fits(t *testing.T, what string, s *jsonschema.Schema, data []byte) {
 	}
 }
 
-// TestFilesFitTheirSchemas: built-in tasks, schemas and suites, and a certificate, are as
+// TestFilesFitTheirSchemas: built-in tasks and schemas, and a certificate, are as
 // docs/reference says, and a file with a key that nobody knows is not.
 func TestFilesFitTheirSchemas(t *testing.T) {
 	for file, c := range map[string]struct {
@@ -141,7 +140,6 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 	}{
 		"task.schema.json":   {prompt.Builtins(), prompt.Source},
 		"schema.schema.json": {schema.Builtins(), schema.Source},
-		"suite.schema.json":  {suite.Builtins(), suite.Source},
 	} {
 		s := schemaNamed(t, file)
 		for _, name := range c.names {
@@ -203,7 +201,7 @@ results against:
 
 - [results.schema.json](schemas/results.schema.json): all verbs; the result of ` + "`sotto ledger list`" + ` is its ` + "`#/$defs/sotto-ledger-list`" + `
 - [certificate.schema.json](schemas/certificate.schema.json): the predicate of a certificate
-- [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json), [suite.schema.json](schemas/suite.schema.json),
+- [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json),
   [configuration.schema.json](schemas/configuration.schema.json): files that people write, in TOML
 `)
 	for _, name := range slices.Sorted(maps.Keys(r.types)) {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sotto-dp/sotto/internal/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -206,9 +209,15 @@ func misspelt(root *cobra.Command, args []string) (*cobra.Command, string) {
 
 // wrongFlag says which flag was probably meant.
 func wrongFlag(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Name == "set" && settings.Of(cmd) != nil {
+		return usage("--set: %w", errors.Unwrap(wrong))
+	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return usage("%w", err)
+	}
+	if now := settings.Moved(cmd, name); now != "" {
+		return usage("--%s is a setting now: --set %s, or a line of a plan file (sotto plan --write)", name, now)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
 
 // verbs are all commands that do something, by their path.
@@ -67,10 +68,10 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := certify("release", "ring", "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := errors.Join(
 		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
-		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
+		os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
 		// Examples that a model made up may be empty, which choose refuses.
 		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600), os.WriteFile("set.jsonl", []byte(tickets(2)), 0o600),
 		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
@@ -105,10 +106,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"audit", "--mechanism", "gaussian", "--runs", "200", "--seed", "1"}, 0},
 		{[]string{"audit", "--command", "cat {data}", "--with", "tiny.gguf", "--without", "a.svg", "--claim", "pure(0.1)", "--runs", "400"}, 4},
 		{[]string{"audit", "one-run", "--method", "nobody"}, 2},
-		{[]string{"audit", "members", "--model", "tiny.gguf", "--trials", "8", "--canaries", "1", "--size", "16", "--scored", "2", "--epsilon", "8", "--tokens", "4", "--seed", "1"}, 0},
-		{[]string{"audit", "members", "--task", "task.toml"}, 2},
-		{[]string{"audit", "secrets", "--model", "tiny.gguf", "--secrets", "2", "--copies", "1", "--size", "16", "--shots", "1", "--epsilon", "8", "--tokens", "4", "--seed", "1"}, 0},
-		{[]string{"audit", "secrets", "--copies", "0"}, 2},
 		{[]string{"calibrate", "gaussian(x)", "--delta", "1e-6", "--epsilon", "1"}, 0},
 		{[]string{"calibrate", "compose(pure(2), gaussian(x))", "--delta", "1e-6", "--epsilon", "1"}, 1},
 		{[]string{"ledger", "list"}, 2},
@@ -162,20 +159,20 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"table", "schema", "infer"}, 2},
 		{[]string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "noisymax", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--model", "tiny.gguf"}, 2},
-		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
-		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
+		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
+		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
 		{[]string{"learn", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--measurement-share", "0.2", "--seed", "1", "--out", "learned"}, 0},
 		{[]string{"learn", "predict", "learned", "--data", "records.jsonl"}, 0},
 		{[]string{"learn", "predict", "nothere", "--data", "records.jsonl"}, 2},
-		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--items", "5", "--model", "tiny.gguf"}, 0},
+		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--items", "5", "--model", "tiny.gguf"}, 0},
 		{[]string{"rehearse", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4"}, 2},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--from", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
 		{[]string{"ledger", "grant", "records", "--epsilon", "1", "--delta", "1e-4", "--reason", "r"}, 0},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--records", "20", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "records=20", "--from", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
 		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--out", "chosen"}, 2},
-		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
-		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
 		{[]string{"answer", "--task", "chat.toml", "--input", "Six?"}, 2},
 		{[]string{"plan", "--task", "chat.toml", "--size", "300", "--epsilon", "2", "--answers", "1", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "records.jsonl", "--limit", "8", "--model", "tiny.gguf"}, 0},
@@ -185,14 +182,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "0.1", "--metric", "token_probability", "--records", "20", "--model", "tiny.gguf", "--keys", "ring", "--out", "measured"}, 0},
 		{[]string{"eval", "private", "--task", "task.toml", "--size", "400", "--epsilon", "0.1", "--dry-run"}, 0},
 		{[]string{"eval", "private", "--task", "task.toml"}, 2},
-		{[]string{"eval", "suite"}, 0},
-		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf"}, 0},
-		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf", "--dry-run"}, 0},
-		{[]string{"eval", "suite", "absent.toml"}, 2},
-		{[]string{"eval", "suite", "show", "quick"}, 0},
-		{[]string{"eval", "suite", "show", "quik"}, 2},
-		{[]string{"eval", "report", "rows"}, 0},
-		{[]string{"eval", "report", "absent"}, 2},
 		{[]string{"table", "plan", "--schema", "loans.toml", "--size", "300", "--epsilon", "4"}, 0},
 		{[]string{"table", "plan", "--schema", "loans.toml", "--epsilon", "4"}, 2},
 		{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "4", "--adjacency", "replace-one", "--keys", "ring", "--out", "profiles"}, 0},
@@ -227,7 +216,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--release", "release", "--task", "task.toml"}, 2},
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--model", "other"}, 0},
 		{[]string{"ledger", "grant", "chats", "--epsilon", "8", "--delta", "1e-4", "--reason", "r"}, 0},
-		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf"}, 0},
+		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf"}, 0},
 		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml"}, 2},
 		{[]string{"serve", "route", "use", "plain"}, 0},
 		{[]string{"serve", "route", "use", "plain", "--version", "7"}, 2},
@@ -245,7 +234,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--seed", "3"}, 2},
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--out", "there"}, 2},
 		{[]string{"job", "add", "--at", "2100-01-01T00:00:00Z", "synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1"}, 0},
-		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "suite", "quick"}, 0},
+		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl"}, 0},
 		{[]string{"job", "carry-out"}, 2},
 		{[]string{"job", "list"}, 0},
 		{[]string{"job", "list", "--most", "0"}, 2},

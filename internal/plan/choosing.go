@@ -130,7 +130,7 @@ type Choosing struct {
 	Sets [][]prompt.Example
 }
 
-// What choosing does by default. Settled in trials on five data sets (docs/results), and by a model of
+// What choosing does by default. Settled in trials on five data sets (lab/results), and by a model of
 // the search that was fitted to them (choosing_rounds.go).
 const (
 	// DefaultWork is in tokens: about what the default model does in [DefaultTime] on two processors.

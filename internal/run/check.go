@@ -168,7 +168,7 @@ func (r *runner) checkWriter() error {
 		return err
 	}
 	if r.Plan.Texts() > 0 {
-		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave --generation-share at 0", err)
+		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave the setting generation-share at 0", err)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (r *runner) checkChoosing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.Model.Fits(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
+	return r.Model.CheckMemory(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
 		choose.Loads(r.PassTokens, held(r.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.Most())*shape.Record)))...)
 }
 
@@ -250,6 +250,6 @@ func (r *runner) checkMemory(shared, tokens int) error {
 	for _, p := range r.Plan.Parts {
 		most = max(most, plan.AtMost(p.Prompts()))
 	}
-	return r.Model.Fits(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (--parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
+	return r.Model.CheckMemory(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
 		lm.Load{Shared: shared, Sequences: max(1, r.Parallel) * (1 + most), Tokens: tokens})
 }

@@ -17,7 +17,7 @@ func found(m decode.Method) plan.Plan {
 	p := planFor(phrases(), m)
 	p.Shots, p.Tokens = 4, 12
 	p.Parts[0].Texts = 4
-	p.Rules = decode.Rules{Least: 2, Contain: true, Favour: 99, After: 6}
+	p.Rules = decode.Rules{MinTokens: 2, Contain: true, Favour: 99, After: 6}
 	return p
 }
 

@@ -57,7 +57,7 @@ func phrases() prompt.Task {
 func planFor(task prompt.Task, m decode.Method) plan.Plan {
 	p := plan.Plan{
 		Task: task, Epsilon: 100, Delta: 1e-3, Adjacency: privacy.AddRemove, Unit: privacy.Record,
-		Shots: 3, Tokens: 5, Rules: decode.Rules{Least: 2}, Conditions: task.Conditions,
+		Shots: 3, Tokens: 5, Rules: decode.Rules{MinTokens: 2}, Conditions: task.Conditions,
 	}
 	if m.Scheme().Kind == scheme.FixedSize {
 		p.Adjacency = privacy.ReplaceOne

@@ -146,7 +146,7 @@ func (w *measurer) preflight(ctx context.Context) error {
 			return &plan.InputError{Reason: fmt.Sprintf("the prompt %q with the longest question there may be takes %d tokens, and the model has room for %d, so that questions would count as wrong that were not asked: use fewer or shorter examples, or lower the task's limits", n.Name, need, room)}
 		}
 	}
-	return w.Model.Fits(w.free(), "the measurement", "nothing was charged; end other programs, measure prompts with fewer or shorter examples, or use a model with fewer layers",
+	return w.Model.CheckMemory(w.free(), "the measurement", "nothing was charged; end other programs, measure prompts with fewer or shorter examples, or use a model with fewer layers",
 		measure.Loads(w.PassTokens, 0, longest, longest)...)
 }
 

@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// AtLeast is the probability of k successes or more in n trials that each succeed with
+// UpperTail is the probability of k successes or more in n trials that each succeed with
 // probability p.
-func AtLeast(k, n int64, p float64) float64 {
+func UpperTail(k, n int64, p float64) float64 {
 	switch {
 	case k <= 0:
 		return 1
@@ -21,11 +21,11 @@ func AtLeast(k, n int64, p float64) float64 {
 func ClopperPearson(k, n int64, miss float64) Interval {
 	i := Interval{Low: 0, High: 1}
 	if k > 0 {
-		i.Low = solve(func(p float64) bool { return AtLeast(k, n, p) <= miss })
+		i.Low = solve(func(p float64) bool { return UpperTail(k, n, p) <= miss })
 	}
 	if k < n {
 		// At most k successes are n-k failures or more.
-		i.High = 1 - solve(func(p float64) bool { return AtLeast(n-k, n, p) <= miss })
+		i.High = 1 - solve(func(p float64) bool { return UpperTail(n-k, n, p) <= miss })
 	}
 	return i
 }

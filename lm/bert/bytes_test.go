@@ -95,7 +95,7 @@ func TestBytesAreNearFloats(t *testing.T) {
 func TestTextsOfAllKinds(t *testing.T) {
 	e := shared(t)
 	long := strings.Repeat("stone ", 100_000)
-	texts := []string{"", " \n", long, strings.Repeat("stone ", longestText), "\xff\xfe\x00", strings.Repeat("\u200b", 99), strings.Repeat("日本 ", 30), strings.Repeat("\U0001f600 ", 40)}
+	texts := []string{"", " \n", long, strings.Repeat("stone ", maxPieces), "\xff\xfe\x00", strings.Repeat("\u200b", 99), strings.Repeat("日本 ", 30), strings.Repeat("\U0001f600 ", 40)}
 	vectors, err := e.Embed(context.Background(), texts)
 	if err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestTablesAreInOrder(t *testing.T) {
 // checkIDs fails the test where ids are not those of a text.
 func checkIDs(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, text string) []int32 {
 	ids := tokens.encode(text)
-	if len(ids) < 2 || len(ids) > longestText {
+	if len(ids) < 2 || len(ids) > maxPieces {
 		t.Fatalf("%q: %d ids", text, len(ids))
 	}
 	if first, last := ids[0], ids[len(ids)-1]; first != tokens.begin || last != tokens.finish {
@@ -137,8 +137,8 @@ func checkIDs(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, text str
 func checkJoin(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, a, b string) {
 	inner := slices.Concat(trim(checkIDs(t, tokens, a)), trim(checkIDs(t, tokens, b)))
 	joined := trim(checkIDs(t, tokens, a+" \n"+b))
-	if len(inner) > longestText-2 {
-		inner = inner[:longestText-2]
+	if len(inner) > maxPieces-2 {
+		inner = inner[:maxPieces-2]
 	}
 	if !slices.Equal(joined, inner) {
 		t.Fatalf("%q and %q: joined %v, apart %v", a, b, joined, inner)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
@@ -94,7 +95,7 @@ func TestGetters(t *testing.T) {
 }
 
 func TestUint64ArraysBeyondInt64AreRefused(t *testing.T) {
-	var w gguf.Writer
+	var w gguftest.Writer
 	if err := w.Set("k", []uint64{1, 1 << 63}); err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,6 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	return m, file.Release()
 }
 
-// parameters counts the weights of a file.
 func parameters(f *gguf.File) (n int64) {
 	for _, t := range f.Tensors() {
 		n += int64(t.Rows()) * int64(t.Cols())

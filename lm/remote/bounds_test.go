@@ -184,7 +184,7 @@ func TestSlowDial(t *testing.T) {
 // TestPatience: a request with more work may take longer.
 func TestPatience(t *testing.T) {
 	w := connect(t, "http://127.0.0.1:1", Options{Timeout: time.Minute})
-	if small, large := w.patience(query{}), w.patience(query{work: patientTokens}); small != time.Minute || large != 2*time.Minute {
+	if small, large := w.attemptTimeout(query{}), w.attemptTimeout(query{work: tokensPerTimeout}); small != time.Minute || large != 2*time.Minute {
 		t.Errorf("%v for no work, %v for much", small, large)
 	}
 }

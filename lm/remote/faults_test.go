@@ -230,7 +230,7 @@ func TestBadReplies(t *testing.T) {
 func TestAttemptDeadline(t *testing.T) {
 	release := make(chan struct{})
 	var requests atomic.Int64
-	w := serve(t, Options{Timeout: 20 * time.Millisecond, Retries: 2}, func(http.ResponseWriter, *http.Request) {
+	w := serve(t, Options{Timeout: 100 * time.Millisecond, Retries: 2}, func(http.ResponseWriter, *http.Request) {
 		requests.Add(1)
 		<-release
 	})

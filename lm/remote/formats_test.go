@@ -35,7 +35,7 @@ func TestSGLangFormat(t *testing.T) {
 	candidates := []lm.Token{7042, 100, 200}
 	questions := []scoreQuery{{tokens: make([]lm.Token, 5), candidates: candidates}, {step: 1, tokens: make([]lm.Token, 2), candidates: candidates}}
 	c := answered(t, SGLang, "sglang/generate_chosen.json", 200)
-	answers, usage, err := c.dialect.(scoring).score(t.Context(), c, questions)
+	answers, usage, err := c.dialect.(scoringDialect).score(t.Context(), c, questions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestSGLangFormat(t *testing.T) {
 	}
 	c = answered(t, SGLang, "sglang/generate_best.json", 200)
 	best := scoreQuery{tokens: make([]lm.Token, 5), top: 3, size: 49152}
-	answers, _, err = c.dialect.(scoring).score(t.Context(), c, []scoreQuery{best})
+	answers, _, err = c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{best})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestSGLangFormat(t *testing.T) {
 	expect.True(t, "the best tokens", slices.Equal(got.Tokens, []lm.Token{7042, 260, 4528}), got.Tokens)
 	expect.Equal(t, "the third score", got.LogProbs[2], -4.5)
 	c = answered(t, SGLang, "sglang/error_400.json", 400)
-	_, _, err = c.dialect.(scoring).score(t.Context(), c, questions)
+	_, _, err = c.dialect.(scoringDialect).score(t.Context(), c, questions)
 	expect.Equal(t, "status", expect.As[*StatusError](t, err).Status, 400)
 	expect.True(t, "an error without the reply's words", !strings.Contains(err.Error(), "504"), err)
 }
@@ -79,7 +79,7 @@ func TestOllamaFormat(t *testing.T) {
 		{"ollama/error_within.ndjson", lm.Text{}, false},
 	} {
 		c := answered(t, Ollama, test.file, 200)
-		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, sending{}, nil)
+		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, sendOptions{}, nil)
 		if got != test.want || (err == nil) != test.ok {
 			t.Errorf("%s: %+v, error %v", test.file, got, err)
 		}
@@ -157,7 +157,7 @@ func FuzzReplies(f *testing.F) {
 		reply = text
 		for d, c := range clients {
 			for _, q := range []scoreQuery{{tokens: []lm.Token{1}, candidates: []lm.Token{1, 2}}, {tokens: []lm.Token{1}, top: 2, size: 10}, {tokens: []lm.Token{1}, top: 10, all: 10, size: 10}} {
-				answers, _, err := c.dialect.(scoring).score(t.Context(), c, []scoreQuery{q})
+				answers, _, err := c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{q})
 				if err != nil {
 					continue
 				}

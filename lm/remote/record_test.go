@@ -57,7 +57,7 @@ func of(record string, n int) []lm.Prompt {
 var four = lm.GenerateOptions{MaxTokens: 4}
 
 // TestRecords: the prompts of one record go at once, under a salt of their own, and those of
-// another not before these have ended, also from several sessions: texts and scores.
+// retry not before these have ended, also from several sessions: texts and scores.
 func TestRecords(t *testing.T) {
 	for d, how := range recordDialects {
 		t.Run(string(d), func(t *testing.T) {
@@ -293,8 +293,8 @@ func TestRecordsStrangers(t *testing.T) {
 				t.Error("what was written beside somebody else was kept")
 			}
 			s.stranger = func() int64 { return looks.Add(1) }
-			var crowded *lm.NotIsolatedError
-			if _, err := ask(); !errors.As(err, &crowded) {
+			var disturbed *lm.NotIsolatedError
+			if _, err := ask(); !errors.As(err, &disturbed) {
 				t.Errorf("beside somebody who stays: %v", err)
 			}
 		})

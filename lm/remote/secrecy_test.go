@@ -137,11 +137,11 @@ func TestErrorsKeepSecrets(t *testing.T) {
 // ask tries everything that sends a prompt.
 func ask(c *Client, word string, token lm.Token) []error {
 	ctx := context.Background()
-	_, _, plain := c.dialect.write(ctx, c, lm.Prompt{Text: word}, lm.GenerateOptions{MaxTokens: 1}, sending{}, nil)
-	_, _, chat := c.dialect.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: word}}}, lm.GenerateOptions{MaxTokens: 1}, sending{}, func(string) error { return nil })
+	_, _, plain := c.dialect.write(ctx, c, lm.Prompt{Text: word}, lm.GenerateOptions{MaxTokens: 1}, sendOptions{}, nil)
+	_, _, chat := c.dialect.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: word}}}, lm.GenerateOptions{MaxTokens: 1}, sendOptions{}, func(string) error { return nil })
 	_, embed := c.dialect.embed(ctx, c, []string{word})
 	errs := []error{plain, chat, embed}
-	if d, ok := c.dialect.(scoring); ok {
+	if d, ok := c.dialect.(scoringDialect); ok {
 		_, _, chosen := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, candidates: []lm.Token{token}}})
 		_, _, best := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, top: 3}})
 		_, encode := d.encode(ctx, c, word, false)
@@ -194,7 +194,7 @@ func TestKeys(t *testing.T) {
 			if wrong.Load() > 0 {
 				t.Errorf("%s: %d requests without the key", d, wrong.Load())
 			}
-			for _, printed := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", o), c.Probe().String(), fmt.Sprintf("%+v", c.Probe())} {
+			for _, printed := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", o), fmt.Sprintf("%+v", c.Probe())} {
 				if strings.Contains(printed, key) {
 					t.Errorf("%s: the key is printed", d)
 				}

@@ -232,8 +232,8 @@ func TestStrangers(t *testing.T) {
 				t.Error("what was scored beside somebody else was kept")
 			}
 			s.stranger = func() int64 { return looks.Add(1) }
-			var crowded *lm.NotIsolatedError
-			if _, err := askAll(t, got.Model(), 2); !errors.As(err, &crowded) || !strings.Contains(err.Error(), "others use the server") {
+			var disturbed *lm.NotIsolatedError
+			if _, err := askAll(t, got.Model(), 2); !errors.As(err, &disturbed) || !strings.Contains(err.Error(), "others use the server") {
 				t.Errorf("beside somebody who stays: %v", err)
 			}
 		})

@@ -42,7 +42,7 @@ func TestStreams(t *testing.T) {
 		})
 		c := &Client{wire: w}
 		var told strings.Builder
-		text, _, err := c.complete(t.Context(), completion{Prompt: "x"}, sending{}, func(piece string) error {
+		text, _, err := c.complete(t.Context(), completion{Prompt: "x"}, sendOptions{}, func(piece string) error {
 			told.WriteString(piece)
 			return nil
 		})

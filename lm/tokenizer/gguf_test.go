@@ -11,13 +11,14 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // file makes a model file of nothing but metadata.
 func file(t *testing.T, values map[string]any) *gguf.File {
 	t.Helper()
-	var w gguf.Writer
+	var w gguftest.Writer
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if err := w.Set(key, values[key]); err != nil {
 			t.Fatal(err)

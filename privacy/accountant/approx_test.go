@@ -57,11 +57,15 @@ func TestApproxIsTheOptimalComposition(t *testing.T) {
 			for _, a := range accountants {
 				for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
 					got, err := a.Epsilon(e, adj, delta)
-					if err != nil || share > 1e-8 && (got.Lower > epsilon*(1+1e-7) || got.Width() > 1e-3*got.Upper+1e-9 || got.Upper < epsilon*(1-1e-7)) {
-						t.Errorf("%s: ε of %s at %g is %v, not in %v (%v)", a.Name(), e, delta, epsilon, got, err)
+					at := expect.At(t, "%s: ε of %s at %g", a.Name(), e, delta)
+					expect.NoError(at, err)
+					if share > 1e-8 {
+						expect.Max(at, "got.Lower", got.Lower, epsilon*(1+1e-7))
+						expect.Min(at, "got.Upper", got.Upper, epsilon*(1-1e-7))
+						expect.Max(at, "got.Width", got.Width(), 1e-3*got.Upper+1e-9)
 					}
 					d, err := a.Delta(e, adj, epsilon)
-					at := expect.At(t, "%s: δ of %s at %g, which is %v", a.Name(), e, epsilon, delta)
+					at = expect.At(t, "%s: δ of %s at %g, which is %v", a.Name(), e, epsilon, delta)
 					expect.NoError(at, err)
 					expect.Max(at, "d.Lower", d.Lower, delta*(1+1e-7))
 					expect.Min(at, "d.Upper", d.Upper, delta*(1-1e-12))

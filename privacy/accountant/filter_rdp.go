@@ -186,10 +186,10 @@ func (f *RDPFilter) fits(charges []float64) bool {
 // exceeded reports the order that came closest.
 func (f *RDPFilter) exceeded(e privacy.Event, charges []float64) error {
 	err := &ExceededError{Event: e, Measure: "a budget of nothing"}
-	least := math.Inf(1)
+	closest := math.Inf(1)
 	for i, o := range f.orders {
-		if over := (o.spent + charges[i]) / o.budget; over < least || i == 0 {
-			least = over
+		if over := (o.spent + charges[i]) / o.budget; over < closest || i == 0 {
+			closest = over
 			err.Measure = fmt.Sprintf("the Rényi divergence of order %.4g", 1+o.a)
 			if math.IsInf(o.a, 1) {
 				err.Measure = "the largest privacy loss"

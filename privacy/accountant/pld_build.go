@@ -276,21 +276,17 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 			v, ok, err = supremum(e.Event, adj)
 			v = sampling{float64(e.M) / float64(e.N), remove}.out(v) * inexact
 		case privacy.Parallel:
-			var first, second float64
+			var parts twoLargest
 			for _, c := range e.Events {
 				w, o, cerr := supremum(c, adj)
 				if cerr != nil {
 					return 0, false, cerr
 				}
 				ok = ok && o
-				if w > first {
-					first, second = w, first
-				} else {
-					second = math.Max(second, w)
-				}
+				parts.add(w)
 			}
-			if v = first; adj == privacy.ReplaceOne {
-				v = (v + second) * inexact
+			if v = parts.first; adj == privacy.ReplaceOne {
+				v = (v + parts.second) * inexact
 				ok = false
 			}
 		}

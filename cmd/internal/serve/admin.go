@@ -161,7 +161,7 @@ var errBusy = errors.New("too many requests are under way: try again in a moment
 // heldBody is a request that is held while it is read.
 type heldBody struct {
 	io.ReadCloser
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 func (b heldBody) Read(to []byte) (int, error) {

@@ -15,10 +15,10 @@
 // with a gain G of its own and one half weight h for all, both fitted to what suites measured
 // by least squares ([NewFit]). Those measurements are in table.json, which
 //
-//	go run ./bench/forecast -out internal/plan/forecast/table.json DIR …
+//	go run ./lab/forecast -out internal/plan/forecast/table.json DIR …
 //
 // makes from the folders of suites (rows and suite.toml), and "make forecast" from those of
-// docs/results, so that anyone can repeat it. The
+// lab/results, so that anyone can repeat it. The
 // fit is made from that table whenever a forecast is asked for: there are no coefficients
 // that could be out of date.
 //

@@ -51,7 +51,7 @@ type RoundsError struct{ Planned, Measured int64 }
 
 // Error says what to do.
 func (e *RoundsError) Error() string {
-	return fmt.Sprintf("there is no forecast of what the chosen prompt is worth: it was not measured with so few rounds (%d, where suites had %d for as much data); --rounds and --time decide how many there are", e.Planned, e.Measured)
+	return fmt.Sprintf("there is no forecast of what the chosen prompt is worth: it was not measured with so few rounds (%d, where suites had %d for as much data); --set rounds=N and --time decide how many there are", e.Planned, e.Measured)
 }
 
 // Of forecasts a plan in which records choose among texts that are written for it, with a

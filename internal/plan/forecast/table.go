@@ -14,7 +14,7 @@ import (
 
 // Table is what suites measured. Scores are from 0 to 100.
 type Table struct {
-	// Sources are the folders of suites' results, below docs/results.
+	// Sources are the folders of suites' results, below lab/results.
 	Sources []string `json:"sources"`
 	Curves  []Curve  `json:"curves"`
 	// Learned is what private classifiers are worth.

@@ -304,7 +304,7 @@ func (w *watch) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Ch
 	return w.Ledger.Reserve(ctx, r)
 }
 
-func (w *watch) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.Drawn, error) {
+func (w *watch) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
 	defer w.since(time.Now())
 	return w.Ledger.Draw(ctx, r)
 }

@@ -92,7 +92,7 @@ func (s *Session) checkMemory(ctx context.Context) error {
 		}
 		tokens += float64(max(1, sampling.PerPrompt)) * shape.Record
 	}
-	return s.Model.Fits(s.free(), "an answer", "nothing was charged; end other programs, write fewer answers at once, ask for fewer prompts or shorter records, or use a model with fewer layers",
+	return s.Model.CheckMemory(s.free(), "an answer", "nothing was charged; end other programs, write fewer answers at once, ask for fewer prompts or shorter records, or use a model with fewer layers",
 		lm.Load{Shared: shape.Instruction, Sequences: max(1, s.Parallel) * (1 + plan.AtMost(prompts)), Tokens: int(math.Ceil(tokens))})
 }
 

@@ -48,8 +48,8 @@ func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.C
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
-func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.Drawn, error) {
-	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.Ledger.Draw(ctx, r) })
+func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
+	return tap(b.points, "draw", func() (ledger.DrawResult, error) { return b.Ledger.Draw(ctx, r) })
 }
 
 func (b *tapped) InSeries(ctx context.Context, r ledger.ReserveRequest) (int64, error) {

@@ -59,7 +59,7 @@ func gaussian() decode.Method {
 func planFor(m decode.Method) plan.Answers {
 	return plan.Answers{
 		Task: chats(), Epsilon: 100, Delta: 1e-3, Answers: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
-		Size: 40, Tokens: 6, Rules: decode.Rules{Least: 1}, Write: decode.Settings{Method: m},
+		Size: 40, Tokens: 6, Rules: decode.Rules{MinTokens: 1}, Write: decode.Settings{Method: m},
 	}
 }
 

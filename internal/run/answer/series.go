@@ -75,7 +75,7 @@ func sizes(together, ask int64) []int64 {
 
 // draw takes a part of a series.
 func (s *Session) draw(ctx context.Context, q *question, use account.Use) error {
-	d, err := surely(ctx, func() (ledger.Drawn, error) { return s.account.Draw(ctx, use) })
+	d, err := surely(ctx, func() (ledger.DrawResult, error) { return s.account.Draw(ctx, use) })
 	if err == nil {
 		q.charge, q.left = d.Charge, d.Left
 	}

@@ -95,10 +95,10 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 	}
 	j := integerJob{x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
 	for p := p0; p < p1; p += j.panels {
-		j.panels, j.tile, j.most = 1, k.tileInt, k.tileIntTokens
+		j.panels, j.tile, j.maxTokens = 1, k.tileInt, k.tileIntTokens
 		depth := even(groups, unpackedGroups, 1)
 		if k.tileIntPair != nil && p+2 <= p1 {
-			j.panels, j.tile, j.most = 2, k.tileIntPair, k.pairTokens
+			j.panels, j.tile, j.maxTokens = 2, k.tileIntPair, k.pairTokens
 			depth = even(groups, pairedGroups, 1)
 		}
 		for g := 0; g < groups; g += depth {
@@ -116,7 +116,6 @@ const (
 	pairedGroups   = 6
 )
 
-// groups returns the scratch for unpacked groups.
 func (s *Scratch) groups() []uint32 {
 	if s.integers == nil {
 		s.integers = words(2 * unpackedGroups * groupWords)
@@ -132,8 +131,8 @@ type integerJob struct {
 	xStride, dstStride, n int
 
 	// tile multiplies so many panels at once by at most so many tokens.
-	panels, most int
-	tile         tileIntFunc
+	panels, maxTokens int
+	tile              tileIntFunc
 }
 
 // mulGroups multiplies groups of columns of the job's panels.
@@ -162,7 +161,7 @@ func (k *Kernels) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 // multiply splits the tokens evenly over tiles.
 func (j *integerJob) multiply(groups int, x []uint32, dst []float32, share sharing, add bool) {
 	n := j.n
-	for count := (n + j.most - 1) / j.most; count > 0; count-- {
+	for count := (n + j.maxTokens - 1) / j.maxTokens; count > 0; count-- {
 		tokens := (n + count - 1) / count
 		j.tile(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
 		n -= tokens

@@ -28,10 +28,10 @@ const Block = 32
 
 const (
 	blockWords = 2 + Block/2
-	// most is the largest integer that an activation becomes.
-	most = 127 * 256
-	// least is the magnitude below which a block is zero.
-	least = 0x1p-100
+	// maxSteps is the largest integer that an activation becomes.
+	maxSteps = 127 * 256
+	// minScaled is the magnitude below which a block is zero.
+	minScaled = 0x1p-100
 )
 
 // NewQuantized returns room for rows of cols activations, a multiple of Block.
@@ -76,10 +76,10 @@ func quantizePortable(dst []uint32, x []float32) {
 		case largest >= 0xff<<23:
 			dst[0], dst[1] = quietNaN, quietNaN
 			continue
-		case amax < least:
+		case amax < minScaled:
 			continue
 		}
-		inverse, scale, sum := most/amax, amax/most, int32(0)
+		inverse, scale, sum := maxSteps/amax, amax/maxSteps, int32(0)
 		var q [Block]int32
 		for i, v := range x[:Block] {
 			q[i] = int32(math.RoundToEven(float64(v * inverse)))

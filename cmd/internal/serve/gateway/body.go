@@ -26,7 +26,7 @@ const (
 
 // readBody reads a request. Its bytes, and what becomes of its values, are held before there is
 // memory for them.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded.Held) (body, error) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded.Reservation) (body, error) {
 	data, err := held.Read(http.MaxBytesReader(w, r.Body, h.Largest), r.ContentLength, h.Largest)
 	_, large := errors.AsType[*bounded.Error](err)
 	switch _, larger := errors.AsType[*http.MaxBytesError](err); {

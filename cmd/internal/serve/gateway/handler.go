@@ -388,7 +388,7 @@ func (a About) headers(to http.Header) {
 
 // handError passes an upstream's error on if it has OpenAI's shape, and else its status. What
 // is wrong with the gateway's own key is not the client's to know.
-func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Held) {
+func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Reservation) {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: anyone who runs it should look at the upstream's key").write(w)

@@ -20,7 +20,7 @@ const lineBuffer = 64 << 10
 
 // readLine returns the next line of a stream, with its end. What is longer than the buffer is held
 // before there is memory for it.
-func readLine(lines *bufio.Reader, held *bounded.Held) ([]byte, error) {
+func readLine(lines *bufio.Reader, held *bounded.Reservation) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := lines.ReadSlice('\n')
@@ -51,7 +51,7 @@ func noteEvent(line, note []byte) ([]byte, bool) {
 }
 
 // handStream passes events on as they come. The first that is an object gets the note.
-func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *clientAnswer, held *bounded.Held) {
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *clientAnswer, held *bounded.Reservation) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)

@@ -96,7 +96,7 @@ type steps struct {
 // events are the kinds of reports that are passed on.
 var events = map[string]bool{
 	"reserved": true, "counted": true, "labels": true, "text": true, "round": true, "profile": true, "perturbed": true,
-	"written": true, "committed": true, "certified": true, "completed": true, "resumed": true, "recharged": true, "suite": true,
+	"written": true, "committed": true, "certified": true, "completed": true, "resumed": true, "recharged": true,
 }
 
 // read reads reports until the process closes its end.

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -70,7 +72,7 @@ func New(find Find, words []string) (*Call, []string, error) {
 	if _, known := verbs[verb]; !known {
 		return nil, nil, ui.Usage("%s cannot be a job: one of %s can", verb, strings.Join(Verbs(), ", "))
 	}
-	return &Call{verb: verb, Command: cmd, Request: of, Fields: fieldsOf(of, cmd.Flags())}, rest, nil
+	return &Call{verb: verb, Command: cmd, Request: of, Fields: fieldsOf(of, cmd)}, rest, nil
 }
 
 // ErrNoVerb is about a job of nothing.
@@ -88,6 +90,11 @@ func Parse(find Find, args []string) (*Call, error) {
 		return nil, ui.Usage("%w", err)
 	}
 	c.Args = c.Command.Flags().Args()
+	if s := settings.Of(c.Command); s != nil {
+		if err := s.Read(c.Command); err != nil {
+			return nil, err
+		}
+	}
 	return c, c.Check()
 }
 
@@ -115,11 +122,11 @@ func (c *Call) Check() (err error) {
 	if err := c.Command.ValidateArgs(c.Args); err != nil {
 		return err
 	}
-	c.Command.Flags().VisitAll(func(f *pflag.Flag) {
+	settings.Visit(c.Command, func(f *pflag.Flag) {
 		switch value := f.Value.String(); {
 		case err != nil || !given(f):
 		case !slices.ContainsFunc(c.Fields, func(d Field) bool { return d.Name == f.Name }):
-			err = ui.Usage("a job cannot have --%s: it says what is asked for, of which records, and the rest is decided where it is carried out", f.Name)
+			err = ui.Usage("a job cannot have %s: it says what is asked for, of which records, and the rest is decided where it is carried out", ui.If(c.Command.Flags().Lookup(f.Name) == f, "--")+f.Name)
 		case f.Name == "model" && config.IsURL(value):
 			err = ui.Usage("a job cannot name a server as its model: the worker's configuration says which server sees records")
 		case value == "-":
@@ -143,7 +150,7 @@ func (c *Call) Check() (err error) {
 func (c *Call) Work() jobs.Work {
 	w := jobs.Work{Verb: c.verb, Request: map[string]json.RawMessage{}}
 	for _, d := range c.Fields {
-		f := c.Command.Flags().Lookup(d.Name)
+		f := settings.Flag(c.Command, d.Name)
 		if !given(f) {
 			continue
 		}
@@ -174,7 +181,7 @@ func (c *Call) set(name string, value json.RawMessage) error {
 	if !slices.ContainsFunc(c.Fields, func(d Field) bool { return d.Name == name }) {
 		return fmt.Errorf("is nothing that a job of %s can ask for", c.verb)
 	}
-	return decodeField(c.Command.Flags(), name, value)
+	return decodeField(settings.Flag(c.Command, name), value)
 }
 
 // Charges reports whether the verb charges a budget, so that its plan is approved first. What it prints

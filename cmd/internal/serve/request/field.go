@@ -8,6 +8,9 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/settings"
+
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
@@ -18,8 +21,8 @@ import (
 // Field is one of a request, by the name of its flag. Shown is how it may be seen.
 type Field struct{ Name, Shown string }
 
-// fieldsOf lists the fields of a request that a verb has flags for.
-func fieldsOf(request any, flags *pflag.FlagSet) (all []Field) {
+// fieldsOf lists the fields of a request that a verb has flags or settings for.
+func fieldsOf(request any, cmd *cobra.Command) (all []Field) {
 	var visit func(v reflect.Value)
 	visit = func(v reflect.Value) {
 		for i := range v.NumField() {
@@ -36,7 +39,7 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []Field) {
 				all = append(all, Field{name, shown})
 				continue
 			}
-			flags.VisitAll(func(f *pflag.Flag) {
+			settings.Visit(cmd, func(f *pflag.Flag) {
 				if s, is := f.Value.(*ui.SettingFlag); is {
 					words := s.Setting.Type == method.Text || s.Setting.Type == method.Many
 					all = append(all, Field{f.Name, ui.If(!words, "shown")})
@@ -47,7 +50,7 @@ func fieldsOf(request any, flags *pflag.FlagSet) (all []Field) {
 	visit(reflect.ValueOf(request).Elem())
 	out := all[:0]
 	for _, d := range all {
-		if f := flags.Lookup(d.Name); f != nil && !f.Hidden {
+		if f := settings.Flag(cmd, d.Name); f != nil && !f.Hidden {
 			out = append(out, d)
 		}
 	}
@@ -90,8 +93,7 @@ func encoded(f *pflag.Flag) json.RawMessage {
 }
 
 // decodeField reads a field as encoded writes it, and nothing else.
-func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error {
-	f := flags.Lookup(name)
+func decodeField(f *pflag.Flag, value json.RawMessage) error {
 	texts := make([]string, 1)
 	_, many := values(f.Value)
 	quotes := bytes.HasPrefix(bytes.TrimSpace(value), []byte(`"`))
@@ -110,7 +112,7 @@ func decodeField(flags *pflag.FlagSet, name string, value json.RawMessage) error
 		texts[0] = string(value)
 	}
 	for _, text := range texts {
-		if err := flags.Set(name, text); err != nil {
+		if err := settings.SetTo(f, text); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/runs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/convert"
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
 

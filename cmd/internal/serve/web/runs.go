@@ -64,7 +64,7 @@ func view(j store.Job) runView {
 var stepNames = map[string]string{
 	"reserved": "charged", "counted": "records counted", "labels": "labels found", "text": "writing texts", "round": "records choose",
 	"profile": "profiles made", "perturbed": "rows perturbed", "written": "files written", "committed": "release noted in the ledger",
-	"certified": "certificate signed", "completed": "complete", "resumed": "continues", "recharged": "charged again", "suite": "comparing",
+	"certified": "certificate signed", "completed": "complete", "resumed": "continues", "recharged": "charged again",
 }
 
 // step finds out where a job was at its last beat.

@@ -160,7 +160,7 @@ type visit struct {
 	account store.Account
 	token   string
 	// held is what its form holds.
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 // Header is of the answer.
