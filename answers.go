@@ -106,7 +106,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 		return nil, err
 	}
 	a.session, err = answer.Open(ctx, answer.Options{
-		Environment: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Hold: o.Hold,
+		Env: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Hold: o.Hold,
 	})
 	return a, err
 }
@@ -146,15 +146,15 @@ type Standing struct {
 	Begun, Complete bool
 }
 
-// Again makes the next call of All one that resumes after a crash: questions that were charged
+// ResumeFrom makes the next call of All one that resumes after a crash: questions that were charged
 // and whose answers were lost are not charged again, and get the answers that they would have
 // had. inputs are all questions; answered, which is called when nobody else has the list, says how
 // many of them have an answer. All then takes the rest. path gets a key before anything is
 // charged, of which a part goes whenever answers are handed over, and the rest with Complete; keep
 // it as secret as the records. With a model that does not repeat itself exactly, what was lost is
 // charged again.
-func (a *Answers) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
-	found, err := a.session.Again(path, inputs, answered)
+func (a *Answers) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+	found, err := a.session.ResumeFrom(path, inputs, answered)
 	return Standing(found), err
 }
 

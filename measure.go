@@ -94,7 +94,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
 		return nil, err
 	}
-	done, err := run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
+	done, err := run.Measure(ctx, run.MeasureOptions{Env: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
 	if err != nil {
 		return nil, err
 	}

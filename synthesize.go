@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/pool"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -78,7 +78,7 @@ func (c *Client) synthesize(ctx context.Context, o SynthesizeOptions, request pl
 			return nil, err
 		}
 	}
-	carried := run.Options{Environment: s.call.environment(), Dir: o.Out, Plan: s.plan, Data: s.call.data, PassTokens: o.PassTokens}
+	carried := run.Options{Env: s.call.environment(), Dir: o.Out, Plan: s.plan, Data: s.call.data, PassTokens: o.PassTokens}
 	if !s.plan.Learns() { // else no model is there
 		variations := &pool.Variations{Task: s.plan.Task, Time: o.Pool.Time, Open: func(ctx context.Context) (lm.Model, func(), error) {
 			return s.author(ctx, o.Pool.Time, "texts like those that were chosen: it sees these and the task")

@@ -215,7 +215,7 @@ func (c *call) openTable(ctx context.Context, o TableOptions, of schema.Schema, 
 }
 
 func (c *call) tableOptions(o TableOptions) run.TableOptions {
-	return run.TableOptions{Environment: c.environment(), Dir: o.Out, Data: c.table, Engine: c.computed, Workers: o.Workers}
+	return run.TableOptions{Env: c.environment(), Dir: o.Out, Data: c.table, Engine: c.computed, Workers: o.Workers}
 }
 
 // TablePlan is what perturbed rows and a profile would show of a table at the same ε.

@@ -53,17 +53,19 @@ func TestCompareRecords(t *testing.T) {
 		"now and then otherwise":  {func(call int, _, now string) string { return fmt.Sprint(call == 7) }, false, true},
 		"the same after the same": {func(_ int, before, now string) string { return fmt.Sprint(before == now) }, true, false},
 	} {
-		p := &pen{answer: test.answer}
-		c, err := lm.CompareRecords(t.Context(), p)
-		expect.NoError(t, err)
-		expect.Min(t, name+": answers", c.Answers, 10)
-		expect.Equal(t, name+": different", c.Different > 0, test.different)
-		if !test.different {
-			expect.Equal(t, name+": varying", c.Varying > 0, test.vary)
-		}
-		if len(p.asked) < 20 || slices.Min(p.asked) < 2 {
-			t.Errorf("%s: %d calls of %v prompts are too few", name, len(p.asked), p.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := &pen{answer: test.answer}
+			c, err := lm.CompareRecords(t.Context(), p)
+			expect.NoError(t, err)
+			expect.Min(t, name+": answers", c.Answers, 10)
+			expect.Equal(t, name+": different", c.Different > 0, test.different)
+			if !test.different {
+				expect.Equal(t, name+": varying", c.Varying > 0, test.vary)
+			}
+			if len(p.asked) < 20 || slices.Min(p.asked) < 2 {
+				t.Errorf("%s: %d calls of %v prompts are too few", name, len(p.asked), p.asked)
+			}
+		})
 	}
 }
 

@@ -26,11 +26,13 @@ func TestCheckGiven(t *testing.T) {
 		"better than best":   {Scores{Tokens: []Token{1, 2}, LogProbs: []float64{log(0.9), log(0.8)}, Best: []Token{1, 3}}, false},
 		"best of less share": {Scores{Tokens: []Token{1, 2}, LogProbs: []float64{log(0.2), log(0.8)}, Best: []Token{1, 2}}, false},
 	} {
-		err := CheckScores(info, ask, c.scores)
-		var unsound *UnsoundError
-		if (err == nil) != c.ok || err != nil && !errors.As(err, &unsound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := CheckScores(info, ask, c.scores)
+			var unsound *UnsoundError
+			if (err == nil) != c.ok || err != nil && !errors.As(err, &unsound) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -113,7 +113,7 @@ func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, privat
 	if _, err := os.Lstat(askedOf(o.out)); errors.Is(err, fs.ErrNotExist) && there == nil {
 		return nil, false, answersExist(o.out)
 	}
-	standing, err := s.Again(askedOf(o.out), questions, func(begun bool) (int, error) {
+	standing, err := s.ResumeFrom(askedOf(o.out), questions, func(begun bool) (int, error) {
 		open := openAnswerFile
 		if begun {
 			open = reopenAnswerFile

@@ -39,7 +39,7 @@ func maker(t *testing.T) (*runs.Maker, *store.Store) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	p := &program{}
-	environment, err := p.environment(flags.Model{model: "tiny.gguf"})
+	environment, err := p.environment(flags.Model{Name: "tiny.gguf"})
 	if err != nil {
 		t.Fatal(err)
 	}

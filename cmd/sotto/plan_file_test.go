@@ -98,8 +98,8 @@ func TestWrittenPlanFile(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v in\n%s", name, err, s)
 			}
-			if o.method != name || o.tokens != 7 || o.dialect != "vllm" {
-				t.Errorf("%s: read as %s with %d tokens and %q", name, o.method, o.tokens, o.dialect)
+			if o.method != name || o.tokens != 7 || o.Dialect != "vllm" {
+				t.Errorf("%s: read as %s with %d tokens and %q", name, o.method, o.tokens, o.Dialect)
 			}
 		}
 	}

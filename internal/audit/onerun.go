@@ -30,13 +30,7 @@ func OneRun(canaries, guesses, right int64, delta, confidence float64) (float64,
 			return low, nil
 		}
 	}
-	for range 60 {
-		if middle := (low + high) / 2; refuted(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	low, _ = stat.Bisect(low, high, 60, refuted)
 	return low, nil
 }
 

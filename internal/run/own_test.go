@@ -35,12 +35,12 @@ func TestOwnTextsAreBeside(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		if len(r.texts) != made.Shots+4 || r.done() != made.Texts() {
-			t.Fatalf("%d of %d texts, %d were asked for", r.done(), len(r.texts), made.Texts())
+		if len(r.exec.progress.texts) != made.Shots+4 || r.exec.progress.done() != made.Texts() {
+			t.Fatalf("%d of %d texts, %d were asked for", r.exec.progress.done(), len(r.exec.progress.texts), made.Texts())
 		}
-		for i := range r.texts {
+		for i := range r.exec.progress.texts {
 			if own := i >= made.Shots; r.own(i) != own || (r.method(i).Scheme().Kind == "") != own {
-				t.Errorf("text %d of %d is written by %s", i+1, len(r.texts), r.method(i).Name())
+				t.Errorf("text %d of %d is written by %s", i+1, len(r.exec.progress.texts), r.method(i).Name())
 			}
 		}
 		if n := len(r.space().Pool); n <= made.Shots {
@@ -60,7 +60,7 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	r := p.runner(p.options(t, made, newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	r.key = noise.KeyFromSeed(1) // the run's own is erased
+	r.exec.key = noise.KeyFromSeed(1) // the run's own is erased
 	w, err := r.writer()
 	must(t, err)
 	methods := r.methods()
@@ -91,11 +91,11 @@ func TestTextsTooMany(t *testing.T) {
 		must(t, err)
 		methods := r.methods()
 		for range 40 {
-			r.texts = append(r.texts, text{condition: r.conditions[0]})
-			r.conditions = append(r.conditions, r.conditions[0])
+			r.exec.progress.texts = append(r.exec.progress.texts, text{condition: r.exec.progress.conditions[0]})
+			r.exec.progress.conditions = append(r.exec.progress.conditions, r.exec.progress.conditions[0])
 		}
-		if r.placed(r.job(len(r.texts)-1, methods)) == nil {
-			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.texts), made.Texts())
+		if r.placed(r.job(len(r.exec.progress.texts)-1, methods)) == nil {
+			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.exec.progress.texts), made.Texts())
 		}
 	}
 }

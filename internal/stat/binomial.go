@@ -32,8 +32,14 @@ func ClopperPearson(k, n int64, miss float64) Interval {
 
 // solve returns the largest p, to rounding, for which a condition holds that holds up to some p.
 func solve(holds func(p float64) bool) float64 {
-	low, high := 0., 1.
-	for range 200 {
+	low, _ := Bisect(0, 1, 200, holds)
+	return math.Max(0, low)
+}
+
+// Bisect halves an interval so many times, or to rounding, at whose low end a condition holds and at
+// whose high end it does not.
+func Bisect(low, high float64, steps int, holds func(float64) bool) (float64, float64) {
+	for range steps {
 		middle := (low + high) / 2
 		if middle == low || middle == high {
 			break
@@ -44,5 +50,5 @@ func solve(holds func(p float64) bool) float64 {
 			high = middle
 		}
 	}
-	return math.Max(0, low)
+	return low, high
 }

@@ -137,16 +137,18 @@ func TestFingerprintCoversAll(t *testing.T) {
 		return bytes.Replace(b, []byte("\n[unused0]\n"), []byte("\n[unused-]\n"), 1)
 	})
 	for name, paths := range map[string][2]string{"weights": {bit, vocabulary}, "vocabulary": {weights, line}} {
-		e, err := Open(paths[0], paths[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Fingerprint() == want || e.Name() == shared(t).Name() {
-			t.Errorf("other %s: the fingerprint stays", name)
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			e, err := Open(paths[0], paths[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Fingerprint() == want || e.Name() == shared(t).Name() {
+				t.Errorf("other %s: the fingerprint stays", name)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	again := openEncoder(t)
 	if again.Fingerprint() != want {

@@ -98,13 +98,15 @@ func TestTablesAreInOrder(t *testing.T) {
 	for name, table := range map[string]spans{
 		"dropped": dropped, "marks": marks, "punctuation": punctuation, "ideographs": ideographs,
 	} {
-		last := rune(-2)
-		for _, span := range table {
-			if span[0] <= last+1 || span[1] < span[0] {
-				t.Errorf("%s: span %X after %X", name, span, last)
+		t.Run(name, func(t *testing.T) {
+			last := rune(-2)
+			for _, span := range table {
+				if span[0] <= last+1 || span[1] < span[0] {
+					t.Errorf("%s: span %X after %X", name, span, last)
+				}
+				last = span[1]
 			}
-			last = span[1]
-		}
+		})
 	}
 	for r := range rune(128) {
 		if isDropped(r) != dropped.has(r) || isPunctuation(r) != punctuation.has(r) {

@@ -155,13 +155,15 @@ func TestFindAndList(t *testing.T) {
 		"./local.gguf":                    "./local.gguf",
 		filepath.Join(dir, "other.gguf"):  filepath.Join(dir, "other.gguf"),
 	} {
-		got, e, err := Find(name)
-		if err != nil || got != want {
-			t.Errorf("%q: %q, %v", name, got, err)
-		}
-		if known := e.Name != ""; known != (want == model) {
-			t.Errorf("%q has the entry %q", name, e.Name)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, e, err := Find(name)
+			if err != nil || got != want {
+				t.Errorf("%q: %q, %v", name, got, err)
+			}
+			if known := e.Name != ""; known != (want == model) {
+				t.Errorf("%q has the entry %q", name, e.Name)
+			}
+		})
 	}
 	var unknown *UnknownError
 	if _, _, err := Find("nonsense"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "qwen2.5-coder") {

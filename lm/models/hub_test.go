@@ -326,9 +326,11 @@ func TestHubNames(t *testing.T) {
 		"hf:someone/else/tiny-q4.gguf":                     "no public repository someone/else (401 Unauthorized): check how it is written",
 		"hf:someone/tiny-GGUF@" + secondCommit + "/x.gguf": "no revision",
 	} {
-		if _, err := Pull(t.Context(), name, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Pull(t.Context(), name, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		})
 	}
 	if len(h.cdn.ranges()) > 0 {
 		t.Error("something was fetched")

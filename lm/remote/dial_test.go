@@ -117,14 +117,16 @@ func TestLearnt(t *testing.T) {
 			return answer
 		}, "token_ids_logprob"},
 	} {
-		toy, url := newToy(t, test.dialect)
-		toy.spoil = test.spoil
-		c := dial(t, url, Options{})
-		var lacks *lm.UnsupportedError
-		if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(lacks.Missing, test.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-		expect.Equal(t, name+": scores", c.Probe().Scores, false)
-		expect.Contains(t, name+": missing", c.Probe().Missing, test.says)
+		t.Run(name, func(t *testing.T) {
+			toy, url := newToy(t, test.dialect)
+			toy.spoil = test.spoil
+			c := dial(t, url, Options{})
+			var lacks *lm.UnsupportedError
+			if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(lacks.Missing, test.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+			expect.Equal(t, name+": scores", c.Probe().Scores, false)
+			expect.Contains(t, name+": missing", c.Probe().Missing, test.says)
+		})
 	}
 }

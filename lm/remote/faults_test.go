@@ -210,20 +210,22 @@ func TestBadReplies(t *testing.T) {
 		"deep":       strings.Repeat("[", 100000),
 		"huge":       `{"n":1,"pad":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		var requests atomic.Int64
-		w := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
-			requests.Add(1)
-			fmt.Fprint(w, body)
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int64
+			w := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				fmt.Fprint(w, body)
+			})
+			q := ping
+			q.limit = 4096
+			var out struct {
+				N int `json:"n"`
+			}
+			var wrong *ReplyError
+			if err := w.ask(t.Context(), q, &out); !errors.As(err, &wrong) || requests.Load() != 1 {
+				t.Errorf("%s: %d requests, error %v", name, requests.Load(), err)
+			}
 		})
-		q := ping
-		q.limit = 4096
-		var out struct {
-			N int `json:"n"`
-		}
-		var wrong *ReplyError
-		if err := w.ask(t.Context(), q, &out); !errors.As(err, &wrong) || requests.Load() != 1 {
-			t.Errorf("%s: %d requests, error %v", name, requests.Load(), err)
-		}
 	}
 }
 

@@ -204,9 +204,11 @@ func TestKeys(t *testing.T) {
 	for name, bad := range map[string]Key{
 		"both": {Env: "SOTTO_TEST_KEY", File: file}, "not set": {Env: "SOTTO_TEST_NO_KEY"}, "no file": {File: file + "x"},
 	} {
-		if _, err := bad.Read(); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := bad.Read(); err == nil {
+				t.Errorf("%s: accepted", name)
+			}
+		})
 	}
 	t.Setenv("SOTTO_TEST_KEY", key+"\r\nX-Other: 1")
 	if _, err := (Key{Env: "SOTTO_TEST_KEY"}).Read(); err == nil || strings.Contains(err.Error(), key) {
@@ -259,10 +261,12 @@ func TestOptions(t *testing.T) {
 		"a timeout":    {URL: "http://localhost", Timeout: -1},
 		"a tolerance":  {URL: "http://localhost", Tolerance: -1},
 	} {
-		_, err := Dial(t.Context(), bad)
-		if err == nil || strings.Contains(err.Error(), "secretword") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Dial(t.Context(), bad)
+			if err == nil || strings.Contains(err.Error(), "secretword") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -131,16 +131,18 @@ func TestEncodeNeverReturnsMarks(t *testing.T) {
 	whole.Tokens = append(whole.Tokens, "xyz")
 	whole.Types = append(whole.Types, Control)
 	for name, c := range map[string]Config{"spelled": spelled, "pieces": pieces, "unused": unused, "whole": whole} {
-		tok := must(t, c)
-		for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "x q", "<0x0A>"} {
-			ids := tok.mustEncode(text)
-			if slices.ContainsFunc(ids, tok.Control) {
-				t.Errorf("%s: %q gives a mark: %v", name, text, ids)
+		t.Run(name, func(t *testing.T) {
+			tok := must(t, c)
+			for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "x q", "<0x0A>"} {
+				ids := tok.mustEncode(text)
+				if slices.ContainsFunc(ids, tok.Control) {
+					t.Errorf("%s: %q gives a mark: %v", name, text, ids)
+				}
+				if got := tok.mustDecode(ids); got != text {
+					t.Errorf("%s: %q comes back as %q", name, text, got)
+				}
 			}
-			if got := tok.mustDecode(ids); got != text {
-				t.Errorf("%s: %q comes back as %q", name, text, got)
-			}
-		}
+		})
 	}
 }
 

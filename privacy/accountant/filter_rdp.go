@@ -112,14 +112,7 @@ func filterSpread(epsilon, delta float64) []float64 {
 	if !(best > 0) || math.IsInf(best, 1) {
 		best = 1
 	}
-	low, high := 0.0, best
-	for range 100 {
-		if mid := low + (high-low)/2; filterBudget(mid, epsilon, delta) > 0 {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
+	_, high := bisect(0, best, 100, func(a float64) bool { return !(filterBudget(a, epsilon, delta) > 0) })
 	orders := make([]float64, filterOrders)
 	for i := range orders {
 		orders[i] = high + (best-high)*math.Pow(2, float64(i-6)/2)

@@ -300,9 +300,5 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 		run := new(big.Float).SetPrec(2000).SetFloat64(v)
 		sum.Add(sum, run.Mul(run, new(big.Float).SetInt64(t.N)))
 	}
-	top, accuracy := sum.Float64()
-	if accuracy == big.Below {
-		top = math.Nextafter(top, math.Inf(1))
-	}
-	return top, attained, nil
+	return above(sum), attained, nil
 }

@@ -271,8 +271,8 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	o := p.options(t, of, newToy())
 	o.Parallel = parallel
 	w := &watch{Ledger: p.ledger}
-	o.Ledger = w
-	s := &Session{Options: o, drawKey: noise.NewKey, free: machine.Free}
+	o.Env.Ledger = w
+	s := &Session{options: o, drawKey: noise.NewKey, free: machine.Free}
 	must(t, s.open(t.Context()))
 	return s, w
 }
@@ -329,7 +329,7 @@ func TestNothingPrivateInErrors(t *testing.T) {
 	m := newToy()
 	var said strings.Builder
 	o := p.options(t, planFor(clipped()), m)
-	o.Observe = func(e env.Progress) { fmt.Fprintf(&said, "%+v\n", e) }
+	o.Env.Observe = func(e env.Progress) { fmt.Fprintf(&said, "%+v\n", e) }
 	s := p.session(t, o)
 	for after := range 8 {
 		left := after

@@ -90,8 +90,8 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 // watched is a session whose every contact with the world is a point.
 func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	t.Helper()
-	o.Ledger = &tapped{o.Ledger, w}
-	s := &Session{Options: o, free: machine.Free}
+	o.Env.Ledger = &tapped{o.Env.Ledger, w}
+	s := &Session{options: o, free: machine.Free}
 	s.drawKey = func() (noise.Key, error) {
 		if err := w.reach("draw a key"); err != nil {
 			return noise.Key{}, err

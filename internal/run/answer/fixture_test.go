@@ -105,7 +105,7 @@ func (p *place) open(t testing.TB) *record.Data {
 // options of a session whose data set is entered with a budget of as many runs.
 func (p *place) options(t testing.TB, of plan.Answers, m *toy) Options {
 	t.Helper()
-	return Options{Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}, Plan: of, Data: p.open(t)}
+	return Options{Env: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}, Plan: of, Data: p.open(t)}
 }
 
 // budget enters the data set.
