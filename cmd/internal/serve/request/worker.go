@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,7 +27,7 @@ var (
 	releasedParts = strings.Fields(`private event epsilon delta adjacency unit guarantee drawn charge files method claim count_epsilon discover_epsilon
 		ending ending_epsilon texts chosen model worth model_tokens_planned schema profiles rows keep_probability metric task asked size noise_scale
 		value low high comparisons`)
-	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons suite title ok cells rehearsal items
+	measuredParts = strings.Fields(`metric value low high n task model how calibrated rows comparisons rehearsal items
 		gains method epsilon delta chosen texts`)
 )
 
@@ -114,8 +113,5 @@ func (c *Call) upload(dir string) (file string, err error) {
 			file = filepath.Join(dir, path)
 		}
 	})
-	if slices.ContainsFunc(c.Args, folder.IsSealed) {
-		err = ui.Usage("a job reads an upload with --data, and one alone")
-	}
 	return file, err
 }
