@@ -19,6 +19,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -36,7 +38,7 @@ func TestOutputsPage(t *testing.T) {
 	rows := outputRows(t, string(page))
 	serve := routesIn(t, "../../cmd/internal/serve", "openapi.json")
 	for section, want := range map[string][]string{
-		"Verbs":                     slices.Collect(maps.Keys(verbs(newRootCommand(&program{})))),
+		"Verbs":                     slices.Collect(maps.Keys(clitest.Verbs(clitest.TestRoot(&cli.Program{})))),
 		"Exit codes":                exitCodes(),
 		"Flags that name an output": outputFlags(t),
 		"Files":                     outputFiles(t),
@@ -124,7 +126,7 @@ func outputFlags(t *testing.T) (names []string) {
 		}
 		names = append(names, "--"+f.Name)
 	}
-	for _, cmd := range verbs(newRootCommand(&program{})) {
+	for _, cmd := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		cmd.Flags().VisitAll(look)
 		cmd.InheritedFlags().VisitAll(look)
 	}

@@ -14,13 +14,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/engines/enginetest"
 	"github.com/sotto-dp/sotto/internal/config"
 )
 
 // TestOneLedger: what all programs do that read tables, for this one.
 func TestOneLedger(t *testing.T) {
-	path := filepath.Join(built(t), "sotto")
+	path := filepath.Join(clitest.Built(t), "sotto")
 	enginetest.OneLedger(t, path, enginetest.Sotto(path))
 }
 
