@@ -146,8 +146,8 @@ type Learning struct {
 
 // Rules for texts that are written from records. They depend on nothing private.
 type Rules struct {
-	// Least tokens before a text may end. Of an answer the first one is more than white space, unless this is 0.
-	Least int
+	// MinTokens before a text may end. Of an answer the first one is more than white space, unless this is 0.
+	MinTokens int
 	// Penalty in nats on a token for each time that it is in the text already, up to three times.
 	Penalty float64
 	// NoRepeat forbids a token that would complete a sequence of this many tokens that is in the text already; 0 allows

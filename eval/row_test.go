@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func row(i int) eval.Row {
