@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/lm/lmtest"
@@ -189,7 +190,7 @@ type place struct {
 // newPlace makes one with so many messages, and changes to it.
 func newPlace(t *testing.T, messages int) *place {
 	t.Helper()
-	home(t)
+	clitest.Home(t)
 	lmtest.TinyModel(t, "tiny.gguf")
 	model, err := filepath.Abs("tiny.gguf")
 	if err != nil {
@@ -197,14 +198,14 @@ func newPlace(t *testing.T, messages int) *place {
 	}
 	t.Setenv("SOTTO_MODEL", model)
 	for name, data := range map[string][]byte{
-		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
-		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(clitest.TicketTask), "tickets.toml": []byte(clitest.TicketTask),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(clitest.Tickets(400)), "public.jsonl": both([]byte(clitest.Tickets(200))),
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
 		"tickets.csv":    []byte(strings.NewReplacer("text,queue", "message,queue", "billing", "Billing", "repairs", "Delivery").Replace(string(complaints(400)))),
 	} {
-		write(t, name, data)
+		clitest.Write(t, name, data)
 	}
 	bank(t)
 	loans := demo.Loans(24000)
@@ -214,7 +215,7 @@ func newPlace(t *testing.T, messages int) *place {
 		if err := demo.WriteLoans(&b, fresh(loans[20000+2000*i:][:2000])); err != nil {
 			t.Fatal(err)
 		}
-		write(t, name, b.Bytes())
+		clitest.Write(t, name, b.Bytes())
 	}
 	port := func() string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -359,7 +360,7 @@ func TestInTurn(t *testing.T) {
 				place.stands = append(place.stands, team, pgtest.Database(t))
 			}
 			if strings.Contains(all[name], host) {
-				place.stands = append(place.stands, "large-model", "large", host, newPoolHost(t).URL)
+				place.stands = append(place.stands, "large-model", "large", host, clitest.NewPoolHost(t).URL)
 			}
 			got := place.turn(t, all[name])
 			if *rewrite {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -36,7 +38,7 @@ func TestOutputsPage(t *testing.T) {
 	rows := outputRows(t, string(page))
 	serve := routesIn(t, "../../cmd/internal/serve", "openapi.json")
 	for section, want := range map[string][]string{
-		"Verbs":                     slices.Collect(maps.Keys(verbs(newRootCommand(&program{})))),
+		"Verbs":                     slices.Collect(maps.Keys(clitest.Verbs(clitest.TestRoot(&cli.Program{})))),
 		"Exit codes":                exitCodes(),
 		"Flags that name an output": outputFlags(t),
 		"Files":                     outputFiles(t),
@@ -107,8 +109,8 @@ func exitCodes() (codes []string) {
 }
 
 // readingFlags name files and folders that are read.
-var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples inputs key labels near-rows password-file profile release
-	releases rotation service-key-file set shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
+var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows password-file plan profile release
+	releases rotation service-key-file shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
 
 // outputFlags are the flags that name a file or a folder, and not one that is only read.
 func outputFlags(t *testing.T) (names []string) {
@@ -124,7 +126,7 @@ func outputFlags(t *testing.T) (names []string) {
 		}
 		names = append(names, "--"+f.Name)
 	}
-	for _, cmd := range verbs(newRootCommand(&program{})) {
+	for _, cmd := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		cmd.Flags().VisitAll(look)
 		cmd.InheritedFlags().VisitAll(look)
 	}

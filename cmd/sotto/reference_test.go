@@ -13,12 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/settings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -56,7 +57,7 @@ func cliPage(*testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Command line\n\n"+madeBy, "TestReference")
 	b.WriteString("\n`sotto VERB --help` prints the same. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the\nbudget, 4 verification failed. [What `--json` prints](json.md) has a page of its own.\n")
-	root := newRootCommand(&program{})
+	root := clitest.TestRoot(&cli.Program{})
 	b.WriteString("\n## Flags of every verb\n")
 	flagTable(&b, root.PersistentFlags())
 	var all func(*cobra.Command, int)
@@ -76,7 +77,7 @@ func cliPage(*testing.T) string {
 
 func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 	fmt.Fprintf(b, "\n%s %s\n\n%s.\n\n", strings.Repeat("#", min(level, 4)), c.CommandPath(), escapeMarkdown(c.Short))
-	if !c.HasAvailableSubCommands() || c.Annotations[runsItself] != "" {
+	if !c.HasAvailableSubCommands() || c.Annotations[cli.RunsItself] != "" {
 		fmt.Fprintf(b, "```text\n%s\n```\n\n", c.UseLine())
 	}
 	b.WriteString(prose(c.Long))
@@ -89,7 +90,7 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 // settingTable lists what --set and plan files take.
 func settingTable(b *strings.Builder, root *cobra.Command) {
 	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
-	for _, s := range settings.Of(verbs(root)["sotto plan"]).Result().Settings {
+	for _, s := range settings.Of(clitest.Verbs(root)["sotto plan"]).Result().Settings {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
 	}
 }
@@ -246,7 +247,7 @@ func variables(t *testing.T) []string {
 // flagsOfVariables finds the flag whose help names a variable.
 func flagsOfVariables() map[string]*pflag.Flag {
 	flags := map[string]*pflag.Flag{}
-	all := verbs(newRootCommand(&program{}))
+	all := clitest.Verbs(clitest.TestRoot(&cli.Program{}))
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		all[path].Flags().VisitAll(func(f *pflag.Flag) {
 			for _, name := range regexp.MustCompile(`SOTTO_[A-Z_]+[A-Z]`).FindAllString(f.Usage, -1) {

@@ -18,14 +18,13 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/reference"
 )
-
-// onJSON is told of the values that programs of [newProgram] print as JSON.
-var onJSON func(any)
 
 // results are the types of what verbs print with --json, and what they printed.
 type results struct {
@@ -42,8 +41,8 @@ const failures = "error"
 func listen(t *testing.T) *results {
 	t.Helper()
 	r := &results{home: referenceHome, types: map[string][]reflect.Type{}, printed: map[string][]string{}}
-	onJSON = func(v any) { r.last = reflect.TypeOf(v) }
-	t.Cleanup(func() { onJSON = nil })
+	clitest.OnJSON = func(v any) { r.last = reflect.TypeOf(v) }
+	t.Cleanup(func() { clitest.OnJSON = nil })
 	return r
 }
 
@@ -70,7 +69,7 @@ func definition(path string) string { return strings.ReplaceAll(path, " ", "-") 
 func (r *results) check(t *testing.T) {
 	t.Helper()
 	d := reference.NewDocument("json")
-	all := verbs(newRootCommand(&program{}))
+	all := clitest.Verbs(clitest.TestRoot(&cli.Program{}))
 	for path, types := range r.types {
 		about := "What any verb prints when it fails"
 		if cmd := all[path]; cmd != nil {
@@ -162,11 +161,11 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 
 	dir := t.TempDir()
 	ring := filepath.Join(dir, "ring")
-	if code, _, errs := run(t, "keys", "generate", "--keys", ring); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", ring); code != 0 {
 		t.Fatal(errs)
 	}
-	write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
-	if err := certify(dir, ring, "gaussian(3)"); err != nil {
+	clitest.Write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
+	if err := clitest.Certify(dir, ring, "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "certificate.json"))

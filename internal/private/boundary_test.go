@@ -130,7 +130,8 @@ var parties = map[string]string{
 var importers = map[string]map[string]string{
 	"record": {
 		module:                              "the front door opens sources",
-		module + "/cmd/sotto":               "opens the source that the user names",
+		module + "/cmd/internal/cli":        "opens the source that the user names",
+		module + "/cmd/internal/cli/root":   "opens the source that the user names",
 		module + "/cmd/internal/serve/runs": "recognises what was uploaded",
 		module + "/internal/ui":             "distinguishes errors of users",
 		module + "/internal/run":            "a run reads its data set",
@@ -160,16 +161,16 @@ var importers = map[string]map[string]string{
 	"choose": {
 		module:                             "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
-		module + "/cmd/sotto":              "reads the settings of choosing",
+		module + "/cmd/internal/cli/texts": "reads the settings of choosing",
 		module + "/internal/run":           "a run has its records choose",
 		module + "/internal/plan":          "chooses settings of choosing; reads no record",
 		module + "/lab/bench/choose":       "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
-		module:                    "the front door names the settings and the results, and reads no record",
-		module + "/cmd/sotto":     "reads what was measured",
-		module + "/internal/run":  "a run measures prompts on its records",
-		module + "/internal/plan": "chooses settings of a measurement; reads no record",
+		module:                             "the front door names the settings and the results, and reads no record",
+		module + "/cmd/internal/cli/check": "reads what was measured",
+		module + "/internal/run":           "a run measures prompts on its records",
+		module + "/internal/plan":          "chooses settings of a measurement; reads no record",
 	},
 	"sums": {
 		module + "/internal/run":           "a run adds up its records",
@@ -193,13 +194,16 @@ var importers = map[string]map[string]string{
 	},
 	"draw/drawtest": {},
 	"worst": {
-		module + "/cmd/sotto": "audits mechanisms on made-up inputs",
+		module + "/cmd/internal/cli/check": "audits mechanisms on made-up inputs",
 	},
 	"table": {
 		module + "/internal/private/worst":           "plays on made-up inputs, for audits",
 		module:                                       "the front door opens tables",
 		module + "/internal/run":                     "a run reads its table",
-		module + "/cmd/sotto":                        "reads public rows that questions are about",
+		module + "/cmd/internal/cli":                 "reads public rows that questions are about",
+		module + "/cmd/internal/cli/root":            "reads public rows that questions are about",
+		module + "/cmd/internal/cli/start":           "reads public rows that questions are about",
+		module + "/cmd/internal/cli/tables":          "reads public rows that questions are about",
 		module + "/internal/ui":                      "distinguishes errors of users",
 		module + "/lab/tabular":                      "tries methods on rows that may be shown, by seeds",
 		module + "/internal/private/record":          "puts rows into words as they are encoded",
@@ -221,7 +225,7 @@ var importers = map[string]map[string]string{
 		module:                                   "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst":       "plays on made-up inputs, for audits",
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
-		module + "/cmd/sotto":                    "reads the settings of profiles",
+		module + "/cmd/internal/cli/tables":      "reads the settings of profiles",
 		module + "/cmd/internal/estimate":        "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
 		module + "/internal/plan":                "chooses settings of profiles; reads no row",
@@ -245,7 +249,7 @@ var importers = map[string]map[string]string{
 	},
 	"folder": {
 		module:                                 "the front door asks whether a key is there before it makes a ledger",
-		module + "/cmd/sotto":                  "shares the key of data sets as a file",
+		module + "/cmd/internal/cli/budget":    "shares the key of data sets as a file",
 		module + "/cmd/internal/serve/runs":    "encrypts what is uploaded",
 		module + "/cmd/internal/serve/request": "tells uploads from other files by their names",
 	},

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/settings"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 
 	"github.com/spf13/cobra"
 

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/settings"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
