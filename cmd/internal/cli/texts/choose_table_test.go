@@ -106,7 +106,7 @@ func TestPlainTableTasks(t *testing.T) {
 		"written":     onPets("synth", "o3", append(seeded, "--set", "rounds=1", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4")...),
 		"by owner":    onPets("synth", "o4", append(seeded, "--set", "rounds=1", "--unit", "owner", "--size", "100")...),
 		"in words":    onPets("synth", "o5", append(seeded, "--set", "rounds=1", "--data", "words.jsonl", "--size", "60")...),
-		"measured":    onPets("eval private", "o6", append(seeded, "--demos", "profile", "--demos", "zero")...),
+		"measured":    onPets("eval private", "o6", "--seed", "1", "--records", "8", "--demos", "profile", "--demos", "zero"),
 		"counted":     onPets("synth", "o8", append(seeded, "--set", "rounds=1", "--size", "auto", "--set", "min-size=50")...),
 		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--set", "tokens=3", "--shots", "2", "--set", "batch=4"),
 	} {

@@ -200,7 +200,7 @@ func TestRouteOfText(t *testing.T) {
 	clitest.ChoosingHome(t)
 	clitest.Printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
 	for _, reading := range []string{"calibrated", "raw"} {
-		if code, _, errs := clitest.Run(t, clitest.Choosing("--reading", reading, "--evidence", "0", "--out", reading)...); code != 0 {
+		if code, _, errs := clitest.Run(t, clitest.Choosing("--set", "reading="+reading, "--evidence", "0", "--out", reading)...); code != 0 {
 			t.Fatal(errs)
 		}
 		for _, shadowed := range []bool{false, true} {
