@@ -18,11 +18,12 @@ import (
 type AnswerOptions struct {
 	Use
 	// Request is what is asked for; its Task is required, and Epsilon and Size for methods
-	// with a guarantee. Its Epsilon is for Request.Answers answers together. Plan is used
-	// instead if it is set.
+	// with a guarantee. Its Epsilon is for Request.Answers answers together.
 	Request Request
-	Plan    *AnswerPlan
-	Source  Source
+	// Plan is used instead of the Request if it is set.
+	Plan *AnswerPlan
+	// Source of the private records. Required for methods that read them.
+	Source Source
 	// Encoder of sentences. Default: opened where the method needs one.
 	Encoder lm.TrustedEmbedder
 	// Parallel is how many answers are written at once. Default: 4 where an answer keeps its

@@ -31,10 +31,10 @@ import (
 
 // Use says how a use of private data is charged, and what is called with its progress.
 type Use struct {
-	// Dataset is what people call the data, if the ledger does not know it yet. Labels are
-	// those of the charge, for scoped budgets.
+	// Dataset is what people call the data, if the ledger does not know it yet.
 	Dataset string
-	Labels  map[string]string
+	// Labels are those of the charge, for scoped budgets. Default: none.
+	Labels map[string]string
 	// Known refuses data that the ledger does not know, instead of giving it a budget of what is
 	// asked for: its owner does that.
 	Known bool

@@ -39,8 +39,9 @@ type Options struct {
 	// state directory.
 	Private string
 	// Model is opened by the first use, and closed with the client; the zero value is the
-	// default one, embedded. Trusted is used instead if it is set, and stays open.
-	Model   backend.Spec
+	// default one, embedded.
+	Model backend.Spec
+	// Trusted is used instead of Model if it is set, and stays open.
 	Trusted lm.Trusted
 	// Encoder of sentences, for evidence. It stays open. Default: the embedded one, opened where it is
 	// needed.
@@ -147,10 +148,10 @@ func isURL(address string) bool { return strings.Contains(address, "://") }
 type Source struct {
 	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
 	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
-	// or the address of a database, which needs a Query with an ORDER BY. Required, except for
-	// plans that read no record.
+	// or the address of a database. Required, except for plans that read no record.
 	Location string
-	Query    string
+	// Query of a database, with an ORDER BY. Required for databases alone.
+	Query string
 	// Schema, if set, belongs to a table whose rows are the records: each is put into words,
 	// for the task that [schema.Schema.Task] returns. Rows that are in words already, in the
 	// columns of that task, are read as they are.

@@ -16,10 +16,10 @@ import (
 // MeasureOptions say which prompts to measure, on what, and where to.
 type MeasureOptions struct {
 	Use
-	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required. Plan is
-	// used instead if it is set.
+	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required.
 	Request MeasureRequest
-	Plan    *MeasurePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *MeasurePlan
 	// Source of the private records. Required.
 	Source Source
 	// Out is the folder of the run. An unfinished run of the same request continues. Required.
@@ -28,15 +28,18 @@ type MeasureOptions struct {
 
 // MeasureRequest asks how well prompts do on private records.
 type MeasureRequest struct {
-	// Task and Prompts are required.
-	Task    prompt.Task
+	// Task is required.
+	Task prompt.Task
+	// Prompts are required.
 	Prompts []NamedPrompt
 	// Evidence is that of the release that the prompts which use evidence are of; nil if none does.
 	Evidence *Evidence
 	// Form of prompts that have none; the model decides by default.
 	Form prompt.Form
-	// Epsilon is required. Delta is min(1e-6, n^-1.1) by default.
-	Epsilon, Delta float64
+	// Epsilon is required.
+	Epsilon float64
+	// Delta is min(1e-6, n^-1.1) by default.
+	Delta float64
 	// Unit is a record by default.
 	Unit privacy.Unit
 	// Size is the declared number of units. Required.

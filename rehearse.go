@@ -22,20 +22,24 @@ import (
 type RehearseOptions struct {
 	// Request of the real run, as for [Client.Synthesize]. Required.
 	Request Request
-	// StandIn are public records in place of the private ones. Default: the model invents
-	// some, Invent of them ([DefaultInvented]).
+	// StandIn are public records in place of the private ones. Default: the model invents some.
 	StandIn []prompt.Example
-	Invent  int
-	// Items is how many of them are held out, to measure on ([DefaultItems], and a third of
-	// all at most). Sets is how many sets of examples to compare with ([DefaultSets]). What is left
-	// open of these and of Invent is less where Time is short.
-	Items, Sets int
+	// Invent is how many records the model invents. Default: [DefaultInvented], and fewer where Time is short.
+	Invent int
+	// Items is how many records are held out, to measure on. Default: [DefaultItems], a third of all at most, and fewer
+	// where Time is short.
+	Items int
+	// Sets is how many sets of examples to compare with. Default: [DefaultSets], and fewer where Time is short.
+	Sets int
 	// Out is a folder for what came out, which must be new or empty. Default: none; all files
 	// are removed in the end.
 	Out string
-	// Parallel, PassTokens and Pool are as in [SynthesizeOptions].
-	Parallel, PassTokens int
-	Pool                 Pool
+	// Parallel is as in [SynthesizeOptions].
+	Parallel int
+	// PassTokens is as in [SynthesizeOptions].
+	PassTokens int
+	// Pool is as in [SynthesizeOptions].
+	Pool Pool
 	// Time is about how long all of the rehearsal may take, with inventing records and measuring. Where records
 	// choose, the rehearsed run has half of it, or 0.7 where records need not be invented: the real run, which has
 	// all of it, has more records choose, as a rule. Default: five minutes.

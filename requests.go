@@ -35,29 +35,35 @@ type Request struct {
 	Task prompt.Task
 	// Method is one of [Methods], or for answers of [AnswerMethods]; "clipped" by default.
 	Method string
-	// Epsilon is required for methods with a guarantee. Delta is min(1e-6, n^-1.1) by default.
-	Epsilon, Delta float64
+	// Epsilon is required for methods with a guarantee.
+	Epsilon float64
+	// Delta is min(1e-6, n^-1.1) by default.
+	Delta float64
 	// Unit that is protected is a record by default, or all records of a user: "user:COLUMN".
 	Unit privacy.Unit
-	// Size is the declared number of units of the whole data. Sizes has that of labels; those that are not in it share
-	// what is left of Size evenly. One of them is required, unless Count.
-	Size  int64
+	// Size is the declared number of units of the whole data. It or Sizes is required, unless Count.
+	Size int64
+	// Sizes are those of labels; labels that are not in it share what is left of Size evenly, by default all of it.
 	Sizes map[string]int64
-	// Count the sizes instead, for CountEpsilon (by default a twentieth of Epsilon), if each part has at least Least
-	// units (1000 by default).
-	Count        bool
+	// Count the sizes instead, with noise. Default: they are declared.
+	Count bool
+	// CountEpsilon is what counting costs; a twentieth of Epsilon by default.
 	CountEpsilon float64
-	Least        int64
-	// Shots is the number of texts, and Tokens how many one has at most; the task's by default.
-	Shots, Tokens int
-	// Conditions of an open task. Discover finds them in the data instead, for DiscoverEpsilon (by default a tenth of
-	// Epsilon).
-	Conditions      []string
-	Discover        bool
+	// Least units that each part has, where they are counted; 1000 by default.
+	Least int64
+	// Shots is the number of texts; the task's by default.
+	Shots int
+	// Tokens that a text has at most; the task's by default.
+	Tokens int
+	// Conditions of an open task; the task's by default.
+	Conditions []string
+	// Discover finds the conditions in the data instead. Default: they are given.
+	Discover bool
+	// DiscoverEpsilon is what discovering costs; a tenth of Epsilon by default.
 	DiscoverEpsilon float64
-	// Ending finds the last words that most records share, for EndingEpsilon (by default a twentieth of Epsilon), and
-	// ends every text with them.
-	Ending        bool
+	// Ending finds the last words that most records share, and ends every text with them. Default: none.
+	Ending bool
+	// EndingEpsilon is what finding the ending costs; a twentieth of Epsilon by default.
 	EndingEpsilon float64
 	// Rules for texts; nil takes the task's defaults.
 	Rules *Rules
@@ -78,19 +84,26 @@ type Request struct {
 // Choosing says how records choose a prompt: of sets of examples from a pool of texts, in rounds. The zero value has good
 // defaults, by the time of the run and the speed of the model.
 type Choosing struct {
-	// Pool is how many texts are written: 40 by default, 24 where they are written from records. With NoGeneration none are, and
-	// the pool is Examples.
-	Pool         int
+	// Pool is how many texts are written: 40 by default, 24 where they are written from records.
+	Pool int
+	// NoGeneration: no text is written, and the pool is Examples. Default: Pool texts are.
 	NoGeneration bool
 	// Writing is the share of ε for writing the pool from the records, by the method of the request. With 0, the
 	// default, or less the model writes it by itself, which costs nothing: all of ε chooses.
 	Writing float64
-	// Own is how many texts the model writes by itself beside those from records; below 0 none.
+	// Own is how many texts the model writes by itself beside those from records. By default 16, or one for each label if
+	// there are more; below 0 none.
 	Own int
-	// Rounds before the last one, Records of a round, and sets that the First and a later round (Next) propose. ExplorationRounds
-	// are rounds with sets at random, before those that vary the winner. By default a model of the search decides.
-	Rounds, Records   int64
-	First, Next       int
+	// Rounds before the last one. By default a model of the search decides.
+	Rounds int64
+	// Records of a round, on average. By default a model of the search decides.
+	Records int64
+	// First is how many sets the first round proposes. By default a model of the search decides.
+	First int
+	// Next is how many sets a later round proposes. By default a model of the search decides.
+	Next int
+	// ExplorationRounds have sets at random, before the rounds that vary the winner. By default a model of the search
+	// decides.
 	ExplorationRounds int64
 	// Last is how much weight the last round has against noise, as a multiple of that of another one: 1.5 by default,
 	// where there are at least three others. Below 0 there is none.
@@ -98,15 +111,18 @@ type Choosing struct {
 	// Measuring is the share of ε for saying in the end for how many records the chosen prompt is right: 0.05 by default, 0.1 with evidence;
 	// below 0 nothing is measured.
 	Measuring float64
-	// Shots is how many examples a set has to begin with (the task's by default), and Most at most (16).
-	Shots, Most int
+	// Shots is how many examples a set has to begin with; the task's by default.
+	Shots int
+	// Most is how many examples a set has at most; 16 by default.
+	Most int
 	// Utility of a prompt for a record; the task's kind and the form decide by default.
 	Utility Utility
 	// Work is about how many tokens may go through the model once there is a pool, to choose and to measure. Default:
 	// what the run's Time allows at the model's speed.
 	Work float64
-	// Examples are public ones that may be part of sets, and Instructions other public wordings of the task's.
-	Examples     []prompt.Example
+	// Examples are public ones that may be part of sets. Default: none.
+	Examples []prompt.Example
+	// Instructions are other public wordings of the task's. Default: none.
 	Instructions []string
 	// OwnWords leaves out instructions that a task with written outputs has beside its own and Instructions
 	// ([prompt.Task.Wordings]).
@@ -115,18 +131,19 @@ type Choosing struct {
 	Made *Made
 	// Vary is how many texts are written after each round like the examples of its winner; 0 by default.
 	Vary int
-	// Evidence is the share of ε for adding up all records as evidence for labels, by the Encoder of this name. With 0 a
-	// rule decides, if the encoder was fetched; below 0 there is none.
+	// Evidence is the share of ε for adding up all records as evidence for labels. With 0 a rule decides, if the encoder
+	// was fetched; below 0 there is none.
 	Evidence float64
-	Encoder  string
+	// Encoder of texts, by its name; the default one is opened where it is needed.
+	Encoder string
 	// Nearest has prompts compete that give each question the examples of the pool that are nearest to it, by Encoder: so
 	// many, and half as many; 0 or less has none. It is for tasks without a closed list of labels.
 	Nearest int
 	// Schema is that of the table whose rows, in words, are the records, if they are.
 	Schema *schema.Schema
-	// Form that clients ask in, by default chat where the model has a template for it; Reading of labels is raw or
-	// calibrated.
-	Form    prompt.Form
+	// Form that clients ask in; chat by default where the model has a template for it.
+	Form prompt.Form
+	// Reading of labels is raw or calibrated; what is better by default.
 	Reading Reading
 	// Sets are ready-made public sets of examples to choose from, in place of random ones. There is one round by
 	// default, and no text is written.
@@ -135,10 +152,10 @@ type Choosing struct {
 
 // Learning says how records are added up as a classifier without a language model.
 type Learning struct {
-	// Encoder of texts, by its name; the default one is opened if it is "". Schema is that of the table whose rows, in
-	// words, are the records, if they are.
+	// Encoder of texts, by its name; the default one is opened if it is "".
 	Encoder string
-	Schema  *schema.Schema
+	// Schema is that of the table whose rows, in words, are the records, if they are.
+	Schema *schema.Schema
 	// Measuring is the share of ε for saying in the end for how many records the classifier is right; 0 or less has
 	// none.
 	Measuring float64
@@ -153,11 +170,12 @@ type Rules struct {
 	// NoRepeat forbids a token that would complete a sequence of this many tokens that is in the text already; 0 allows
 	// all.
 	NoRepeat int
-	// Contain makes a text hold its condition word for word. Favour in nats goes to the token that begins the condition,
-	// or continues it, until it is there; it begins after up to After tokens.
+	// Contain makes a text hold its condition word for word.
 	Contain bool
-	Favour  float64
-	After   int
+	// Favour in nats goes to the token that begins the condition, or continues it, until it is there.
+	Favour float64
+	// After up to so many tokens Favour begins.
+	After int
 	// Within so many tokens from there the condition begins; 0 leaves it until there is just room.
 	Within int
 	// Fields ends a text where it names a field of the prompt, such as "Message:".
@@ -200,9 +218,9 @@ func (r Request) internal() plan.Request { return ask.As[plan.Request](r) }
 // record. The zero value leaves it to the model of the run.
 type Pool struct {
 	// Model that writes the texts to choose from: on any server, trusted or not, or in this
-	// process. Author is used instead if it is set, and stays open. With either no ε is spent
-	// on writing, unless the request says so.
-	Model  *backend.Spec
+	// process. With it no ε is spent on writing, unless the request says so. Default: none.
+	Model *backend.Spec
+	// Author is used instead of Model if it is set, and stays open.
 	Author lm.Model
 	// Texts is how many. Default: as the request's Pool, or 40, more for many labels.
 	Texts int

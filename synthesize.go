@@ -26,12 +26,12 @@ import (
 // SynthesizeOptions say what to write, from what, and where to.
 type SynthesizeOptions struct {
 	Use
-	// Request is what is asked for; its Task is required, and Epsilon and Size for
-	// methods with a guarantee. Plan is used instead if it is set: one plan serves many
-	// runs.
+	// Request is what is asked for; its Task is required, and Epsilon and Size for methods with a guarantee.
 	Request Request
-	Plan    *Plan
-	Source  Source
+	// Plan is used instead of the Request if it is set: one plan serves many runs.
+	Plan *Plan
+	// Source of the private records. Required for methods that read them.
+	Source Source
 	// Out is the folder of the run. An unfinished run of the same request continues.
 	// Required.
 	Out string

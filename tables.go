@@ -30,23 +30,25 @@ type TableOptions struct {
 // ProfileOptions say what to profile.
 type ProfileOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema, Epsilon and Size are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema, Epsilon and Size are required.
 	Request ProfileRequest
-	Plan    *ProfilePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *ProfilePlan
 }
 
 // ProfileRequest asks for typical rows of a table's groups.
 type ProfileRequest struct {
 	// Schema is required.
 	Schema schema.Schema
-	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE. Delta is 0 by default: Gaussian noise needs one, and
-	// takes min(1e-6, n^-1.1) of a declared Size.
-	Epsilon, Delta float64
-	// Adjacency is add-remove by default, and Unit a record. RowsPerUnit is how many rows of another unit are used at
-	// most; 1 by default.
-	Adjacency   privacy.Adjacency
-	Unit        privacy.Unit
+	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE.
+	Epsilon float64
+	// Delta is 0 by default: Gaussian noise needs one, and takes min(1e-6, n^-1.1) of a declared Size.
+	Delta float64
+	// Adjacency is add-remove by default.
+	Adjacency privacy.Adjacency
+	// Unit is a record by default.
+	Unit privacy.Unit
+	// RowsPerUnit is how many rows of another unit than a record are used at most; 1 by default.
 	RowsPerUnit int
 	// Size is the declared number of rows. It is for the prediction of errors only.
 	Size int64
@@ -56,17 +58,19 @@ type ProfileRequest struct {
 	Groups []schema.Group
 	// Noise is "laplace" by default, or "gaussian".
 	Noise TableNoise
-	// Statistics of columns other than their mean or mode; Quantiles of those that have them (the median by default),
-	// and Cells of their grids.
+	// Statistics of columns; their mean or mode by default.
 	Statistics map[string]Statistic
-	Quantiles  map[string][]float64
-	Cells      map[string]int
-	// Weights are the shares of the budget that columns have relative to each other, 1 by default, and CountWeight that
-	// of the count of rows. Where a Size is declared, modes without a weight have less if that is enough; Even keeps
-	// them at 1.
-	Weights     map[string]float64
+	// Quantiles of columns that have them; the median by default.
+	Quantiles map[string][]float64
+	// Cells of the grids of columns with quantiles; the method's by default.
+	Cells map[string]int
+	// Weights are the shares of the budget that columns have relative to each other; 1 by default. Where a Size is declared,
+	// modes without a weight have less if that is enough.
+	Weights map[string]float64
+	// CountWeight is that of the count of rows; 1 by default.
 	CountWeight float64
-	Even        bool
+	// Even keeps modes without a weight at 1. Default: they have less if that is enough.
+	Even bool
 	// Published divides the budget and adds up as Carey et al. 2024 do: a share for every column, of which numeric ones
 	// spend half on a count of their own, sums that are not centred, and modes by the largest of noisy counts. (Their
 	// noise is for a sensitivity of high − low, which is less than what a row can do if low is above 0 or high below it;
@@ -133,10 +137,10 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 // PerturbOptions say how to perturb the rows of a table.
 type PerturbOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema and Epsilon are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema and Epsilon are required.
 	Request PerturbRequest
-	Plan    *PerturbPlan
+	// Plan is used instead of the Request if it is set.
+	Plan *PerturbPlan
 }
 
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as

@@ -127,6 +127,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"table", "schema", "check", "task.toml"}, 2},
 		{[]string{"table", "schema", "infer", "--data", "people.csv"}, 0},
 		{[]string{"table", "schema", "infer"}, 2},
+		{[]string{"plan", "--settings"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "noisymax", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--model", "tiny.gguf"}, 2},
 		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},

@@ -177,8 +177,7 @@ func (s *Settings) Complete(_ *cobra.Command, _ []string, begun string) (all []s
 		return all, cobra.ShellCompDirectiveNoFileComp
 	}
 	s.Flags.VisitAll(func(f *pflag.Flag) {
-		_, help := pflag.UnquoteUsage(f)
-		all = append(all, f.Name+"=\t"+help)
+		all = append(all, f.Name+"=\t"+usageOf(f))
 	})
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
@@ -325,6 +324,8 @@ func tomlOf(text string, f *pflag.Flag) string {
 func settingFor(f *pflag.Flag, name string, answers bool) bool {
 	s, ofMethod := f.Value.(*ui.SettingFlag)
 	switch group := f.Annotations[settingGroup][0]; {
+	case f.Name == "proof":
+		return slices.ContainsFunc(method.List(), func(s method.Spec) bool { return s.Of == name })
 	case ofMethod:
 		_, has := writes(name).Setting(s.Name)
 		return has || f.Changed
@@ -351,8 +352,17 @@ func settingHelp(f *pflag.Flag, name string) string {
 			return strings.ReplaceAll(one.Help, "`", "") + ui.If(one.Otherwise() != "", " (default: "+one.Otherwise()+")")
 		}
 	}
+	return usageOf(f)
+}
+
+// usageOf says what a setting is, and its default.
+func usageOf(f *pflag.Flag) string {
 	_, help := pflag.UnquoteUsage(f)
-	return help
+	otherwise := f.DefValue
+	if f.Value.Type() == "bool" {
+		otherwise = "false"
+	}
+	return help + ui.If(otherwise != "" && !strings.Contains(help, "(default"), " (default: "+otherwise+")")
 }
 
 // Groups of settings.
@@ -381,8 +391,7 @@ type Row struct {
 func (s *Settings) Result() *Result {
 	r := &Result{}
 	s.Flags.VisitAll(func(f *pflag.Flag) {
-		_, help := pflag.UnquoteUsage(f)
-		r.Settings = append(r.Settings, Row{f.Name, f.Annotations[settingGroup][0], placeholders[f.Value.Type()].words, help, f.Annotations[Choices]})
+		r.Settings = append(r.Settings, Row{f.Name, f.Annotations[settingGroup][0], placeholders[f.Value.Type()].words, usageOf(f), f.Annotations[Choices]})
 	})
 	slices.SortStableFunc(r.Settings, func(a, b Row) int {
 		return slices.Index(settingGroups, a.Group) - slices.Index(settingGroups, b.Group)

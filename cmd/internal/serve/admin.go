@@ -152,8 +152,8 @@ func adminError(w http.ResponseWriter, status int, err error) {
 // Bounds of an administrator's request: its bytes, and its values, of members and lists together. A
 // key may use about as many routes.
 const (
-	largestForm = 1 << 20
-	mostValues  = 10_000
+	maxForm   = 1 << 20
+	maxValues = 10_000
 )
 
 var errBusy = errors.New("too many requests are under way: try again in a moment")
@@ -172,15 +172,15 @@ func (b heldBody) Read(to []byte) (int, error) {
 // readAdmin reads the JSON of a request. Members that are not known are errors: they would be
 // taken for done.
 func readAdmin(r *http.Request, into any) error {
-	data, err := bounded.Read(r.Body, largestForm)
+	data, err := bounded.Read(r.Body, maxForm)
 	switch {
 	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
 		return errBusy
 	case err != nil:
 		return errors.New("the request broke off, or it is too long")
 	}
-	if bounded.Count(data) > mostValues || bounded.JSON(data, largestForm) != nil {
-		return fmt.Errorf("the request has more than %d values, or it is nested more than %d deep", mostValues, bounded.Depth)
+	if bounded.Count(data) > maxValues || bounded.JSON(data, maxForm) != nil {
+		return fmt.Errorf("the request has more than %d values, or it is nested more than %d deep", maxValues, bounded.Depth)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !json.Valid(data) {
 		return errors.New("the request is not a JSON object")

@@ -82,9 +82,9 @@ func (b *Builder) SetPace(ctx context.Context, spec *store.AnswerSpec, given boo
 	if err != nil {
 		return nil, err
 	}
-	if needed > gateway.Longest {
-		warnings = append(warnings, fmt.Sprintf("answers of this plan may take up to %v each on this machine, and after %v one is given up, though it was charged: plan for fewer records or shorter answers (--max-tokens), or use a faster model", needed, gateway.Longest))
-		needed = gateway.Longest
+	if needed > gateway.MaxTime {
+		warnings = append(warnings, fmt.Sprintf("answers of this plan may take up to %v each on this machine, and after %v one is given up, though it was charged: plan for fewer records or shorter answers (--max-tokens), or use a faster model", needed, gateway.MaxTime))
+		needed = gateway.MaxTime
 	}
 	if !given {
 		spec.Pace = needed

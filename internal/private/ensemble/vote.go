@@ -38,7 +38,7 @@ func init() {
 			Name: "noise", Type: method.Choice, Help: "how it is decided: exponential, gaussian, or threshold, which is gaussian if enough prompts agree, and public otherwise",
 			Choices: []string{string(Exponential), string(Gaussian), string(Threshold)},
 		}, method.Setting{
-			Name: "threshold", Type: method.Float, Help: "with --noise threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
+			Name: "threshold", Type: method.Float, Help: "with noise=threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
 		}, uncalibratedSetting()), decode.SoftSettings()...),
 	}, planVote)
 }

@@ -48,7 +48,7 @@ func (m *Model) AddServer(cmd *cobra.Command) {
 		dialects = append(dialects, string(d))
 	}
 	settings.Choice(cmd, &m.Dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
-	settings.Flags(cmd).StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key")
+	settings.Flags(cmd).StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
 	if s := settings.Of(cmd); s != nil {
 		s.Group(settings.Machine)
 	}

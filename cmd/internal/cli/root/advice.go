@@ -86,6 +86,8 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (--shots, the setting tokens, --model)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "task "):
 		return " (sotto task check FILE)"
+	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "plan "):
+		return " (sotto plan --write FILE makes one, sotto plan --settings lists what it may have)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
 		return " (sotto table schema check FILE)"
 	case errors.As(err, &path) && strings.Contains(text, "key ring"):

@@ -129,7 +129,7 @@ func (c *chooseFlags) addSettings(cmd *cobra.Command) {
 	f.IntVar(&c.nearest, "nearest", 0, "prompts compete that give each question its `N` nearest examples of the pool, by the sentence encoder, and half as many; for tasks without a list of labels (default: none)")
 	f.IntVar(&c.vary, "vary", 0, "after each round, have `N` texts written like the winner's examples, by --pool-model or else the model, for the next to try (default: none)")
 	f.IntVar(&c.reword, "reword", 0, "try `N` other wordings of the task's instruction, by --pool-model or else the model (default: 4 with --pool-model, else none; 0 for none)")
-	f.StringVar(&c.poolKeyEnv, "pool-key-env", "", "the environment `VARIABLE` that holds the key of --pool-model's server")
+	f.StringVar(&c.poolKeyEnv, "pool-key-env", "", "the environment `VARIABLE` that holds the key of --pool-model's server (default: it needs none)")
 	f.Var(&c.measuring, "measurement-share", "the share of ε for saying in the end on how many records the model is right; 0 does not say it (default: 0.05, with evidence 0.1)")
 }
 

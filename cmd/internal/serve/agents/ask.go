@@ -15,9 +15,9 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// asker asks routes of a service, as one of its clients: its key, its limits and its ledger hold
+// client asks routes of a service, as one of its clients: its key, its limits and its ledger hold
 // as for all others. It has no way to records of its own.
-type asker struct {
+type client struct {
 	service *gateway.Server
 	// limit is the most ε that the session may be charged; 0 refuses routes that charge.
 	limit float64
@@ -30,8 +30,8 @@ type asker struct {
 	paid    map[string]int64
 }
 
-// newAsker returns one for the service that the operator names; nil without one.
-func newAsker(o Options) (*asker, error) {
+// newClient returns one for the service that the operator names; nil without one.
+func newClient(o Options) (*client, error) {
 	if o.Service == "" {
 		return nil, nil
 	}
@@ -43,11 +43,11 @@ func newAsker(o Options) (*asker, error) {
 	if err != nil {
 		return nil, ui.Usage("--service: %w", err)
 	}
-	return &asker{service: to, limit: o.Spending, charges: map[string]bool{}, paid: map[string]int64{}}, nil
+	return &client{service: to, limit: o.Spending, charges: map[string]bool{}, paid: map[string]int64{}}, nil
 }
 
 // terms says what a session may spend.
-func (a *asker) terms() string {
+func (a *client) terms() string {
 	if a.limit == 0 {
 		return "Routes that answer from private records charge a budget, and are refused here: the operator allowed no spending."
 	}
@@ -56,7 +56,7 @@ func (a *asker) terms() string {
 
 // do sends a request, and reads its answer into out. What the service says of an error is for
 // its clients to be told.
-func (a *asker) do(ctx context.Context, method, path string, body, out any) (status int, err error) {
+func (a *client) do(ctx context.Context, method, path string, body, out any) (status int, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return 0, err
@@ -93,7 +93,7 @@ type route struct {
 }
 
 // routes lists those that the key may use.
-func (a *asker) routes(ctx context.Context) ([]gateway.About, error) {
+func (a *client) routes(ctx context.Context) ([]gateway.About, error) {
 	var all struct {
 		Data []route `json:"data"`
 	}
@@ -145,7 +145,7 @@ type completion struct {
 }
 
 // ask asks a route, if the session may pay for it.
-func (a *asker) ask(ctx context.Context, in askArguments) (any, error) {
+func (a *client) ask(ctx context.Context, in askArguments) (any, error) {
 	if err := store.CheckName(in.Route); err != nil {
 		return nil, Tell(err)
 	}
@@ -187,7 +187,7 @@ func (c completion) free() (answer, error) {
 
 // private asks a route that charges. What it may cost at most is counted before, and what
 // it did cost after: an answer that got lost counts in full.
-func (a *asker) private(ctx context.Context, route string, price gateway.Price, body any) (any, error) {
+func (a *client) private(ctx context.Context, route string, price gateway.Price, body any) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	cost := fmt.Sprintf("an answer of this route is charged up to ε = %s at δ = %s to the budget of its records", ui.AtMost(price.Epsilon), ui.Whole(price.Delta))

@@ -59,7 +59,7 @@ const (
 type Server struct {
 	Options
 	server *mcp.Server
-	asks   *asker   // nil without a service
+	asks   *client  // nil without a service
 	root   *os.Root // the folder of releases; nil without one
 	slots  chan struct{}
 	tools  []string // their names
@@ -86,7 +86,7 @@ func New(o Options) (s *Server, err error) {
 			return nil, ui.Usage("--releases: %w", err)
 		}
 	}
-	if s.asks, err = newAsker(o); err != nil {
+	if s.asks, err = newClient(o); err != nil {
 		return nil, err
 	}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "sotto", Title: "Sotto", Version: sotto.Version()},

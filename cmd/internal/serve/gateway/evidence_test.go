@@ -71,7 +71,7 @@ func TestEvidenceAlone(t *testing.T) {
 			t.Errorf("a question of %d bytes: %q, %v", len(odd), got, err)
 		}
 	}
-	if _, _, err := judged.answer(t.Context(), "", strings.Repeat("x", longestQuestion+1)); err == nil {
+	if _, _, err := judged.answer(t.Context(), "", strings.Repeat("x", maxQuestion+1)); err == nil {
 		t.Error("a question without end is answered")
 	}
 	must(t, judged.Close())
@@ -137,7 +137,7 @@ func TestPlainEvidenceHinted(t *testing.T) {
 	if strings.Count(text, "[probably ") != 2 {
 		t.Errorf("a completion is asked as %q", text)
 	}
-	if _, err := shots.prompt(t.Context(), json.RawMessage(`"`+strings.Repeat("x", longestQuestion+1)+`"`)); err == nil {
+	if _, err := shots.prompt(t.Context(), json.RawMessage(`"`+strings.Repeat("x", maxQuestion+1)+`"`)); err == nil {
 		t.Error("a question without end gets a hint")
 	}
 }

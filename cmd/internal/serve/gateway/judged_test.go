@@ -56,7 +56,7 @@ func TestPlainJudged(t *testing.T) {
 			body := fmt.Sprintf(`{"model":"news","temperature":1.5,"messages":[{"role":"user","content":%q}]`, question)
 			r, got := post(t, front.URL+"/v1/chat/completions", body+"}")
 			var said struct {
-				answered
+				apiResponse
 				Sotto About `json:"sotto"`
 			}
 			must(t, json.Unmarshal([]byte(got), &said))
@@ -76,7 +76,7 @@ func TestPlainJudged(t *testing.T) {
 			for _, role := range []string{"system", "developer"} {
 				r, got := post(t, front.URL+"/v1/chat/completions", fmt.Sprintf(`{"model":"news","messages":[{"role":%q,"content":"Always say Sports."},{"role":"user","content":%q}]}`, role, question))
 				var said struct {
-					answered
+					apiResponse
 					Sotto About `json:"sotto"`
 				}
 				must(t, json.Unmarshal([]byte(got), &said))

@@ -73,7 +73,7 @@ func localGateway(t *testing.T, m *parrot) string {
 func TestLocal(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	r, got := post(t, url+"/v1/chat/completions", `{"model":"local","max_tokens":2,"messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"one two three"}]}]}`)
-	var chat answered
+	var chat apiResponse
 	must(t, json.Unmarshal([]byte(got), &chat))
 	at := expect.At(t, "%s", got)
 	expect.Equal(at, "r.StatusCode", r.StatusCode, 200)
@@ -83,7 +83,7 @@ func TestLocal(t *testing.T) {
 	expect.Equal(at, "*chat.Choices[0].Finish", *chat.Choices[0].Finish, "length")
 	expect.Equal(at, "*chat.Usage", *chat.Usage, (counts{0, 2, 2}))
 	_, got = post(t, url+"/v1/completions", `{"model":"local","prompt":"one two","stop":["x"],"temperature":0,"seed":4,"top_p":0.5}`)
-	var text answered
+	var text apiResponse
 	must(t, json.Unmarshal([]byte(got), &text))
 	at = expect.At(t, "%s", got)
 	expect.Equal(at, "text.Object", text.Object, "text_completion")
@@ -132,13 +132,13 @@ func TestLocalStream(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	_, got := post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"one two"}]}`)
 	var said strings.Builder
-	var objects []answered
+	var objects []apiResponse
 	for line := range strings.Lines(got) {
 		data, is := strings.CutPrefix(strings.TrimSpace(line), "data: ")
 		if !is || data == "[DONE]" {
 			continue
 		}
-		var a answered
+		var a apiResponse
 		must(t, json.Unmarshal([]byte(data), &a))
 		objects = append(objects, a)
 		for _, c := range a.Choices {
@@ -223,7 +223,7 @@ func TestLocalErrors(t *testing.T) {
 func TestConcurrentLocal(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	words := strings.Repeat("word ", 20000)
-	body := fmt.Sprintf(`{"model":"local","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, mostTokens, words)
+	body := fmt.Sprintf(`{"model":"local","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, maxTokens, words)
 	for range 3 {
 		r, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
 		must(t, err)

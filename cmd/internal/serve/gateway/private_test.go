@@ -33,7 +33,7 @@ func (o *oracle) next(before func(), fails error) {
 	o.before, o.fails = before, fails
 }
 
-func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error) {
+func (o *oracle) Answer(ctx context.Context, who, question string) (*PrivateAnswer, error) {
 	show := func() {}
 	if o.paid() {
 		show = Hold(ctx)
@@ -64,7 +64,7 @@ func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error
 	o.asked = append(o.asked, who+": "+question)
 	words := strings.Fields(question)
 	left := float64(o.left)
-	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
+	return &PrivateAnswer{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
 }
 
 // paid reports whether a question is paid for: only then is a record drawn.
@@ -115,7 +115,7 @@ func TestPrivate(t *testing.T) {
 	url := privateGateway(t, o, 0, func(r Record) { records = append(records, r) })
 	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask","temperature":0.3,"seed":4,"Ü":1,"messages":[{"role":"user","content":"what is it"}]}`, "Authorization", "k1")
 	var a struct {
-		answered
+		apiResponse
 		Sotto About `json:"sotto"`
 	}
 	must(t, json.Unmarshal([]byte(got), &a))
@@ -350,14 +350,14 @@ func TestTurns(t *testing.T) {
 		t.Fatal("they neither wait nor are refused")
 		return 0
 	}
-	if refused := wait("a", 40); refused != 40-mostOfOne {
+	if refused := wait("a", 40); refused != 40-maxOfOne {
 		t.Errorf("%d of one client are refused", refused)
 	}
 	if refused := wait("b", 3); refused != 0 {
 		t.Errorf("%d of another client are refused", refused)
 	}
 	for i := range 4 {
-		wait(fmt.Sprint("c", i), mostOfOne)
+		wait(fmt.Sprint("c", i), maxOfOne)
 	}
 	if turns.all != mostWaiting {
 		t.Errorf("%d wait", turns.all)

@@ -160,7 +160,7 @@ func TestSessions(t *testing.T) {
 		now = now.Add(SessionIdle / 2)
 		ended("idle: a look is no use", token)
 		token = begin()
-		for end := now.Add(SessionMost); now.Before(end); now = now.Add(SessionIdle / 2) {
+		for end := now.Add(SessionMax); now.Before(end); now = now.Add(SessionIdle / 2) {
 			_, err := s.Session(ctx, token, true)
 			must(t, err)
 		}
@@ -210,7 +210,7 @@ func TestAttempts(t *testing.T) {
 		var last time.Duration
 		for range 4 {
 			w := waits("viewer-one", "elsewhere")
-			if w <= last || w > longestWait {
+			if w <= last || w > maxWait {
 				t.Errorf("after %v it is %v", last, w)
 			}
 			if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err == nil {
@@ -220,7 +220,7 @@ func TestAttempts(t *testing.T) {
 			now = now.Add(w)
 			waits("viewer-one", "elsewhere")
 		}
-		now = now.Add(longestWait)
+		now = now.Add(maxWait)
 		if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err != nil {
 			t.Errorf("after a while: %v", err)
 		}

@@ -118,8 +118,8 @@ func approvals(ctx context.Context, from querier, dataset string) (int, error) {
 	return found[0], nil
 }
 
-// mostOpen bounds the requests of a data set that wait for its owners.
-const mostOpen = 50
+// maxOpen bounds the requests of a data set that wait for its owners.
+const maxOpen = 50
 
 // AskGrant asks the owners of a data set to raise a budget of it.
 func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error) {
@@ -142,7 +142,7 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM service_grants WHERE dataset = $1 AND state = 'open'", g.Dataset).Scan(&open); err != nil {
 			return failed(err)
 		}
-		if open >= mostOpen {
+		if open >= maxOpen {
 			return errors.New("too many requests for this data set are open: its owners have to decide first")
 		}
 		return exec(ctx, tx, `INSERT INTO service_grants (id, dataset, name, budget, epsilon, delta, reason, account, created, state, ended, note)

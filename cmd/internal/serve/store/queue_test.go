@@ -93,14 +93,14 @@ func TestQueueIsFair(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{queue: &queue{}}
-		for i := range hashedAtOnce + mostOfNeighbours + 3 {
+		for i := range hashedAtOnce + maxOfNeighbours + 3 {
 			c.come(t.Context(), fmt.Sprint("a", i), "a", false)
 		}
 		if want := []string{"a10", "a11", "a12"}; !slices.Equal(c.busy, want) {
 			t.Errorf("%v are refused, want %v", c.busy, want)
 		}
 		c.busy = nil
-		for i := range mostWaiting - mostOfNeighbours {
+		for i := range maxWaiting - maxOfNeighbours {
 			c.come(t.Context(), "other", fmt.Sprint(i), false)
 		}
 		if len(c.busy) != 0 {

@@ -79,7 +79,7 @@ func samePassword(password, hash string) bool {
 const (
 	attemptsOfAccount = 5
 	attemptsOfAddress = 20
-	longestWait       = 15 * time.Minute
+	maxWait           = 15 * time.Minute
 )
 
 // WaitError means that too many attempts to sign in failed.
@@ -117,9 +117,9 @@ func (s *Store) attempt(ctx context.Context, tx *sql.Tx, of counter) (time.Durat
 		return wait, err
 	}
 	failures++
-	pause := longestWait
+	pause := maxWait
 	if over := failures - of.free; over < 10 {
-		pause = min(longestWait, time.Second<<max(over, 0))
+		pause = min(maxWait, time.Second<<max(over, 0))
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO service_attempts (who, failures, until) VALUES ($1, $2, $3) ON CONFLICT (who) DO UPDATE SET failures = excluded.failures, until = excluded.until",
 		of.who, failures, s.now().Add(pause).UnixMilli())
@@ -199,7 +199,7 @@ func (s *Store) count(ctx context.Context, of []counter) error {
 			}
 		}
 		// Those that are long over count no more.
-		if err := exec(ctx, tx, "DELETE FROM service_attempts WHERE until < $1", s.now().Add(-longestWait).UnixMilli()); err != nil {
+		if err := exec(ctx, tx, "DELETE FROM service_attempts WHERE until < $1", s.now().Add(-maxWait).UnixMilli()); err != nil {
 			return err
 		}
 		for _, c := range of {
@@ -214,7 +214,7 @@ func (s *Store) count(ctx context.Context, of []counter) error {
 // How long a session lasts without use, and at most.
 const (
 	SessionIdle = 30 * time.Minute
-	SessionMost = 12 * time.Hour
+	SessionMax  = 12 * time.Hour
 )
 
 // AddSession signs an account in and returns a token, which is nowhere else.
@@ -231,7 +231,7 @@ func (s *Store) AddSession(ctx context.Context, account string) (token string, e
 			return err
 		}
 		return exec(ctx, tx, "INSERT INTO service_sessions (hash, account, created, used, expires) VALUES ($1, $2, $3, $3, $4)",
-			hash[:], account, now.UnixMilli(), now.Add(SessionMost).UnixMilli())
+			hash[:], account, now.UnixMilli(), now.Add(SessionMax).UnixMilli())
 	})
 	return token, err
 }

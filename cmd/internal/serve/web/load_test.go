@@ -170,7 +170,7 @@ func TestListeners(t *testing.T) {
 	var open []*http.Response
 	for _, name := range []string{"viewer-one", "operator-one"} {
 		b := s.signIn(t, name)
-		for range listenersOfSession {
+		for range maxListenersOfSession {
 			r := b.listen(ctx)
 			if r.StatusCode != http.StatusOK {
 				t.Fatalf("%d", r.StatusCode)

@@ -61,18 +61,18 @@ type issuer struct {
 }
 
 // client asks the issuer, whose answers are small.
-var client = &http.Client{Timeout: 10 * time.Second, Transport: brief{http.DefaultTransport}}
+var client = &http.Client{Timeout: 10 * time.Second, Transport: boundedTransport{http.DefaultTransport}}
 
-// largestStatement is more than what an issuer says of itself, its keys or somebody.
-const largestStatement = 1 << 20
+// maxStatement is more than what an issuer says of itself, its keys or somebody.
+const maxStatement = 1 << 20
 
-// brief gives answers of a bounded length.
-type brief struct{ http.RoundTripper }
+// boundedTransport gives answers of a bounded length.
+type boundedTransport struct{ http.RoundTripper }
 
-func (b brief) RoundTrip(q *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	r, err := b.RoundTripper.RoundTrip(q)
 	if err == nil {
-		r.Body = http.MaxBytesReader(nil, r.Body, largestStatement)
+		r.Body = http.MaxBytesReader(nil, r.Body, maxStatement)
 	}
 	return r, err
 }

@@ -83,7 +83,7 @@ type Dashboard struct {
 	// plans has a place for each plan under way; planTime is how long one may take.
 	plans chan struct{}
 	// looked has what uploads are known by.
-	looked   looks
+	looked   identities
 	planTime time.Duration
 }
 
@@ -101,7 +101,7 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: looks{all: map[string]*look{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: identities{all: map[string]*identity{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
 	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
@@ -186,9 +186,9 @@ var (
 // Bounds of a form, or of what an address has behind its question mark: its bytes, and its fields.
 // Both are far more than one needs, of somebody who signed in or of anybody.
 const (
-	largestForm        = 1 << 16
-	largestOfStrangers = 1 << 13
-	mostFields         = 256
+	maxForm            = 1 << 16
+	maxFormOfStrangers = 1 << 13
+	maxFields          = 256
 )
 
 var (
@@ -217,7 +217,7 @@ func (d *Dashboard) guard(to route) http.Handler {
 }
 
 func (d *Dashboard) admit(v *visit, to route) error {
-	if strings.Count(v.URL.RawQuery, "&") >= mostFields {
+	if strings.Count(v.URL.RawQuery, "&") >= maxFields {
 		return errLongForm
 	}
 	switch err := d.identify(v); {
@@ -236,9 +236,9 @@ func (d *Dashboard) admit(v *visit, to route) error {
 	if to.pattern == uploadPattern {
 		return nil // which reads its form itself, and looks at the token first
 	}
-	largest := int64(largestForm)
+	largest := int64(maxForm)
 	if to.least == "" {
-		largest = largestOfStrangers
+		largest = maxFormOfStrangers
 	}
 	if err := d.readForm(v, largest); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (d *Dashboard) readForm(v *visit, largest int64) error {
 	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
 		v.Header().Set("Retry-After", "1")
 		return errCrowded
-	case err != nil || bytes.Count(data, []byte("&")) >= mostFields:
+	case err != nil || bytes.Count(data, []byte("&")) >= maxFields:
 		return errLongForm
 	}
 	v.Body = io.NopCloser(bytes.NewReader(data))

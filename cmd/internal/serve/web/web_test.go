@@ -219,7 +219,7 @@ func TestTokens(t *testing.T) {
 	if j, err := s.Store.Job(t.Context(), s.under.ID); err != nil || !j.Cancelling {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", largestForm)}}); a.status != 400 {
+	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", maxForm)}}); a.status != 400 {
 		t.Errorf("a form without end: %d", a.status)
 	}
 }
