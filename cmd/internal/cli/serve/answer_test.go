@@ -131,7 +131,7 @@ func TestServePrivateRoutes(t *testing.T) {
 		"seed":     {"--seed 1", "has no privacy guarantee"},
 		"label":    {"--label a=b", "--label"},
 		"quantum":  {"--latency-quantum -1s", "--latency-quantum"},
-		"claimed":  {"--method mixing --proof published", "method"},
+		"claimed":  {"--method mixing --set proof=published", "method"},
 		"password": {"--data postgres://u:secret@127.0.0.1/x --query SELECT", "leave it out"},
 		"query":    {"--data postgres://u@127.0.0.1/x?password=secret --query SELECT", "leave it out"},
 		"missing":  {"--data nowhere.jsonl", "nowhere.jsonl"},
