@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +41,7 @@ func maker(t *testing.T) (*runs.Maker, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	p := &cli.Program{}
+	p := clitest.NewProgram(io.Discard, io.Discard)
 	environment, err := environment(p, flags.Model{Name: "tiny.gguf"})
 	if err != nil {
 		t.Fatal(err)

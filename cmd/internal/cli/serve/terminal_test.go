@@ -2,6 +2,7 @@ package serve
 
 import (
 	"database/sql"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -82,27 +83,38 @@ func TestHostileRoutes(t *testing.T) {
 func TestOneWayOut(t *testing.T) {
 	direct := regexp.MustCompile(`\bos\.(Stdout|Stderr)\b|\bfmt\.Print|\bp\.W\b|\.Stdout\b`)
 	may := map[string]string{
-		"main.go":              "help, which is the program's own",
-		"cmd_table_perturb.go": "rows of data",
-		"cmd_learn_predict.go": "labels of texts, as a file has them",
-		"cmd_mcp.go":           "a protocol of JSON",
-		"cmd_answer_view.go":   "a stream, which guards itself",
-		"cmd_audit_onerun.go":  "what another process prints, into memory",
+		"root/main.go":           "help, which is the program's own",
+		"tables/perturb.go":      "rows of data",
+		"texts/learn_predict.go": "labels of texts, as a file has them",
+		"serve/mcp.go":           "a protocol of JSON",
+		"texts/answer_view.go":   "a stream, which guards itself",
+		"check/audit_onerun.go":  "what another process prints, into memory",
+		"clitest/serve.go":       "what a program under test prints",
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"../*.go", "../*/*.go", "../../../sotto/*.go"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
 	}
-	for _, name := range files {
-		data, err := os.ReadFile(name)
+	unused := maps.Clone(may)
+	for _, path := range files {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(name, "_test.go") || may[name] != "" {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
+		found := direct.Find(data)
+		if strings.HasSuffix(name, "_test.go") || found == nil {
 			continue
 		}
-		if found := direct.Find(data); found != nil {
+		if delete(unused, name); may[name] == "" {
 			t.Errorf("%s prints by %s: use a Page, Emit, Warn or p.Stderr", name, found)
 		}
+	}
+	for name := range unused {
+		t.Errorf("%s is in the list, and prints nothing", name)
 	}
 }
