@@ -12,7 +12,6 @@ package request
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -34,14 +33,11 @@ import (
 // write nothing.
 var verbs = map[string]string{
 	"synth": releaseDir, "choose": releaseDir, "learn": releaseDir, "table profile": releaseDir, "table perturb": releaseDir,
-	"answer": "answers.jsonl", "eval private": releaseDir, "eval": "", "eval suite": releaseDir, "rehearse": "",
+	"answer": "answers.jsonl", "eval private": releaseDir, "eval": "", "rehearse": "",
 }
 
 // releaseDir is the folder of a job's release, in the job's own.
 const releaseDir = "out"
-
-// suiteField is the argument of eval suite, as a job has it.
-const suiteField = "suite"
 
 // Verbs are those that can be jobs.
 func Verbs() []string { return slices.Sorted(maps.Keys(verbs)) }
@@ -140,8 +136,6 @@ func (c *Call) Check() (err error) {
 		return err
 	case c.verb == "answer" && !given(c.Command.Flags().Lookup("inputs")):
 		return ui.Usage("a job that answers needs --inputs, a file of questions; one question is quickly asked: sotto answer --input")
-	case c.verb == "eval suite" && len(c.Args) == 0:
-		return ui.Usage("a job needs the suite that it should run: eval suite FILE|NAME")
 	}
 	return nil
 }
@@ -162,22 +156,11 @@ func (c *Call) Work() jobs.Work {
 			w.Shown = append(w.Shown, [2]string{d.Name, filepath.Base(strings.Trim(value, "[]"))})
 		}
 	}
-	if len(c.Args) > 0 {
-		w.Request[suiteField] = jobs.Quote(c.Args[0])
-	}
 	return w
 }
 
 // set reads a field of a request.
 func (c *Call) set(name string, value json.RawMessage) error {
-	if name == suiteField && c.verb == "eval suite" {
-		var suite string
-		if json.Unmarshal(value, &suite) != nil {
-			return errors.New("should be a text")
-		}
-		c.Args = []string{suite}
-		return nil
-	}
 	if !slices.ContainsFunc(c.Fields, func(d Field) bool { return d.Name == name }) {
 		return fmt.Errorf("is nothing that a job of %s can ask for", c.verb)
 	}
@@ -187,7 +170,7 @@ func (c *Call) set(name string, value json.RawMessage) error {
 // Charges reports whether the verb charges a budget, so that its plan is approved first. What it prints
 // is private by itself. Others measure exactly, and what they print may be seen if their data is public.
 func (c *Call) Charges() bool {
-	return c.verb != "eval" && c.verb != "eval suite" && c.verb != "rehearse"
+	return c.verb != "eval" && c.verb != "rehearse"
 }
 
 // run carries the verb out, with its result in a folder, once the plan was approved; or makes it, if
