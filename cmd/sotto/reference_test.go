@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/settings"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"

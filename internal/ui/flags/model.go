@@ -5,12 +5,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/settings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/models"

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
-	"github.com/sotto-dp/sotto/internal/settings"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/sys/spell"
 )
 

@@ -20,8 +20,8 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
-	"github.com/sotto-dp/sotto/internal/settings"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // asWork is a command line as the store has it, without a plan.

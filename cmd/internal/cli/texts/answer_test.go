@@ -17,8 +17,8 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
-	"github.com/sotto-dp/sotto/internal/settings"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // TestAnswerInterrupted: an interrupt tells which answers stand, and that nothing else was

@@ -16,9 +16,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
-	"github.com/sotto-dp/sotto/internal/settings"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/internal/settings"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // withPlan parses a verb's command line, and reads its plan file.

@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
-	"github.com/sotto-dp/sotto/internal/settings"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

@@ -18,8 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/settings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -27,6 +25,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // verbs are the verbs that can be jobs, with what --out is called in a job's folder; "" if they

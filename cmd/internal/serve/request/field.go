@@ -8,14 +8,13 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/settings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // Field is one of a request, by the name of its flag. Shown is how it may be seen.
