@@ -5,7 +5,6 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/userdir"
 )
 
 // Configured reads the configuration, once: the file that --config or SOTTO_CONFIG
@@ -33,6 +32,3 @@ func (p *Program) PrivateDir() (string, error) {
 	dir, err := p.Places.PrivateAt()
 	return dir, ui.AsUsage(err)
 }
-
-// DataDir is where the user's programs keep what they must not lose.
-func DataDir() (string, error) { return userdir.Data() }

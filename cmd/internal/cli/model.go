@@ -86,6 +86,12 @@ func (p *Program) Begin(m flags.Model) (*sotto.Client, *ui.RunProgress, error) {
 	return c, progress, nil
 }
 
+// BeginWithoutModel opens the library for a run that asks no model, and shows how it goes.
+func (p *Program) BeginWithoutModel() (*sotto.Client, *ui.RunProgress, error) {
+	c, err := p.Client(backend.Spec{})
+	return c, &ui.RunProgress{Progress: p.Progress()}, err
+}
+
 // ModelClient is a client with the model that flags name.
 func (p *Program) ModelClient(m flags.Model) (*sotto.Client, backend.Spec, error) {
 	spec, err := p.ModelSpec(m)

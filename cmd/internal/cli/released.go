@@ -24,7 +24,7 @@ type ChargeResult struct {
 	Resumed  bool     `json:"resumed"`
 	Warnings []string `json:"warnings,omitempty"`
 
-	// standing says in words how much of the budget is spent, and work what the run did.
+	// Standing says in words how much of the budget is spent, and work what the run did.
 	Standing, work string `json:"-"`
 	seconds        float64
 	finished       bool
@@ -101,11 +101,11 @@ type Outcome interface {
 	took() (work string, seconds float64)
 }
 
-// CarryOut carries out a run that is charged, closes its client, and prints the result. Who
-// interrupts it reads that it can continue.
-func (p *Program) CarryOut(ctx context.Context, client *sotto.Client, progress *ui.RunProgress, run func() (Outcome, error)) (err error) {
+// CarryOut carries out a run that is charged, a method of a client, with its options; closes the client; and prints
+// the result that is made of what was done. Who interrupts it reads that it can continue.
+func CarryOut[O, D any, R Outcome](ctx context.Context, p *Program, client *sotto.Client, progress *ui.RunProgress, run func(context.Context, O) (D, error), options O, result func(D) R) (err error) {
 	defer func() { err = errors.Join(err, client.Close()) }()
-	r, err := run()
+	done, err := run(ctx, options)
 	progress.Clear()
 	if err != nil {
 		var stopped *sotto.InterruptedError
@@ -115,6 +115,7 @@ func (p *Program) CarryOut(ctx context.Context, client *sotto.Client, progress *
 		}
 		return err
 	}
+	r := result(done)
 	r.by(ctx, client)
 	p.Took(r.took())
 	return p.Emit(r)

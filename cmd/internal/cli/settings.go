@@ -19,7 +19,7 @@ type SettingFlags struct {
 	proof   string
 
 	Given func(name string) bool
-	// rest are the verb's other settings, nil where those of methods are flags.
+	// Rest are the verb's other settings, nil where those of methods are flags.
 	Rest *settings.Settings
 }
 

@@ -29,7 +29,7 @@ type DataFlags struct {
 	known   bool     `job:"known"`
 	as      string
 	Seed    SeedFlag
-	// approval is the plan of a job.
+	// Approval is the plan of a job.
 	Approval *sotto.Approval
 }
 

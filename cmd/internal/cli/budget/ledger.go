@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/userdir"
 )
 
 func newLedgerCommand(p *cli.Program) *cobra.Command {
@@ -103,7 +104,7 @@ func changed(p *cli.Program, cmd *cobra.Command, create bool, headline func(ledg
 // makeDataDir makes the directory of a file that is in the user's data
 // directory; others are for the user to make.
 func makeDataDir(address string) error {
-	dir, err := cli.DataDir()
+	dir, err := userdir.Data()
 	if err != nil || filepath.Dir(address) != dir {
 		return nil
 	}

@@ -311,11 +311,5 @@ func runEvalPrivate(ctx context.Context, p *cli.Program, opt evalPrivateOptions)
 		return err
 	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
-	return p.CarryOut(ctx, client, progress, func() (cli.Outcome, error) {
-		done, err := client.Measure(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		return newEvalPrivateResult(done), nil
-	})
+	return cli.CarryOut(ctx, p, client, progress, client.Measure, o, newEvalPrivateResult)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/userdir"
 )
 
 type workerOptions struct {
@@ -88,7 +89,7 @@ func (r *workedResult) Print(*ui.Page) {}
 // jobsDir is where jobs have their folders.
 func jobsDir(given string) (string, error) {
 	if given == "" {
-		data, err := cli.DataDir()
+		data, err := userdir.Data()
 		if err != nil {
 			return "", cli.Usage("there is no place for jobs: use --jobs-dir (%w)", err)
 		}

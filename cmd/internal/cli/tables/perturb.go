@@ -18,7 +18,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -104,22 +103,17 @@ func runPerturb(ctx context.Context, p *cli.Program, opt perturbOptions) error {
 	if err != nil {
 		return err
 	}
-	client, err := p.Client(backend.Spec{})
+	client, progress, err := p.BeginWithoutModel()
 	if err != nil {
 		return err
 	}
-	progress := &ui.RunProgress{Progress: p.Progress()}
 	tables.Observe, tables.Source.Progress = progress.Report, progress.Reading
-	return p.CarryOut(ctx, client, progress, func() (cli.Outcome, error) {
-		done, err := client.Perturb(ctx, sotto.PerturbOptions{Plan: &made, TableOptions: tables})
-		if err != nil {
-			return nil, err
-		}
+	return cli.CarryOut(ctx, p, client, progress, client.Perturb, sotto.PerturbOptions{Plan: &made, TableOptions: tables}, func(done *sotto.PerturbRun) *perturbResult {
 		r := newPerturbResult(opt.out, done.Sidecar)
 		r.Guarantee, r.files, r.ref = done.Words(), done.Files, opt.Ref
 		r.ChargeResult = cli.NewChargeResult(done.Result, ui.Counted(int(r.Rows), "row"))
 		r.warn(made)
-		return r, nil
+		return r
 	})
 }
 

@@ -15,7 +15,6 @@ import (
 	tabular "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 type profileOptions struct {
@@ -96,22 +95,16 @@ func runProfile(ctx context.Context, p *cli.Program, opt profileOptions) error {
 	default:
 		return cli.Usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
-	client, err := p.Client(backend.Spec{})
+	client, progress, err := p.BeginWithoutModel()
 	if err != nil {
 		return err
 	}
-	progress := &ui.RunProgress{Progress: p.Progress()}
 	tables.Observe, tables.Source.Progress, tables.NonPrivate = progress.Report, progress.Reading, opt.nonPrivate
-	return p.CarryOut(ctx, client, progress, func() (cli.Outcome, error) {
-		done, err := client.Profile(ctx, sotto.ProfileOptions{Request: sotto.ProfileRequest(request), TableOptions: tables})
-		progress.Clear()
-		if err != nil {
-			return nil, err
-		}
+	return cli.CarryOut(ctx, p, client, progress, client.Profile, sotto.ProfileOptions{Request: sotto.ProfileRequest(request), TableOptions: tables}, func(done *sotto.ProfileRun) *profileResult {
 		r := newProfileResult(done)
 		p.Warn(r.Warnings[len(done.Warnings):]...)
 		leftOut(p, done.LeftOut)
-		return r, nil
+		return r
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 )
 
 type learnOptions struct {
@@ -109,19 +108,12 @@ func runLearn(ctx context.Context, p *cli.Program, opt learnOptions) error {
 			return err
 		}
 	}
-	client, err := p.Client(backend.Spec{})
+	client, progress, err := p.BeginWithoutModel()
 	if err != nil {
 		return err
 	}
-	progress := &ui.RunProgress{Progress: p.Progress()}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
-	return p.CarryOut(ctx, client, progress, func() (cli.Outcome, error) {
-		done, err := client.Learn(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		return newLearnResult(done), nil
-	})
+	return cli.CarryOut(ctx, p, client, progress, client.Learn, o, newLearnResult)
 }
 
 // encoderFor fetches the encoder of sentences where records are added up as evidence, or the nearest examples compete.

@@ -212,13 +212,7 @@ func runSynth(ctx context.Context, p *cli.Program, opt synthOptions) error {
 		return err
 	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
-	return p.CarryOut(ctx, client, progress, func() (cli.Outcome, error) {
-		done, err := client.Synthesize(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		return newSynthResult(done), nil
-	})
+	return cli.CarryOut(ctx, p, client, progress, client.Synthesize, o, newSynthResult)
 }
 
 type synthResult struct {
