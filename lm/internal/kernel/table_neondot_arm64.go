@@ -7,14 +7,17 @@ func neondot() *Kernels {
 	k := neon()
 	k.level = NEONDot
 	k.tileBytes, k.tileBytesTokens = tileBytesNEONDot, 4
-	k.tileInt, k.tileIntTokens = tileIntNEONDot, 4
-	k.vectorIntTokens = 2
-	k.vectorInt[pack4] = vectorInt4NEONDot
-	k.vectorInt[pack4m] = vectorInt4mNEONDot
-	k.vectorInt[pack4k] = vectorInt4kNEONDot
-	k.vectorInt[pack8] = vectorInt8NEONDot
-	k.vectorInt[pack8m] = vectorInt8mNEONDot
-	k.vectorInt[pack8k] = vectorInt8kNEONDot
-	k.vectorInt[pack6k] = vectorInt6kNEONDot
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens = tileIntNEONDot, 4
+	i.vectorTokens = 2
+	i.vector[pack4] = vectorInt4NEONDot
+	i.vector[pack4m] = vectorInt4mNEONDot
+	i.vector[pack4k] = vectorInt4kNEONDot
+	i.vector[pack8] = vectorInt8NEONDot
+	i.vector[pack8m] = vectorInt8mNEONDot
+	i.vector[pack8k] = vectorInt8kNEONDot
+	i.vector[pack6k] = vectorInt6kNEONDot
+	k.integers[Bits8] = k.integers[Bits16]
+	k.integers[Bits8].quantize = quantizeShortNEON
 	return k
 }

@@ -238,7 +238,7 @@ func (a *arm) unpackInt(l byteLevel, p packing) {
 				put(groupScales+w.first/16*4*panel, scale)
 				put(groupOthers, minimum)
 				if w.last() {
-					a.advance(groupBytes, dst)
+					a.advance(asPairs.group(), dst)
 				}
 			}
 			if !p.sub {
@@ -283,7 +283,7 @@ func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
 				a.zero(pair...)
 			}
 			if w.last() {
-				a.advance(blockBytes, x...)
+				a.advance(asPairs.block(), x...)
 			}
 		}
 		a.times("block", a.integer("blocks"), w.block)

@@ -2,22 +2,26 @@ package main
 
 import "math"
 
-// quantize writes the function that turns activations into integers, as quantize.go of
+// quantizers writes the functions that turn activations into integers, as quantize.go of
 // package kernel describes.
-func (a *arm) quantize() {
+func (a *arm) quantizers() {
+	a.quantize("quantize", 127*256)
+	a.quantize("quantizeShort", 127)
+}
+
+func (a *arm) quantize(name string, largestInteger float32) {
 	const (
 		columns  = 32
-		most     = 127 * 256
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
 	least := math.Float32bits(0x1p-100)
-	a.function("quantize", "(dst []uint32, x []float32)", func() {
+	a.function(name, "(dst []uint32, x []float32)", func() {
 		a.useConstants()
 		dst, x, blocks, bits := a.base("dst"), a.base("x"), a.length("x"), a.gp()
 		a.op("LSR $5, %v", blocks)
 		limit := a.vec()
-		a.float(most, limit)
+		a.float(largestInteger, limit)
 		a.times("block", blocks, func() {
 			values, largest, other := a.vecs(columns/4), a.vec(), a.vec()
 			for i, v := range values {
@@ -74,7 +78,7 @@ func (a *arm) quantize() {
 			a.op("MOVW %v, (%v)", bits, dst)
 			a.op("MOVW %v, 4(%v)", bits, dst)
 			a.mark(done)
-			a.advance(blockBytes, dst)
+			a.advance(asPairs.block(), dst)
 			a.advance(4*columns, x)
 		})
 	})
