@@ -6,4 +6,7 @@ package kernel
 func quantizeNEON(dst []uint32, x []float32)
 
 //go:noescape
+func quantizeShortPlanesNEON(dst []uint32, x []float32)
+
+//go:noescape
 func quantizeShortNEON(dst []uint32, x []float32)

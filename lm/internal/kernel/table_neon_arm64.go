@@ -55,6 +55,6 @@ func neon() *Kernels {
 	i.unpack[pack8k] = unpackInt8kNEON
 	i.unpack[pack6k] = unpackInt6kNEON
 	k.integers[Bits8] = k.integers[Bits16]
-	k.integers[Bits8].quantize = quantizeShortNEON
+	k.integers[Bits8].quantize = quantizeShortPlanesNEON
 	return k
 }

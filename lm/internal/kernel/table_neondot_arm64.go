@@ -17,7 +17,15 @@ func neondot() *Kernels {
 	i.vector[pack8m] = vectorInt8mNEONDot
 	i.vector[pack8k] = vectorInt8kNEONDot
 	i.vector[pack6k] = vectorInt6kNEONDot
-	k.integers[Bits8] = k.integers[Bits16]
-	k.integers[Bits8].quantize = quantizeShortNEON
+	i = &k.integers[Bits8]
+	i.quantize, i.fours = quantizeShortNEON, true
+	i.tile, i.tileTokens, i.vectorTokens = tileShortNEONDot, 4, 2
+	i.unpack[pack4], i.vector[pack4] = unpackShort4NEONDot, vectorShort4NEONDot
+	i.unpack[pack4m], i.vector[pack4m] = unpackShort4mNEONDot, vectorShort4mNEONDot
+	i.unpack[pack4k], i.vector[pack4k] = unpackShort4kNEONDot, vectorShort4kNEONDot
+	i.unpack[pack8], i.vector[pack8] = unpackShort8NEONDot, vectorShort8NEONDot
+	i.unpack[pack8m], i.vector[pack8m] = unpackShort8mNEONDot, vectorShort8mNEONDot
+	i.unpack[pack8k], i.vector[pack8k] = unpackShort8kNEONDot, vectorShort8kNEONDot
+	i.unpack[pack6k], i.vector[pack6k] = unpackShort6kNEONDot, vectorShort6kNEONDot
 	return k
 }

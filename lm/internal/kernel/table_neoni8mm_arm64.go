@@ -23,7 +23,5 @@ func neoni8mm() *Kernels {
 	i.unpack[pack8k] = unpackInt8kNEONI8MM
 	i.vector[pack6k] = vectorInt6kNEONI8MM
 	i.unpack[pack6k] = unpackInt6kNEONI8MM
-	k.integers[Bits8] = k.integers[Bits16]
-	k.integers[Bits8].quantize = quantizeShortNEON
 	return k
 }

@@ -20,7 +20,10 @@ func generateARM(files map[string][]byte) error {
 		write("NEON", "quantize_neon", (*arm).quantizers),
 	)
 	for _, l := range byteLevels {
-		err = errors.Join(err, write(l.name, "integers_"+l.file, func(a *arm) { a.integers(l) }))
+		err = errors.Join(err, write(l.name, "integers_"+l.file, func(a *arm) { a.integers(l, asPairs) }))
+		if l.short {
+			err = errors.Join(err, write(l.name, "short_"+l.file, func(a *arm) { a.integers(l.ofShort(), asFours) }))
+		}
 		if l.four != nil {
 			err = errors.Join(err, write(l.name, "bytes_"+l.file, func(a *arm) { a.bytes(l) }))
 		}
@@ -68,7 +71,17 @@ func neonTable(l byteLevel) ([]byte, error) {
 			fmt.Fprintf(&b, "i.unpack[pack%s] = unpackInt%s%s\n", p.name, p.name, l.name)
 		}
 	}
-	fmt.Fprint(&b, "k.integers[Bits8] = k.integers[Bits16]\nk.integers[Bits8].quantize = quantizeShortNEON\n")
+	switch {
+	case l.base == "":
+		fmt.Fprint(&b, "k.integers[Bits8] = k.integers[Bits16]\nk.integers[Bits8].quantize = quantizeShortPlanesNEON\n")
+	case l.short:
+		fmt.Fprintf(&b, "i = &k.integers[Bits8]\ni.quantize, i.fours = quantizeShortNEON, true\ni.tile, i.tileTokens, i.vectorTokens = tileShort%s, %d, %d\n", l.name, neonTileIntTokens, neonVectorIntTokens)
+		for _, p := range packings {
+			if p.integers() {
+				fmt.Fprintf(&b, "i.unpack[pack%s], i.vector[pack%s] = unpackShort%s%s, vectorShort%s%s\n", p.name, p.name, p.name, l.name, p.name, l.name)
+			}
+		}
+	}
 	fmt.Fprint(&b, "return k\n}\n")
 	return format.Source(b.Bytes())
 }
