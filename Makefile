@@ -11,7 +11,7 @@ TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffi
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
 # Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
-BESIDE := ./bench ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
+BESIDE := ./lab ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
 # Those that lint looks at.
 LINTED ?= $(filter-out $(BESIDE),$(MODULES))
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -41,6 +41,10 @@ help: ## list these commands
 BUILD = GOWORK=off GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)'
 build: ## bin/sotto, one static binary
 	$(BUILD) -o bin/sotto ./cmd/sotto
+
+.PHONY: lab
+lab: ## bin/sotto-lab, the laboratory: comparisons of methods, and attacks on releases
+	GOWORK=auto GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o bin/sotto-lab ./lab/cmd/sotto-lab
 
 # For example: make wheel PLATFORM=darwin/arm64
 PLATFORM = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
@@ -151,8 +155,8 @@ bench: ## all benchmarks; BENCH=regexp for some
 bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
 	@[ -x $(VENV)/bin/pip ] || python3 -I -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/accountant/requirements.txt
-	go run ./bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/accountant/requirements.txt
+	go run ./lab/bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
 
 # llama.cpp is built for this machine, but without AMX: under some hypervisors those
 # instructions fault though the processor reports them, and without them it may use
@@ -163,83 +167,87 @@ LM_MODELS := smollm2,qwen2.5-coder
 LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
 bench-synth: ## what a private text costs: every method, beside its published schedule
 	@go run ./cmd/sotto model pull
-	go run ./bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
+	go run ./lab/bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
 
 bench-eval: ## questions a second with shared demonstrations, without, and beside llama.cpp's server
-	@./bench/eval/server.sh build
+	@./lab/bench/eval/server.sh build
 	@go run ./cmd/sotto model pull
-	go run ./bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
+	go run ./lab/bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
 
 # The report in docs/ was made with -data and a folder of data sets too.
 bench-answer: ## what an answer costs with one draw, and with a draw a token as published
 	@go run ./cmd/sotto model pull
-	go run ./bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
+	go run ./lab/bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
 
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
-	go run ./bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
+	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
 
-# On processors this is a small case; bench/dspy/README.md says how all of it was done.
+# On processors this is a small case; lab/bench/dspy/README.md says how all of it was done.
 DSPY_VENV := .venv/dspy
 bench-dspy: ## DSPy's random search on a data set's records, with the default model; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-dspy DATA=…"; exit 1; }
 	@command -v python3 >/dev/null || { echo "python3 is needed for DSPy"; exit 1; }
 	@[ -x $(DSPY_VENV)/bin/pip ] || python3 -I -m venv $(DSPY_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/dspy/requirements.txt
+	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/dspy/requirements.txt
 	@go run ./cmd/sotto model pull
-	PYTHON=$(DSPY_VENV)/bin/python ./bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
+	PYTHON=$(DSPY_VENV)/bin/python ./lab/bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
-forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in docs/results
-	go run ./bench/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix docs/results/,choose-text choose-few choose-qwen choose-written learn-sizes))
+.PHONY: results
+results: lab ## tables and plots of every published suite, from its rows, in lab/results
+	@for rows in lab/results/*/rows.parquet; do bin/sotto-lab report "$$(dirname "$$rows")"; done
 
-picture: ## docs/pictures/result.svg, the picture at the top of the README, from docs/results
-	go run ./bench/picture -out docs/pictures/result.svg docs/results/choose-text docs/results/choose-qwen
+forecast: ## internal/plan/forecast/table.json, what forecasts are made from, from the results of suites in lab/results
+	go run ./lab/forecast -out internal/plan/forecast/table.json $(wildcard $(addprefix lab/results/,choose-text choose-few choose-qwen choose-written learn-sizes))
+
+picture: ## docs/pictures/result.svg, the picture at the top of the README, from lab/results
+	go run ./lab/bench/picture -out docs/pictures/result.svg lab/results/choose-text lab/results/choose-qwen
 
 report-picture: build chromium models ## docs/pictures/report.png, the report of a real run after the demo (some ten minutes)
 	./scripts/report-picture.sh
 
-# On a machine with a GPU: python3 bench/gpu/cost.py --out docs/results/gpu/measured.json
-MEASURED ?= docs/results/gpu/measured.json
+# On a machine with a GPU: python3 lab/bench/gpu/cost.py --out lab/results/gpu/measured.json
+MEASURED ?= lab/results/gpu/measured.json
 bench-gpu-cost: ## what was measured on a GPU as a table, with money; PRICE=what an hour costs
 	@[ -n "$(PRICE)" ] || { echo "say what an hour of the GPU costs you: make bench-gpu-cost PRICE=…"; exit 1; }
-	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
-	@go run ./bench/gpu cost -measured "$(MEASURED)" -price "$(PRICE)" $(BENCHFLAGS)
+	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 lab/bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
+	@go run ./lab/bench/gpu cost -measured "$(MEASURED)" -price "$(PRICE)" $(BENCHFLAGS)
 
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
 	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	.venv/table/bin/pip install --quiet --disable-pip-version-check -r bench/table/requirements.txt
-	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
+	.venv/table/bin/pip install --quiet --disable-pip-version-check -r lab/bench/table/requirements.txt
+	go run ./lab/bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
 bench-gateway: ## what the gateway adds to a server, beside PyPI's litellm proxy, and ten minutes of faults
 	@command -v python3 >/dev/null || { echo "python3 is needed for litellm"; exit 1; }
 	@[ -x .venv/litellm/bin/pip ] || python3 -I -m venv .venv/litellm || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	@.venv/litellm/bin/pip install --quiet --disable-pip-version-check -r bench/gateway/requirements.txt
-	go build -o .cache/bench-gateway ./bench/gateway
+	@.venv/litellm/bin/pip install --quiet --disable-pip-version-check -r lab/bench/gateway/requirements.txt
+	go build -o .cache/bench-gateway ./lab/bench/gateway
 	.cache/bench-gateway -litellm .venv/litellm/bin/litellm -out docs/bench-gateway.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
 	@[ -x $(LM_VENV)/bin/pip ] || python3 -I -m venv $(LM_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	@cmp -s bench/lm/requirements.txt $(LM_VENV)/built || { \
+	@cmp -s lab/bench/lm/requirements.txt $(LM_VENV)/built || { \
 		echo "== building llama.cpp (once, about 10 minutes on 2 cores)"; \
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
-			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r bench/lm/requirements.txt; \
-		cp bench/lm/requirements.txt $(LM_VENV)/built; }
-	@./bench/eval/server.sh build
+			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r lab/bench/lm/requirements.txt; \
+		cp lab/bench/lm/requirements.txt $(LM_VENV)/built; }
+	@./lab/bench/eval/server.sh build
 	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
-	@cmp -s bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
+	@cmp -s lab/bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
 		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
-		$(LM_SENTENCES)/bin/pip install --quiet --disable-pip-version-check -r bench/lm/sentences.txt; \
-		cp bench/lm/sentences.txt $(LM_SENTENCES)/built; }
+		$(LM_SENTENCES)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/lm/sentences.txt; \
+		cp lab/bench/lm/sentences.txt $(LM_SENTENCES)/built; }
 	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
-	go run ./bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
+	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
 		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times
-	@mkdir -p docs/results/audit
-	bin/sotto audit --runs 1000000 --seed 1 --report docs/results/audit/mechanisms.html --json > docs/results/audit/mechanisms.json
+	@mkdir -p lab/results/audit
+	bin/sotto audit --runs 1000000 --seed 1 --report lab/results/audit/mechanisms.html --json > lab/results/audit/mechanisms.json
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./... $(addsuffix /...,$(TIED))); do \

@@ -3,7 +3,6 @@ package sotto
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/method/scheme"
@@ -12,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
@@ -20,11 +18,12 @@ import (
 type AnswerOptions struct {
 	Use
 	// Request is what is asked for; its Task is required, and Epsilon and Size for methods
-	// with a guarantee. Its Epsilon is for Request.Answers answers together. Plan is used
-	// instead if it is set.
+	// with a guarantee. Its Epsilon is for Request.Answers answers together.
 	Request Request
-	Plan    *AnswerPlan
-	Source  Source
+	// Plan is used instead of the Request if it is set.
+	Plan *AnswerPlan
+	// Source of the private records. Required for methods that read them.
+	Source Source
 	// Encoder of sentences. Default: opened where the method needs one.
 	Encoder lm.TrustedEmbedder
 	// Parallel is how many answers are written at once. Default: 4 where an answer keeps its
@@ -108,7 +107,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 		return nil, err
 	}
 	a.session, err = answer.Open(ctx, answer.Options{
-		Environment: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Hold: o.Hold,
+		Env: a.call.environment(), Plan: p, Data: a.call.data, Encoder: a.encoder, Parallel: a.parallel(o.Parallel), Cut: o.Cut, Partial: o.Partial, Hold: o.Hold,
 	})
 	return a, err
 }
@@ -139,21 +138,24 @@ func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *
 	return a.session.All(ctx, inputs, func(i int, a *answer.Answer) error { return done(i, (*Answer)(a)) })
 }
 
+// ChargedError says that questions were charged and not answered.
+type ChargedError = answer.ChargedError
+
 // Standing is where a list of questions stands.
 type Standing struct {
 	// Begun: it was begun before. Complete: nothing is left to do.
 	Begun, Complete bool
 }
 
-// Again makes the next call of All one that resumes after a crash: questions that were charged
+// ResumeFrom makes the next call of All one that resumes after a crash: questions that were charged
 // and whose answers were lost are not charged again, and get the answers that they would have
 // had. inputs are all questions; answered, which is called when nobody else has the list, says how
 // many of them have an answer. All then takes the rest. path gets a key before anything is
 // charged, of which a part goes whenever answers are handed over, and the rest with Complete; keep
 // it as secret as the records. With a model that does not repeat itself exactly, what was lost is
 // charged again.
-func (a *Answers) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
-	found, err := a.session.Again(path, inputs, answered)
+func (a *Answers) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+	found, err := a.session.ResumeFrom(path, inputs, answered)
 	return Standing(found), err
 }
 
@@ -185,16 +187,6 @@ func (a *Answers) Close() error {
 		list = a.session.Release()
 	}
 	return errors.Join(encoder, list, a.call.close())
-}
-
-// guarantee computes what an event costs.
-func guarantee(e privacy.Event, adjacency privacy.Adjacency, unit privacy.Unit, delta float64) (privacy.Guarantee, error) {
-	e = privacy.Canonical(e)
-	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, delta)
-	if err != nil {
-		return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
-	}
-	return privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: unit, Epsilon: epsilon, Delta: delta, Accountant: accountant.Auto{}.Name()}, nil
 }
 
 func (a *Answers) open(ctx context.Context, from Source, reads bool) error {

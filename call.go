@@ -14,6 +14,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/run/compute"
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/lm"
@@ -29,10 +31,10 @@ import (
 
 // Use says how a use of private data is charged, and what is called with its progress.
 type Use struct {
-	// Dataset is what people call the data, if the ledger does not know it yet. Labels are
-	// those of the charge, for scoped budgets.
+	// Dataset is what people call the data, if the ledger does not know it yet.
 	Dataset string
-	Labels  map[string]string
+	// Labels are those of the charge, for scoped budgets. Default: none.
+	Labels map[string]string
 	// Known refuses data that the ledger does not know, instead of giving it a budget of what is
 	// asked for: its owner does that.
 	Known bool
@@ -51,6 +53,67 @@ type Use struct {
 	// Observe, if set, is called with how it goes.
 	Observe func(Progress)
 }
+
+// Result of a run: its folder, examples, guarantee and charge.
+type Result struct {
+	// Dir has the Files.
+	Dir   string
+	Files []string
+	// Run is its name, in the journal and the ledger.
+	Run string
+	// Model is what people call it, if one reads records.
+	Model string
+	// LeftOut is how many records could not be used. It depends on them: do not publish it.
+	LeftOut int64 `json:"-"`
+	// Examples are what was written, in the order of the files, or those of the Prompt that the records chose.
+	Examples []prompt.Example
+	Prompt   *prompt.Prompt
+	// Ending is what most records end with, if the plan had it found and there is such.
+	Ending string
+	// Evidence is what all records say about labels, if they were added up.
+	Evidence *Evidence
+	// Worth is what the prompt was measured to be on the records, if it was.
+	Worth *Worth
+	// Private says that there is a Guarantee, of Event. Drawn is what is left of it, over all that was released, against
+	// someone who knows whose records were drawn; nil where nothing is sampled, or nothing is left. Certificate says that
+	// it is signed.
+	Private     bool
+	Event       privacy.Event
+	Guarantee   privacy.Guarantee
+	Drawn       *privacy.Guarantee
+	Certificate bool
+	// Charge in the ledger, and those of texts that were paid for again.
+	Charge    ledger.ChargeID
+	Recharges []ledger.ChargeID
+	// Planned is how many tokens the plan puts through the model, on average over who is drawn; 0 where there is none.
+	Planned int64
+	// Usage and Seconds count this call, not calls before it. They depend on the records that were drawn: do not publish
+	// them.
+	Usage   lm.Usage `json:"-"`
+	Seconds float64  `json:"-"`
+	// Resumed: an earlier call began the run. Finished: it also ended it, and this one did nothing.
+	Resumed, Finished bool
+	Warnings          []string
+}
+
+// Words states what is guaranteed, in sentences; nil if nothing is.
+func (r *Result) Words() []string { return (*run.Result)(r).Words() }
+
+// Run is a finished one.
+type Run struct {
+	Result
+	// Plan that was carried out.
+	Plan Plan
+}
+
+// Worth is the quality of a prompt as measured on the private records, with noise: a Value from 0 to 1, with its interval.
+type Worth = release.Worth
+
+// InterruptedError says that a run stopped on its way and resumes by the same call.
+type InterruptedError = run.InterruptedError
+
+// FolderError says why a folder cannot be used for a run.
+type FolderError = run.FolderError
 
 // call is one use of a client, with what it has open.
 type call struct {
@@ -226,27 +289,35 @@ func (c *call) openRecords(ctx context.Context, from Source, t prompt.Task, unit
 	return nil
 }
 
+// findLedger opens the ledger, if it is there: one that is missing at its usual place is made by openLedger.
+func (c *call) findLedger(ctx context.Context) (err error) {
+	if c.ledger != nil {
+		return nil
+	}
+	c.ledger, err = ledger.Open(ctx, c.client.ledger, ledger.Options{})
+	if !errors.Is(err, ledger.ErrMissing) {
+		return err
+	}
+	if !c.client.creates {
+		return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, withoutPassword(c.client.ledger))
+	}
+	return nil
+}
+
 // openLedger opens the ledger. One that is missing is made only at its usual place, and if
 // the private folder has no fingerprint key: a key without its ledger means that the ledger
 // was lost or moved, and a new one would give everybody's data a fresh budget.
 //
 // It comes before the data is opened, which makes the key. So anyone who sees a key at the
 // first use of a place, made by another process, finds the ledger of that process too.
-func (c *call) openLedger(ctx context.Context) (err error) {
-	if c.ledger != nil {
-		return nil
-	}
-	at := c.client.ledger
-	c.ledger, err = ledger.Open(ctx, at, ledger.Options{})
-	if !errors.Is(err, ledger.ErrMissing) {
+func (c *call) openLedger(ctx context.Context) error {
+	if err := c.findLedger(ctx); err != nil || c.ledger != nil {
 		return err
 	}
-	if !c.client.creates {
-		return missingLedger(err, at)
-	}
-	used, failed := folder.HasKey(c.client.private)
-	if failed != nil {
-		return fmt.Errorf("look for the key of the private folder: %w", failed)
+	at := c.client.ledger
+	used, err := folder.HasKey(c.client.private)
+	if err != nil {
+		return fmt.Errorf("look for the key of the private folder: %w", err)
 	}
 	if used {
 		if c.ledger, err = ledger.Open(ctx, at, ledger.Options{}); !errors.Is(err, ledger.ErrMissing) {
@@ -262,11 +333,6 @@ func (c *call) openLedger(ctx context.Context) (err error) {
 	}
 	c.note("there was no ledger: %s is a NEW one, which knows of no use of any data before. If you have used private data before, stop and name its ledger", at)
 	return nil
-}
-
-// missingLedger says how to make a ledger.
-func missingLedger(err error, address string) error {
-	return fmt.Errorf("%w. If it should be new, make it first: sotto ledger init --ledger %s", err, withoutPassword(address))
 }
 
 // withoutPassword returns an address that may be shown.
@@ -296,4 +362,17 @@ func (c *call) openKeys() error {
 	}
 	c.signer, err = ring.Signer()
 	return err
+}
+
+// allowed refuses methods without a proof, unless they are allowed explicitly.
+func allowed(u Use, private bool, claim, method string) error {
+	switch {
+	case u.NonPrivate:
+		return nil
+	case claim != "":
+		return wrongAbout("NonPrivate", "%s; it is for comparisons, and has to be allowed explicitly", claim)
+	case !private:
+		return wrongAbout("NonPrivate", "the method %s has no privacy guarantee: it is for comparisons, and has to be allowed explicitly", method)
+	}
+	return nil
 }

@@ -3,16 +3,25 @@ package sotto
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/run/compute"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/version"
 )
 
@@ -30,8 +39,9 @@ type Options struct {
 	// state directory.
 	Private string
 	// Model is opened by the first use, and closed with the client; the zero value is the
-	// default one, embedded. Trusted is used instead if it is set, and stays open.
-	Model   backend.Spec
+	// default one, embedded.
+	Model backend.Spec
+	// Trusted is used instead of Model if it is set, and stays open.
 	Trusted lm.Trusted
 	// Encoder of sentences, for evidence. It stays open. Default: the embedded one, opened where it is
 	// needed.
@@ -97,25 +107,6 @@ func (c *Client) Ledger() string { return c.ledger }
 // Keys returns the directory of the client's keys.
 func (c *Client) Keys() string { return c.keys }
 
-// Verify checks the certificate of a folder, signed by a key that the client trusts, as
-// [Verify] does.
-func (c *Client) Verify(dir string) (*certificate.Report, error) {
-	trust, err := certificate.LoadTrust(c.keys)
-	if err != nil {
-		return nil, err
-	}
-	return Verify(dir, trust)
-}
-
-// Verify checks the certificate of a folder against its files, and computes its ε again.
-// What is wrong with it is in the report.
-func Verify(dir string, trust *certificate.Trust) (*certificate.Report, error) {
-	return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}})
-}
-
-// Version returns the version of this module, as certificates state it.
-func Version() string { return version.String() }
-
 // open returns the model, and opens it at its first use.
 func (c *Client) open(ctx context.Context) (lm.Trusted, error) {
 	c.opening.Lock()
@@ -152,3 +143,167 @@ func (c *Client) served() bool {
 
 // isURL reports whether an address is one of a server.
 func isURL(address string) bool { return strings.Contains(address, "://") }
+
+// Source says where private records are.
+type Source struct {
+	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
+	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
+	// or the address of a database. Required, except for plans that read no record.
+	Location string
+	// Query of a database, with an ORDER BY. Required for databases alone.
+	Query string
+	// Schema, if set, belongs to a table whose rows are the records: each is put into words,
+	// for the task that [schema.Schema.Task] returns. Rows that are in words already, in the
+	// columns of that task, are read as they are.
+	Schema *schema.Schema
+	// SkipMalformed leaves out records that cannot be used. Default: any of them is an
+	// error.
+	SkipMalformed bool
+	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
+	Progress func(read, total int64)
+}
+
+// records enrols a source for a task, by the unit of privacy, with a part for each label or
+// all together.
+func (c *Client) records(ctx context.Context, s Source, t prompt.Task, unit privacy.Unit, together bool) (*record.Data, error) {
+	o := record.Options{
+		Query: s.Query, Schema: s.Schema, Text: t.Text, Condition: t.Label, Aliases: t.Aliases,
+		// An input of a generation task, such as a dialogue, keeps its lines, as questions do.
+		OneLine: t.OneLine() && t.Kind != prompt.Generate, Private: c.private, Progress: s.Progress,
+	}
+	if !t.Open() {
+		o.Labels, o.Together = t.Labels, together
+	}
+	if s.SkipMalformed {
+		o.OnError = record.Skip
+	}
+	o.Unit = unit.Column()
+	return record.Open(ctx, s.Location, o)
+}
+
+// BuildIndex checks every record of a source and leaves an index of them in the private folder,
+// so that the runs that follow find it, also those at the same time. It releases nothing.
+func (c *Client) BuildIndex(ctx context.Context, s Source, t prompt.Task) error {
+	data, err := c.records(ctx, s, t.WithDefaults(), privacy.Record, false)
+	if err != nil {
+		return err
+	}
+	return data.Close()
+}
+
+// Identity returns what the ledger recognises the records of a source by, whatever they are
+// used for and however they are saved: to give them a budget before the first use, or to
+// link them with data sets. It enrols them, and releases nothing.
+func (c *Client) Identity(ctx context.Context, s Source, t prompt.Task) (_ ledger.Identity, err error) {
+	data, err := c.records(ctx, s, t.WithDefaults(), privacy.Record, false)
+	if err != nil {
+		return ledger.Identity{}, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	id := ledger.Identity{KeyID: data.KeyID(), KeyPath: data.KeyPath()}
+	if id.Sketch, err = data.Sketch(); err != nil {
+		return ledger.Identity{}, err
+	}
+	sum := data.Fingerprint()
+	id.Fingerprint, err = ledger.NewFingerprint(sum[:])
+	return id, err
+}
+
+// TableSource says where a private table is.
+type TableSource struct {
+	// Location is the path of a file or a folder, as of a [Source], or a database
+	// (postgres://…, an SQLite file), which needs a Table or a Query. Required without
+	// Engine.
+	Location     string
+	Table, Query string
+	// Engine, if set, opens the table in place of Location, and may compute on it: those of
+	// engines/duckdb and engines/beam.
+	Engine Engine
+	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
+	// error.
+	SkipRefused bool
+	// PushDown says whether a database adds up a profile by itself. Default: where it can
+	// and that is faster.
+	PushDown PushDown
+	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
+	Progress func(read, total int64)
+}
+
+// Engine opens tables, and may compute on them elsewhere than in this process. Only this
+// project has engines: what they return is certified.
+type Engine = compute.Engine
+
+// PushDown says whether a database adds up by itself: "" where that is faster, "always" or
+// "never".
+type PushDown = table.PushDown
+
+// rows opens a table.
+func (c *Client) rows(ctx context.Context, s TableSource, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, compute.Table, error) {
+	o := table.Options{
+		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, PushDown: s.PushDown, Private: c.private, Progress: s.Progress,
+	}
+	if s.SkipRefused {
+		o.OnError = table.Skip
+	}
+	o.Unit = unit.Column()
+	if s.Engine != nil {
+		return s.Engine.Open(ctx, o)
+	}
+	data, err := table.Open(ctx, s.Location, o)
+	return data, nil, err
+}
+
+// TableIdentity returns what the ledger recognises a table by. It releases nothing.
+func (c *Client) TableIdentity(ctx context.Context, s TableSource, of schema.Schema) (_ ledger.Identity, err error) {
+	data, _, err := c.rows(ctx, s, of, privacy.Record, false)
+	if err != nil {
+		return ledger.Identity{}, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	id := ledger.Identity{KeyID: data.KeyID(), KeyPath: data.KeyPath()}
+	sum, err := data.Fingerprint(ctx)
+	if err != nil {
+		return ledger.Identity{}, err
+	}
+	if id.Sketch, err = data.Sketch(ctx); err != nil {
+		return ledger.Identity{}, err
+	}
+	id.Fingerprint, err = ledger.NewFingerprint(sum[:])
+	return id, err
+}
+
+// Verify checks the certificate of a folder, signed by a key that the client trusts, as
+// [Verify] does.
+func (c *Client) Verify(dir string) (*certificate.Report, error) {
+	trust, err := certificate.LoadTrust(c.keys)
+	if err != nil {
+		return nil, err
+	}
+	return Verify(dir, trust)
+}
+
+// Verify checks the certificate of a folder against its files, and computes its ε again.
+// What is wrong with it is in the report.
+func Verify(dir string, trust *certificate.Trust) (*certificate.Report, error) {
+	return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}})
+}
+
+// Version returns the version of this module, as certificates state it.
+func Version() string { return version.String() }
+
+// Text is one that a run has released, and what it is for.
+type Text struct {
+	Condition string `json:"condition"`
+	Text      string `json:"text"`
+}
+
+// SoFar returns the texts that a run under way in a folder has released: each was paid for before it was written. A run
+// without a privacy guarantee has none.
+func SoFar(dir string) ([]Text, error) {
+	list, err := run.SoFar(dir)
+	var out []Text
+	for _, t := range list {
+		out = append(out, Text(t))
+	}
+	return out, err
+}

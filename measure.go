@@ -5,21 +5,67 @@ import (
 	"errors"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/run"
+	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
 // MeasureOptions say which prompts to measure, on what, and where to.
 type MeasureOptions struct {
 	Use
-	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required. Plan is
-	// used instead if it is set.
+	// Request is what is asked for: its Task, Prompts, Epsilon and Size are required.
 	Request MeasureRequest
-	Plan    *MeasurePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *MeasurePlan
 	// Source of the private records. Required.
 	Source Source
 	// Out is the folder of the run. An unfinished run of the same request continues. Required.
 	Out string
+}
+
+// MeasureRequest asks how well prompts do on private records.
+type MeasureRequest struct {
+	// Task is required.
+	Task prompt.Task
+	// Prompts are required.
+	Prompts []NamedPrompt
+	// Evidence is that of the release that the prompts which use evidence are of; nil if none does.
+	Evidence *Evidence
+	// Form of prompts that have none; the model decides by default.
+	Form prompt.Form
+	// Epsilon is required.
+	Epsilon float64
+	// Delta is min(1e-6, n^-1.1) by default.
+	Delta float64
+	// Unit is a record by default.
+	Unit privacy.Unit
+	// Size is the declared number of units. Required.
+	Size int64
+	// Records is about how many are asked, each about every prompt; 1000 by default, or all if there are fewer. Noise
+	// weighs the less the more are asked, at the same ε: what bounds it is time.
+	Records int64
+	// Grade of a record: right or wrong by default, and for written outputs their overlap with what the model writes.
+	Grade Grade
+	// Sampler is Poisson by default; a fixed size is for replace-one adjacency.
+	Sampler Sampler
+	// Uncounted: records are not counted by label, for example since how many have each is declared. Where they are is
+	// decided by how much noise that adds.
+	Uncounted bool
+}
+
+// Measurement is a finished one: noisy numbers, and what follows from them.
+type Measurement struct {
+	Result
+	// Plan that was carried out.
+	Plan MeasurePlan
+	// Outcome are the noisy counts, Shares what follows from them for each prompt, and Difference how much better the first
+	// of two is.
+	Outcome    measure.Outcome
+	Shares     []stat.Estimate
+	Difference *stat.Estimate
 }
 
 // Measure reports how well a model answers the questions of private records with each of
@@ -51,7 +97,7 @@ func (c *Client) Measure(ctx context.Context, o MeasureOptions) (result *Measure
 	if err := m.openMeasurement(ctx, o.Source, p); err != nil {
 		return nil, err
 	}
-	done, err := run.Measure(ctx, run.MeasureOptions{Environment: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
+	done, err := run.Measure(ctx, run.MeasureOptions{Env: m.environment(), Dir: o.Out, Plan: p, Data: m.data})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -72,7 +73,7 @@ func (c *Client) Plan(ctx context.Context, o PlanOptions) (*Comparison[Plan], er
 	return compare(ctx, c, o, shape, func(r plan.Request) (row Row[Plan]) {
 		if row.Plan, row.Err = plan.New(r); row.Err == nil {
 			p := row.Plan
-			row.Guarantee, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta)
+			row.Guarantee, row.Err = guaranteed(p.Event(), p.Adjacency, p.Unit, p.Delta)
 		}
 		return row
 	})
@@ -102,8 +103,8 @@ func (c *Client) PlanAnswers(ctx context.Context, o PlanOptions) (*Comparison[An
 			return row
 		}
 		p := row.Plan
-		if row.One, row.Err = guarantee(p.Event(), p.Adjacency, p.Unit, p.Delta); row.Err == nil {
-			row.Guarantee, row.Err = guarantee(p.All(p.Answers), p.Adjacency, p.Unit, p.Delta)
+		if row.One, row.Err = guaranteed(p.Event(), p.Adjacency, p.Unit, p.Delta); row.Err == nil {
+			row.Guarantee, row.Err = guaranteed(p.All(p.Answers), p.Adjacency, p.Unit, p.Delta)
 		}
 		return row
 	})
@@ -184,4 +185,25 @@ func (c *Client) scorer(ctx context.Context, given lm.Scorer) (lm.Scorer, error)
 		return nil, err
 	}
 	return m.Public(), nil
+}
+
+// planned returns a plan that was given, or makes it.
+func planned[P interface{ Check() error }, R any](given *P, request R, plans func(R) (P, error)) (P, error) {
+	if given == nil {
+		return plans(request)
+	}
+	if err := (*given).Check(); err != nil {
+		return *given, wrong("the plan cannot be carried out: %v", err)
+	}
+	return *given, nil
+}
+
+// guaranteed computes what an event costs.
+func guaranteed(e privacy.Event, adjacency privacy.Adjacency, unit privacy.Unit, delta float64) (privacy.Guarantee, error) {
+	e = privacy.Canonical(e)
+	epsilon, err := accountant.Auto{}.Epsilon(e, adjacency, delta)
+	if err != nil {
+		return privacy.Guarantee{}, fmt.Errorf("compute ε: %w", err)
+	}
+	return privacy.Guarantee{Event: e, Adjacency: adjacency, Unit: unit, Epsilon: epsilon, Delta: delta, Accountant: accountant.Auto{}.Name()}, nil
 }

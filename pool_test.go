@@ -131,7 +131,7 @@ func TestPlainHostedPool(t *testing.T) {
 		t.Errorf("%d texts are written", done.Plan.Shots)
 	}
 	for _, e := range done.Examples {
-		if !slices.Contains(made.Examples, prompt.Example(e)) {
+		if !slices.Contains(made.Examples, e) {
 			t.Errorf("%q is not by the host", e)
 		}
 	}

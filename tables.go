@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/private/table/stream"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/run"
@@ -29,10 +30,83 @@ type TableOptions struct {
 // ProfileOptions say what to profile.
 type ProfileOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema, Epsilon and Size are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema, Epsilon and Size are required.
 	Request ProfileRequest
-	Plan    *ProfilePlan
+	// Plan is used instead of the Request if it is set.
+	Plan *ProfilePlan
+}
+
+// ProfileRequest asks for typical rows of a table's groups.
+type ProfileRequest struct {
+	// Schema is required.
+	Schema schema.Schema
+	// Epsilon is required; +Inf adds no noise, and is NOT PRIVATE.
+	Epsilon float64
+	// Delta is 0 by default: Gaussian noise needs one, and takes min(1e-6, n^-1.1) of a declared Size.
+	Delta float64
+	// Adjacency is add-remove by default.
+	Adjacency privacy.Adjacency
+	// Unit is a record by default.
+	Unit privacy.Unit
+	// RowsPerUnit is how many rows of another unit than a record are used at most; 1 by default.
+	RowsPerUnit int
+	// Size is the declared number of rows. It is for the prediction of errors only.
+	Size int64
+	// Rate samples the units first; 0 takes all of them. At equal ε the noise relative to what is left is not smaller.
+	Rate float64
+	// Groups whose product the rows are divided into; none makes one group of all.
+	Groups []schema.Group
+	// Noise is "laplace" by default, or "gaussian".
+	Noise TableNoise
+	// Statistics of columns; their mean or mode by default.
+	Statistics map[string]Statistic
+	// Quantiles of columns that have them; the median by default.
+	Quantiles map[string][]float64
+	// Cells of the grids of columns with quantiles; the method's by default.
+	Cells map[string]int
+	// Weights are the shares of the budget that columns have relative to each other; 1 by default. Where a Size is declared,
+	// modes without a weight have less if that is enough.
+	Weights map[string]float64
+	// CountWeight is that of the count of rows; 1 by default.
+	CountWeight float64
+	// Even keeps modes without a weight at 1. Default: they have less if that is enough.
+	Even bool
+	// Published divides the budget and adds up as Carey et al. 2024 do: a share for every column, of which numeric ones
+	// spend half on a count of their own, sums that are not centred, and modes by the largest of noisy counts. (Their
+	// noise is for a sensitivity of high − low, which is less than what a row can do if low is above 0 or high below it;
+	// ours is for the larger bound.)
+	Published bool
+}
+
+// PerturbRequest asks for perturbed rows.
+type PerturbRequest struct {
+	// Schema of the table, all of whose columns are discrete. Required.
+	Schema schema.Schema
+	// Epsilon of a row. Required.
+	Epsilon float64
+	// Weights of columns; those that are not named have 1. None: by Split.
+	Weights map[string]float64
+	// Split is "equal" by default, "weights" if there are weights, or "optimal".
+	Split string
+	// Rows is the declared number of rows, for predictions. Optional.
+	Rows int64
+}
+
+// ProfileRun is a finished profile. LeftOut is how many rows the schema refused.
+type ProfileRun struct {
+	Result
+	// Plan that was carried out.
+	Plan ProfilePlan
+	// Profile in numbers: a group for each of Examples.
+	Profile global.Profile
+}
+
+// PerturbRun is a finished perturbation.
+type PerturbRun struct {
+	Result
+	// Plan that was carried out, and what was done to the rows.
+	Plan    PerturbPlan
+	Sidecar reconstruct.Sidecar
 }
 
 // Profile describes a private table by typical rows: noisy averages of groups, as examples
@@ -63,10 +137,10 @@ func (c *Client) Profile(ctx context.Context, o ProfileOptions) (result *Profile
 // PerturbOptions say how to perturb the rows of a table.
 type PerturbOptions struct {
 	TableOptions
-	// Request is what is asked for: its Schema and Epsilon are required. Plan is used
-	// instead if it is set.
+	// Request is what is asked for: its Schema and Epsilon are required.
 	Request PerturbRequest
-	Plan    *PerturbPlan
+	// Plan is used instead of the Request if it is set.
+	Plan *PerturbPlan
 }
 
 // Perturb exchanges every row of a private table for one that may be seen. Errors are as
@@ -145,5 +219,28 @@ func (c *call) openTable(ctx context.Context, o TableOptions, of schema.Schema, 
 }
 
 func (c *call) tableOptions(o TableOptions) run.TableOptions {
-	return run.TableOptions{Environment: c.environment(), Dir: o.Out, Data: c.table, Engine: c.computed, Workers: o.Workers}
+	return run.TableOptions{Env: c.environment(), Dir: o.Out, Data: c.table, Engine: c.computed, Workers: o.Workers}
+}
+
+// TablePlan is what perturbed rows and a profile would show of a table at the same ε.
+type TablePlan struct {
+	// LocalErr says why rows cannot be perturbed, ProfileErr why there is no profile; what
+	// they are about is then empty.
+	Local      PerturbPlan
+	LocalErr   error
+	Profile    ProfilePlan
+	ProfileErr error
+}
+
+// PlanTable plans both ways to use a table: a profile, and rows that are perturbed with the
+// same schema, ε and number of rows. No row is read.
+func PlanTable(profile ProfileRequest, local PerturbRequest) (*TablePlan, error) {
+	out := &TablePlan{}
+	local.Schema, local.Epsilon, local.Rows = profile.Schema, profile.Epsilon, profile.Size
+	out.Local, out.LocalErr = plan.NewLocal(plan.LocalRequest(local))
+	out.Profile, out.ProfileErr = plan.NewProfile(plan.ProfileRequest(profile))
+	if out.LocalErr != nil && out.ProfileErr != nil {
+		return nil, errors.Join(out.ProfileErr, out.LocalErr)
+	}
+	return out, nil
 }

@@ -18,7 +18,7 @@ func TestTimeLeft(t *testing.T) {
 		{10 * time.Minute, 2 * time.Minute, 8 * time.Minute},
 		{10 * time.Minute, 9 * time.Minute, 5 * time.Minute},
 	} {
-		s := &synthesis{SynthesizeOptions: SynthesizeOptions{Time: c.time}, hosted: c.hosted}
+		s := &synthesis{options: SynthesizeOptions{Time: c.time}, hosted: c.hosted}
 		if got := s.left(); got != c.want {
 			t.Errorf("of %v, %v of which a host took, %v are left and not %v", c.time, c.hosted, got, c.want)
 		}

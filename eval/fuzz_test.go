@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // FuzzReadItems: no test file makes the program fall over; what cannot be used is an
@@ -61,8 +62,8 @@ func FuzzReadRows(f *testing.F) {
 			t.Fatal(err)
 		}
 		after, err := eval.ReadRows(path)
-		if err != nil || len(after) != len(before)+1 || after[len(before)].Key != row(1).Key {
-			t.Fatalf("%d rows, then %d, %v", len(before), len(after), err)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "after", after, len(before)+1)
+		expect.Equal(t, "after[len(before)].Key", after[len(before)].Key, row(1).Key)
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func news() prompt.Task {
@@ -162,18 +163,18 @@ func TestBadItems(t *testing.T) {
 		{"t.csv", "text,label\ncaf\xe9,World\n", "record 1: it is not in UTF-8: save"},
 		{"t.jsonl", `{"text": "a", "Label": "World"}`, `no column "label", which the task names, but "Label"`},
 		{"t.csv", "Jane Roe,World\na,World\n", `no column "text", which the task names, among 2: correct`},
-		{"t.jsonl", `{"text": "` + strings.Repeat("a", 17<<20) + `", "label": "World"}`, "record 1: it cannot be read (it is longer than 16777216 bytes)"},
-		{"t.csv", "text,label\na,World\n\"" + strings.Repeat("a", 17<<20), "record 2: it is not CSV: it is longer than 16777216 bytes"},
-		{"t.jsonl", `{"text": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `, "label": "World"}`, "record 1: it is not a JSON object"},
+		{"t.jsonl", `{"text": "` + strings.Repeat("a", 17<<20) + `", "label": "World"}`, "record 1: it cannot be read (longer than 16 MiB)"},
+		{"t.csv", "text,label\na,World\n\"" + strings.Repeat("a", 17<<20), "record 2: it is not CSV: longer than 16 MiB"},
+		{"t.jsonl", `{"text": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `, "label": "World"}`, "record 1: its text is not a string"},
 		{"t.parquet", "PAR1", "not a Parquet file"},
-		{"t.jsonl.gz", "not packed", "cannot be unpacked"},
+		{"t.jsonl.gz", "not packed", "not compressed as its name says"},
 		{"t.txt", "a", "does not show its format"},
 	} {
 		_, err := eval.ReadItems(write(t, c.name, []byte(c.data)), news())
-		var item *eval.ItemError
-		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "Jane") {
-			t.Errorf("%s %.60q: %v", c.name, c.data, err)
-		}
+		at := expect.At(t, "%s %.60q", c.name, c.data)
+		expect.As[*eval.ItemError](at, err)
+		expect.Contains(at, "err", fmt.Sprint(err), c.want)
+		expect.True(at, "no Jane in the error", !strings.Contains(fmt.Sprint(err), "Jane"), fmt.Sprint(err))
 	}
 	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing.jsonl")} {
 		var item *eval.ItemError

@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
+	"github.com/sotto-dp/sotto/internal/rows/convert/pages"
 	"github.com/sotto-dp/sotto/sys/bounded"
 	"github.com/sotto-dp/sotto/sys/durable"
 )
@@ -170,4 +171,18 @@ func readParquet(path string) (rows []Row, err error) {
 		}
 	}
 	return rows, nil
+}
+
+// checkParquet checks a file before it is decoded.
+func checkParquet(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return pages.Check(f, info.Size())
 }

@@ -53,25 +53,6 @@ func genRow() *rapid.Generator[eval.Row] {
 	})
 }
 
-// TestEarlierRows: rows of before there were answers online are read as what they were.
-func TestEarlierRows(t *testing.T) {
-	files, err := filepath.Glob("../docs/results/text*/rows.parquet")
-	if err != nil || len(files) != 2 {
-		t.Fatalf("%v, %v", files, err)
-	}
-	for _, path := range files {
-		rows, err := eval.ReadRows(path)
-		if err != nil || len(rows) == 0 {
-			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
-		}
-		for _, r := range rows {
-			if r.Online || r.Claimed || r.Queries != 0 || r.Key == "" || len(r.Items) != r.N || r.Answerer == "" {
-				t.Fatalf("%s: %+v", path, r)
-			}
-		}
-	}
-}
-
 // TestPlainFilesKeepRows: what is written is read again, in both formats.
 func TestPlainFilesKeepRows(t *testing.T) {
 	dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // loans writes rows of the demo's table and reads its schema.
@@ -105,9 +106,9 @@ func TestTableItems(t *testing.T) {
 		t.Error("rows and items are picked differently")
 	}
 	for i, row := range some.Test {
-		if items[i].Input != s.Text(row) || items[i].Output != s.Answer(row) || strings.Contains(items[i].Input, "repaid "+items[i].Output) {
-			t.Errorf("%+v", items[i])
-		}
+		expect.Equal(t, "items[i].Input", items[i].Input, s.Text(row))
+		expect.Equal(t, "items[i].Output", items[i].Output, s.Answer(row))
+		expect.True(t, "no answer in items[i].Input", !strings.Contains(items[i].Input, "repaid "+items[i].Output), items[i].Input)
 	}
 }
 

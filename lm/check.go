@@ -5,8 +5,8 @@ import "fmt"
 // CheckSteps reports what is wrong with steps before any work is done, the same for every
 // back-end. length returns the number of tokens of a sequence, and whether it exists.
 func CheckSteps(info Info, steps []Step, length func(Sequence) (int, bool)) error {
-	if most := info.Sequences; most > 0 && len(steps) > most {
-		return &StepError{Step: most, Why: fmt.Sprintf("%s extends at most %d sequences at once, not %d", info.Backend, most, len(steps))}
+	if limit := info.Sequences; limit > 0 && len(steps) > limit {
+		return &StepError{Step: limit, Why: fmt.Sprintf("%s extends at most %d sequences at once, not %d", info.Backend, limit, len(steps))}
 	}
 	seen := make(map[Sequence]struct{}, len(steps))
 	for i, s := range steps {
@@ -58,8 +58,8 @@ func checkAsk(info Info, step int, a Ask, tokens int) error {
 	if a.Top > 0 && !info.Can.Top {
 		return &UnsupportedError{Backend: info.Backend, What: "give the best tokens", Missing: "it does not return log-probabilities"}
 	}
-	if most := info.Top; most > 0 && a.Top > most {
-		return &UnsupportedError{Backend: info.Backend, What: fmt.Sprintf("give the best %d tokens", a.Top), Missing: fmt.Sprintf("it gives at most %d", most)}
+	if limit := info.Top; limit > 0 && a.Top > limit {
+		return &UnsupportedError{Backend: info.Backend, What: fmt.Sprintf("give the best %d tokens", a.Top), Missing: fmt.Sprintf("it gives at most %d", limit)}
 	}
 	if a.Candidates == nil {
 		return nil

@@ -33,7 +33,7 @@ var compareLengths = []int{1, 16, 33, 100}
 // sessions at the same time. It reports how often a score differed from the first one. No
 // private text is involved.
 func Compare(ctx context.Context, model Scorer) (Comparison, error) {
-	c := &comparing{model: model}
+	c := &comparer{model: model}
 	for _, round := range []func(context.Context) error{c.prepare, c.again, c.together, c.grown, c.atOnce} {
 		if err := round(ctx); err != nil {
 			return c.Comparison, err
@@ -42,7 +42,7 @@ func Compare(ctx context.Context, model Scorer) (Comparison, error) {
 	return c.Comparison, nil
 }
 
-type comparing struct {
+type comparer struct {
 	model   Scorer
 	prompts [][]Token
 	asks    []Ask
@@ -53,7 +53,7 @@ type comparing struct {
 }
 
 // prepare makes the prompts and scores each alone, as the reference for all other ways.
-func (c *comparing) prepare(ctx context.Context) error {
+func (c *comparer) prepare(ctx context.Context) error {
 	text, err := c.model.Tokenizer().Encode(ctx, publicText)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ const compared = 64
 
 // ask asks for candidates, as private prompts do: the best tokens where the model lists
 // them, because unlikely ones cost some servers long answers.
-func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
+func (c *comparer) ask(ctx context.Context, prompt []Token) (Ask, error) {
 	info := c.model.Info()
 	n := min(compared, info.Vocabulary)
 	if info.Top > 0 {
@@ -110,7 +110,7 @@ func (c *comparing) ask(ctx context.Context, prompt []Token) (Ask, error) {
 }
 
 // score scores a prompt in a session of its own.
-func (c *comparing) score(ctx context.Context, prompt []Token, ask Ask) (Scores, error) {
+func (c *comparer) score(ctx context.Context, prompt []Token, ask Ask) (Scores, error) {
 	session, err := c.model.Open(ctx)
 	if err != nil {
 		return Scores{}, err
@@ -128,7 +128,7 @@ func (c *comparing) score(ctx context.Context, prompt []Token, ask Ask) (Scores,
 }
 
 // hold compares scores of a prompt with its first ones.
-func (c *comparing) hold(i int, got Scores) {
+func (c *comparer) hold(i int, got Scores) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	want := c.first[i]
@@ -144,7 +144,7 @@ func (c *comparing) hold(i int, got Scores) {
 }
 
 // again scores each prompt by itself, the last one first.
-func (c *comparing) again(ctx context.Context) error {
+func (c *comparer) again(ctx context.Context) error {
 	for i := range slices.Backward(c.prompts) {
 		got, err := c.score(ctx, c.prompts[i], c.asks[i])
 		if err != nil {
@@ -156,7 +156,7 @@ func (c *comparing) again(ctx context.Context) error {
 }
 
 // together scores all prompts in one step, like the records of a draw.
-func (c *comparing) together(ctx context.Context) error {
+func (c *comparer) together(ctx context.Context) error {
 	session, err := c.model.Open(ctx)
 	if err != nil {
 		return err
@@ -174,13 +174,13 @@ func (c *comparing) together(ctx context.Context) error {
 }
 
 // step takes as many steps at once as the model allows.
-func (c *comparing) step(ctx context.Context, session Session, steps []Step, prompt func(at int) int) error {
-	most := len(steps)
+func (c *comparer) step(ctx context.Context, session Session, steps []Step, prompt func(at int) int) error {
+	size := len(steps)
 	if limit := c.model.Info().Sequences; limit > 0 {
-		most = min(most, limit)
+		size = min(size, limit)
 	}
-	for from := 0; from < len(steps); from += most {
-		some := steps[from:min(from+most, len(steps))]
+	for from := 0; from < len(steps); from += size {
+		some := steps[from:min(from+size, len(steps))]
 		scores, err := session.Step(ctx, some)
 		if err != nil {
 			return err
@@ -196,7 +196,7 @@ func (c *comparing) step(ctx context.Context, session Session, steps []Step, pro
 
 // grown builds the prompts from a shared prefix, with their last tokens one by one, like
 // texts being generated.
-func (c *comparing) grown(ctx context.Context) error {
+func (c *comparer) grown(ctx context.Context) error {
 	session, err := c.model.Open(ctx)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (c *comparing) grown(ctx context.Context) error {
 }
 
 // atOnce scores prompts from several sessions at the same time.
-func (c *comparing) atOnce(ctx context.Context) error {
+func (c *comparer) atOnce(ctx context.Context) error {
 	errs := make([]error, len(c.prompts))
 	var wait sync.WaitGroup
 	for i := range c.prompts {

@@ -223,7 +223,6 @@ func settled(text string, stops []string) int {
 	return end
 }
 
-// pick samples a token.
 func (o GenerateOptions) pick(s Scores, random *rand.Rand) Token {
 	tokens, logs := s.Tokens, s.LogProbs
 	if tokens == nil {

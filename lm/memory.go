@@ -38,9 +38,9 @@ func (t Trusted) Predict(l Load) (m Memory, ok bool) {
 	return p.Predict(l), true
 }
 
-// Fits is a [*MemoryError] if all loads together take more of this machine's memory than
+// CheckMemory returns a [*MemoryError] if all loads together take more of this machine's memory than
 // is free, 0 if that is not known. What a model on a server takes is not asked.
-func (t Trusted) Fits(free int64, what, advice string, loads ...Load) error {
+func (t Trusted) CheckMemory(free int64, what, advice string, loads ...Load) error {
 	need := int64(0)
 	for _, l := range loads {
 		m, _ := t.Predict(l)

@@ -70,7 +70,7 @@ type Capabilities struct {
 	// Generate from text or tokens; Chat from messages.
 	Generate bool `json:"generate"`
 	Chat     bool `json:"chat"`
-	// Candidates: scores over any list of tokens. Stage one needs it.
+	// Candidates: scores over any list of tokens. Texts and answers from records need them.
 	Candidates bool `json:"candidates"`
 	// Top: the best tokens with log-probabilities, at most Capacity.Top of them.
 	Top bool `json:"top"`

@@ -77,7 +77,7 @@ const (
 	// looks as if it depended on the one before, up to comparedMost times. An answer that is one
 	// of two by chance, with probability 1/2 each time, is taken for a dependence with a
 	// probability of 6/2³⁶, and 1e-9 for a dozen of them.
-	comparedTimes, comparedMost = 3, 12
+	comparedTimes, maxCompared = 3, 12
 	// comparedTokens is the length of the answers.
 	comparedTokens = 4
 )
@@ -116,7 +116,7 @@ func compareRecords(ctx context.Context, model Scorer, ask func(context.Context,
 	if _, err := ask(ctx, model, before); err != nil {
 		return c, err
 	}
-	for times := 1; times <= comparedMost; times++ {
+	for times := 1; times <= maxCompared; times++ {
 		for i := range everyPair {
 			record := everyPair[(i+1)%len(everyPair)]
 			answers, err := ask(ctx, model, record)
@@ -261,7 +261,6 @@ func scoresOf(ctx context.Context, model Scorer, record int) ([]string, error) {
 	return out, nil
 }
 
-// spread returns n of a vocabulary's tokens.
 func spread(n, vocabulary int) (list []Token) {
 	for i := range n {
 		list = append(list, Token(i*(vocabulary/n)))

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // pen is a model that writes what answer says, given what it is asked and what it was asked in the
@@ -52,14 +53,19 @@ func TestCompareRecords(t *testing.T) {
 		"now and then otherwise":  {func(call int, _, now string) string { return fmt.Sprint(call == 7) }, false, true},
 		"the same after the same": {func(_ int, before, now string) string { return fmt.Sprint(before == now) }, true, false},
 	} {
-		p := &pen{answer: test.answer}
-		c, err := lm.CompareRecords(t.Context(), p)
-		if err != nil || c.Answers < 10 || (c.Different > 0) != test.different || !test.different && (c.Varying > 0) != test.vary {
-			t.Errorf("%s: %+v, %v", name, c, err)
-		}
-		if len(p.asked) < 20 || slices.Min(p.asked) < 2 {
-			t.Errorf("%s: %d calls of %v prompts are too few", name, len(p.asked), p.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := &pen{answer: test.answer}
+			c, err := lm.CompareRecords(t.Context(), p)
+			expect.NoError(t, err)
+			expect.Min(t, name+": answers", c.Answers, 10)
+			expect.Equal(t, name+": different", c.Different > 0, test.different)
+			if !test.different {
+				expect.Equal(t, name+": varying", c.Varying > 0, test.vary)
+			}
+			if len(p.asked) < 20 || slices.Min(p.asked) < 2 {
+				t.Errorf("%s: %d calls of %v prompts are too few", name, len(p.asked), p.asked)
+			}
+		})
 	}
 }
 
@@ -84,15 +90,14 @@ func TestRoughTokenizer(t *testing.T) {
 			t.Fatalf("%q came back as %q", text, parts)
 		}
 		for _, token := range tokens {
-			if token < 0 || int(token) >= rough.Size() || rough.Control(token) {
-				t.Fatalf("token %d", token)
-			}
+			expect.Within(t, "token", int(token), 0, rough.Size()-1)
+			expect.True(t, "a token of text", !rough.Control(token), token)
 		}
 	})
 	text := "The committee met on Tuesday to discuss the new budget for the harbour."
-	if tokens, err := rough.Encode(t.Context(), text); err != nil || len(tokens) < 12 || len(tokens) > 24 {
-		t.Errorf("%d tokens, %v", len(tokens), err)
-	}
+	tokens, err := rough.Encode(t.Context(), text)
+	expect.NoError(t, err)
+	expect.Within(t, "tokens", len(tokens), 12, 24)
 	if _, err := rough.Decode(t.Context(), []lm.Token{7}); err == nil {
 		t.Error("a token of another tokeniser was decoded")
 	}

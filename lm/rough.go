@@ -16,16 +16,16 @@ const (
 	// A token of n ASCII characters is n<<roughKind and seven bits for each of them;
 	// roughRune is the kind of any other character, and roughByte that of a byte which is
 	// not UTF-8.
-	roughKind, roughBits            = 28, 7
-	roughMost, roughRune, roughByte = 4, 5, 6
-	roughSize                       = (roughByte + 1) << roughKind
+	roughKind, roughBits           = 28, 7
+	maxRough, roughRune, roughByte = 4, 5, 6
+	roughSize                      = (roughByte + 1) << roughKind
 )
 
 // Encode returns about as many tokens as a model's tokeniser would.
 func (RoughTokenizer) Encode(_ context.Context, text string) (tokens []Token, err error) {
 	for text != "" {
 		n, packed := 0, Token(0)
-		for n < roughMost && n < len(text) && text[n] < utf8.RuneSelf {
+		for n < maxRough && n < len(text) && text[n] < utf8.RuneSelf {
 			packed |= Token(text[n]) << (roughBits * n)
 			n++
 		}

@@ -16,8 +16,8 @@ func LogSoftmax[F float32 | float64](logits []F) []float64 {
 	}
 	sorted := slices.Clone(out)
 	slices.Sort(sorted)
-	most := sorted[len(sorted)-1]
-	if math.IsInf(most, -1) {
+	largest := sorted[len(sorted)-1]
+	if math.IsInf(largest, -1) {
 		// Every candidate is impossible: nothing distinguishes them.
 		for i := range out {
 			out[i] = -math.Log(float64(len(out)))
@@ -26,9 +26,9 @@ func LogSoftmax[F float32 | float64](logits []F) []float64 {
 	}
 	var sum float64
 	for _, x := range sorted {
-		sum += math.Exp(x - most)
+		sum += math.Exp(x - largest)
 	}
-	log := most + math.Log(sum)
+	log := largest + math.Log(sum)
 	for i := range out {
 		out[i] = math.Min(out[i]-log, 0)
 	}

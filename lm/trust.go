@@ -88,7 +88,7 @@ func (t Trusted) Open(ctx context.Context) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checked{s, t.Info()}, nil
+	return checkedSession{s, t.Info()}, nil
 }
 
 // Usage returns the cost of all calls so far.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestTrustedIsItsOwnType: no scorer is assignable or convertible to Trusted, so
@@ -124,9 +125,10 @@ func TestTrustRefuses(t *testing.T) {
 	if _, err := lm.Trust(able{}, "a hunch"); err == nil {
 		t.Error("a made-up reason was accepted")
 	}
-	if m, err := lm.Trust(able{}, lm.Declared); err != nil || !m.Valid() || m.Basis() != lm.Declared {
-		t.Errorf("a declared end point was not trusted: %v", err)
-	}
+	m, err = lm.Trust(able{}, lm.Declared)
+	expect.NoError(t, err)
+	expect.Equal(t, "valid", m.Valid(), true)
+	expect.Equal(t, "basis", m.Basis(), lm.Declared)
 }
 
 // mayTrust lists who may state that a model is trusted, and why.
@@ -134,9 +136,9 @@ var mayTrust = map[string]string{
 	"internal/evidence/rows":  "turns rows of a table into vectors by their public schema, in this process",
 	"lm/backend":              "opens the embedded engine, and end points that the configuration marks as trusted",
 	"cmd/internal/serve/pace": "times a service that answers from records that are made up",
-	"bench/attack":            "attacks data that may be shown, through bench/gpu",
+	"lab/bench/attack":        "attacks data that may be shown, through lab/bench/gpu",
 	"internal/private/worst":  "scripts a model of its own for records that are made up",
-	"bench/gpu":               "runs seeded comparisons, which have no privacy guarantee, on a GPU of the machine it is started on",
+	"lab/bench/gpu":           "runs seeded comparisons, which have no privacy guarantee, on a GPU of the machine it is started on",
 }
 
 // TestTrustIsStatedInOnePlace keeps the statement where a reader looks for it.

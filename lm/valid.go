@@ -81,13 +81,13 @@ func checkBest(info Info, s Scores) error {
 	return nil
 }
 
-// checked is a session that validates scores before they are used.
-type checked struct {
+// checkedSession is a session that validates scores before they are used.
+type checkedSession struct {
 	Session
 	info Info
 }
 
-func (c checked) Step(ctx context.Context, steps []Step) ([]Scores, error) {
+func (c checkedSession) Step(ctx context.Context, steps []Step) ([]Scores, error) {
 	scores, err := c.Session.Step(ctx, steps)
 	if err != nil {
 		return nil, err

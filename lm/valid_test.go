@@ -26,11 +26,13 @@ func TestCheckGiven(t *testing.T) {
 		"better than best":   {Scores{Tokens: []Token{1, 2}, LogProbs: []float64{log(0.9), log(0.8)}, Best: []Token{1, 3}}, false},
 		"best of less share": {Scores{Tokens: []Token{1, 2}, LogProbs: []float64{log(0.2), log(0.8)}, Best: []Token{1, 2}}, false},
 	} {
-		err := CheckScores(info, ask, c.scores)
-		var unsound *UnsoundError
-		if (err == nil) != c.ok || err != nil && !errors.As(err, &unsound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := CheckScores(info, ask, c.scores)
+			var unsound *UnsoundError
+			if (err == nil) != c.ok || err != nil && !errors.As(err, &unsound) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -47,7 +49,7 @@ func TestCheckedGiven(t *testing.T) {
 	info := Info{Backend: "server", Capacity: Capacity{Context: 10, Vocabulary: 4}}
 	scores := Scores{Tokens: []Token{1, 2}, LogProbs: []float64{-0.1, -0.2}, Best: []Token{1, 2}}
 	for _, tokens := range [][]Token{{0, 1, 2}, {1, 2, 3}} {
-		_, err := checked{answering{scores: scores}, info}.Step(t.Context(), []Step{{Sequence: 1, Tokens: tokens, Ask: Ask{Given: 2}}})
+		_, err := checkedSession{answering{scores: scores}, info}.Step(t.Context(), []Step{{Sequence: 1, Tokens: tokens, Ask: Ask{Given: 2}}})
 		if ok := tokens[0] == 0; (err == nil) != ok {
 			t.Errorf("tokens %v: %v", tokens, err)
 		}

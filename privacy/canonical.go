@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -24,13 +25,8 @@ func Canonical(e Event) Event {
 	if !gather(e, 1, terms) {
 		return e
 	}
-	keys := make([]string, 0, len(terms))
-	for k := range terms {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	parts := make([]Event, 0, len(keys))
-	for _, k := range keys {
+	parts := make([]Event, 0, len(terms))
+	for _, k := range slices.Sorted(maps.Keys(terms)) {
 		if t := terms[k]; t.N == 1 {
 			parts = append(parts, t.Event)
 		} else {

@@ -102,44 +102,20 @@ type Parallel struct {
 // NonPrivate releases its input. It records runs that have no guarantee.
 type NonPrivate struct{}
 
-// Node implements [Event].
-func (Gaussian) Node() string { return "gaussian" }
-
-// Node implements [Event].
-func (Laplace) Node() string { return "laplace" }
-
-// Node implements [Event].
-func (Pure) Node() string { return "pure" }
-
-// Node implements [Event].
-func (Approx) Node() string { return "approx" }
-
-// Node implements [Event].
-func (BoundedRange) Node() string { return "boundedrange" }
-
-// Node implements [Event].
+// Node implements [Event], here and below.
+func (Gaussian) Node() string           { return "gaussian" }
+func (Laplace) Node() string            { return "laplace" }
+func (Pure) Node() string               { return "pure" }
+func (Approx) Node() string             { return "approx" }
+func (BoundedRange) Node() string       { return "boundedrange" }
 func (RandomizedResponse) Node() string { return "rr" }
-
-// Node implements [Event].
-func (ZCDP) Node() string { return "zcdp" }
-
-// Node implements [Event].
-func (Compose) Node() string { return "compose" }
-
-// Node implements [Event].
-func (Repeat) Node() string { return "repeat" }
-
-// Node implements [Event].
-func (Poisson) Node() string { return "poisson" }
-
-// Node implements [Event].
-func (FixedSize) Node() string { return "fixedsize" }
-
-// Node implements [Event].
-func (Parallel) Node() string { return "parallel" }
-
-// Node implements [Event].
-func (NonPrivate) Node() string { return "nonprivate" }
+func (ZCDP) Node() string               { return "zcdp" }
+func (Compose) Node() string            { return "compose" }
+func (Repeat) Node() string             { return "repeat" }
+func (Poisson) Node() string            { return "poisson" }
+func (FixedSize) Node() string          { return "fixedsize" }
+func (Parallel) Node() string           { return "parallel" }
+func (NonPrivate) Node() string         { return "nonprivate" }
 
 func (Gaussian) children() []Event           { return nil }
 func (Laplace) children() []Event            { return nil }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -123,14 +124,7 @@ var nodes = map[string]struct {
 	"nonprivate":   {"", 0, func([]float64, []Event) Event { return NonPrivate{} }},
 }
 
-func nodeNames() string {
-	names := make([]string, 0, len(nodes))
-	for n := range nodes {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
+func nodeNames() string { return strings.Join(slices.Sorted(maps.Keys(nodes)), ", ") }
 
 func (p *parser) parse() (Event, error) {
 	if len(p.expr) > maxExpression {

@@ -86,44 +86,20 @@ func text(e Event) string {
 	return p.String()
 }
 
-// String implements [Event].
-func (e Gaussian) String() string { return text(e) }
-
-// String implements [Event].
-func (e Laplace) String() string { return text(e) }
-
-// String implements [Event].
-func (e Pure) String() string { return text(e) }
-
-// String implements [Event].
-func (e Approx) String() string { return text(e) }
-
-// String implements [Event].
-func (e BoundedRange) String() string { return text(e) }
-
-// String implements [Event].
+// String implements [Event], here and below.
+func (e Gaussian) String() string           { return text(e) }
+func (e Laplace) String() string            { return text(e) }
+func (e Pure) String() string               { return text(e) }
+func (e Approx) String() string             { return text(e) }
+func (e BoundedRange) String() string       { return text(e) }
 func (e RandomizedResponse) String() string { return text(e) }
-
-// String implements [Event].
-func (e ZCDP) String() string { return text(e) }
-
-// String implements [Event].
-func (e Compose) String() string { return text(e) }
-
-// String implements [Event].
-func (e Repeat) String() string { return text(e) }
-
-// String implements [Event].
-func (e Poisson) String() string { return text(e) }
-
-// String implements [Event].
-func (e FixedSize) String() string { return text(e) }
-
-// String implements [Event].
-func (e Parallel) String() string { return text(e) }
-
-// String implements [Event].
-func (e NonPrivate) String() string { return text(e) }
+func (e ZCDP) String() string               { return text(e) }
+func (e Compose) String() string            { return text(e) }
+func (e Repeat) String() string             { return text(e) }
+func (e Poisson) String() string            { return text(e) }
+func (e FixedSize) String() string          { return text(e) }
+func (e Parallel) String() string           { return text(e) }
+func (e NonPrivate) String() string         { return text(e) }
 
 // maxDenominator bounds the fractions that FormatNumber looks for.
 const maxDenominator = 1_000_000_000

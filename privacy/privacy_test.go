@@ -12,6 +12,7 @@ import (
 
 	. "github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestParsePrints(t *testing.T) {
@@ -28,12 +29,14 @@ func TestParsePrints(t *testing.T) {
 		"fixedsize(2953, 40, gaussian(1))":             "fixedsize(2953, 40, gaussian(1))",
 		"poisson(1e-9, compose(gaussian(1), pure(0)))": "poisson(1e-09, compose(gaussian(1), pure(0)))",
 	} {
-		e, err := Parse(in)
-		if err != nil {
-			t.Errorf("%s: %v", in, err)
-		} else if e.String() != want {
-			t.Errorf("%s prints as %s, want %s", in, e, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			e, err := Parse(in)
+			if err != nil {
+				t.Errorf("%v", err)
+			} else if e.String() != want {
+				t.Errorf("%s prints as %s, want %s", in, e, want)
+			}
+		})
 	}
 }
 
@@ -123,13 +126,15 @@ func TestCanonicalApprox(t *testing.T) {
 		"compose(approx(1, 1e-6), approx(1,1e-6))": "repeat(2, approx(1, 1e-06))",
 		"compose(approx(1, 1e-6), approx(1,1e-7))": "compose(approx(1, 1e-06), approx(1, 1e-07))",
 	} {
-		e, err := Parse(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Canonical(e).String(); got != want {
-			t.Errorf("%s becomes %s, want %s", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			e, err := Parse(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Canonical(e).String(); got != want {
+				t.Errorf("%s becomes %s, want %s", in, got, want)
+			}
+		})
 	}
 }
 
@@ -206,10 +211,10 @@ func TestValidateValues(t *testing.T) {
 		{Compose{[]Event{Approx{1, math.NaN()}}}, "approx", 8},
 		{Approx{math.Inf(1), 0}, "approx", 0},
 	} {
-		var pe *ParameterError
-		if err := Validate(c.e); !errors.As(err, &pe) || pe.Node != c.node || pe.Offset != c.off {
-			t.Errorf("%#v: %v", c.e, err)
-		}
+		at := expect.At(t, "%#v", c.e)
+		pe := expect.As[*ParameterError](at, Validate(c.e))
+		expect.Equal(at, "pe.Node", pe.Node, c.node)
+		expect.Equal(at, "pe.Offset", pe.Offset, c.off)
 	}
 	deep := Event(Pure{1})
 	for range 100 {
@@ -239,7 +244,7 @@ func TestTemplates(t *testing.T) {
 	} {
 		tm, err := ParseTemplate(c.expr)
 		if err != nil {
-			t.Errorf("%s: %v", c.expr, err)
+			t.Errorf("%s", c.expr)
 			continue
 		}
 		if tm.Integer() != c.integer {
@@ -317,16 +322,18 @@ func TestUnsampled(t *testing.T) {
 		"compose()":   "compose()",
 		"gaussian(1)": "gaussian(1)",
 	} {
-		e, err := Parse(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Unsampled(e).String(); got != want {
-			t.Errorf("%s without its sampling is %s, want %s", in, got, want)
-		}
-		if Sampled(e) != strings.Contains(Canonical(e).String(), "poisson") && !strings.Contains(in, "fixedsize") {
-			t.Errorf("sampled is %v of %s", Sampled(e), in)
-		}
+		t.Run(in, func(t *testing.T) {
+			e, err := Parse(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Unsampled(e).String(); got != want {
+				t.Errorf("%s without its sampling is %s, want %s", in, got, want)
+			}
+			if Sampled(e) != strings.Contains(Canonical(e).String(), "poisson") && !strings.Contains(in, "fixedsize") {
+				t.Errorf("sampled is %v of %s", Sampled(e), in)
+			}
+		})
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		e := privacytest.Events().Draw(t, "event")

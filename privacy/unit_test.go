@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestUnits: a unit is what people write, and the same spelling means the same unit.
@@ -17,16 +18,19 @@ func TestUnits(t *testing.T) {
 		"": {Record, ""}, "record": {Record, ""}, "author": {"user:author", "author"}, "user:author": {"user:author", "author"},
 		"user:record": {"user:record", "record"}, "user:user:a": {"user:user:a", "user:a"}, "RECORD": {"user:RECORD", "RECORD"},
 	} {
-		if got, err := ParseUnit(text); err != nil || got != want.unit || got.Column() != want.column {
-			t.Errorf("%q is read as %q of the column %q, want %v: %v", text, got, got.Column(), want, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseUnit(text)
+			expect.NoError(t, err)
+			expect.Equal(t, "got", got, want.unit)
+			expect.Equal(t, "got.Column", got.Column(), want.column)
+		})
 	}
 	if got, err := ParseUnit("user:"); err == nil {
 		t.Errorf("a unit without a column is read as %q", got)
 	}
-	if Unit("user:").Column() == Record.Column() || Unit("").Column() != Record.Column() || Unit("author").Column() != "author" {
-		t.Error("units as older versions stored them")
-	}
+	expect.True(t, "Unit(\"user:\").Column() != Record.Column()", Unit("user:").Column() != Record.Column())
+	expect.Equal(t, "Unit(\"\").Column", Unit("").Column(), Record.Column())
+	expect.Equal(t, "Unit(\"author\").Column", Unit("author").Column(), "author")
 }
 
 // TestUnitsOfAnyColumn: whatever a column is called, it can be a unit.

@@ -130,7 +130,7 @@ func (l layout) count(f field) int {
 }
 
 // most bounds limits: no model that this program runs has a use for more.
-const most = 1 << 16
+const maxLimit = 1 << 16
 
 // limit is one of [Limits], as files call it.
 type limit struct {
@@ -152,14 +152,14 @@ func (l Limits) list() []limit {
 func (t Task) checkLimits(found *document.Problems) {
 	l := t.Limits
 	for _, c := range l.list() {
-		if c.value < 1 || c.value > most {
-			found.Wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, most), "give a number in that range, or leave it out for the default")
+		if c.value < 1 || c.value > maxLimit {
+			found.Wrong("limits."+c.key, fmt.Sprintf("%d is not from 1 to %d", c.value, maxLimit), "give a number in that range, or leave it out for the default")
 		}
 	}
 	if l.MinTokens > l.MaxTokens && l.MaxTokens > 0 {
 		found.Wrong("limits.min_tokens", fmt.Sprintf("%d is more than max_tokens, %d", l.MinTokens, l.MaxTokens), "lower it, or raise max_tokens")
 	}
-	if l.MaxTokens > 500 && l.MaxTokens <= most {
+	if l.MaxTokens > 500 && l.MaxTokens <= maxLimit {
 		found.Warn("limits.max_tokens", fmt.Sprintf("%d tokens are a long text", l.MaxTokens), "every token costs privacy: demonstrations of 15 to 100 tokens do")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestProblems breaks a good task in one way each and looks for that problem, and no
@@ -144,9 +145,9 @@ func TestTooManyLabels(t *testing.T) {
 		task.Labels = append(task.Labels, fmt.Sprint("Topic", i))
 	}
 	found := task.Check()
-	if len(found) == 0 || found[0].Where != "labels" || !strings.Contains(found[0].What, "1004 are more than 1000") {
-		t.Errorf("%.200v", found)
-	}
+	expect.True(t, "len(found) != 0", len(found) != 0)
+	expect.Equal(t, "found[0].Where", found[0].Where, "labels")
+	expect.Contains(t, "found[0].What", found[0].What, "1004 are more than 1000")
 }
 
 // TestCheckOfValues: a task need not come from a file.

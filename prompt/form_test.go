@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFormsOfPrompts: a form that is none is refused, and turns have nothing to calibrate.
@@ -32,9 +33,10 @@ func TestFormsOfPrompts(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.p, err, c.want)
 		}
 	}
-	if f := prompt.Form(""); f.Turns() || f.Name() != prompt.TextForm || prompt.TextForm.Turns() {
-		t.Errorf("the zero form is %q", f.Name())
-	}
+	f := prompt.Form("")
+	expect.Equal(t, "f.Turns()", f.Turns(), false)
+	expect.Equal(t, "f.Name", f.Name(), prompt.TextForm)
+	expect.Equal(t, "prompt.TextForm.Turns()", prompt.TextForm.Turns(), false)
 }
 
 // TestQuestionOfAMessage: one message is the text that a model would continue with, with the prompt's own
@@ -49,9 +51,11 @@ func TestQuestionOfAMessage(t *testing.T) {
 			p := prompt.Prompt{Instruction: instruction, Examples: []prompt.Example{{Input: "a\n b", Output: "World"}, {Input: "c", Output: "Sports"}}}
 			text := strings.Join(p.Segments(task), "") + p.For(task).AnswerItem("what?")
 			p.Form = prompt.MessageForm
-			if got := p.Question(task, " what? "); got.Role != prompt.UserRole || got.Content != strings.TrimSpace(text) || p.Turns(task) != nil {
-				t.Errorf("%s: %q, want %q", name, got.Content, text)
-			}
+			got := p.Question(task, " what? ")
+			at := expect.At(t, "%s", name)
+			expect.Equal(at, "got.Role", got.Role, prompt.UserRole)
+			expect.Equal(at, "got.Content", got.Content, strings.TrimSpace(text))
+			expect.Len(at, "p.Turns", p.Turns(task), 0)
 			p.Form = prompt.ChatForm
 			turns := p.Turns(task)
 			if first := p.For(task).Instruction(); (first != "") != (turns[0].Role == prompt.SystemRole) || first != "" && turns[0].Content != first {

@@ -24,14 +24,16 @@ func TestReadList(t *testing.T) {
 		"broken.jsonl": {"a\n", nil},
 		"empty.txt":    {"\n", nil},
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got, err := prompt.ReadList(path, "input", "condition")
-		if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := prompt.ReadList(path, "input", "condition")
+			if fmt.Sprint(got) != fmt.Sprint(c.want) || (err == nil) != (c.want != nil) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
 	}
 	if _, err := prompt.ReadList(filepath.Join(dir, "absent"), "input", "condition"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

@@ -64,10 +64,12 @@ func TestNearestCheck(t *testing.T) {
 		"evidence, or has":        func(p *prompt.Prompt) { p.Evidence = prompt.Use{How: prompt.Hinted} },
 		"the label \"elsewhere\"": func(p *prompt.Prompt) { p.Examples = []prompt.Example{{"text", "elsewhere"}} },
 	} {
-		p := news
-		change(&p)
-		if err := p.Check(labels); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			p := news
+			change(&p)
+			if err := p.Check(labels); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

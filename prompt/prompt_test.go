@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func builtinTask(t testing.TB, name string) prompt.Task {
@@ -38,9 +39,11 @@ func TestPromptSegments(t *testing.T) {
 		"calibrated":        {prompt.Prompt{Calibrated: true}, news, []string{news.AnswerPrefix()}},
 		"inputs with lines": {prompt.Prompt{Examples: []prompt.Example{{"a: hi\nb: hello", "they\n greet"}}}, chats, []string{chats.AnswerDemo("a: hi\nb: hello", "they greet")}},
 	} {
-		if got := c.Segments(c.Task); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %q, not %q", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.Segments(c.Task); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%q, not %q", got, c.want)
+			}
+		})
 	}
 	before := builtinTask(t, "agnews")
 	if (prompt.Prompt{Instruction: "Other."}).For(news).Answer.Instruction != "Other." || !reflect.DeepEqual(news, before) {
@@ -62,10 +65,12 @@ func TestPromptCheck(t *testing.T) {
 		"example 1 is not":     {"mit-g", prompt.Prompt{Examples: []prompt.Example{{"te\xfft", "genre"}}}},
 		"not one of the task":  {"agnews", prompt.Prompt{Examples: []prompt.Example{{"text", "Weather"}}}},
 	} {
-		err := c.Check(builtinTask(t, c.task))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, which does not say %q", c.task, err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			err := c.Check(builtinTask(t, c.task))
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, which does not say %q", c.task, err, want)
+			}
+		})
 	}
 }
 
@@ -131,9 +136,12 @@ func TestWordings(t *testing.T) {
 		seen := map[string]bool{}
 		for _, w := range list {
 			p := prompt.Prompt{Instruction: w}
-			if err := p.Check(task); err != nil || seen[w] || !strings.HasPrefix(w, task.WithDefaults().Answer.Instruction) || w == task.WithDefaults().Answer.Instruction {
-				t.Errorf("%s: %q: %v", name, w, err)
-			}
+			err := p.Check(task)
+			at := expect.At(t, "%s: %q", name, w)
+			expect.NoError(at, err)
+			expect.Equal(at, "seen[w]", seen[w], false)
+			expect.Prefix(at, "w", w, task.WithDefaults().Answer.Instruction)
+			expect.True(at, "w != task.WithDefaults().Answer.Instruction", w != task.WithDefaults().Answer.Instruction)
 			seen[w] = true
 		}
 	}

@@ -240,9 +240,11 @@ func TestCanon(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, want := range map[string]string{"OfficeHolder": "Politician", "Film": "Film", "film": "", "Opera": ""} {
-		if got, ok := task.ResolveLabel(from); ok != (want != "") || ok && got != want {
-			t.Errorf("%s is %s, %v", from, got, ok)
-		}
+		t.Run(from, func(t *testing.T) {
+			if got, ok := task.ResolveLabel(from); ok != (want != "") || ok && got != want {
+				t.Errorf("%s is %s, %v", from, got, ok)
+			}
+		})
 	}
 	if got, ok := (prompt.Task{Kind: prompt.Extract}).ResolveLabel("anything"); got != "anything" || !ok {
 		t.Errorf("an open label is %q, %v", got, ok)
@@ -274,11 +276,13 @@ func TestCanonical(t *testing.T) {
 		"template":  func(t *prompt.Task) { t.Answer.Template = "{input} {output}" },
 		"name":      func(t *prompt.Task) { t.Name = "yours" },
 	} {
-		other := short.WithDefaults()
-		change(&other)
-		if bytes.Equal(short.Canonical(), other.Canonical()) {
-			t.Errorf("%s: another task with the same encoding", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			other := short.WithDefaults()
+			change(&other)
+			if bytes.Equal(short.Canonical(), other.Canonical()) {
+				t.Error("another task with the same encoding")
+			}
+		})
 	}
 	var back prompt.Task
 	if err := json.Unmarshal(short.Canonical(), &back); err != nil || !reflect.DeepEqual(back, short) {
@@ -294,9 +298,11 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for ref, want := range map[string]string{"mine.toml": "mine", "./mine.toml": "mine", "other": "other", "agnews": "agnews"} {
-		if task, err := prompt.Find(ref); err != nil || task.Name != want {
-			t.Errorf("%s is %q: %v", ref, task.Name, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			if task, err := prompt.Find(ref); err != nil || task.Name != want {
+				t.Errorf("%s is %q: %v", ref, task.Name, err)
+			}
+		})
 	}
 	var unknown *prompt.UnknownError
 	if _, err := prompt.Find("agnew"); !errors.As(err, &unknown) || !slices.Equal(unknown.Near, []string{"agnews"}) {

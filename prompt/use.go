@@ -30,9 +30,6 @@ const (
 	Alone How = "alone"
 )
 
-// Hows lists the ways.
-func Hows() []How { return []How{Combined, Hinted, Alone} }
-
 // Used reports whether a prompt uses evidence.
 func (u Use) Used() bool { return u.How != "" }
 

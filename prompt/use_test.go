@@ -3,11 +3,11 @@ package prompt_test
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestUse: which prompts may use evidence, and how.
@@ -62,9 +62,6 @@ func TestUse(t *testing.T) {
 			t.Errorf("%+v is used: %v", c.use, c.use.Used())
 		}
 	}
-	if !slices.Equal(prompt.Hows(), []prompt.How{prompt.Combined, prompt.Hinted, prompt.Alone}) {
-		t.Errorf("%v", prompt.Hows())
-	}
 }
 
 // TestUseInAFile: a prompt without evidence has the bytes that it had before there was any.
@@ -75,11 +72,14 @@ func TestUseInAFile(t *testing.T) {
 		`{"instruction":"Say.","evidence":{"use":"hinted","wording":1}}`:    {How: prompt.Hinted, Wording: 1},
 		`{"instruction":"Say.","evidence":{"use":"alone"}}`:                 {How: prompt.Alone},
 	} {
-		got, err := json.Marshal(prompt.Prompt{Instruction: "Say.", Evidence: u})
-		var back prompt.Prompt
-		if err != nil || string(got) != want || json.Unmarshal(got, &back) != nil || back.Evidence != u {
-			t.Errorf("%s, not %s, %v", got, want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			got, err := json.Marshal(prompt.Prompt{Instruction: "Say.", Evidence: u})
+			var back prompt.Prompt
+			expect.NoError(t, err)
+			expect.Equal(t, "string(got)", string(got), want)
+			expect.NoError(t, json.Unmarshal(got, &back))
+			expect.Equal(t, "back.Evidence", back.Evidence, u)
+		})
 	}
 }
 
@@ -88,9 +88,11 @@ func TestHint(t *testing.T) {
 	seen := map[string]bool{}
 	for wording := range prompt.Hints() {
 		got := prompt.Hint(wording, "100 %d of it", "a %s 90%")
-		if !strings.HasPrefix(got, "100 %d of it ") || !strings.Contains(got, "a %s 90%") || strings.Contains(got, "\n") || strings.Contains(got, "%!") {
-			t.Errorf("%q", got)
-		}
+		at := expect.At(t, "%q", got)
+		expect.Prefix(at, "got", got, "100 %d of it ")
+		expect.Contains(at, "got", got, "a %s 90%")
+		expect.Equal(at, "strings.Contains(got, \"\\n\")", strings.Contains(got, "\n"), false)
+		expect.Equal(at, "strings.Contains(got, \"%!\")", strings.Contains(got, "%!"), false)
 		seen[got] = true
 	}
 	if len(seen) != prompt.Hints() || prompt.Hints() < 1 {

@@ -15,9 +15,9 @@ import (
 
 // Limits that no table that fits the methods reaches.
 const (
-	mostColumns = 4096
-	mostDigits  = 12
-	mostGroups  = 1 << 16
+	maxColumns = 4096
+	maxDigits  = 12
+	maxGroups  = 1 << 16
 )
 
 // Check finds every problem at once, in the order of a schema file: what makes a schema
@@ -42,8 +42,8 @@ func (s Schema) check(found *document.Problems) {
 	case n == 0:
 		found.Wrong("column", "there is none", "add a [[column]] with name and kind for every column that is to be used")
 		return
-	case n > mostColumns:
-		found.Wrong("column", fmt.Sprintf("%d are more than %d", n, mostColumns), "list those that are to be used: others are not read")
+	case n > maxColumns:
+		found.Wrong("column", fmt.Sprintf("%d are more than %d", n, maxColumns), "list those that are to be used: others are not read")
 		return
 	}
 	s.checkLabel(found)
@@ -191,8 +191,8 @@ func (c Column) checkNumeric(found *document.Problems, i int) {
 		found.Wrong(where(i, "low"), "the distance between the bounds is no number that can be computed with", "give bounds in another unit")
 		return
 	}
-	if c.Digits < 0 || c.Digits > mostDigits {
-		found.Wrong(where(i, "digits"), fmt.Sprintf("%d is not from 0 to %d", c.Digits, mostDigits), "say how many digits after the point are worth showing")
+	if c.Digits < 0 || c.Digits > maxDigits {
+		found.Wrong(where(i, "digits"), fmt.Sprintf("%d is not from 0 to %d", c.Digits, maxDigits), "say how many digits after the point are worth showing")
 	}
 	c.checkEdges(found, i)
 	if c.Other != "" {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // whole is a file without a problem; tests put one in by replacing a line.
@@ -61,9 +62,9 @@ func TestWhole(t *testing.T) {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	if s.Name != "loans" || s.Cells() != 2*2*3*2 || s.LabelColumn() != 3 {
-		t.Errorf("%+v", s)
-	}
+	expect.Equal(t, "s.Name", s.Name, "loans")
+	expect.Equal(t, "s.Cells", s.Cells(), 2*2*3*2)
+	expect.Equal(t, "s.LabelColumn", s.LabelColumn(), 3)
 	row := schema.Row{{Number: 53.7}, {Code: 0, Discrete: true}, {Code: 2, Discrete: true}, {Code: 1, Discrete: true}}
 	if got, want := s.Text(row), "They are 54 years old. She is female and lives in elsewhere. Was the loan repaid?"; got != want {
 		t.Error(got)
@@ -186,9 +187,9 @@ func TestAllAtOnce(t *testing.T) {
 func TestLabelWithoutBins(t *testing.T) {
 	text := strings.NewReplacer(`label = "repaid"`, `label = "age"`, "edges = [40]", "").Replace(whole)
 	_, found := schema.Examine("loans", []byte(text))
-	if len(found) == 0 || found[0].Where != "label" || !strings.Contains(found[0].What, "numbers without bins") {
-		t.Error(found)
-	}
+	expect.True(t, "len(found) != 0", len(found) != 0)
+	expect.Equal(t, "found[0].Where", found[0].Where, "label")
+	expect.Contains(t, "found[0].What", found[0].What, "numbers without bins")
 }
 
 func TestManyValues(t *testing.T) {
@@ -295,10 +296,9 @@ func TestCanonical(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	_, err := schema.Find("adutl")
-	var unknown *schema.UnknownError
-	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "did you mean adult?") || !strings.Contains(err.Error(), "jungle-local") {
-		t.Error(err)
-	}
+	expect.As[*schema.UnknownError](t, err)
+	expect.Contains(t, "err.Error", err.Error(), "did you mean adult?")
+	expect.Contains(t, "err.Error", err.Error(), "jungle-local")
 	path := filepath.Join(t.TempDir(), "mine.toml")
 	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
@@ -310,13 +310,13 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`label = "x"`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.Load(path); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := schema.Find(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 	if _, err := schema.Find(path + "x/"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := schema.Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if _, err := schema.Find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
 		t.Error(err)
 	}
 }

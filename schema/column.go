@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -53,7 +54,7 @@ func exact(x float64) string {
 
 // say formats a number with at most so many digits after the point.
 func say(x float64, digits int) string {
-	s := strconv.FormatFloat(x, 'f', min(max(digits, 0), mostDigits), 64)
+	s := strconv.FormatFloat(x, 'f', min(max(digits, 0), maxDigits), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
@@ -88,9 +89,5 @@ func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 	if len(m) == 0 {
 		return nil
 	}
-	out := make(map[K]V, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
+	return maps.Clone(m)
 }

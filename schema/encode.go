@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -82,9 +83,7 @@ func (c Column) Encoder() *Encoder {
 			e.codes[from] = code
 		}
 	}
-	for v, code := range e.places {
-		e.codes[v] = code
-	}
+	maps.Copy(e.codes, e.places)
 	if code, ok := e.places[c.Other]; ok && c.Other != "" {
 		e.other = int(code)
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func number(change func(*schema.Column)) schema.Column {
@@ -95,14 +96,18 @@ func TestBins(t *testing.T) {
 	}
 	e := c.Encoder()
 	for text, want := range map[string]uint16{"-10": 0, "-1e-9": 0, "0": 1, "-0": 1, "39.999": 1, "40": 2, "65.5": 3, "1000": 3} {
-		if got, o := e.Code(text); got != want || o != schema.OK {
-			t.Errorf("%s is in bin %d (%v)", text, got, o)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, o := e.Code(text); got != want || o != schema.OK {
+				t.Errorf("%s is in bin %d (%v)", text, got, o)
+			}
+		})
 	}
 	for text, want := range map[string]schema.Outcome{"1001": schema.Outside, "": schema.MissingValue, "40 to less than 65.5": schema.NotANumber} {
-		if _, got := e.Code(text); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, got := e.Code(text); got != want {
+				t.Errorf("%v", got)
+			}
+		})
 	}
 	if code, ok := e.Place("40 to less than 65.5"); code != 2 || !ok {
 		t.Error("a bin is not found by its name")
@@ -203,8 +208,13 @@ func TestEveryNumber(t *testing.T) {
 		x := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-101, 101), rapid.SampledFrom(edges)).Draw(t, "x")
 		got, o := e.Clamped(x)
 		inside := x >= -100 && x <= 100
-		if (o == schema.OK) != (inside || c.Clamp) || o == schema.OK && (got < -100 || got > 100) || inside && got != x {
-			t.Fatalf("%v becomes %v (%v)", x, got, o)
+		expect.Equal(t, "o == schema.OK", o == schema.OK, inside || c.Clamp)
+		if o == schema.OK {
+			expect.Min(t, "got", got, -100)
+			expect.Max(t, "got", got, 100)
+		}
+		if inside {
+			expect.Equal(t, "got", got, x)
 		}
 		text := strconv.FormatFloat(x, 'g', -1, 64)
 		if again, oa := e.Number(text); again != got || oa != o {
@@ -249,9 +259,11 @@ func FuzzEncoder(f *testing.F) {
 	strict := schema.Column{Name: "x", Kind: schema.Categorical, Values: []string{"a", "39"}}.Encoder()
 	f.Fuzz(func(t *testing.T, text string) {
 		x, o := numbers.Number(text)
-		if o == schema.OK && !(x >= -10 && x <= 1000) || o == schema.Outside || o == schema.MissingValue {
-			t.Fatalf("%q is %v (%v)", text, x, o)
+		if o == schema.OK {
+			expect.Within(t, "x", x, -10, 1000)
 		}
+		expect.True(t, "o != schema.Outside", o != schema.Outside)
+		expect.True(t, "o != schema.MissingValue", o != schema.MissingValue)
 		code, oc := numbers.Code(text)
 		if oc != o || o == schema.OK && (code == 1) != (x >= 40) {
 			t.Fatalf("%q has code %d (%v) and number %v (%v)", text, code, oc, x, o)
@@ -313,17 +325,23 @@ values = ["yes", "no"]
 		"": 40.5, "NA": 40.5, "n/a": 40.5, "NULL": 40.5, "None": 40.5, "nan": 40.5, " NA ": 40.5, "unknown": 40.5,
 		"-9": 40.5, "-9.0": 40.5, "-9.5": -9.5, "9": 9, "n/k": 7, "$58": 58,
 	} {
-		if got, o := e.Number(text); o != schema.OK || got != want {
-			t.Errorf("%q is %v, %v, want %v", text, got, o, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, o := e.Number(text); o != schema.OK || got != want {
+				t.Errorf("%q is %v, %v, want %v", text, got, o, want)
+			}
+		})
 	}
 	for alias, want := range map[string]string{
 		`"-9" = "3"`: "stands for itself", `"-9.0" = ""`: `write it as "-9"`, `"NA" = "7"`: "", `"nan" = "7"`: "stands for itself",
 	} {
-		_, err := schema.Parse("x", []byte(strings.Replace(file, `"-9" = ""`, alias, 1)))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %q", alias, err, want)
-		}
+		t.Run(alias, func(t *testing.T) {
+			_, err := schema.Parse("x", []byte(strings.Replace(file, `"-9" = ""`, alias, 1)))
+			if want == "" {
+				expect.NoError(t, err)
+			} else if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
 	}
 	if _, err := schema.Parse("x", []byte(strings.Replace(file, "40.5", "true", 1))); err == nil {
 		t.Error("missing = true is no number")

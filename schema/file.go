@@ -28,9 +28,6 @@ func Builtins() []string { return schemas.Names() }
 // Find returns the schema that a user names: a ready-made one, or the path of a file.
 func Find(ref string) (Schema, error) { return schemas.Find(ref) }
 
-// Load reads a schema file. The schema has the file's name unless it says its own.
-func Load(path string) (Schema, error) { return schemas.Load(path) }
-
 // Source returns the text of a schema's file: of a ready-made one, to start one's own from,
 // or of a path, which ends in .toml, has a slash in it or exists.
 func Source(ref string) ([]byte, error) { return schemas.Source(ref) }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFormats: numbers and dates as people write them, and nothing that could be another number.
@@ -26,20 +28,22 @@ func TestFormats(t *testing.T) {
 		"MM/DD/YYYY": {"03/05/2024": 19787, "13/01/2024": refused},
 		"":           {"54,013": refused, "54013": 54013, "2024-03-05": refused},
 	} {
-		c := Column{Name: "x", Kind: Numeric, Format: format, Low: -1e9, High: 1e9}
-		e := c.Encoder()
-		for text, want := range texts {
-			got, o := e.Number(" " + text + "\t")
-			if o != OK {
-				got = refused
+		t.Run(format, func(t *testing.T) {
+			c := Column{Name: "x", Kind: Numeric, Format: format, Low: -1e9, High: 1e9}
+			e := c.Encoder()
+			for text, want := range texts {
+				got, o := e.Number(" " + text + "\t")
+				if o != OK {
+					got = refused
+				}
+				if got != want {
+					t.Errorf("%s as %q is %v, want %v", text, format, got, want)
+				}
 			}
-			if got != want {
-				t.Errorf("%s as %q is %v, want %v", text, format, got, want)
+			if _, o := e.Number("nan"); o != MissingValue {
+				t.Errorf("nan is %v", o)
 			}
-		}
-		if _, o := e.Number("nan"); o != MissingValue {
-			t.Errorf("%q: nan is %v", format, o)
-		}
+		})
 	}
 }
 
@@ -73,14 +77,17 @@ aliases = { "free" = "0" }
 		t.Fatal(err)
 	}
 	day := s.Columns[1]
-	if day.Low != 18262 || day.High != 20453 || day.Show(day.High) != "31.12.2025" || day.Domain()[0] != "less than 01.01.2022" {
-		t.Errorf("%v to %v, %q", day.Low, day.High, day.Domain())
-	}
+	expect.Equal(t, "day.Low", day.Low, 18262)
+	expect.Equal(t, "day.High", day.High, 20453)
+	expect.Equal(t, "day.Show(day.High)", day.Show(day.High), "31.12.2025")
+	expect.Equal(t, "day.Domain()[0]", day.Domain()[0], "less than 01.01.2022")
 	e := day.Encoder()
 	for text, want := range map[string]float64{"": 18809, "1.1.1999": day.Low, "02.01.2020": 18263} {
-		if got, o := e.Number(text); got != want || o != OK {
-			t.Errorf("%q is %v (%v), want %v", text, got, o, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, o := e.Number(text); got != want || o != OK {
+				t.Errorf("%q is %v (%v), want %v", text, got, o, want)
+			}
+		})
 	}
 	if x, o := s.Columns[2].Encoder().Number("free"); x != 0 || o != OK {
 		t.Errorf("free is %v, %v", x, o)

@@ -23,12 +23,12 @@ func (s Schema) GroupCount(groups []Group) int {
 	n := 1
 	for _, g := range groups {
 		i, ok := s.Column(g.Column)
-		if !ok || n > mostGroups {
+		if !ok || n > maxGroups {
 			return 0
 		}
 		n *= g.Size(s.Columns[i])
 	}
-	if n > mostGroups {
+	if n > maxGroups {
 		return 0
 	}
 	return n
@@ -82,7 +82,7 @@ func (s Schema) checkGroups(found *document.Problems, at string, groups []Group)
 		s.Columns[i].checkGroup(found, at, g)
 	}
 	if n := s.GroupCount(groups); n == 0 && len(groups) > 0 && document.Valid(found.List) {
-		found.Wrong(at, fmt.Sprintf("they are more than %d groups", mostGroups), "group on fewer columns, or into fewer classes: every group needs rows")
+		found.Wrong(at, fmt.Sprintf("they are more than %d groups", maxGroups), "group on fewer columns, or into fewer classes: every group needs rows")
 	}
 }
 

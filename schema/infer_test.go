@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSkeleton: what is written is TOML that has the names and kinds, whatever they are
@@ -63,7 +64,7 @@ func TestSkeletonLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Label != "repaid" || got.Columns[1].Kind != schema.Categorical || got.Columns[0].Missing != "0" {
-		t.Errorf("%+v", got)
-	}
+	expect.Equal(t, "got.Label", got.Label, "repaid")
+	expect.Equal(t, "got.Columns[1].Kind", got.Columns[1].Kind, schema.Categorical)
+	expect.Equal(t, "got.Columns[0].Missing", got.Columns[0].Missing, "0")
 }

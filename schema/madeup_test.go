@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestMadeUpRows: rows that are made up are within what the schema allows, have all answers
@@ -55,8 +56,9 @@ func TestMadeUpRows(t *testing.T) {
 		if len(found) != 2 {
 			t.Fatalf("%q", e.Input)
 		}
-		if n, err := strconv.Atoi(found[1]); err != nil || n < 17 || n > 90 {
-			t.Errorf("an age of %s", found[1])
-		}
+		n, err := strconv.Atoi(found[1])
+		at := expect.At(t, "an age of %s", found[1])
+		expect.NoError(at, err)
+		expect.Within(at, "n", n, 17, 90)
 	}
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,11 +43,7 @@ func (s Schema) Partition(ready string, groups []string) ([]Group, error) {
 
 // partitions lists those that are ready-made, small ones first.
 func (s Schema) partitions() string {
-	var names []string
-	for name := range s.Groups {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(s.Groups), func(a, b string) int {
 		x, _ := strconv.Atoi(a)
 		y, _ := strconv.Atoi(b)
 		return x - y

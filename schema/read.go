@@ -19,7 +19,7 @@ func (w *Wording) Row(text string) (Row, bool) {
 	r := &reading{Wording: w, text: oneLine(text)}
 	// Numbers as a wording writes them come first: "16.8" of two columns is 1 and 6.8, and not 16 and .8.
 	for _, r.strict = range []bool{true, false} {
-		r.row, r.said, r.steps = make(Row, len(w.columns)), make([]bool, len(w.columns)), mostSteps
+		r.row, r.said, r.steps = make(Row, len(w.columns)), make([]bool, len(w.columns)), maxSteps
 		for i := range r.row {
 			r.row[i] = Unsaid
 		}
@@ -30,9 +30,9 @@ func (w *Wording) Row(text string) (Row, bool) {
 	return r.row, false
 }
 
-// mostSteps bounds the work of reading a text. A template of a hundred columns takes as many steps, unless its
+// maxSteps bounds the work of reading a text. A template of a hundred columns takes as many steps, unless its
 // words can be read in many ways.
-const mostSteps = 1 << 14
+const maxSteps = 1 << 14
 
 // reading is the reading of one text: pieces of the template one after the other, and back where what follows
 // does not fit.
@@ -116,14 +116,14 @@ func (r *reading) number(piece int, s spot) bool {
 		s.at++
 	}
 	rest := r.text[s.at:]
-	parse, most := parseNumber, strings.IndexFunc(rest, func(x rune) bool { return !strings.ContainsRune("0123456789.+-eE", x) })
+	parse, longest := parseNumber, strings.IndexFunc(rest, func(x rune) bool { return !strings.ContainsRune("0123456789.+-eE", x) })
 	if c.isDate() {
-		parse, most = newParser(oneLine(c.Format)), len(c.Format)+1 // years may have five digits
+		parse, longest = newParser(oneLine(c.Format)), len(c.Format)+1 // years may have five digits
 	}
-	if most < 0 || most > len(rest) {
-		most = len(rest)
+	if longest < 0 || longest > len(rest) {
+		longest = len(rest)
 	}
-	for n := most; n > 0; n-- {
+	for n := longest; n > 0; n-- {
 		x, ok := parse(rest[:n])
 		if !ok || math.IsNaN(x) {
 			continue

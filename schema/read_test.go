@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -47,9 +48,12 @@ func TestReadBuiltins(t *testing.T) {
 				if c.Name == s.Label {
 					want = schema.Unsaid
 				}
-				if got[i].Discrete != want.Discrete || want.Discrete && got[i].Code != want.Code || c.Show(got[i].Number) != c.Show(want.Number) {
-					t.Fatalf("%s, %s: %v becomes %v", name, c.Name, want, got[i])
+				at := expect.At(t, "%s, %s", name, c.Name)
+				expect.Equal(at, "got[i].Discrete", got[i].Discrete, want.Discrete)
+				if want.Discrete {
+					expect.Equal(at, "got[i].Code", got[i].Code, want.Code)
 				}
+				expect.Equal(at, "c.Show(got[i].Number)", c.Show(got[i].Number), c.Show(want.Number))
 			}
 			bare := strings.TrimSuffix(text, s.WithDefaults().Question)
 			if again, ok := words.Row("  " + strings.ReplaceAll(bare, " ", " \n\t")); !ok || words.Text(again) != text {

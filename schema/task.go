@@ -47,6 +47,6 @@ const rowTokens = 512
 // rowLength estimates the number of tokens of a row in words, generously, from a made-up
 // row.
 func (s Schema) rowLength() int {
-	const letters, least = 3, 32 // of a token
-	return min(rowTokens, max(least, len(s.Text(s.Example()))/letters))
+	const letters, minTokens = 3, 32 // of a token
+	return min(rowTokens, max(minTokens, len(s.Text(s.Example()))/letters))
 }

@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -86,15 +88,11 @@ var apart = map[string]string{
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
 	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
-	"go run ./bench/":                    "takes a GPU and hours; docs/results has what came out",
-	"sotto eval suite quick --data":      "takes hours, on data sets that are not in the repository; TestEvalSuite runs a small suite",
-	"sotto eval suite docs/results/":     "runs on data sets that are not in the repository; package suite's TestLearnNeedsNoModel runs a small one",
-	"sotto eval suite answer-samsum":     "takes hours, on data sets that are not in the repository",
-	"sotto eval suite table-baselines":   "runs on data sets that are not in the repository; package suite's tests run it where they are",
+	"go run ./lab/bench/":                "takes a GPU and hours; lab/results has what came out",
+	"sotto-lab ":                         "is the laboratory's, whose tests run it",
 	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
 	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
-	"sotto audit members\n":              "takes an hour; TestJSONIsAllThereIs runs both attacks with few trials",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
 	"go test -tags example":              "builds the program anew; TestLongExampleMethod does",
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
@@ -122,8 +120,8 @@ func reason(b block) (entry, why string) {
 
 // before is what has to be there for a block, by how it begins.
 var before = map[string]string{
-	"sotto serve route set tickets":  "sotto synth --no-choose --batch 16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
-	"sotto serve route set messages": "sotto synth --no-choose --batch 16 --task task.toml --data messages.jsonl --size 2000 --epsilon 4 --out demos",
+	"sotto serve route set tickets":  "sotto synth --no-choose --set batch=16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
+	"sotto serve route set messages": "sotto synth --no-choose --set batch=16 --task task.toml --data messages.jsonl --size 2000 --epsilon 4 --out demos",
 	"sotto table items":              "sotto table profile --schema loans.toml --data loans.csv --size 20000 --epsilon 1 --groups 4 --out demos",
 }
 
@@ -192,22 +190,22 @@ type place struct {
 // newPlace makes one with so many messages, and changes to it.
 func newPlace(t *testing.T, messages int) *place {
 	t.Helper()
-	home(t)
-	tinyModel(t, "tiny.gguf")
+	clitest.Home(t)
+	lmtest.TinyModel(t, "tiny.gguf")
 	model, err := filepath.Abs("tiny.gguf")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SOTTO_MODEL", model)
 	for name, data := range map[string][]byte{
-		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(ticketTask), "tickets.toml": []byte(ticketTask),
-		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(tickets(400)), "public.jsonl": both([]byte(tickets(200))),
+		"task.toml": demo.Helpline().TaskFile(), "mine.toml": []byte(clitest.TicketTask), "tickets.toml": []byte(clitest.TicketTask),
+		"messages.jsonl": lines(t, demo.Helpline().Tickets(messages)), "messages.csv": asCSV(t, demo.Helpline().Tickets(messages)), "tickets.jsonl": []byte(clitest.Tickets(400)), "public.jsonl": both([]byte(clitest.Tickets(200))),
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)),
 		"chats.jsonl":    dialogues(400), "questions.txt": []byte("I lost my job.\nWho pays for the lift?\n"),
 		"complaints.csv": complaints(400),
 		"tickets.csv":    []byte(strings.NewReplacer("text,queue", "message,queue", "billing", "Billing", "repairs", "Delivery").Replace(string(complaints(400)))),
 	} {
-		write(t, name, data)
+		clitest.Write(t, name, data)
 	}
 	bank(t)
 	loans := demo.Loans(24000)
@@ -217,7 +215,7 @@ func newPlace(t *testing.T, messages int) *place {
 		if err := demo.WriteLoans(&b, fresh(loans[20000+2000*i:][:2000])); err != nil {
 			t.Fatal(err)
 		}
-		write(t, name, b.Bytes())
+		clitest.Write(t, name, b.Bytes())
 	}
 	port := func() string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -362,7 +360,7 @@ func TestInTurn(t *testing.T) {
 				place.stands = append(place.stands, team, pgtest.Database(t))
 			}
 			if strings.Contains(all[name], host) {
-				place.stands = append(place.stands, "large-model", "large", host, newPoolHost(t).URL)
+				place.stands = append(place.stands, "large-model", "large", host, clitest.NewPoolHost(t).URL)
 			}
 			got := place.turn(t, all[name])
 			if *rewrite {

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/sys/reference"
@@ -58,18 +61,18 @@ func rerunAll(t *testing.T, model bool) {
 			}
 			run := inProcess
 			if asked {
-				run = asProgram(filepath.Join(built(t), "sotto"))
+				run = asProgram(filepath.Join(clitest.Built(t), "sotto"))
 			}
 			twins, err := filepath.Abs("../../internal/private/testdata/twins")
 			if err != nil {
 				t.Fatal(err)
 			}
-			home(t)
+			clitest.Home(t)
 			reviews(t, twins)
 			helpline(t, examples)
 			bank(t)
 			if strings.HasSuffix(name, "answer.md") {
-				write(t, "messages.jsonl", lines(t, demo.Helpline().Tickets(20000)))
+				clitest.Write(t, "messages.jsonl", lines(t, demo.Helpline().Tickets(20000)))
 			}
 			got := rerun(t, string(want), run)
 			if *rewrite {
@@ -92,7 +95,7 @@ func helpline(t *testing.T, examples []byte) {
 		"task.toml": demo.Helpline().TaskFile(), "demos/demos.jsonl": examples,
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)), "messages.jsonl": lines(t, demo.Helpline().Tickets(100)),
 	} {
-		write(t, name, data)
+		clitest.Write(t, name, data)
 	}
 }
 
@@ -102,7 +105,7 @@ func reviews(t *testing.T, twins string) {
 	if err := os.CopyFS("reviews", os.DirFS(twins)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, "reviews.toml", []byte(`title = "Reviews of things for a house"
+	clitest.Write(t, "reviews.toml", []byte(`title = "Reviews of things for a house"
 label = "label"
 
 [[column]]
@@ -124,7 +127,7 @@ low = 2024-01-01
 high = 2024-12-31
 edges = [2024-02-01]
 `))
-	write(t, "desk.toml", []byte(`title = "Answers of a desk"
+	clitest.Write(t, "desk.toml", []byte(`title = "Answers of a desk"
 kind = "generate"
 input = "input"
 output = "output"
@@ -132,7 +135,7 @@ output = "output"
 [generate]
 instruction = "Answer the question of a visitor."
 `))
-	write(t, "desk.jsonl", []byte(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"When do you open?"},{"role":"assistant","content":"At nine."}]}
+	clitest.Write(t, "desk.jsonl", []byte(`{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"When do you open?"},{"role":"assistant","content":"At nine."}]}
 {"messages":[{"role":"user","content":"Where are you?"},{"role":"assistant","content":"By the old mill."}]}
 `))
 }
@@ -140,13 +143,13 @@ instruction = "Answer the question of a visitor."
 // bank writes the files that docs/table.md speaks of.
 func bank(t *testing.T) {
 	t.Helper()
-	write(t, "loans.toml", demo.LoansFile())
+	clitest.Write(t, "loans.toml", demo.LoansFile())
 	for name, rows := range map[string][]demo.Loan{"loans.csv": demo.Loans(20000), "test.csv": demo.HeldOutLoans(40)} {
 		var b bytes.Buffer
 		if err := demo.WriteLoans(&b, rows); err != nil {
 			t.Fatal(err)
 		}
-		write(t, name, b.Bytes())
+		clitest.Write(t, name, b.Bytes())
 	}
 }
 
@@ -158,13 +161,6 @@ func lines(t *testing.T, tickets []demo.Ticket) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-func write(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // keep writes a document, and the plot that its commands drew beside it.
@@ -214,7 +210,7 @@ func execute(t *testing.T, command string, last int, run runner) (string, int) {
 	if command == "echo $?" {
 		return strconv.Itoa(last) + "\n", 0
 	}
-	words := split(command)
+	words := clitest.Split(command)
 	if words[0] != "sotto" {
 		t.Fatalf("%q is no command of sotto", command)
 	}
@@ -233,8 +229,8 @@ type runner func(t *testing.T, args []string) ([]byte, int)
 
 func inProcess(t *testing.T, args []string) ([]byte, int) {
 	var both bytes.Buffer
-	p := &program{Terminal: ui.Terminal{Stdout: &both, Stderr: &both}}
-	code := p.main(t.Context(), args)
+	p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: &both, Stderr: &both}}
+	code := root.Run(t.Context(), p, args)
 	return both.Bytes(), code
 }
 
@@ -318,8 +314,8 @@ func alike(want, got string) bool {
 		return false
 	}
 	for i := range w {
-		var a, b number
-		if a.Set(w[i]) != nil || b.Set(g[i]) != nil || math.Abs(a.value-b.value) > 2e-3*a.value {
+		var a, b cli.Number
+		if a.Set(w[i]) != nil || b.Set(g[i]) != nil || math.Abs(a.Value-b.Value) > 2e-3*a.Value {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/eval/worth"
 	"github.com/sotto-dp/sotto/internal/demo"
 )
@@ -14,15 +15,15 @@ import (
 // TestPredictionsAreMarked: what is predicted from records as they are, or from a profile that
 // has no privacy guarantee, says so itself, line by line, and can be read all the same.
 func TestPredictionsAreMarked(t *testing.T) {
-	asking(t)
-	done(t, "eval", "--task", "chat.toml", "--model", "tiny.gguf", "--demos", "zero", "--demos", "real", "--shots", "1", "--data", "chats.jsonl", "--test", "chats.jsonl", "--limit", "2", "--predictions", "p.jsonl")
+	clitest.Asking(t)
+	clitest.Done(t, "eval", "--task", "chat.toml", "--model", "tiny.gguf", "--demos", "zero", "--demos", "real", "--shots", "1", "--data", "chats.jsonl", "--test", "chats.jsonl", "--limit", "2", "--predictions", "p.jsonl")
 	data, err := os.ReadFile("p.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[any]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
-		o := object(t, line)
+		o := clitest.Object(t, line)
 		seen[o["demos"]]++
 		if (o["not_private"] == true) != (o["demos"] == "real") {
 			t.Errorf("a line of %v says not_private: %v", o["demos"], o["not_private"])
@@ -38,20 +39,20 @@ func TestPredictionsAreMarked(t *testing.T) {
 		}
 	}
 	marked("p.jsonl", true)
-	done(t, "eval", "--task", "chat.toml", "--model", "tiny.gguf", "--demos", "zero", "--test", "chats.jsonl", "--limit", "2", "--predictions", "q.jsonl")
+	clitest.Done(t, "eval", "--task", "chat.toml", "--model", "tiny.gguf", "--demos", "zero", "--test", "chats.jsonl", "--limit", "2", "--predictions", "q.jsonl")
 	marked("q.jsonl", false)
 
-	rows, err := loans(300)
+	rows, err := clitest.Loans(300)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, "loans.csv", rows)
-	write(t, "loans.toml", demo.LoansFile())
-	done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "100", "--delta", "1e-6")
+	clitest.Write(t, "loans.csv", rows)
+	clitest.Write(t, "loans.toml", demo.LoansFile())
+	clitest.Done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "100", "--delta", "1e-6")
 	profile := []string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "5", "--histograms"}
 	for name, more := range map[string][]string{"private": nil, "seeded": {"--seed", "1"}} {
-		done(t, slices.Concat(profile, []string{"--out", name}, more)...)
-		done(t, "table", "predict", "--profile", name, "--data", "loans.csv", "--out", name+".csv")
+		clitest.Done(t, slices.Concat(profile, []string{"--out", name}, more)...)
+		clitest.Done(t, "table", "predict", "--profile", name, "--data", "loans.csv", "--out", name+".csv")
 		marked(name+".csv", name == "seeded")
 		f, err := os.Open(name + ".csv")
 		if err != nil {

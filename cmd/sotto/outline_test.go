@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -16,10 +18,10 @@ import (
 // anyone who has to correct them. The object that programs get, keep and hand on says what kind of
 // trouble there is and what to do.
 func TestFailuresNameNoRecord(t *testing.T) {
-	asking(t)
+	clitest.Asking(t)
 	// Records 137 and 211 have no text, and rows 137 and 211 an income that is no number.
-	lines := strings.Split(strings.TrimSpace(chats(300)), "\n")
-	rows, err := loans(300)
+	lines := strings.Split(strings.TrimSpace(clitest.Chats(300)), "\n")
+	rows, err := clitest.Loans(300)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,18 +30,18 @@ func TestFailuresNameNoRecord(t *testing.T) {
 		lines[i-1] = `{"question": 7}`
 		table[i] = strings.Replace(table[i], ",", ",zebra", 1)
 	}
-	write(t, "broken.jsonl", []byte(strings.Join(lines, "\n")+"\n"))
-	write(t, "broken.csv", []byte(strings.Join(table, "\n")+"\n"))
-	write(t, "loans.csv", rows)
-	write(t, "loans.toml", demo.LoansFile())
-	write(t, "questions.txt", []byte("One?\n"))
+	clitest.Write(t, "broken.jsonl", []byte(strings.Join(lines, "\n")+"\n"))
+	clitest.Write(t, "broken.csv", []byte(strings.Join(table, "\n")+"\n"))
+	clitest.Write(t, "loans.csv", rows)
+	clitest.Write(t, "loans.toml", demo.LoansFile())
+	clitest.Write(t, "questions.txt", []byte("One?\n"))
 	texts := []string{"--task", "chat.toml", "--data", "broken.jsonl", "--model", "tiny.gguf", "--size", "300", "--epsilon", "2"}
 	words := []string{"--schema", "loans.toml", "--data", "broken.csv", "--epsilon", "2"}
 	count := regexp.MustCompile(`(?i)\b[0-9]+ (more|malformed|refused|records?|rows?)\b|\b(records?|rows?) [0-9]`)
 	for _, args := range [][]string{
-		append([]string{"synth", "--no-choose", "--batch", "16", "--inputs", "questions.txt", "--out", "out"}, texts...),
-		append([]string{"answer", "--batch", "16", "--input", "One?"}, texts...),
-		append([]string{"answer", "--batch", "16", "--inputs", "questions.txt"}, texts...),
+		append([]string{"synth", "--no-choose", "--set", "batch=16", "--inputs", "questions.txt", "--out", "out"}, texts...),
+		append([]string{"answer", "--set", "batch=16", "--input", "One?"}, texts...),
+		append([]string{"answer", "--set", "batch=16", "--inputs", "questions.txt"}, texts...),
 		append([]string{"eval", "private", "--out", "measured"}, texts...),
 		append([]string{"table", "profile", "--size", "300", "--out", "profile"}, words...),
 		append([]string{"table", "perturb", "--out", "rows"}, words...),
@@ -47,19 +49,19 @@ func TestFailuresNameNoRecord(t *testing.T) {
 	} {
 		name := fmt.Sprint(args[:2])
 		var out, errs bytes.Buffer
-		p := newProgram(&out, &errs)
+		p := clitest.NewProgram(&out, &errs)
 		stdin, err := os.Open("broken.csv")
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Stdin = stdin
-		code := p.main(t.Context(), append(args, "--json"))
+		code := root.Run(t.Context(), p, append(args, "--json"))
 		_ = stdin.Close()
 		objects := strings.TrimSpace(out.String())
 		if i := strings.LastIndex(objects, "\n{"); i >= 0 {
 			objects = objects[i+1:]
 		}
-		said, _ := object(t, objects)["error"].(string)
+		said, _ := clitest.Object(t, objects)["error"].(string)
 		if code != ui.Wrong || said == "" || !strings.Contains(errs.String(), "137") {
 			t.Errorf("%s: exit code %d, %q; %s", name, code, said, errs.String())
 		}

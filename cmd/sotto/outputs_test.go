@@ -19,6 +19,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -35,7 +38,7 @@ func TestOutputsPage(t *testing.T) {
 	rows := outputRows(t, string(page))
 	serve := routesIn(t, "../../cmd/internal/serve", "openapi.json")
 	for section, want := range map[string][]string{
-		"Verbs":                     slices.Collect(maps.Keys(verbs(newRootCommand(&program{})))),
+		"Verbs":                     slices.Collect(maps.Keys(clitest.Verbs(clitest.TestRoot(&cli.Program{})))),
 		"Exit codes":                exitCodes(),
 		"Flags that name an output": outputFlags(t),
 		"Files":                     outputFiles(t),
@@ -43,7 +46,7 @@ func TestOutputsPage(t *testing.T) {
 		"Administration":            slices.Concat(serve, []string{"/"}),
 		"Dashboard":                 slices.Concat(routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
 		"Metrics":                   metricNames(t),
-		"Agents":                    mcpToolNames,
+		"Agents":                    agents.ToolNames,
 		"Python":                    pythonMethods(t),
 		"Engines":                   enginePrograms(t),
 	} {
@@ -106,8 +109,8 @@ func exitCodes() (codes []string) {
 }
 
 // readingFlags name files and folders that are read.
-var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples inputs key labels near-rows password-file profile release
-	releases rotation service-key-file set shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
+var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows password-file plan profile release
+	releases rotation service-key-file shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
 
 // outputFlags are the flags that name a file or a folder, and not one that is only read.
 func outputFlags(t *testing.T) (names []string) {
@@ -123,7 +126,7 @@ func outputFlags(t *testing.T) (names []string) {
 		}
 		names = append(names, "--"+f.Name)
 	}
-	for _, cmd := range verbs(newRootCommand(&program{})) {
+	for _, cmd := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		cmd.Flags().VisitAll(look)
 		cmd.InheritedFlags().VisitAll(look)
 	}
@@ -175,8 +178,8 @@ func outputFiles(t *testing.T) (names []string) {
 	file := regexp.MustCompile(`^[A-Za-z.-]+\.(jsonl|json|txt|md|html|csv|parquet|toml|pem|key|db|lock)$`)
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
-		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate", "eval/report",
-		"cmd/internal/serve/jobs", "internal/private/internal/origin", "internal/private/record", "engines/beam", "engines/duckdb",
+		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate",
+		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam", "engines/duckdb",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}

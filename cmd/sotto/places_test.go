@@ -14,13 +14,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/engines/enginetest"
 	"github.com/sotto-dp/sotto/internal/config"
 )
 
 // TestOneLedger: what all programs do that read tables, for this one.
 func TestOneLedger(t *testing.T) {
-	path := filepath.Join(built(t), "sotto")
+	path := filepath.Join(clitest.Built(t), "sotto")
 	enginetest.OneLedger(t, path, enginetest.Sotto(path))
 }
 
@@ -28,29 +29,29 @@ func TestOneLedger(t *testing.T) {
 // which finds the user's own. Each has a reason, and an entry that no program needs is an error.
 var otherWays = map[string]string{
 	"sotto.call.openLedger ledger.Open": "the client's",
-	"sotto.synthesis.rest ledger.Open":  "the client's",
+	"sotto.call.findLedger ledger.Open": "the client's",
 
-	"sotto/internal/config SOTTO_LEDGER":               "Places",
-	"sotto/internal/config SOTTO_KEYS":                 "Places",
-	"sotto/internal/config SOTTO_PRIVATE":              "Places",
-	"sotto/internal/config SOTTO_CONFIG":               "Places",
-	"sotto/internal/config.Places.find userdir.Data":   "Places",
-	"sotto/internal/config.Usual userdir.Data":         "Places",
-	"sotto/cmd/sotto.dataDir userdir.Data":             "folders of jobs, and to make the folder of the ledger that Places found",
-	"sotto/cmd/sotto.standing ledger.Open":             "the client's, after a release",
-	"sotto/cmd/sotto.program.withLedger ledger.Open":   "found by Places",
-	"sotto/cmd/sotto.program.showKey ledger.Open":      "found by Places",
-	"sotto/cmd/sotto.program.fingerprints ledger.Open": "found by Places",
-	"sotto/cmd/sotto.completeDatasets ledger.Open":     "found by Places",
-	"sotto/cmd/sotto.mcpServer.budgets ledger.Open":    "found by Places",
-	"sotto/cmd/sotto.openLedger.get ledger.Open":       "found by Places, for pages",
+	"sotto/internal/config SOTTO_LEDGER":                         "Places",
+	"sotto/internal/config SOTTO_KEYS":                           "Places",
+	"sotto/internal/config SOTTO_PRIVATE":                        "Places",
+	"sotto/internal/config SOTTO_CONFIG":                         "Places",
+	"sotto/internal/config.Places.find userdir.Data":             "Places",
+	"sotto/internal/config.Usual userdir.Data":                   "Places",
+	"sotto/cmd/internal/cli.DataDir userdir.Data":                "folders of jobs, and to make the folder of the ledger that Places found",
+	"sotto/cmd/internal/cli.standing ledger.Open":                "the client's, after a release",
+	"sotto/cmd/internal/cli/budget.withLedger ledger.Open":       "found by Places",
+	"sotto/cmd/internal/cli/budget.showKey ledger.Open":          "found by Places",
+	"sotto/cmd/internal/cli/serve.fingerprints ledger.Open":      "found by Places",
+	"sotto/cmd/internal/cli/budget.completeDatasets ledger.Open": "found by Places",
+	"sotto/cmd/internal/cli/budget.Rows ledger.Open":             "found by Places",
+	"sotto/cmd/internal/serve/web.LedgerAt.Get ledger.Open":      "found by Places, for pages",
 
-	"sotto/cmd/sotto.demoRun.grant ledger.Open":      "the demo's own, which its client uses",
-	"sotto/cmd/sotto.demoRun.openModel sotto.Open":   "messages of a demo are made up",
-	"sotto/cmd/sotto.setting.drawReal sotto.Open":    "eval shows records as they are, seeded: nothing is charged",
-	"sotto/eval/suite.runner.client sotto.Open":      "suites are seeded: nothing is charged",
-	"sotto/eval/attack.NewMaker sotto.Open":          "attacks are seeded: nothing is charged",
-	"sotto/cmd/internal/serve/pace.start sotto.Open": "made-up records, in a folder that is removed",
+	"sotto/cmd/internal/cli/start.demoRun.grant ledger.Open":    "the demo's own, which its client uses",
+	"sotto/cmd/internal/cli/start.demoRun.openModel sotto.Open": "messages of a demo are made up",
+	"sotto/cmd/internal/cli/check.setting.drawReal sotto.Open":  "eval shows records as they are, seeded: nothing is charged",
+	"sotto/lab/suite.runner.client sotto.Open":                  "suites are seeded: nothing is charged",
+	"sotto/lab/attack.NewMaker sotto.Open":                      "attacks are seeded: nothing is charged",
+	"sotto/cmd/internal/serve/pace.start sotto.Open":            "made-up records, in a folder that is removed",
 }
 
 // source is a package of this repository, whatever its module.

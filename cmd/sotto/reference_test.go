@@ -16,8 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -42,13 +44,9 @@ func TestReference(t *testing.T) {
 		of         reflect.Type
 	}{
 		"configuration.schema.json": {"Sotto's configuration, sotto.toml", "toml", reflect.TypeFor[config.Settings]()},
-		"suite.schema.json":         {"A suite of sotto eval suite, in TOML", "toml", reflect.TypeFor[suite.Suite]()},
 		"certificate.schema.json":   {"The predicate of a certificate's in-toto statement", "json", reflect.TypeFor[certificate.Predicate]()},
 	} {
 		d := reference.NewDocument(c.tag)
-		// Settings of the method, which docs/methods lists, stand beside its keys.
-		d.Open(reflect.TypeFor[suite.Method]())
-		d.Open(reflect.TypeFor[suite.Settings]())
 		d.Define("root", "", c.of)
 		reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
 	}
@@ -59,7 +57,7 @@ func cliPage(*testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Command line\n\n"+madeBy, "TestReference")
 	b.WriteString("\n`sotto VERB --help` prints the same. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the\nbudget, 4 verification failed. [What `--json` prints](json.md) has a page of its own.\n")
-	root := newRootCommand(&program{})
+	root := clitest.TestRoot(&cli.Program{})
 	b.WriteString("\n## Flags of every verb\n")
 	flagTable(&b, root.PersistentFlags())
 	var all func(*cobra.Command, int)
@@ -73,12 +71,13 @@ func cliPage(*testing.T) string {
 		}
 	}
 	all(root, 2)
+	settingTable(&b, root)
 	return b.String()
 }
 
 func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 	fmt.Fprintf(b, "\n%s %s\n\n%s.\n\n", strings.Repeat("#", min(level, 4)), c.CommandPath(), escapeMarkdown(c.Short))
-	if !c.HasAvailableSubCommands() || c.Annotations[runsItself] != "" {
+	if !c.HasAvailableSubCommands() || c.Annotations[cli.RunsItself] != "" {
 		fmt.Fprintf(b, "```text\n%s\n```\n\n", c.UseLine())
 	}
 	b.WriteString(prose(c.Long))
@@ -86,6 +85,14 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 		fmt.Fprintf(b, "\nExamples:\n\n```text\n%s\n```\n", unindent(c.Example))
 	}
 	flagTable(b, c.LocalNonPersistentFlags())
+}
+
+// settingTable lists what --set and plan files take.
+func settingTable(b *strings.Builder, root *cobra.Command) {
+	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
+	for _, s := range settings.Of(clitest.Verbs(root)["sotto plan"]).Result().Settings {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
+	}
 }
 
 // flagTable lists flags with what they take and their defaults.
@@ -240,7 +247,7 @@ func variables(t *testing.T) []string {
 // flagsOfVariables finds the flag whose help names a variable.
 func flagsOfVariables() map[string]*pflag.Flag {
 	flags := map[string]*pflag.Flag{}
-	all := verbs(newRootCommand(&program{}))
+	all := clitest.Verbs(clitest.TestRoot(&cli.Program{}))
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		all[path].Flags().VisitAll(func(f *pflag.Flag) {
 			for _, name := range regexp.MustCompile(`SOTTO_[A-Z_]+[A-Z]`).FindAllString(f.Usage, -1) {

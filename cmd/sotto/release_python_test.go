@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/demo"
 )
 
@@ -26,19 +27,19 @@ func TestReleaseInPython(t *testing.T) {
 		}
 		paths = append(paths, absolute)
 	}
-	home(t)
-	write(t, "loans.toml", demo.LoansFile())
+	clitest.Home(t)
+	clitest.Write(t, "loans.toml", demo.LoansFile())
 	var rows bytes.Buffer
 	if err := demo.WriteLoans(&rows, demo.Loans(2000)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, "loans.csv", rows.Bytes())
-	printed(t, "ledger", "init")
-	printed(t, "table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "2000", "--epsilon", "2", "--out", "demos")
-	printed(t, "verify", "demos")
-	printed(t, "serve", "route", "set", "my-model", "--upstream", "embedded")
-	secret := object(t, printed(t, "serve", "key", "add", "clients", "--route", "*", "--json"))["secret"].(string)
-	service := serving(t)
+	clitest.Write(t, "loans.csv", rows.Bytes())
+	clitest.Printed(t, "ledger", "init")
+	clitest.Printed(t, "table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "2000", "--epsilon", "2", "--out", "demos")
+	clitest.Printed(t, "verify", "demos")
+	clitest.Printed(t, "serve", "route", "set", "my-model", "--upstream", "embedded")
+	secret := clitest.Object(t, clitest.Printed(t, "serve", "key", "add", "clients", "--route", "*", "--json"))["secret"].(string)
+	service := clitest.Serving(t)
 	work, err := filepath.Abs("demos")
 	if err != nil {
 		t.Fatal(err)
@@ -54,11 +55,11 @@ func TestReleaseInPython(t *testing.T) {
 		{python, paths[2], data},
 	} {
 		cmd := exec.Command(c.python, append([]string{script, c.dir}, c.sections...)...)
-		cmd.Env = append(os.Environ(), "SOTTO_URL="+service.clients, "SOTTO_KEY="+secret, "DSPY_CACHEDIR="+t.TempDir(), "HF_HOME="+t.TempDir(), "HF_HUB_OFFLINE=1")
+		cmd.Env = append(os.Environ(), "SOTTO_URL="+service.Clients, "SOTTO_KEY="+secret, "DSPY_CACHEDIR="+t.TempDir(), "HF_HOME="+t.TempDir(), "HF_HUB_OFFLINE=1")
 		out, err := cmd.CombinedOutput()
 		t.Logf("%s", out)
 		if err != nil {
-			t.Error(err, service.stderr.String())
+			t.Error(err, service.Stderr.String())
 		}
 	}
 }

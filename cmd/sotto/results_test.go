@@ -18,15 +18,13 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/sotto-dp/sotto/eval/suite"
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/reference"
 )
-
-// onJSON is told of the values that programs of [newProgram] print as JSON.
-var onJSON func(any)
 
 // results are the types of what verbs print with --json, and what they printed.
 type results struct {
@@ -43,8 +41,8 @@ const failures = "error"
 func listen(t *testing.T) *results {
 	t.Helper()
 	r := &results{home: referenceHome, types: map[string][]reflect.Type{}, printed: map[string][]string{}}
-	onJSON = func(v any) { r.last = reflect.TypeOf(v) }
-	t.Cleanup(func() { onJSON = nil })
+	clitest.OnJSON = func(v any) { r.last = reflect.TypeOf(v) }
+	t.Cleanup(func() { clitest.OnJSON = nil })
 	return r
 }
 
@@ -71,7 +69,7 @@ func definition(path string) string { return strings.ReplaceAll(path, " ", "-") 
 func (r *results) check(t *testing.T) {
 	t.Helper()
 	d := reference.NewDocument("json")
-	all := verbs(newRootCommand(&program{}))
+	all := clitest.Verbs(clitest.TestRoot(&cli.Program{}))
 	for path, types := range r.types {
 		about := "What any verb prints when it fails"
 		if cmd := all[path]; cmd != nil {
@@ -132,7 +130,7 @@ func fits(t *testing.T, what string, s *jsonschema.Schema, data []byte) {
 	}
 }
 
-// TestFilesFitTheirSchemas: built-in tasks, schemas and suites, and a certificate, are as
+// TestFilesFitTheirSchemas: built-in tasks and schemas, and a certificate, are as
 // docs/reference says, and a file with a key that nobody knows is not.
 func TestFilesFitTheirSchemas(t *testing.T) {
 	for file, c := range map[string]struct {
@@ -141,7 +139,6 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 	}{
 		"task.schema.json":   {prompt.Builtins(), prompt.Source},
 		"schema.schema.json": {schema.Builtins(), schema.Source},
-		"suite.schema.json":  {suite.Builtins(), suite.Source},
 	} {
 		s := schemaNamed(t, file)
 		for _, name := range c.names {
@@ -164,11 +161,11 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 
 	dir := t.TempDir()
 	ring := filepath.Join(dir, "ring")
-	if code, _, errs := run(t, "keys", "generate", "--keys", ring); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", ring); code != 0 {
 		t.Fatal(errs)
 	}
-	write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
-	if err := certify(dir, ring, "gaussian(3)"); err != nil {
+	clitest.Write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
+	if err := clitest.Certify(dir, ring, "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "certificate.json"))
@@ -203,7 +200,7 @@ results against:
 
 - [results.schema.json](schemas/results.schema.json): all verbs; the result of ` + "`sotto ledger list`" + ` is its ` + "`#/$defs/sotto-ledger-list`" + `
 - [certificate.schema.json](schemas/certificate.schema.json): the predicate of a certificate
-- [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json), [suite.schema.json](schemas/suite.schema.json),
+- [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json),
   [configuration.schema.json](schemas/configuration.schema.json): files that people write, in TOML
 `)
 	for _, name := range slices.Sorted(maps.Keys(r.types)) {

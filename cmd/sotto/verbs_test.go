@@ -3,59 +3,30 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 )
-
-// verbs are all commands that do something, by their path.
-func verbs(cmd *cobra.Command) map[string]*cobra.Command {
-	found := map[string]*cobra.Command{}
-	for _, c := range cmd.Commands() {
-		if c.HasSubCommands() {
-			for path, v := range verbs(c) {
-				found[path] = v
-			}
-		}
-		if (!c.HasSubCommands() || c.Annotations[runsItself] != "") && c.Name() != "help" {
-			found[c.CommandPath()] = c
-		}
-	}
-	return found
-}
-
-// newProgram is one that reads nothing and writes to buffers.
-func newProgram(stdout, stderr io.Writer) *program {
-	return &program{Terminal: ui.Terminal{Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr, Encoding: onJSON}}
-}
-
-// run runs the program in this process, in a user's home of its own.
-func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	p := newProgram(&out, &errs)
-	code = p.main(t.Context(), args)
-	return code, out.String(), errs.String()
-}
 
 // TestJSONIsAllThereIs: with --json, each verb puts exactly one JSON object on
 // standard output, whether it succeeds, fails, or is asked for help, and its help names the
 // keys.
 func TestJSONIsAllThereIs(t *testing.T) {
-	home(t)
-	if code, _, errs := run(t, "keys", "generate", "--keys", "ring"); code != 0 {
+	clitest.Home(t)
+	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", "ring"); code != 0 {
 		t.Fatal(errs)
 	}
 	if err := os.MkdirAll("release/demos", 0o755); err != nil {
@@ -64,30 +35,30 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	if err := os.WriteFile("release/demos/a.jsonl", []byte("{}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := certify("release", "ring", "gaussian(3)"); err != nil {
+	if err := clitest.Certify("release", "ring", "gaussian(3)"); err != nil {
 		t.Fatal(err)
 	}
-	tinyModel(t, "tiny.gguf")
+	lmtest.TinyModel(t, "tiny.gguf")
 	if err := errors.Join(
-		os.WriteFile("task.toml", []byte(ticketTask), 0o600), os.WriteFile("records.jsonl", []byte(tickets(200)), 0o600),
-		os.WriteFile("suite.toml", []byte(ticketSuite), 0o600), os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
+		os.WriteFile("task.toml", []byte(clitest.TicketTask), 0o600), os.WriteFile("records.jsonl", []byte(clitest.Tickets(200)), 0o600),
+		os.WriteFile("people.csv", []byte("age,sex\n"), 0o600),
 		// Examples that a model made up may be empty, which choose refuses.
-		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600), os.WriteFile("set.jsonl", []byte(tickets(2)), 0o600),
-		os.WriteFile("chat.toml", []byte(chatTask), 0o600), os.WriteFile("chats.jsonl", []byte(chats(300)), 0o600),
+		os.WriteFile("password.txt", []byte("four words in a row\n"), 0o600), os.WriteFile("set.jsonl", []byte(clitest.Tickets(2)), 0o600),
+		os.WriteFile("chat.toml", []byte(clitest.ChatTask), 0o600), os.WriteFile("chats.jsonl", []byte(clitest.Chats(300)), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := loans(300)
+	rows, err := clitest.Loans(300)
 	if err := errors.Join(err, os.WriteFile("loans.csv", rows, 0o600), os.WriteFile("loans.toml", demo.LoansFile(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	// Some rows of loans.csv, and others: for its owner to decide.
-	more, err := loans(1000)
+	more, err := clitest.Loans(1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(more), "\n")
-	write(t, "mixed.csv", []byte(lines[0]+strings.Join(lines[201:801], "")))
+	clitest.Write(t, "mixed.csv", []byte(lines[0]+strings.Join(lines[201:801], "")))
 	charge := ""
 	seen := map[string]bool{}
 	described := listen(t)
@@ -105,10 +76,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"audit", "--mechanism", "gaussian", "--runs", "200", "--seed", "1"}, 0},
 		{[]string{"audit", "--command", "cat {data}", "--with", "tiny.gguf", "--without", "a.svg", "--claim", "pure(0.1)", "--runs", "400"}, 4},
 		{[]string{"audit", "one-run", "--method", "nobody"}, 2},
-		{[]string{"audit", "members", "--model", "tiny.gguf", "--trials", "8", "--canaries", "1", "--size", "16", "--scored", "2", "--epsilon", "8", "--tokens", "4", "--seed", "1"}, 0},
-		{[]string{"audit", "members", "--task", "task.toml"}, 2},
-		{[]string{"audit", "secrets", "--model", "tiny.gguf", "--secrets", "2", "--copies", "1", "--size", "16", "--shots", "1", "--epsilon", "8", "--tokens", "4", "--seed", "1"}, 0},
-		{[]string{"audit", "secrets", "--copies", "0"}, 2},
 		{[]string{"calibrate", "gaussian(x)", "--delta", "1e-6", "--epsilon", "1"}, 0},
 		{[]string{"calibrate", "compose(pure(2), gaussian(x))", "--delta", "1e-6", "--epsilon", "1"}, 1},
 		{[]string{"ledger", "list"}, 2},
@@ -160,22 +127,23 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"table", "schema", "check", "task.toml"}, 2},
 		{[]string{"table", "schema", "infer", "--data", "people.csv"}, 0},
 		{[]string{"table", "schema", "infer"}, 2},
+		{[]string{"plan", "--settings"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--method", "noisymax", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"plan", "--task", "task.toml", "--model", "tiny.gguf"}, 2},
-		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
-		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--batch", "16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
+		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--keys", "ring", "--out", "demos"}, 0},
+		{[]string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--keys", "ring", "--out", "more"}, 3},
 		{[]string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--out", "demos"}, 2},
 		{[]string{"learn", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--measurement-share", "0.2", "--seed", "1", "--out", "learned"}, 0},
 		{[]string{"learn", "predict", "learned", "--data", "records.jsonl"}, 0},
 		{[]string{"learn", "predict", "nothere", "--data", "records.jsonl"}, 2},
-		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--batch", "16", "--items", "5", "--model", "tiny.gguf"}, 0},
+		{[]string{"rehearse", "--task", "task.toml", "--stand-in", "records.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--items", "5", "--model", "tiny.gguf"}, 0},
 		{[]string{"rehearse", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4"}, 2},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--from", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 3},
 		{[]string{"ledger", "grant", "records", "--epsilon", "1", "--delta", "1e-4", "--reason", "r"}, 0},
-		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--records", "20", "--set", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
+		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--set", "records=20", "--from", "set.jsonl", "--model", "tiny.gguf", "--keys", "ring", "--out", "chosen"}, 0},
 		{[]string{"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1", "--out", "chosen"}, 2},
-		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
-		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf", "--input", "Six?"}, 0},
+		{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf", "--input", "Six?"}, 3},
 		{[]string{"answer", "--task", "chat.toml", "--input", "Six?"}, 2},
 		{[]string{"plan", "--task", "chat.toml", "--size", "300", "--epsilon", "2", "--answers", "1", "--method", "public", "--model", "tiny.gguf"}, 0},
 		{[]string{"eval", "--task", "task.toml", "--demos", "zero", "--demos", "demos", "--test", "records.jsonl", "--limit", "8", "--model", "tiny.gguf"}, 0},
@@ -185,14 +153,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "0.1", "--metric", "token_probability", "--records", "20", "--model", "tiny.gguf", "--keys", "ring", "--out", "measured"}, 0},
 		{[]string{"eval", "private", "--task", "task.toml", "--size", "400", "--epsilon", "0.1", "--dry-run"}, 0},
 		{[]string{"eval", "private", "--task", "task.toml"}, 2},
-		{[]string{"eval", "suite"}, 0},
-		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf"}, 0},
-		{[]string{"eval", "suite", "suite.toml", "--cache", "cache", "--out", "rows", "--model", "tiny.gguf", "--dry-run"}, 0},
-		{[]string{"eval", "suite", "absent.toml"}, 2},
-		{[]string{"eval", "suite", "show", "quick"}, 0},
-		{[]string{"eval", "suite", "show", "quik"}, 2},
-		{[]string{"eval", "report", "rows"}, 0},
-		{[]string{"eval", "report", "absent"}, 2},
 		{[]string{"table", "plan", "--schema", "loans.toml", "--size", "300", "--epsilon", "4"}, 0},
 		{[]string{"table", "plan", "--schema", "loans.toml", "--epsilon", "4"}, 2},
 		{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "4", "--adjacency", "replace-one", "--keys", "ring", "--out", "profiles"}, 0},
@@ -227,7 +187,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--release", "release", "--task", "task.toml"}, 2},
 		{[]string{"serve", "route", "set", "plain", "--upstream", "embedded", "--model", "other"}, 0},
 		{[]string{"ledger", "grant", "chats", "--epsilon", "8", "--delta", "1e-4", "--reason", "r"}, 0},
-		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--batch", "16", "--model", "tiny.gguf"}, 0},
+		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--model", "tiny.gguf"}, 0},
 		{[]string{"serve", "route", "answer", "ask", "--task", "chat.toml"}, 2},
 		{[]string{"serve", "route", "use", "plain"}, 0},
 		{[]string{"serve", "route", "use", "plain", "--version", "7"}, 2},
@@ -245,7 +205,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--seed", "3"}, 2},
 		{[]string{"job", "add", "synth", "--task", "task.toml", "--out", "there"}, 2},
 		{[]string{"job", "add", "--at", "2100-01-01T00:00:00Z", "synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "1"}, 0},
-		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "suite", "quick"}, 0},
+		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl"}, 0},
 		{[]string{"job", "carry-out"}, 2},
 		{[]string{"job", "list"}, 0},
 		{[]string{"job", "list", "--most", "0"}, 2},
@@ -285,25 +245,25 @@ func TestJSONIsAllThereIs(t *testing.T) {
 			case "CHARGE":
 				args[i] = charge
 			case "ACTIVE":
-				_, out, _ := run(t, "keys", "list", "--json")
-				args[i] = object(t, out)["active"].(string)
+				_, out, _ := clitest.Run(t, "keys", "list", "--json")
+				args[i] = clitest.Object(t, out)["active"].(string)
 			case "JOB":
-				_, out, _ := run(t, "job", "list", "--json")
-				args[i] = object(t, out)["jobs"].([]any)[0].(map[string]any)["id"].(string)
+				_, out, _ := clitest.Run(t, "job", "list", "--json")
+				args[i] = clitest.Object(t, out)["jobs"].([]any)[0].(map[string]any)["id"].(string)
 			case "APIKEY":
-				_, out, _ := run(t, "serve", "key", "list", "--json")
-				args[i] = object(t, out)["keys"].([]any)[0].(map[string]any)["id"].(string)
+				_, out, _ := clitest.Run(t, "serve", "key", "list", "--json")
+				args[i] = clitest.Object(t, out)["keys"].([]any)[0].(map[string]any)["id"].(string)
 			}
 		}
-		cmd, _, err := newRootCommand(&program{}).Find(args)
+		cmd, _, err := clitest.TestRoot(&cli.Program{}).Find(args)
 		if err == nil && c.want == 0 {
 			seen[cmd.CommandPath()] = true
 		}
-		code, out, errs := run(t, append(args, "--json")...)
+		code, out, errs := clitest.Run(t, append(args, "--json")...)
 		if code != c.want {
 			t.Errorf("%q: exit code %d, want %d: %s", args, code, c.want, errs)
 		}
-		o := object(t, out)
+		o := clitest.Object(t, out)
 		described.add(cmd.CommandPath(), code, out)
 		for key := range o {
 			if code == 0 && strings.Contains(cmd.Long, "Keys of --json:") && !regexp.MustCompile(`\b`+key+`\b`).MatchString(cmd.Long) {
@@ -324,8 +284,8 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	var served, said bytes.Buffer
-	code := newProgram(&served, &said).main(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--json"})
-	if o := object(t, served.String()); code != 0 || o["address"] == "" {
+	code := root.Run(ctx, clitest.NewProgram(&served, &said), []string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--json"})
+	if o := clitest.Object(t, served.String()); code != 0 || o["address"] == "" {
 		t.Errorf("serve: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	described.add("sotto serve", code, served.String())
@@ -333,77 +293,47 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	served.Reset()
-	if code := newProgram(&served, &said).main(ctx, []string{"worker", "--json"}); code != 0 || object(t, served.String())["jobs_dir"] == "" {
+	if code := root.Run(ctx, clitest.NewProgram(&served, &said), []string{"worker", "--json"}); code != 0 || clitest.Object(t, served.String())["jobs_dir"] == "" {
 		t.Errorf("worker: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	described.add("sotto worker", 0, served.String())
 	seen["sotto worker"] = true
 	// A worker's process reads its job.
-	work := asWork(t, "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl", "--limit", "2", "--model", "tiny.gguf")
-	if code, out := carryOut(t, work, "place"); code != 0 || object(t, out)["task"] == nil {
+	work := workOf(t, "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl", "--limit", "2", "--model", "tiny.gguf")
+	if code, out := clitest.CarryOut(t, work, "place"); code != 0 || clitest.Object(t, out)["task"] == nil {
 		t.Errorf("job carry-out: exit code %d, %s", code, out)
 	}
 	seen["sotto job carry-out"] = true
 	// An audit of one run starts the program itself.
 	served.Reset()
-	p := newProgram(&served, &said)
-	p.self = filepath.Join(built(t), "sotto")
-	if code := p.main(t.Context(), []string{"audit", "one-run", "--method", "local", "--canaries", "50", "--json"}); code != 0 || object(t, served.String())["ok"] != true {
+	p := clitest.NewProgram(&served, &said)
+	p.Self = filepath.Join(clitest.Built(t), "sotto")
+	if code := root.Run(t.Context(), p, []string{"audit", "one-run", "--method", "local", "--canaries", "50", "--json"}); code != 0 || clitest.Object(t, served.String())["ok"] != true {
 		t.Errorf("audit one-run: exit code %d, %s, %s", code, served.String(), said.String())
 	}
 	seen["sotto audit one-run"] = true
 	described.add("sotto audit one-run", 0, served.String())
 	described.check(t)
-	for path := range verbs(newRootCommand(&program{})) {
+	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !seen[path] {
 			t.Errorf("%s is not run here", path)
 		}
 		args := strings.Fields(path)[1:]
 		for _, more := range [][]string{{"--help"}, {"--no-such-flag"}, {"a", "b", "c", "d"}} {
-			code, out, _ := run(t, append(append(args, more...), "--json")...)
-			if object(t, out); (code == 0) != (more[0] == "--help") {
+			code, out, _ := clitest.Run(t, append(append(args, more...), "--json")...)
+			if clitest.Object(t, out); (code == 0) != (more[0] == "--help") {
 				t.Errorf("%s %s: exit code %d", path, more, code)
 			}
 		}
 	}
 }
 
-func object(t *testing.T, out string) map[string]any {
-	t.Helper()
-	o, err := oneObject([]byte(out))
-	if err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	return o
-}
-
-// home is an empty home and working directory for a test. Models stay where they
-// are: they are large.
-func home(t *testing.T) {
-	t.Helper()
-	t.Setenv("SOTTO_MODELS", modelsDir(t))
-	t.Chdir(t.TempDir())
-	user := filepath.Join(t.TempDir(), "home")
-	checked(t, user)
-	keepEncoder()
-	t.Setenv("HOME", user)
-	for _, v := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "SOTTO_LEDGER", "SOTTO_KEYS", "SOTTO_PRIVATE", "SOTTO_STORE", "SOTTO_CONFIG", "SOTTO_MODEL", "SOTTO_MODELS_LOCK", "HF_TOKEN"} {
-		t.Setenv(v, "")
-		os.Unsetenv(v)
-	}
-}
-
-// keepEncoder has the runs of this process share one sentence encoder: each would read its 90 MB.
-var keepEncoder = sync.OnceFunc(func() {
-	_, _ = backend.Encoder() // those that need it say that it is not there
-})
-
 // TestHelpIsComplete: every verb says what it does, lists its JSON, and shows
 // examples whose flags and arguments exist. Help fits 80 columns but for
 // examples.
 func TestHelpIsComplete(t *testing.T) {
-	root := newRootCommand(&program{})
-	all := verbs(root)
+	root := clitest.TestRoot(&cli.Program{})
+	all := clitest.Verbs(root)
 	if len(all) < 25 {
 		t.Errorf("%d verbs", len(all))
 	}
@@ -435,7 +365,7 @@ func TestHelpIsComplete(t *testing.T) {
 func checkExamples(t *testing.T, path, examples string) {
 	t.Helper()
 	for line := range strings.Lines(examples) {
-		words := split(line)
+		words := clitest.Split(line)
 		if words[0] == "source" { // of a completion script
 			continue
 		}
@@ -443,7 +373,7 @@ func checkExamples(t *testing.T, path, examples string) {
 			t.Errorf("%s: the example %q does not run sotto", path, line)
 			continue
 		}
-		cmd, rest, err := newRootCommand(&program{}).Find(words[1:])
+		cmd, rest, err := clitest.TestRoot(&cli.Program{}).Find(words[1:])
 		if err == nil {
 			err = cmd.ParseFlags(rest)
 		}
@@ -456,31 +386,11 @@ func checkExamples(t *testing.T, path, examples string) {
 	}
 }
 
-// split cuts a line into words as a shell does, as far as examples need it; a
-// redirection ends it.
-func split(line string) []string {
-	var words []string
-	for i, part := range strings.Split(strings.TrimSpace(line), "'") {
-		if i%2 == 1 {
-			words = append(words, part)
-			continue
-		}
-		part, _, _ = strings.Cut(part, ">")
-		words = append(words, strings.Fields(part)...)
-	}
-	return words
-}
-
-// refusing is a disk that is full.
-type refusing struct{}
-
-func (refusing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
 func TestResultThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"completion", "bash"}} {
 		var errs bytes.Buffer
-		p := &program{Terminal: ui.Terminal{Stdout: refusing{}, Stderr: &errs}}
-		if code := p.main(t.Context(), args); code != ui.Failed || !strings.Contains(errs.String(), "no space left") {
+		p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: clitest.Refusing{}, Stderr: &errs}}
+		if code := root.Run(t.Context(), p, args); code != ui.Failed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs.String())
 		}
 	}
@@ -489,15 +399,15 @@ func TestResultThatCannotBeWritten(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	home(t)
+	clitest.Home(t)
 	for _, args := range [][]string{
 		{"account", "repeat(100000, poisson(0.001, gaussian(1)))", "--delta", "1e-6"},
 		{"account", "gaussian(1)", "--delta", "1e-6", "--plot", "a.svg"},
 		{"ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6"},
 	} {
 		var out, errs bytes.Buffer
-		p := &program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
-		if code := p.main(ctx, args); code != ui.Failed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
+		p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
+		if code := root.Run(ctx, p, args); code != ui.Failed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %q, %q", args, code, out.String(), errs.String())
 		}
 	}
@@ -506,8 +416,8 @@ func TestInterrupted(t *testing.T) {
 // TestExitCodes: each kind of failure has its code; what is not known is a
 // failure, never success.
 func TestExitCodes(t *testing.T) {
-	home(t)
-	if code, _, _ := run(t, "ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6", "--ledger", "no/such/dir/l.db"); code == 0 {
+	clitest.Home(t)
+	if code, _, _ := clitest.Run(t, "ledger", "init", "d", "--epsilon", "1", "--delta", "1e-6", "--ledger", "no/such/dir/l.db"); code == 0 {
 		t.Error("a ledger in a directory that does not exist")
 	}
 	if err := os.WriteFile("file", []byte(strings.Repeat("not a ledger ", 20)), 0o600); err != nil {
@@ -523,8 +433,22 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"ledger", "list", "--ledger", "file"}, ui.Failed},
 		{[]string{"ledger", "list", "--ledger", "."}, ui.Failed},
 	} {
-		if code, _, errs := run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
+		if code, _, errs := clitest.Run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)
 		}
 	}
+}
+
+// workOf is a command line as the store has it, without a plan.
+func workOf(t *testing.T, args ...string) json.RawMessage {
+	t.Helper()
+	c, err := request.Parse((&cli.Program{Root: clitest.TestRoot}).FindVerb, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := c.Work().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sure is the confidence of tests that should not fail by chance: they reject what is right with a
@@ -68,14 +69,14 @@ func TestManyResponse(t *testing.T) {
 			}
 		}
 		b, err := Many(with, without, 0, sure)
-		if err != nil || b.Epsilon > e || b.Epsilon < 0.85*e {
-			t.Errorf("ε = %v: at least %.3f, %v", e, b.Epsilon, err)
-		}
+		at := expect.At(t, "ε = %v", e)
+		expect.NoError(at, err)
+		expect.Within(at, "b.Epsilon", b.Epsilon, 0.85*e, e)
 		// The other way round it is as good.
 		turned, err := Many(without, with, 0, sure)
-		if err != nil || turned.Epsilon > e || turned.Epsilon < 0.85*e {
-			t.Errorf("ε = %v, turned: at least %.3f, %v", e, turned.Epsilon, err)
-		}
+		at = expect.At(t, "ε = %v, turned", e)
+		expect.NoError(at, err)
+		expect.Within(at, "turned.Epsilon", turned.Epsilon, 0.85*e, e)
 	}
 }
 
@@ -91,9 +92,11 @@ func TestManySays(t *testing.T) {
 		"delta":      func() (Bound, error) { return Many(same, same, 1, 0.95) },
 		"confidence": func() (Bound, error) { return Many(same, same, 0, 1) },
 	} {
-		if _, err := call(); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := call(); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 }
 
@@ -139,9 +142,9 @@ func TestOneRunResponse(t *testing.T) {
 			}
 		}
 		got, err := OneRun(n, n, right, 0, sure)
-		if err != nil || got > e || got < 0.5*e {
-			t.Errorf("ε = %v: at least %.3f, %v", e, got, err)
-		}
+		at := expect.At(t, "ε = %v", e)
+		expect.NoError(at, err)
+		expect.Within(at, "got", got, 0.5*e, e)
 	}
 }
 
@@ -153,7 +156,7 @@ func TestClopperPearsonCovers(t *testing.T) {
 			for p := 0.01; p < 1; p += 0.01 {
 				var low, high float64
 				for k := range n + 1 {
-					i, weight := stat.ClopperPearson(k, n, miss), stat.AtLeast(k, n, p)-stat.AtLeast(k+1, n, p)
+					i, weight := stat.ClopperPearson(k, n, miss), stat.UpperTail(k, n, p)-stat.UpperTail(k+1, n, p)
 					if i.Low > p {
 						low += weight
 					}
@@ -185,9 +188,9 @@ func TestCanaries(t *testing.T) {
 			}
 		}
 		g, err := Canaries(in, scores, 0, sure)
-		if err != nil || g.Epsilon > e || g.Epsilon < 0.6*e {
-			t.Errorf("ε = %v: %+v, %v", e, g, err)
-		}
+		at := expect.At(t, "ε = %v", e)
+		expect.NoError(at, err)
+		expect.Within(at, "g.Epsilon", g.Epsilon, 0.6*e, e)
 		if g, err = Canaries(in, noise, 0, sure); err != nil || g.Epsilon != 0 {
 			t.Errorf("noise: %+v, %v", g, err)
 		}

@@ -19,8 +19,8 @@ type Claim struct {
 type Conclusion struct {
 	// Claimed is the ε of the claim, +Inf if it has none.
 	Claimed float64
-	// Least is what ε is at least, whatever the mechanism is.
-	Least Bound
+	// Lower bounds ε from below, whatever the mechanism is.
+	Lower Bound
 	// Shaped is the ε that a claim of this shape has to state at least: the same event with noise of
 	// another size, Strength times as strong, which the errors just do not refute. It is tighter, since
 	// errors at one threshold say something about all, and it bounds the mechanism's own ε where the event
@@ -34,7 +34,7 @@ type Conclusion struct {
 
 // Judge compares runs with a claim. Decisions are chosen on the first half of the runs, and their
 // errors are counted on the second: so whatever the mechanism is, one that keeps its claim is
-// refuted with a probability of 1 - confidence at most, and so is Least above its ε. These are two
+// refuted with a probability of 1 - confidence at most, and so is Lower above its ε. These are two
 // statements, which may be about two decisions.
 func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, error) {
 	var v Conclusion
@@ -42,7 +42,7 @@ func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, er
 	if v.Claimed, err = c.Epsilon(); err != nil {
 		return v, err
 	}
-	if v.Least, err = Many(with, without, c.Delta, confidence); err != nil {
+	if v.Lower, err = Many(with, without, c.Delta, confidence); err != nil {
 		return v, err
 	}
 	best, err := c.sharpest(with, without, confidence)
@@ -67,12 +67,12 @@ func Judge(with, without []float64, c Claim, confidence float64) (Conclusion, er
 
 // strongest finds how strong a mechanism is at least: strengths below it are refuted.
 func strongest(refuted func(strength float64) (bool, error)) (float64, error) {
-	const weakest, most = 1.0 / 64, 64
+	const weakest, largest = 1.0 / 64, 64
 	if ok, err := refuted(weakest); !ok || err != nil {
 		return 0, err
 	}
 	low, high := weakest, 2*weakest
-	for high < most {
+	for high < largest {
 		ok, err := refuted(high)
 		if err != nil {
 			return 0, err
@@ -82,7 +82,7 @@ func strongest(refuted func(strength float64) (bool, error)) (float64, error) {
 		}
 		low, high = high, 2*high
 	}
-	for high > 1.005*low && high < most {
+	for high > 1.005*low && high < largest {
 		middle := math.Sqrt(low * high)
 		ok, err := refuted(middle)
 		if err != nil {
@@ -106,7 +106,7 @@ func (c Claim) sharpest(with, without []float64, confidence float64) (errorsOf, 
 	n, m := len(with)/2, len(without)/2
 	mu := func(alpha, beta, _ float64) float64 { return normalQuantile(1-alpha) - normalQuantile(beta) }
 	var best decision
-	most := -1.
+	largest := -1.
 	for _, rank := range []objective{mu, epsilon} {
 		d := choose(with[:n], without[:m], c.Delta, confidence, rank)
 		seen := measured(d, with[:n], without[:m], confidence)
@@ -117,8 +117,8 @@ func (c Claim) sharpest(with, without []float64, confidence float64) (errorsOf, 
 		if err != nil {
 			return errorsOf{}, err
 		}
-		if strength > most {
-			most, best = strength, d
+		if strength > largest {
+			largest, best = strength, d
 		}
 	}
 	return measured(best, with[n:], without[m:], confidence), nil

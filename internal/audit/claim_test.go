@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestJudgeIsSeldomWrong: what is right is refuted as seldom as the confidence says. Of 100 audits at
@@ -15,7 +16,7 @@ import (
 // too small is refuted most times.
 func TestJudgeIsSeldomWrong(t *testing.T) {
 	const audits, most = 100, 32
-	if p := stat.AtLeast(most+1, audits, 0.1); p > 1e-9 {
+	if p := stat.UpperTail(most+1, audits, 0.1); p > 1e-9 {
 		t.Fatalf("the test fails by chance with probability %v", p)
 	}
 	claim := Claim{Event: privacy.Gaussian{Sigma: 1}, Adjacency: privacy.AddRemove, Delta: 1e-5}
@@ -67,13 +68,14 @@ func TestJudgeLooksAtTheCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Least.Epsilon > v.Claimed || !v.Refuted || !(v.At < v.Least.Epsilon) {
-		t.Errorf("%+v", v)
-	}
+	expect.Max(t, "v.Lower.Epsilon", v.Lower.Epsilon, v.Claimed)
+	expect.Equal(t, "v.Refuted", v.Refuted, true)
+	expect.True(t, "v.At < v.Lower.Epsilon", v.At < v.Lower.Epsilon, v.At, v.Lower)
 	// What claims nothing cannot be refuted.
-	if v, err = Judge(with, without, Claim{Event: privacy.NonPrivate{}, Adjacency: privacy.AddRemove}, sure); err != nil || v.Refuted || !math.IsInf(v.Claimed, 1) {
-		t.Errorf("%+v, %v", v, err)
-	}
+	v, err = Judge(with, without, Claim{Event: privacy.NonPrivate{}, Adjacency: privacy.AddRemove}, sure)
+	expect.NoError(t, err)
+	expect.Equal(t, "v.Refuted", v.Refuted, false)
+	expect.Equal(t, "v.Claimed", v.Claimed, math.Inf(1))
 }
 
 // TestStronger: every kind of event has less noise, and draws stay.
@@ -86,12 +88,14 @@ func TestStronger(t *testing.T) {
 		"parallel(pure(1), laplace(2))":        "parallel(pure(2), laplace(1))",
 		"compose(pure(1), gaussian(2))":        "compose(pure(2), gaussian(1))",
 	} {
-		e, err := privacy.Parse(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Stronger(e, 2).String(); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
-			t.Errorf("%s: %s, want %s", from, got, want)
-		}
+		t.Run(from, func(t *testing.T) {
+			e, err := privacy.Parse(from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Stronger(e, 2).String(); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }

@@ -15,6 +15,12 @@ type Curve struct {
 	Found []FoundPoint `json:"found"`
 }
 
+// Point of a curve.
+type Point struct {
+	FalsePositives float64 `json:"false_positives"`
+	TruePositives  float64 `json:"true_positives"`
+}
+
 // FoundPoint is the share of runs with the record that were found at a rate of false alarms, in these
 // runs and with an interval.
 type FoundPoint struct {
@@ -56,7 +62,7 @@ func Against(with, without []float64, c Claim, confidence float64) (Curve, error
 		k := int(math.Pow(10, e) * float64(len(others)))
 		t := others[len(others)-1-k]
 		alarms, hits := above(others, t), above(in, t)
-		if alarms < leastAlarms || alarms == last {
+		if alarms < minAlarms || alarms == last {
 			continue
 		}
 		last = alarms
@@ -67,8 +73,8 @@ func Against(with, without []float64, c Claim, confidence float64) (Curve, error
 	return out, nil
 }
 
-// leastAlarms is how many false alarms a rate is read off: fewer say too little about it.
-const leastAlarms = 20
+// minAlarms is how many false alarms a rate is read off: fewer say too little about it.
+const minAlarms = 20
 
 // rarest rate of false alarms that is drawn, as a power of ten.
 const rarest = -4.
@@ -88,13 +94,13 @@ func apartSigned(a, b []float64) float64 {
 func (c Claim) allowed() (func(rate float64) float64, error) {
 	type pair struct{ epsilon, delta float64 }
 	var pairs []pair
-	most, err := quick.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
+	largest, err := quick.Epsilon(c.Event, c.Adjacency, max(c.Delta, 1e-9))
 	if err != nil {
 		return nil, err
 	}
 	const parts = 24
 	for i := range parts + 1 {
-		e := most.Upper * float64(i) / parts
+		e := largest.Upper * float64(i) / parts
 		if math.IsInf(e, 1) || math.IsNaN(e) {
 			break
 		}
@@ -107,8 +113,14 @@ func (c Claim) allowed() (func(rate float64) float64, error) {
 	return func(rate float64) float64 {
 		found := 1.
 		for _, p := range pairs {
-			found = min(found, MostFound(rate, p.epsilon, p.delta))
+			found = min(found, MaxFound(rate, p.epsilon, p.delta))
 		}
 		return found
 	}, nil
+}
+
+// MaxFound is the largest share of members that any attack finds at a rate of false positives, if the
+// guarantee is (ε, δ).
+func MaxFound(rate, epsilon, delta float64) float64 {
+	return max(0, min(1, math.Exp(epsilon)*rate+delta, 1-math.Exp(-epsilon)*(1-delta-rate)))
 }

@@ -30,32 +30,26 @@ func OneRun(canaries, guesses, right int64, delta, confidence float64) (float64,
 			return low, nil
 		}
 	}
-	for range 60 {
-		if middle := (low + high) / 2; refuted(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	low, _ = stat.Bisect(low, high, 60, refuted)
 	return low, nil
 }
 
 // chance bounds the probability that as many guesses are right under (ε, δ).
 func chance(canaries, guesses, right int64, e, delta float64) float64 {
 	q := 1 / (1 + math.Exp(-e))
-	tail := stat.AtLeast(right, guesses, q)
+	tail := stat.UpperTail(right, guesses, q)
 	if delta == 0 {
 		return tail
 	}
 	// What δ can move: the most that right guesses become likelier, for each that is given up.
-	most := 0.
+	largest := 0.
 	for i := int64(1); i <= right; i++ {
-		gain := (stat.AtLeast(right-i, guesses, q) - tail) / float64(i)
-		if gain > most {
-			most = gain
-		} else if float64(i)*most > 1 {
+		gain := (stat.UpperTail(right-i, guesses, q) - tail) / float64(i)
+		if gain > largest {
+			largest = gain
+		} else if float64(i)*largest > 1 {
 			break // no later one is larger: a gain is at most 1/i
 		}
 	}
-	return min(1, tail+2*delta*float64(canaries)*most)
+	return min(1, tail+2*delta*float64(canaries)*largest)
 }

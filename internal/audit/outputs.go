@@ -15,9 +15,9 @@ import (
 // learnt on the first quarter of the runs, the statistic is chosen on the second, and scores are those of
 // the second half, which nothing was chosen on.
 func Outputs(with, without []string) (in, out []float64, statistic string, err error) {
-	const least = 16
-	if len(with) < least || len(without) < least {
-		return nil, nil, "", fmt.Errorf("an adversary needs at least %d runs with the record and as many without it to learn from", least)
+	const minRuns = 16
+	if len(with) < minRuns || len(without) < minRuns {
+		return nil, nil, "", fmt.Errorf("an adversary needs at least %d runs with the record and as many without it to learn from", minRuns)
 	}
 	n, m := len(with)/2, len(without)/2
 	best := math.Inf(-1)
@@ -73,8 +73,8 @@ func apart(a, b []float64) float64 {
 
 var number = regexp.MustCompile(`[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 
-// mostNumbers of an output are looked at one by one.
-const mostNumbers = 32
+// maxNumbers of an output are looked at one by one.
+const maxNumbers = 32
 
 // statistics are all that are tried: the length, whole outputs, words, and numbers by their
 // place and less each other.
@@ -87,13 +87,13 @@ func statistics(with, without []string) []statisticOf {
 	}
 	places := 0
 	for _, o := range slices.Concat(with[:min(16, len(with))], without[:min(16, len(without))]) {
-		places = max(places, len(number.FindAllString(o, mostNumbers)))
+		places = max(places, len(number.FindAllString(o, maxNumbers)))
 	}
 	for i := range places {
 		out = append(out, statisticOf{fmt.Sprintf("number %d", i+1), func(o string) float64 { return numberAt(o, i) }})
 	}
 	// Noise that comes twice is gone in a difference.
-	for i := range min(places, mostDifferences) {
+	for i := range min(places, maxDifferences) {
 		for j := range i {
 			out = append(out, statisticOf{
 				fmt.Sprintf("number %d less number %d", i+1, j+1), func(o string) float64 { return numberAt(o, i) - numberAt(o, j) },
@@ -103,8 +103,8 @@ func statistics(with, without []string) []statisticOf {
 	return out
 }
 
-// mostDifferences is how many numbers are compared with each other.
-const mostDifferences = 6
+// maxDifferences is how many numbers are compared with each other.
+const maxDifferences = 6
 
 // numberAt is a number of an output by its place, 0 if there is none.
 func numberAt(output string, place int) float64 {

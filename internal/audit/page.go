@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 //go:embed page.html.tmpl
@@ -41,6 +42,15 @@ type Section struct {
 type Rows struct {
 	Head  []string
 	Lines [][]string
+}
+
+// Save writes the page to a file.
+func (p Page) Save(path string) error {
+	var b strings.Builder
+	if err := p.Write(&b); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, []byte(b.String()), 0o644)
 }
 
 // Write writes the page, which needs nothing else.
@@ -82,25 +92,25 @@ func (c Curve) Figure(title string) (plot.Figure, bool) {
 	}
 	allowed := plot.Series{Name: "allowed by the claim", Look: 0}
 	for _, p := range c.Allowed {
-		allowed.Points = append(allowed.Points, plot.Measured{X: p.FalsePositives, Low: p.TruePositives, Y: p.TruePositives, High: p.TruePositives})
+		allowed.Points = append(allowed.Points, plot.Estimate{X: p.FalsePositives, Low: p.TruePositives, Y: p.TruePositives, High: p.TruePositives})
 	}
 	found := plot.Series{Name: "found", Look: 1, Apart: true}
 	for _, p := range c.Found {
-		found.Points = append(found.Points, plot.Measured{X: p.FalseAlarms, Low: min(p.Share, p.Interval.Low), Y: p.Share, High: max(p.Share, p.Interval.High)})
+		found.Points = append(found.Points, plot.Estimate{X: p.FalseAlarms, Low: min(p.Share, p.Interval.Low), Y: p.Share, High: max(p.Share, p.Interval.High)})
 	}
 	return plot.Figure{Title: title, Panels: []plot.Panel{{
-		Title: "What an adversary finds", X: plot.Axis{Label: "false alarms", Log: true}, Y: plot.Axis{Label: "found, of the runs with the record", Most: 1},
+		Title: "What an adversary finds", X: plot.Axis{Label: "false alarms", Log: true}, Y: plot.Axis{Label: "found, of the runs with the record", Max: 1},
 		Series: []plot.Series{allowed, found},
 	}}}, true
 }
 
-// Compared draws lower bounds beside what is claimed.
-func Compared(title string, names []string, claimed, least, shaped []float64) (plot.Figure, bool) {
+// ComparisonFigure draws lower bounds beside what is claimed.
+func ComparisonFigure(title string, names []string, claimed, lower, shaped []float64) (plot.Figure, bool) {
 	claims := plot.Series{Name: "claimed ε", Apart: true, Look: 0}
 	any := plot.Series{Name: "at least", Apart: true, Look: 1}
 	kind := plot.Series{Name: "at least, if as described", Apart: true, Look: 2}
 	add := func(s *plot.Series, i int, y float64) {
-		s.Points = append(s.Points, plot.Measured{X: float64(i + 1), Low: y, Y: y, High: y})
+		s.Points = append(s.Points, plot.Estimate{X: float64(i + 1), Low: y, Y: y, High: y})
 	}
 	var notes []string
 	var ticks []float64
@@ -109,7 +119,7 @@ func Compared(title string, names []string, claimed, least, shaped []float64) (p
 			continue
 		}
 		add(&claims, i, claimed[i])
-		add(&any, i, least[i])
+		add(&any, i, lower[i])
 		add(&kind, i, shaped[i])
 		ticks = append(ticks, float64(i+1))
 		notes = append(notes, fmt.Sprintf("%d %s", i+1, names[i]))

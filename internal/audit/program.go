@@ -28,8 +28,8 @@ type Program struct {
 	Observe func(done, all int)
 }
 
-// most is how many runs one start of a program is asked for.
-const most = 1000
+// maxEach is how many runs one start of a program is asked for.
+const maxEach = 1000
 
 // Play runs the program n times with each of two files and returns what it printed, on its standard
 // output.
@@ -44,7 +44,7 @@ func (p Program) Play(ctx context.Context, with, without string, n int) (in, out
 	}
 	each := 1
 	if strings.Contains(p.Command, "{runs}") {
-		each = min(most, max(1, n/8))
+		each = min(maxEach, max(1, n/8))
 	}
 	key, err := noise.NewKey()
 	if p.Seed != nil {

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestConcurrentPrograms: programs that run side by side have the same outputs, in the same
@@ -29,9 +31,11 @@ func TestConcurrentPrograms(t *testing.T) {
 			t.Fatalf("run %d printed %q, and side by side %q", i, line, together[i])
 		}
 		words := strings.Fields(line)
-		if file := []string{"one", "two"}[i/40]; len(words) != 3 || words[0] != file || words[2] != strconv.Itoa(i%5) {
-			t.Errorf("run %d printed %q", i, line)
-		}
+		file := []string{"one", "two"}[i/40]
+		at := expect.At(t, "run %d printed %q", i, line)
+		expect.Len(at, "words", words, 3)
+		expect.Equal(at, "words[0]", words[0], file)
+		expect.Equal(at, "words[2]", words[2], strconv.Itoa(i%5))
 		seeds[words[1]]++
 	}
 	if len(seeds) != 16 {

@@ -263,6 +263,25 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
+// KeptInStore is what becomes of the address of a route's or a job's data.
+const KeptInStore = "would be kept in the service's store"
+
+// WithoutPassword refuses addresses that would be kept with a password.
+func WithoutPassword(address, becomes string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("the address of the data is not one")
+	}
+	_, has := u.User.Password()
+	for name := range u.Query() {
+		has = has || strings.Contains(strings.ToLower(name), "password")
+	}
+	if has {
+		return fmt.Errorf("the address of the data has a password, which %s: leave it out, and give it to the process that uses it (PGPASSWORD, or a password file)", becomes)
+	}
+	return nil
+}
+
 // Redact removes the password of an address, for messages.
 func Redact(address string) string {
 	if !IsURL(address) {

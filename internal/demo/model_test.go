@@ -25,9 +25,9 @@ func TestLongDemonstrationsHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var demos []icl.Demo
+	var demos []prompt.Example
 	for _, k := range Helpline().Tickets(len(task.Labels)) {
-		demos = append(demos, icl.Demo{Input: k.Text, Output: k.Label})
+		demos = append(demos, prompt.Example{Input: k.Text, Output: k.Label})
 	}
 	messages := Helpline().Development(60)
 	zero, shown := accuracy(t, m, task, nil, messages), accuracy(t, m, task, demos, messages)
@@ -37,7 +37,7 @@ func TestLongDemonstrationsHelp(t *testing.T) {
 	}
 }
 
-func accuracy(t *testing.T, m lm.Scorer, task prompt.Task, demos []icl.Demo, messages []Ticket) float64 {
+func accuracy(t *testing.T, m lm.Scorer, task prompt.Task, demos []prompt.Example, messages []Ticket) float64 {
 	t.Helper()
 	c, err := icl.NewClassifier(t.Context(), m, task, demos, icl.Options{Calibrate: true})
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // File is the name of evidence in a release.
 const File = "evidence.json"
 
-// mostBytes bounds a file: a thousand labels have about 5 MB.
-const mostBytes = 64 << 20
+// maxBytes bounds a file: a thousand labels have about 5 MB.
+const maxBytes = 64 << 20
 
 // Evidence are vectors for labels, released with noise. It is public.
 type Evidence struct {
@@ -45,8 +45,8 @@ func (e *Evidence) Check() error {
 		return errors.New("the evidence does not name its encoder")
 	case len(e.Labels) < 2 || len(e.Vectors) != len(e.Labels):
 		return fmt.Errorf("the evidence has %d vectors for %d labels: there must be one for each, and two or more", len(e.Vectors), len(e.Labels))
-	case len(e.Labels) > mostLabels:
-		return fmt.Errorf("the evidence has %d labels, which are more than %d", len(e.Labels), mostLabels)
+	case len(e.Labels) > maxLabels:
+		return fmt.Errorf("the evidence has %d labels, which are more than %d", len(e.Labels), maxLabels)
 	case len(e.Vectors[0]) == 0:
 		return errors.New("the vectors of the evidence are empty")
 	case e.Sums < 0 || !(e.Sigma >= 0) || math.IsInf(e.Sigma, 1):
@@ -63,7 +63,7 @@ func (e *Evidence) Check() error {
 			return fmt.Errorf("the evidence has the label %q twice", e.Labels[i])
 		}
 		for _, x := range v {
-			if math.IsNaN(x) || math.Abs(x) > mostOdds {
+			if math.IsNaN(x) || math.Abs(x) > maxOdds {
 				return errors.New("a vector of the evidence has a number that is too large or none")
 			}
 		}
@@ -71,11 +71,11 @@ func (e *Evidence) Check() error {
 	return nil
 }
 
-// mostLabels is how many a task may have.
-const mostLabels = 1000
+// maxLabels is how many a task may have.
+const maxLabels = 1000
 
-// mostOdds bounds each number of a vector, so that products stay finite.
-const mostOdds = 1e6
+// maxOdds bounds each number of a vector, so that products stay finite.
+const maxOdds = 1e6
 
 // Logs are the log-probabilities of labels for a text with this vector.
 func (e *Evidence) Logs(vector []float32) ([]float64, error) {
@@ -111,7 +111,7 @@ func (e *Evidence) Encode() ([]byte, error) {
 // Decode reads evidence from a file's content.
 func Decode(data []byte) (*Evidence, error) {
 	var e Evidence
-	if err := bounded.UnmarshalJSON(data, mostBytes, &e); err != nil {
+	if err := bounded.UnmarshalJSON(data, maxBytes, &e); err != nil {
 		return nil, fmt.Errorf("this is no evidence: %w", err)
 	}
 	if err := e.Check(); err != nil {
@@ -122,7 +122,7 @@ func Decode(data []byte) (*Evidence, error) {
 
 // Read reads evidence from a file.
 func Read(path string) (*Evidence, error) {
-	data, err := bounded.ReadFile(path, mostBytes)
+	data, err := bounded.ReadFile(path, maxBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // some is evidence for three labels and vectors of two numbers.
@@ -135,9 +136,9 @@ func TestFile(t *testing.T) {
 	if err := os.WriteFile(path, data[:20], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := evidence.Read(path); e != nil || err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("%+v, %v", e, err)
-	}
+	e, err := evidence.Read(path)
+	expect.True(t, "e is nil", e == nil, e)
+	expect.Contains(t, "err", fmt.Sprint(err), path)
 	if _, err := evidence.Read(path + ".not"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

@@ -1,7 +1,7 @@
 package evidence_test
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/evidence/rows"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ofRows is evidence about rows of a table, that knows a value for each label: 3 for the first one, 1 for the second,
@@ -44,9 +45,9 @@ func TestRowsBringTheirEncoder(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := evidence.Decode(data)
-	if err != nil || !again.Rows() || again.Encoder != e.Encoder {
-		t.Fatalf("%v: %+v", err, again)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "again.Rows()", again.Rows())
+	expect.Equal(t, "again.Encoder", again.Encoder, e.Encoder)
 	for _, e := range []*evidence.Evidence{e, again} {
 		r, err := evidence.Open(e, nil)
 		if err != nil {
@@ -66,10 +67,11 @@ func TestRowsBringTheirEncoder(t *testing.T) {
 		if err := r.Reads([]string{row, row}); err != nil {
 			t.Error(err)
 		}
-		var not *evidence.NotRowError
-		if err := r.Reads([]string{row, "my own words"}); !errors.As(err, &not) || not.Place != 1 || strings.Contains(err.Error(), "my own words") || !strings.Contains(err.Error(), "question 2 of 2") {
-			t.Errorf("%v", err)
-		}
+		err = r.Reads([]string{row, "my own words"})
+		not := expect.As[*evidence.NotRowError](t, err)
+		expect.Equal(t, "not.Place", not.Place, 1)
+		expect.True(t, "no my own words in the error", !strings.Contains(fmt.Sprint(err), "my own words"), fmt.Sprint(err))
+		expect.Contains(t, "err", fmt.Sprint(err), "question 2 of 2")
 	}
 	if r, err := evidence.Open(some(), compass()); err != nil || r.Reads([]string{"any text"}) != nil {
 		t.Errorf("texts are refused: %v", err)

@@ -37,8 +37,8 @@ func TestTurns(t *testing.T) {
 		m.begins = rapid.Bool().Draw(t, "begins")
 		k := task("yes", "no", "nobody")
 		form := rapid.SampledFrom([]prompt.Form{prompt.ChatForm, prompt.MessageForm}).Draw(t, "form")
-		demos := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Demo {
-			return Demo{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
+		demos := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) prompt.Example {
+			return prompt.Example{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
 		}), 0, 3).Draw(t, "demos")
 		inputs := rapid.SliceOfN(rapid.OneOf(rapid.StringMatching("[a-z\n ]{0,9}"), rapid.Just("zebra crossing")), 1, 5).Draw(t, "inputs")
 		a, err := Open(t.Context(), m, k, demos, Options{Form: form, PassTokens: rapid.SampledFrom([]int{0, 40}).Draw(t, "pass")})
@@ -75,7 +75,7 @@ func TestTurns(t *testing.T) {
 func TestTurnsAreShared(t *testing.T) {
 	m := chatty()
 	k := task("yes", "no")
-	demos := []Demo{{Input: strings.Repeat("a long text ", 20), Output: "yes"}}
+	demos := []prompt.Example{{Input: strings.Repeat("a long text ", 20), Output: "yes"}}
 	c, err := NewWriter(t.Context(), m, k, demos, Options{Form: prompt.ChatForm})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestTurnsAreShared(t *testing.T) {
 // are shared, the model generates by itself, or it has nothing but text.
 func TestTurnsAreWritten(t *testing.T) {
 	k := writeTask(prompt.Generate)
-	demos := []Demo{{Input: "x\ny", Output: "z"}}
+	demos := []prompt.Example{{Input: "x\ny", Output: "z"}}
 	shared, alone, bare := chatty(" a"), chatty(" a"), chatty(" a")
 	alone.info.Can.SharedPrefix = false
 	var answers []string

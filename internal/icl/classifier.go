@@ -40,7 +40,7 @@ var _ Answerer = (*Classifier)(nil)
 // NewClassifier computes the common prefix of all questions. Close it when it is no longer
 // needed; the model stays open. A model that lacks the scores that the labels need is an
 // *lm.UnsupportedError.
-func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Classifier, error) {
+func NewClassifier(ctx context.Context, m lm.Scorer, t prompt.Task, demos []prompt.Example, o Options) (*Classifier, error) {
 	t = t.WithDefaults()
 	if o.Form.Turns() {
 		return nil, errors.New("labels are chosen by their scores where the prompt is one text: in turns the model writes them")

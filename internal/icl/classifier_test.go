@@ -68,7 +68,7 @@ func TestScoresAreTheDefinition(t *testing.T) {
 		}
 		labels := rapid.SliceOfNDistinct(rapid.SampledFrom(pool), 2, 6, rapid.ID).Draw(t, "labels")
 		o := Options{Calibrate: rapid.Bool().Draw(t, "calibrate"), Normalise: rapid.Bool().Draw(t, "normalise")}
-		demos := []Demo{{Input: "one", Output: labels[0]}, {Input: "two", Output: labels[1]}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
+		demos := []prompt.Example{{Input: "one", Output: labels[0]}, {Input: "two", Output: labels[1]}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
 		inputs := rapid.SliceOfN(rapid.StringMatching("[a-z]{1,9}"), 0, 5).Draw(t, "inputs")
 		k := task(labels...)
 		c, err := NewClassifier(t.Context(), m, k, demos, o)
@@ -134,7 +134,7 @@ func TestPasses(t *testing.T) {
 	for _, most := range []int{0, 1, 7} {
 		m := newToy(" yes", " no")
 		m.info.Sequences = most
-		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), []Demo{{Input: "a", Output: "yes"}}, Options{})
+		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), []prompt.Example{{Input: "a", Output: "yes"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,14 +242,14 @@ func TestRefused(t *testing.T) {
 	open.Kind = prompt.Extract
 	for name, c := range map[string]struct {
 		task  prompt.Task
-		demos []Demo
+		demos []prompt.Example
 		o     Options
 		want  string
 	}{
 		"open labels":    {task: open, want: "no list of labels"},
 		"generation":     {task: prompt.Task{Name: "g", Kind: prompt.Generate}, want: "no list of labels"},
 		"pass":           {task: task("a", "b"), o: Options{PassTokens: -1}, want: "positive"},
-		"demonstrations": {task: task("a", "b"), demos: []Demo{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
+		"demonstrations": {task: task("a", "b"), demos: []prompt.Example{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 	} {
 		if _, err := NewClassifier(t.Context(), m, c.task, c.demos, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

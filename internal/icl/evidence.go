@@ -52,7 +52,7 @@ func (o Options) hints(t prompt.Task, tok lm.Tokenizer) *hints {
 }
 
 // demos returns demonstrations with hints.
-func (h *hints) demos(ctx context.Context, demos []Demo) ([]Demo, error) {
+func (h *hints) demos(ctx context.Context, demos []prompt.Example) ([]prompt.Example, error) {
 	if h == nil || len(demos) == 0 {
 		return demos, nil
 	}
@@ -100,7 +100,7 @@ type Alone struct {
 
 var _ Answerer = (*Alone)(nil)
 
-func newAlone(t prompt.Task, demos []Demo, o Options) (Answerer, error) {
+func newAlone(t prompt.Task, demos []prompt.Example, o Options) (Answerer, error) {
 	if err := o.checkUse(t); err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ var (
 // TestCombinedIsTheProduct: scores are the model's, raw or calibrated, times the evidence to the power of
 // the weight.
 func TestCombinedIsTheProduct(t *testing.T) {
-	demos := []Demo{{Input: "a", Output: "no"}}
+	demos := []prompt.Example{{Input: "a", Output: "no"}}
 	reader := letterReader(t, &letterCounts{})
 	for _, weight := range []float64{0.5, 2} {
 		plain, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), demos, Options{Calibrate: true})
@@ -144,7 +144,7 @@ func multiplied(p []float64, text string, weight float64) []float64 {
 // TestHintsAreTold: the answers with hints are those to questions and demonstrations that have them, in
 // every form, and demonstrations are encoded once.
 func TestHintsAreTold(t *testing.T) {
-	demos := []Demo{{Input: "the tree", Output: "no"}, {Input: "on foot", Output: "yes"}}
+	demos := []prompt.Example{{Input: "the tree", Output: "no"}, {Input: "on foot", Output: "yes"}}
 	for _, form := range prompt.Forms() {
 		for _, model := range []string{"shares", "writes whole prompts", "only writes"} {
 			for wording := range prompt.Hints() {
@@ -211,7 +211,7 @@ func TestHintsAreTold(t *testing.T) {
 // TestEachIsHinted: questions with demonstrations of their own have hints in both.
 func TestEachIsHinted(t *testing.T) {
 	reader := letterReader(t, &letterCounts{})
-	own := []Demo{{Input: "the tree", Output: "no"}}
+	own := []prompt.Example{{Input: "the tree", Output: "no"}}
 	hinted, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), nil, Options{Calibrate: true, Evidence: reader, Use: prompt.Use{How: prompt.Hinted}})
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestWrongUses(t *testing.T) {
 	for name, c := range map[string]struct {
 		model lm.Model
 		task  prompt.Task
-		demos []Demo
+		demos []prompt.Example
 		o     Options
 		want  string
 	}{
@@ -287,11 +287,11 @@ func TestWrongUses(t *testing.T) {
 		"no weight":             {o: Options{Use: prompt.Use{How: prompt.Combined}, Evidence: reader}, want: "positive weight"},
 		"combined in turns":     {model: chatty(), o: Options{Use: combined, Evidence: reader, Form: prompt.ChatForm}, want: "use it as a hint"},
 		"combined, no scores":   {model: plain{newToy()}, o: Options{Use: combined, Evidence: reader}, want: "use a model that gives scores"},
-		"alone with examples":   {demos: []Demo{{Input: "a", Output: "no"}}, o: Options{Use: alone, Evidence: reader}, want: "no demonstrations"},
+		"alone with examples":   {demos: []prompt.Example{{Input: "a", Output: "no"}}, o: Options{Use: alone, Evidence: reader}, want: "no demonstrations"},
 		"alone, normalised":     {o: Options{Use: alone, Evidence: reader, Normalise: true}, want: "nothing to normalise"},
 		"alone, calibrated":     {o: Options{Use: alone, Evidence: reader, Calibrate: true}, want: "no model reads them"},
 		"no such way":           {o: Options{Use: prompt.Use{How: "x"}, Evidence: reader}, want: "combined, hinted or alone"},
-		"an encoder that broke": {demos: []Demo{{Input: "a", Output: "no"}}, o: Options{Use: hinted, Evidence: letterReader(t, &letterCounts{fail: true})}, want: errToy.Error()},
+		"an encoder that broke": {demos: []prompt.Example{{Input: "a", Output: "no"}}, o: Options{Use: hinted, Evidence: letterReader(t, &letterCounts{fail: true})}, want: errToy.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.model == nil {
@@ -344,7 +344,7 @@ func TestEncoderThatBreaks(t *testing.T) {
 // TestEvidenceThatIsNotUsed: evidence that is at hand changes nothing where the prompt does not use it.
 func TestEvidenceThatIsNotUsed(t *testing.T) {
 	encoder := &letterCounts{}
-	demos := []Demo{{Input: "the tree", Output: "no"}}
+	demos := []prompt.Example{{Input: "the tree", Output: "no"}}
 	var got [2][]Prediction
 	for i, o := range []Options{{Calibrate: true}, {Calibrate: true, Evidence: letterReader(t, encoder)}} {
 		c, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), demos, o)

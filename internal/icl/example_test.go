@@ -22,7 +22,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	demos := []icl.Demo{
+	demos := []prompt.Example{
 		{Input: "Who painted the ceiling?", Output: "Person"},
 		{Input: "How many rivers meet here?", Output: "Number"},
 	}
@@ -56,7 +56,7 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	demos := []icl.Demo{
+	demos := []prompt.Example{
 		{Input: "a funny comedy with a dog", Output: "comedy"},
 		{Input: "a scary film about ghosts", Output: "scary"},
 	}

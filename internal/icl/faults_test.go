@@ -13,17 +13,17 @@ import (
 // ways are all that answer, each with a task of its own.
 var ways = map[string]func(ctx context.Context, m *toy) (Answerer, error){
 	"classifier": func(ctx context.Context, m *toy) (Answerer, error) {
-		return Open(ctx, m, task("yes", "no", "perhaps", "perhaps not"), []Demo{{Input: "a", Output: "no"}}, Options{Calibrate: true, PassTokens: 64})
+		return Open(ctx, m, task("yes", "no", "perhaps", "perhaps not"), []prompt.Example{{Input: "a", Output: "no"}}, Options{Calibrate: true, PassTokens: 64})
 	},
 	"writer": func(ctx context.Context, m *toy) (Answerer, error) {
-		return Open(ctx, m, writeTask(prompt.Extract), []Demo{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
+		return Open(ctx, m, writeTask(prompt.Extract), []prompt.Example{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
 	},
 	"written by itself": func(ctx context.Context, m *toy) (Answerer, error) {
 		m.info.Can.SharedPrefix = false
-		return Open(ctx, m, writeTask(prompt.Extract), []Demo{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
+		return Open(ctx, m, writeTask(prompt.Extract), []prompt.Example{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
 	},
 	"text alone": func(ctx context.Context, m *toy) (Answerer, error) {
-		return Open(ctx, plain{m}, task("yes", "no"), []Demo{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
+		return Open(ctx, plain{m}, task("yes", "no"), []prompt.Example{{Input: "a", Output: "b"}}, Options{PassTokens: 64})
 	},
 }
 
@@ -108,7 +108,7 @@ func TestTooLong(t *testing.T) {
 	m := newToy()
 	m.info.Context = 64
 	m.info.Can.SharedPrefix = false
-	a, err := Open(t.Context(), m, writeTask(prompt.Extract), []Demo{{Input: "a long story that fills the prompt", Output: "b"}}, Options{})
+	a, err := Open(t.Context(), m, writeTask(prompt.Extract), []prompt.Example{{Input: "a long story that fills the prompt", Output: "b"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Demo is a question with its answer. Of a classification task, the input is a text
-// and the output its label.
-type Demo = prompt.Example
-
 // Options configure answering. The zero value is useful.
 type Options struct {
 	// Form is how instruction, demonstrations and question are laid out: one text by default. As
@@ -101,7 +97,7 @@ type scoring interface {
 //
 // A server is queried each time for its vocabulary. To open often, pass an [lm.Scorer], if
 // there is one.
-func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (Answerer, error) {
+func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, o Options) (Answerer, error) {
 	t = t.WithDefaults()
 	if o.Use.How == prompt.Alone {
 		return newAlone(t, demos, o)

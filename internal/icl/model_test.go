@@ -37,7 +37,7 @@ func TestLongRealModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Labels = []string{"Village", "Animal", "Athlete", "Politician", "Album"} // each is computed from nothing
-	demos := []Demo{{Input: "It is a village in the hills.", Output: "Village"}}
+	demos := []prompt.Example{{Input: "It is a village in the hills.", Output: "Village"}}
 	c, err := NewClassifier(t.Context(), m, k, demos, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -107,13 +107,13 @@ func TestLongRealModelWrites(t *testing.T) {
 	m := defaultModel(t)
 	for _, c := range []struct {
 		task   string
-		demos  []Demo
+		demos  []prompt.Example
 		inputs []string
 	}{
-		{"mit-g", []Demo{{Input: "show me a scary film about ghosts", Output: "scary"}, {Input: "a funny comedy with a dog", Output: "comedy"}}, []string{
+		{"mit-g", []prompt.Example{{Input: "show me a scary film about ghosts", Output: "scary"}, {Input: "a funny comedy with a dog", Output: "comedy"}}, []string{
 			"what is a good science fiction film", "any  western with a train", "", strings.Repeat("a drama about the sea ", 40),
 		}},
-		{"e2e", []Demo{{Input: "name[The Oak], food[Thai]", Output: "The Oak serves Thai food."}}, []string{"name[The Mill], eatType[pub]", "name[Blue Door], area[riverside]"}},
+		{"e2e", []prompt.Example{{Input: "name[The Oak], food[Thai]", Output: "The Oak serves Thai food."}}, []string{"name[The Mill], eatType[pub]", "name[Blue Door], area[riverside]"}},
 		{"samsum", nil, []string{"Ana: are you home?\nBo: in ten minutes\nAna: good, bring milk"}},
 	} {
 		k, err := prompt.Builtin(c.task)
@@ -170,9 +170,9 @@ func BenchmarkClassify(b *testing.B) {
 		b.Fatal(err)
 	}
 	text := strings.Repeat("The council said on Tuesday that talks would continue. ", 4)
-	var demos []Demo
+	var demos []prompt.Example
 	for _, l := range k.Labels {
-		demos = append(demos, Demo{Input: text, Output: l})
+		demos = append(demos, prompt.Example{Input: text, Output: l})
 	}
 	c, err := NewClassifier(b.Context(), m, k, demos, Options{Calibrate: true})
 	if err != nil {

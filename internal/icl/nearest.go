@@ -9,7 +9,7 @@ import (
 )
 
 // near picks the demonstrations of each question; nil if all have the same.
-func (o Options) near(ctx context.Context, demos []Demo) (*nearest.Picker, error) {
+func (o Options) near(ctx context.Context, demos []prompt.Example) (*nearest.Picker, error) {
 	if !o.Nearest.Used() {
 		return nil, nil
 	}
@@ -17,9 +17,9 @@ func (o Options) near(ctx context.Context, demos []Demo) (*nearest.Picker, error
 }
 
 // picks are the demonstrations of each question, nil where all have the same.
-func picks(ctx context.Context, near *nearest.Picker, inputs []string) ([][]Demo, error) {
+func picks(ctx context.Context, near *nearest.Picker, inputs []string) ([][]prompt.Example, error) {
 	if near == nil {
-		return make([][]Demo, len(inputs)), nil
+		return make([][]prompt.Example, len(inputs)), nil
 	}
 	return near.Pick(ctx, inputs)
 }

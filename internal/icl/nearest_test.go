@@ -15,7 +15,7 @@ import (
 // TestNearestDemonstrations: an answer is that of a model which has the question's nearest demonstrations alone, in every
 // form and however the model is asked; demonstrations are encoded once.
 func TestNearestDemonstrations(t *testing.T) {
-	demos := []Demo{{Input: "the tree", Output: "no"}, {Input: "on foot", Output: "yes"}, {Input: "too", Output: "no"}, {Input: "eee", Output: "yes"}}
+	demos := []prompt.Example{{Input: "the tree", Output: "no"}, {Input: "on foot", Output: "yes"}, {Input: "too", Output: "no"}, {Input: "eee", Output: "yes"}}
 	near := prompt.Nearest{Examples: 2, Encoder: "letters"}
 	for _, form := range prompt.Forms() {
 		for _, model := range []string{"shares", "writes whole prompts", "only writes"} {
@@ -82,7 +82,7 @@ func TestNearestDemonstrations(t *testing.T) {
 
 // TestWrongNearest: without an encoder, with another one, calibrated, or where the longest do not fit, nothing is answered.
 func TestWrongNearest(t *testing.T) {
-	demos := []Demo{{Input: "the tree", Output: "no"}, {Input: strings.Repeat("on foot ", 20), Output: "yes"}, {Input: "too", Output: "no"}}
+	demos := []prompt.Example{{Input: "the tree", Output: "no"}, {Input: strings.Repeat("on foot ", 20), Output: "yes"}, {Input: "too", Output: "no"}}
 	near := prompt.Nearest{Examples: 1, Encoder: "letters"}
 	m := newToy(" yes", " no")
 	short := newToy(" yes", " no")

@@ -79,7 +79,7 @@ func TestWaysAgree(t *testing.T) {
 	alone.info.Can.SharedPrefix = false
 	var answers [][]string
 	for _, m := range []lm.Model{shared, alone, plain{newToy(" a")}} {
-		a, err := Open(t.Context(), m, k, []Demo{{Input: "x", Output: "y"}}, Options{})
+		a, err := Open(t.Context(), m, k, []prompt.Example{{Input: "x", Output: "y"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestAnswer(t *testing.T) {
 		inputs = append(inputs, fmt.Sprintf("a  film %d", i))
 	}
 	k.Limits.AnswerTokens = 12
-	answers, err := written(t.Context(), plain{m}, k, []Demo{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
+	answers, err := written(t.Context(), plain{m}, k, []prompt.Example{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
 	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
@@ -142,7 +142,7 @@ func TestChat(t *testing.T) {
 		model := lm.Model(plain{m})
 		k := task("yes", "no")
 		k.Limits.AnswerTokens = 100
-		a, err := Open(t.Context(), model, k, []Demo{{Input: "a", Output: "yes"}}, Options{})
+		a, err := Open(t.Context(), model, k, []prompt.Example{{Input: "a", Output: "yes"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestErrorsAreClear(t *testing.T) {
 }
 
 // written generates answers from whole prompts.
-func written(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, inputs []string, o Options) ([]string, error) {
+func written(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, inputs []string, o Options) ([]string, error) {
 	w, err := newWriting(ctx, m, t, demos, o)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 
 // Query is a question with its own demonstrations, which follow the common ones.
 type Query struct {
-	Demos []Demo `json:"demos"`
-	Input string `json:"input"`
+	Demos []prompt.Example `json:"demos"`
+	Input string           `json:"input"`
 }
 
 // ownQuery is one in tokens: those of its demonstrations, and what is asked after them.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/prompt"
 	"pgregory.net/rapid"
 )
 
@@ -20,8 +21,8 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 			PassTokens: rapid.SampledFrom([]int{0, 1, 200}).Draw(t, "pass"),
 		}
 		k := task("yes", "no", "perhaps")
-		demo := rapid.Custom(func(t *rapid.T) Demo {
-			return Demo{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
+		demo := rapid.Custom(func(t *rapid.T) prompt.Example {
+			return prompt.Example{Input: rapid.StringMatching("[a-z ]{0,9}").Draw(t, "text"), Output: rapid.SampledFrom(k.Labels).Draw(t, "label")}
 		})
 		shared := rapid.SliceOfN(demo, 0, 2).Draw(t, "shared")
 		questions := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Query {
@@ -61,7 +62,7 @@ func TestEachHasAClassifierToItself(t *testing.T) {
 // TestFailuresOfEach: whichever call of the model fails, there are no answers and nothing
 // stays behind.
 func TestFailuresOfEach(t *testing.T) {
-	questions := []Query{{[]Demo{{Input: "a", Output: "no"}}, "one"}, {nil, "two"}, {[]Demo{{Input: "b", Output: "yes"}, {Input: "c", Output: "no"}}, "three"}}
+	questions := []Query{{[]prompt.Example{{Input: "a", Output: "no"}}, "one"}, {nil, "two"}, {[]prompt.Example{{Input: "b", Output: "yes"}, {Input: "c", Output: "no"}}, "three"}}
 	for at := 1; ; at++ {
 		m := newToy(" yes", " no")
 		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), nil, Options{Calibrate: true, PassTokens: 64})
@@ -93,7 +94,7 @@ func TestTooManyOfEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, err = c.ClassifyEach(t.Context(), []Query{{[]Demo{{Input: strings.Repeat("x", 5000), Output: "no"}}, "one"}})
+	_, err = c.ClassifyEach(t.Context(), []Query{{[]prompt.Example{{Input: strings.Repeat("x", 5000), Output: "no"}}, "one"}})
 	if err == nil || !strings.Contains(err.Error(), "fewer or shorter demonstrations") {
 		t.Error(err)
 	}

@@ -61,7 +61,7 @@ func TestChatServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	demos := []Demo{{Input: "The match ended", Output: "Sports"}}
+	demos := []prompt.Example{{Input: "The match ended", Output: "Sports"}}
 	_, err = Open(t.Context(), m, k, demos, Options{Calibrate: true})
 	var unsupported *lm.UnsupportedError
 	if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "without their scores") {
@@ -103,7 +103,7 @@ func TestLlamaCPP(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Labels = []string{"Number", "Person", "Person name"} // of several tokens, and one begins another
-	demos := []Demo{{Input: "Who painted the ceiling?", Output: "Person"}, {Input: "How many rivers meet here?", Output: "Number"}}
+	demos := []prompt.Example{{Input: "Who painted the ceiling?", Output: "Person"}, {Input: "How many rivers meet here?", Output: "Number"}}
 	inputs := []string{"How many eggs are in a dozen?", "Who wrote Hamlet?", ""}
 	var all [2][]Prediction
 	for i, model := range []lm.Model{m, embedded} {
@@ -137,7 +137,7 @@ func TestLlamaCPP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Open(t.Context(), m, genres, []Demo{{Input: "a funny comedy with a dog", Output: "comedy"}, {Input: "a scary film about ghosts", Output: "scary"}}, Options{})
+	a, err := Open(t.Context(), m, genres, []prompt.Example{{Input: "a funny comedy with a dog", Output: "comedy"}, {Input: "a scary film about ghosts", Output: "scary"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

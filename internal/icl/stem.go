@@ -41,7 +41,7 @@ type question struct {
 }
 
 // newStem starts a session. after is how many tokens may come after a question.
-func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options, after int) (*stem, error) {
+func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []prompt.Example, o Options, after int) (*stem, error) {
 	s := &stem{model: m, task: t, options: o, hints: o.hints(t, m.Tokenizer())}
 	demos, err := s.hints.demos(ctx, demos)
 	if err != nil {
@@ -78,7 +78,7 @@ func newStem(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Op
 
 // layOut returns what all questions come after, and the number of tokens of the layout
 // around a question.
-func (s *stem) layOut(ctx context.Context, demos []Demo) (tokens []lm.Token, layout int, err error) {
+func (s *stem) layOut(ctx context.Context, demos []prompt.Example) (tokens []lm.Token, layout int, err error) {
 	if s.options.Form.Turns() {
 		if s.chat, err = conversationOf(s.model, s.task, demos, s.options.Form); err != nil {
 			return nil, 0, err
@@ -150,7 +150,7 @@ func (s *stem) Usage() lm.Usage { return s.session.Usage() }
 func (s *stem) Close() error { return s.session.Close() }
 
 // question turns a text into tokens, after demonstrations of its own.
-func (s *stem) question(ctx context.Context, input string, own []Demo) (_ question, err error) {
+func (s *stem) question(ctx context.Context, input string, own []prompt.Example) (_ question, err error) {
 	var tokens []lm.Token
 	from := s.root
 	if s.chat != nil {

@@ -21,7 +21,7 @@ var _ Answerer = (*Writer)(nil)
 
 // NewWriter computes the common prefix of all questions. Close it when it is no longer
 // needed; the model stays open.
-func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []Demo, o Options) (*Writer, error) {
+func NewWriter(ctx context.Context, m lm.Scorer, t prompt.Task, demos []prompt.Example, o Options) (*Writer, error) {
 	t = t.WithDefaults()
 	o, err := o.filled(t)
 	if err != nil {

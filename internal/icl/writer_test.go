@@ -33,7 +33,7 @@ func TestAnswersAreTheDefinition(t *testing.T) {
 		k.Stop = rapid.SampledFrom([][]string{{"\n"}, {"a", "bb"}}).Draw(t, "stop")
 		k.Limits.AnswerTokens = rapid.IntRange(1, 12).Draw(t, "tokens")
 		o := Options{PassTokens: rapid.SampledFrom([]int{0, 1, 40, 100}).Draw(t, "pass")}
-		demos := []Demo{{Input: "one", Output: "x"}, {Input: "two  words", Output: "y"}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
+		demos := []prompt.Example{{Input: "one", Output: "x"}, {Input: "two  words", Output: "y"}}[:rapid.IntRange(0, 2).Draw(t, "demos")]
 		inputs := rapid.SliceOfN(rapid.StringMatching("[a-z]{0,9}"), 0, 9).Draw(t, "inputs")
 		w, err := NewWriter(t.Context(), m, k, demos, o)
 		if err != nil {
@@ -81,7 +81,7 @@ func TestWriterPasses(t *testing.T) {
 		m.ends = append(m.ends, lm.Token(i*2))
 	}
 	k := writeTask(prompt.Extract)
-	w, err := NewWriter(t.Context(), m, k, []Demo{{Input: "a", Output: "b"}}, Options{PassTokens: 256})
+	w, err := NewWriter(t.Context(), m, k, []prompt.Example{{Input: "a", Output: "b"}}, Options{PassTokens: 256})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +110,12 @@ func TestWriterRefused(t *testing.T) {
 	k := writeTask(prompt.Generate)
 	for name, c := range map[string]struct {
 		change func(*toy)
-		demos  []Demo
+		demos  []prompt.Example
 		o      Options
 		want   string
 	}{
 		"no best token":  {change: func(m *toy) { m.info.Can.Top = false }, want: "best token"},
-		"demonstrations": {demos: []Demo{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
+		"demonstrations": {demos: []prompt.Example{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 		"answer":         {change: func(m *toy) { m.info.Context = 200 }, want: "longer context"},
 	} {
 		m := newToy()

@@ -30,7 +30,7 @@ type writing struct {
 
 var _ Answerer = (*writing)(nil)
 
-func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []Demo, o Options) (*writing, error) {
+func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, o Options) (*writing, error) {
 	t = t.WithDefaults()
 	o, err := o.filled(t)
 	if err != nil {
@@ -81,7 +81,7 @@ func howWritten(t prompt.Task) string {
 }
 
 // conversationOf lays questions out as turns.
-func conversationOf(m lm.Model, t prompt.Task, demos []Demo, f prompt.Form) (*reply.Conversation, error) {
+func conversationOf(m lm.Model, t prompt.Task, demos []prompt.Example, f prompt.Form) (*reply.Conversation, error) {
 	if !m.Info().Can.Chat {
 		return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "answer turns of a chat", Missing: "the model has no chat template; ask it in one text"}
 	}
@@ -139,7 +139,7 @@ func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error)
 // prompt returns a whole prompt: turns if they were asked for, tokens if the model has a
 // tokeniser, otherwise a text; a message for a model that only chats.
 // Demonstrations of the question's own come before it.
-func (w *writing) prompt(ctx context.Context, input string, own []Demo) (lm.Prompt, error) {
+func (w *writing) prompt(ctx context.Context, input string, own []prompt.Example) (lm.Prompt, error) {
 	if w.chat != nil {
 		chat := w.chat
 		if own != nil {

@@ -97,8 +97,8 @@ func softmax(scores []float64) {
 }
 
 const (
-	// mostParameters bounds the time of a step, which grows with the cube.
-	mostParameters = 4096
+	// maxParameters bounds the time of a step, which grows with the cube.
+	maxParameters = 4096
 	// newtonSteps bounds the steps of Newton's method.
 	newtonSteps = 200
 )
@@ -123,8 +123,8 @@ func FitLogistic(ctx context.Context, t *Table, o LogisticOptions) (*Logistic, e
 		return NewLogistic(t.form, weights)
 	}
 	p := t.problem(o, rank, len(present))
-	if p.Size() > mostParameters {
-		return nil, fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.Size(), mostParameters)
+	if p.Size() > maxParameters {
+		return nil, fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.Size(), maxParameters)
 	}
 	// Rounding leaves a gradient of about 1e-16 times the sum of weights.
 	found, err := p.Newton(ctx, 1e-11*(t.total*scaling(t, o)+o.Ridge), newtonSteps)

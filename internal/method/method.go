@@ -88,7 +88,7 @@ type Spec struct {
 	Rank int
 	// Look is a colour and shape that figures keep for it, counted from 1; 0 takes any.
 	Look int
-	// Of names the method that --proof published makes this one of.
+	// Of names the method that proof=published makes this one of.
 	Of string
 
 	// made returns the method with zero settings, and planned so that it meets what a plan

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAUCReferences compares with roc_auc_score of scikit-learn 1.5.2.
@@ -62,9 +64,10 @@ func TestAUC(t *testing.T) {
 		for i, s := range scores {
 			moved[i] = math.Exp(3*s) - 7
 		}
-		if again, err := AUC(positive, moved); err != nil || again != got || math.Abs(got-above/pairs) > 1e-12 {
-			t.Fatalf("%v, %v when moved, instead of %v, %v", got, again, above/pairs, err)
-		}
+		again, err := AUC(positive, moved)
+		expect.NoError(t, err)
+		expect.Equal(t, "again", again, got)
+		expect.Max(t, "math.Abs(got-above/pairs)", math.Abs(got-above/pairs), 1e-12)
 	})
 	if _, err := AUC([]bool{true}, nil); err == nil {
 		t.Error("a score is missing")

@@ -91,7 +91,7 @@ func TestEncodersDiffer(t *testing.T) {
 	pair := []Pair{{"He sat on the bank of the river.", "The river of the bank sat on him."}}
 	var values [2]float64
 	var names [2]string
-	for i, encoder := range []Encoder{EncoderOf(e), wordByWord{e}} {
+	for i, encoder := range []Encoder{EncoderOf(e), wordEncoder{e}} {
 		m, err := New("embedding_f1", Options{Encoder: encoder})
 		if err != nil {
 			t.Fatal(err)

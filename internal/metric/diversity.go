@@ -86,13 +86,13 @@ func bleu(text int, words [][]string, counts [][bleuOrder]map[string]int) float6
 	for n := range bleuOrder {
 		shared, all := 0, 0
 		for key, times := range counts[text][n] {
-			most := 0
+			largest := 0
 			for other := range counts {
 				if other != text {
-					most = max(most, counts[other][n][key])
+					largest = max(largest, counts[other][n][key])
 				}
 			}
-			shared += min(times, most)
+			shared += min(times, largest)
 			all += times
 		}
 		if n == 0 && shared == 0 {

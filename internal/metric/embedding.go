@@ -23,16 +23,16 @@ type Encoder interface {
 // word alone, which then have no context.
 func EncoderOf(e lm.Embedder) Encoder {
 	if b, ok := e.(*bert.Encoder); ok {
-		return inContext{b}
+		return contextEncoder{b}
 	}
-	return wordByWord{e}
+	return wordEncoder{e}
 }
 
-type inContext struct{ e *bert.Encoder }
+type contextEncoder struct{ e *bert.Encoder }
 
-func (c inContext) Name() string { return c.e.TokensName() + ", tokens in context" }
+func (c contextEncoder) Name() string { return c.e.TokensName() + ", tokens in context" }
 
-func (c inContext) Tokens(ctx context.Context, texts []string) ([][][]float32, error) {
+func (c contextEncoder) Tokens(ctx context.Context, texts []string) ([][][]float32, error) {
 	list, err := c.e.Tokens(ctx, texts)
 	if err != nil {
 		return nil, err
@@ -46,14 +46,14 @@ func (c inContext) Tokens(ctx context.Context, texts []string) ([][][]float32, e
 	return out, nil
 }
 
-type wordByWord struct{ e lm.Embedder }
+type wordEncoder struct{ e lm.Embedder }
 
 // askWords is the maximal number of words per request.
 const askWords = 256
 
-func (w wordByWord) Name() string { return w.e.Name() + ", word by word" }
+func (w wordEncoder) Name() string { return w.e.Name() + ", word by word" }
 
-func (w wordByWord) Tokens(ctx context.Context, texts []string) ([][][]float32, error) {
+func (w wordEncoder) Tokens(ctx context.Context, texts []string) ([][][]float32, error) {
 	var words []string
 	place := map[string]int{}
 	split := make([][]string, len(texts))

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func value(t testing.TB, name string, pairs []Pair) float64 {
@@ -105,9 +106,10 @@ func TestOfTexts(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], v)
 		}
 	}
-	if _, ok := got["self_bleu"]; !ok || len(got) != 5 || TextMetrics(nil) != nil {
-		t.Errorf("%v", got)
-	}
+	_, ok := got["self_bleu"]
+	expect.Equal(t, "ok", ok, true)
+	expect.Equal(t, "metrics", len(got), 5)
+	expect.Equal(t, "of nothing", len(TextMetrics(nil)), 0)
 }
 
 func TestRegistry(t *testing.T) {
@@ -152,9 +154,11 @@ func TestRefusals(t *testing.T) {
 		"none":      {func() error { _, err := accuracy.Value(ctx, nil); return err }, "at least one"},
 		"cancelled": {func() error { _, err := accuracy.Score(cancelled, []Pair{{}}); return err }, "cancel"},
 	} {
-		if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 
@@ -175,8 +179,12 @@ func TestProperties(t *testing.T) {
 				continue
 			}
 			v, err := m.Value(ctx, pairs)
-			if least := map[bool]float64{true: -1 - 1e-12}[name == "mcc"]; err != nil || !(v >= least) || name != "words" && v > 1+1e-12 {
-				t.Fatalf("%s is %v, %v", name, v, err)
+			least := map[bool]float64{true: -1 - 1e-12}[name == "mcc"]
+			at := expect.At(t, "%s", name)
+			expect.NoError(at, err)
+			expect.Min(at, "v", v, least)
+			if name != "words" {
+				expect.Max(at, "v", v, 1+1e-12)
 			}
 			if m.PerItem() {
 				scores, err := m.Score(ctx, pairs)
@@ -268,8 +276,12 @@ func FuzzValues(f *testing.F) {
 				continue
 			}
 			v, err := m.Value(context.Background(), pairs)
-			if err != nil || !(v >= 0) || math.IsInf(v, 0) || name != "words" && v > 1+1e-12 {
-				t.Errorf("%s is %v, %v", name, v, err)
+			at := expect.At(t, "%s", name)
+			expect.NoError(at, err)
+			expect.Min(at, "v", v, 0)
+			expect.Equal(at, "math.IsInf(v, 0)", math.IsInf(v, 0), false)
+			if name != "words" {
+				expect.Max(at, "v", v, 1+1e-12)
 			}
 		}
 	})

@@ -38,7 +38,7 @@ type Answers struct {
 // DefaultAnswerRules returns the default rules of answers: an answer is as short as it may
 // be, and says things again that the question said.
 func DefaultAnswerRules(t prompt.Task) decode.Rules {
-	rules := decode.Rules{Least: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
+	rules := decode.Rules{MinTokens: 1, Penalty: 0.3, NoRepeat: 4, Fields: true}
 	if t.Kind == prompt.Generate { // other answers are phrases
 		rules.Close = 7
 	}

@@ -41,7 +41,7 @@ func TestAnswerCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range uint64(questions) { // each by itself, as questions come
-			w, err := decode.NewWriter(decode.Options{Model: trusted, Task: task, Pool: d, Key: noise.KeyFromSeed(7), Tokens: tokens, Rules: decode.Rules{Least: tokens}, Answering: true})
+			w, err := decode.NewWriter(decode.Options{Model: trusted, Task: task, Pool: d, Key: noise.KeyFromSeed(7), Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}, Answering: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -71,12 +71,12 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 
 // TestAnswerSettings: what is asked for is what is planned.
 func TestAnswerSettings(t *testing.T) {
-	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Method: "mixing", Settings: method.Values{"batch": 8, "mean": "product", "most": 1, "candidates": 0, "per": scheme.PerToken}})
+	a, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Epsilon: 1, Method: "mixing", Settings: method.Values{"batch": 8, "mean": "product", "max_lambda": 1, "candidates": 0, "per": scheme.PerToken}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.Mixing)
-	if m.Temperature != 1./8 || m.Expected != 8 || m.Most != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
+	if m.Temperature != 1./8 || m.Expected != 8 || m.MaxLambda != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
 		t.Errorf("%+v", m)
 	}
 	if a.Tokens != 50 || a.Answers != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
@@ -107,12 +107,12 @@ func TestWrongAnswers(t *testing.T) {
 		"candidates is 1":                     func(r *plan.Request) { r.Settings = method.Values{"candidates": 1} },
 		"at least 2, or 0":                    func(r *plan.Request) { r.Settings, r.Method = method.Values{"candidates": 1}, "clipped" },
 		"gaussian does not have the setting per: it has prompts": func(r *plan.Request) { r.Method, r.Settings = "gaussian", method.Values{"per": scheme.PerText} },
-		"clipped does not have the setting most":                 func(r *plan.Request) { r.Method, r.Settings = "clipped", method.Values{"most": 1} },
+		"clipped does not have the setting max_lambda":           func(r *plan.Request) { r.Method, r.Settings = "clipped", method.Values{"max_lambda": 1} },
 		"has the temperature 1/4": func(r *plan.Request) {
 			r.Method, r.Settings = "mixing", method.Values{"batch": 4, "mean": "product", "temperature": 1}
 		},
 		"mean is average, it should be one of geometric, product": func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"mean": "average"} },
-		"most is -1, it should be a number above 0":               func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"most": -1} },
+		"max_lambda is -1, it should be a number above 0":         func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"max_lambda": -1} },
 		"drawn from a part of 3":                                  func(r *plan.Request) { r.Size = 3 },
 		"per is week, it should be one of text, token":            func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"per": "week"} },
 	} {

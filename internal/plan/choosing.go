@@ -29,7 +29,7 @@ type Choose struct {
 	// Shots is how many examples a set has to begin with, and Most at most.
 	Shots int `json:"shots"`
 	Most  int `json:"most"`
-	// Own are texts of the model's own in the pool, beside those from records.
+	// Own are model-generated texts in the pool, beside those from records.
 	Own *OwnTexts `json:"own,omitempty"`
 	// Examples of the user's own that are in the pool too: public.
 	Examples []prompt.Example `json:"examples,omitempty"`
@@ -130,7 +130,7 @@ type Choosing struct {
 	Sets [][]prompt.Example
 }
 
-// What choosing does by default. Settled in trials on five data sets (docs/results), and by a model of
+// What choosing does by default. Settled in trials on five data sets (lab/results), and by a model of
 // the search that was fitted to them (choosing_rounds.go).
 const (
 	// DefaultWork is in tokens: about what the default model does in [DefaultTime] on two processors.

@@ -158,7 +158,7 @@ func (p Plan) checkChoose() error {
 	}
 	if c.Own != nil {
 		if c.Own.Texts < 1 || p.Shots < 1 {
-			return fmt.Errorf("texts of the model's own are at least one, beside others")
+			return fmt.Errorf("model-generated texts are at least one, beside others")
 		}
 		if err := c.Own.Method.Check(); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 // How work and ε are spent on rounds. The constants come from a model of the search (simulation_test.go):
 // accuracies of random prompts spread by 3.5 points, a variation keeps 0.8 of what is good about the
 // winner, and records agree but for a variance of 0.06 each. It was fitted to the trials of
-// docs/results/choose-ablation. By it
+// lab/results/choose-ablation. By it
 //
 //   - more rounds are better as long as each has enough weight, and each doubling of the work is for
 //     about a third more rounds, and for more records and variations in each;

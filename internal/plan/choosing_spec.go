@@ -30,7 +30,7 @@ func init() {
 		Proof: choose.Choice{}.Proof(), Cites: "McSherry and Talwar 2007 (exponential mechanism); Dong, Durfee and Rogers 2020 (bounded range)",
 		Draws: "records for each round, each by itself", Calibrates: "range",
 		Steps: []string{
-			"Make a pool of texts: the model's own, those of the user or of another model, and some that are written from the records for a share of ε if that is asked for.",
+			"Make a pool of texts: model-generated ones, those of the user or of another model, and some that are written from the records for a share of ε if that is asked for.",
 			"Propose candidate prompts: sets of texts in an order, each with an instruction and a way to read the answer.",
 			"Draw records, each by itself with probability q. The trusted model answers each one's question with each candidate; a record gives a candidate a number from 0 to 1, by default 1 if the answer is right.",
 			"Choose a candidate s with probability proportional to exp(ε_r · the sum of its numbers), and release which one it is.",

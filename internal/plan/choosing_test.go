@@ -265,7 +265,7 @@ func TestPlainChoosingProperties(t *testing.T) {
 	})
 }
 
-// TestPlainChoosingHasAll: all of ε chooses by default; the model's own texts are beside those from records,
+// TestPlainChoosingHasAll: all of ε chooses by default; model-generated texts are beside those from records,
 // outputs that are written have wordings, and none of it costs.
 func TestPlainChoosingHasAll(t *testing.T) {
 	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
@@ -275,7 +275,7 @@ func TestPlainChoosingHasAll(t *testing.T) {
 		t.Errorf("%d and %d texts, for %s and %s", full.Texts(), less.Texts(), full.Event(), less.Event())
 	}
 	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
-		t.Errorf("%+v of a pool that is the model's own", p.Choose)
+		t.Errorf("%+v of a model-generated pool", p.Choose)
 	}
 	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}}); p.WritesFromRecords() || p.Shots != plan.OwnPool {
 		t.Errorf("by default %d texts are written, from records: %v", p.Shots, p.WritesFromRecords())

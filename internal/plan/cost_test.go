@@ -184,7 +184,7 @@ func TestPlainCostIsWhatTheLoopUses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.request
-			r.Task, r.Tokens, r.Rules = c.task, tokens, &decode.Rules{Least: tokens}
+			r.Task, r.Tokens, r.Rules = c.task, tokens, &decode.Rules{MinTokens: tokens}
 			r.Epsilon, r.Size, r.Delta = 8, 2*n, 1e-6
 			p := uncalibrated(t, r)
 			d, text := enrol(t, c.task, []string{"one", "two"}, n)

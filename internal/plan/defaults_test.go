@@ -16,7 +16,7 @@ import (
 // TestDefaultsOfKinds: which rules texts have and how much records count follows from the
 // kind of a task and from whether its labels are a closed list.
 func TestDefaultsOfKinds(t *testing.T) {
-	plain := decode.Rules{Least: 5, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
+	plain := decode.Rules{MinTokens: 5, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
 	contain := plain
 	contain.Contain, contain.Favour, contain.After, contain.Within = true, 2, 4, 8
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestDefaultsOfKinds(t *testing.T) {
 			t.Errorf("%s: rules come back as %+v", what, again.Rules)
 		}
 		// What is asked for is kept.
-		own := decode.Rules{Least: 2, Contain: !c.rules.Contain}
+		own := decode.Rules{MinTokens: 2, Contain: !c.rules.Contain}
 		r.Rules, r.Settings = &own, method.Values{"batch": 16, "gain": 1.5}
 		p = mustPlan(t, r)
 		if got := p.Parts[0].Method.Method.(*decode.Clipped).Gain; p.Rules != own || got != 1.5 {

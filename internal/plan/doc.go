@@ -38,7 +38,7 @@
 // by how well they answer for one another, or for texts that the model writes by itself
 // (free, since all of it is released; worth 1 to 2 points on AG News, nothing elsewhere);
 // other wordings of the instructions (nothing beyond the noise of 16 seeds).
-// docs/results has the comparison that these defaults come from.
+// lab/results has the comparison that these defaults come from.
 //
 //   - δ is min(1e-6, n^-1.1), with n the declared number of units.
 //
@@ -51,7 +51,7 @@
 // model's speed turns into work; privacy is hardly ever the limit. Where it is, with few records or a
 // small ε, there are as many rounds as leave each a weight of 60 against the noise. A last round, with
 // more weight, is between winners. choosing_rounds.go has the constants, simulation_test.go the model
-// of the search that they come from, docs/results the trials that it was fitted to.
+// of the search that they come from, lab/results the trials that it was fitted to.
 //
 // # Answers
 //

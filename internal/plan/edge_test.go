@@ -120,7 +120,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 		t.Skip("several calibrations of long events")
 	}
 	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Tokens: 4, Ending: true, Settings: method.Values{"batch": 16}}
-	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "the model's own": {Work: 1000, Writing: -1}} {
+	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "model-generated": {Work: 1000, Writing: -1}} {
 		q.Choosing = c
 		p, err := plan.New(q)
 		if err != nil {

@@ -36,7 +36,7 @@ const unitRecords = 4
 var weights = []float64{0.5, 1, 2, 4, 8}
 
 // DefaultEvidence is the share of ε for evidence, of what is not for writing. Settled on training records
-// that were kept back (docs/results): 0.6 and 0.8 differ by a point, and what is left is enough to choose by.
+// that were kept back (lab/results): 0.6 and 0.8 differ by a point, and what is left is enough to choose by.
 const DefaultEvidence = 0.7
 
 // leastEach is how many records there are for each label, times ε, for evidence to be worth its share. In

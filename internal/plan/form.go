@@ -11,7 +11,7 @@ import (
 )
 
 // fewParameters is how many weights a model has that hardly follows turns: what SmolLM2-135M writes in its
-// turn is mostly no label, or the same one for all questions (docs/results).
+// turn is mostly no label, or the same one for all questions (lab/results).
 const fewParameters = 500_000_000
 
 // embedded is the back-end of the engine in this process.

@@ -19,6 +19,18 @@ type Made struct {
 	Instructions []string         `json:"instructions,omitempty"`
 }
 
+// Authored is the request as it will be once another model has written: with an example in place of its texts, so
+// that the request can be checked before.
+func (r Request) Authored() Request {
+	own := *r.Choosing
+	example := prompt.Example{Input: "a text", Output: "text"}
+	if len(r.Task.Labels) > 0 {
+		example.Output = r.Task.Labels[0]
+	}
+	own.Made, r.Choosing = &Made{Model: "a model", Examples: []prompt.Example{example}}, &own
+	return r
+}
+
 // texts are its examples; none of nil.
 func (m *Made) texts() []prompt.Example {
 	if m == nil {

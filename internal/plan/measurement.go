@@ -113,8 +113,8 @@ func (r *MeasurementRequest) fill() error {
 	setDefault(&r.Sampler, scheme.Poisson)
 	setDefault(&r.Grade, measure.Default(r.Task))
 	switch {
-	case len(r.Prompts) < 1 || len(r.Prompts) > measure.Most:
-		return wrong("from 1 to %d prompts can be measured at once, not %d", measure.Most, len(r.Prompts))
+	case len(r.Prompts) < 1 || len(r.Prompts) > measure.MaxPrompts:
+		return wrong("from 1 to %d prompts can be measured at once, not %d", measure.MaxPrompts, len(r.Prompts))
 	case r.Size < 1:
 		return wrong("the number of records is missing: declare about how many there are")
 	case r.Records < 1:

@@ -119,7 +119,10 @@ func page(t *testing.T, s method.Spec) string {
 	}
 	out.WriteString("| Setting | Flag | Values | Default | What it does |\n|---|---|---|---|---|\n")
 	for _, one := range s.Settings {
-		flag := "`--" + one.Flag() + "`"
+		flag := "`--set " + one.Flag() + "`"
+		if s.Kind == method.Profile || s.Kind == method.Perturbation {
+			flag = "`--" + one.Flag() + "`"
+		}
 		if one.Suites || s.Kind == method.Choosing {
 			flag = ""
 		}

@@ -231,8 +231,8 @@ func (p Plan) Check() error {
 	return privacy.Validate(p.Event())
 }
 
-// Texts is how many are written in all: Shots, which the parts pay for, and after them those
-// of the model's own.
+// Texts is how many are written in all: Shots, which the parts pay for, and after them model-generated
+// ones.
 func (p Plan) Texts() int {
 	if p.Choose == nil || p.Choose.Own == nil {
 		return p.Shots

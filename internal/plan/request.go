@@ -65,7 +65,7 @@ type Request struct {
 
 // DefaultRules returns the default rules of texts.
 func DefaultRules(t prompt.Task) decode.Rules {
-	rules := decode.Rules{Least: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
+	rules := decode.Rules{MinTokens: t.WithDefaults().Limits.MinTokens, Penalty: 0.7, NoRepeat: 4, Fields: true, Close: 7}
 	if t.Kind == prompt.Extract {
 		rules.Contain, rules.Favour, rules.After, rules.Within = true, 2, 4, 8
 	}

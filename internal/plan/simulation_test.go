@@ -11,7 +11,7 @@ import (
 )
 
 // searching is a model of what a search does. The accuracy of a random prompt is normal around that of
-// the model's own examples, and a variation of a prompt keeps a share of what is good about it. What a
+// model-generated examples, and a variation of a prompt keeps a share of what is good about it. What a
 // draw of records sees of it besides is normal too, with as much in common between a prompt and its
 // variation, and the exponential mechanism adds Gumbel noise. All accuracies are shares above the mean.
 type searching struct {
@@ -20,7 +20,7 @@ type searching struct {
 	none float64
 }
 
-// fitted is what fits the trials of docs/results/choose-ablation best: see TestPlainSearchIsFitted.
+// fitted is what fits the trials of lab/results/choose-ablation best: see TestPlainSearchIsFitted.
 var fitted = searching{spread: 0.035, kept: 0.8, apart: 0.06, none: -0.08}
 
 // trial is a prompt: what it is worth, and how a draw of records deviates from that.
@@ -104,7 +104,7 @@ func (m searching) choose(r *rand.Rand, all []trial, records, scale float64) (be
 }
 
 // TestPlainSearchIsFitted: the model of the search gains about what trials gained, on average over five data
-// sets (docs/results/choose-ablation, against 47.7 of the model's own examples in choose-text), where each
+// sets (lab/results/choose-ablation, against 47.7 of model-generated examples in choose-text), where each
 // mean has a standard error of about 0.7 points. One that neither keeps nor sees so does not.
 func TestPlainSearchIsFitted(t *testing.T) {
 	answers := []float64{4600, 4600, 12200, 10300, 10300} // of 330,000 tokens

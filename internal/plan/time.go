@@ -16,7 +16,7 @@ import (
 const DefaultTime = 5 * time.Minute
 
 const (
-	// poolShare is the most of the time that the model's own texts take. Fewer are written where it is
+	// poolShare is the most of the time that model-generated texts take. Fewer are written where it is
 	// slow, but not fewer than leastPool, nor than one for each label.
 	poolShare = 0.2
 	leastPool = 8

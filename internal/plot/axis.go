@@ -127,8 +127,8 @@ func (a Axis) fit(lo, hi float64) (float64, float64) {
 	if lo >= 0 {
 		low = math.Max(low, 0)
 	}
-	if a.Most > 0 && hi <= a.Most {
-		high = math.Min(high, a.Most)
+	if a.Max > 0 && hi <= a.Max {
+		high = math.Min(high, a.Max)
 	}
 	return low, high
 }

@@ -41,9 +41,9 @@ type Axis struct {
 	Log bool
 	// Fit covers the values and a margin, instead of beginning at 0.
 	Fit bool
-	// Most is where the axis ends at the latest, unless a value lies beyond it; 0 for no
+	// Max is where the axis ends at the latest, unless a value lies beyond it; 0 for no
 	// such end.
-	Most float64
+	Max float64
 	// Ends gives 0 and +∞ places of their own before and after the scale of a
 	// logarithmic horizontal axis, where there are such values.
 	Ends bool

@@ -104,9 +104,11 @@ func elements(t fataler, svg string) map[string]int {
 func TestElements(t *testing.T) {
 	n := elements(t, draw(t, curve()))
 	for name, want := range map[string]int{"title": 1, "desc": 1, ".band": 2, "circle": 3, ".panel": 2, ".mark": 3} {
-		if n[name] != want {
-			t.Errorf("%d of %s, want %d", n[name], name, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n[name] != want {
+				t.Errorf("%d of %s, want %d", n[name], name, want)
+			}
+		})
 	}
 	f := curve()
 	for i := range f.Panels[0].Lines[0].Points {
@@ -139,11 +141,13 @@ func TestRefused(t *testing.T) {
 		"not in order":   func(f *Figure) { f.Panels[1].Lines[0].Points[1].X = 1 },
 		"mark at log −1": func(f *Figure) { f.Panels[0].Marks[0].X = -1 },
 	} {
-		f := curve()
-		spoil(&f)
-		if err := f.WriteSVG(io.Discard); err == nil {
-			t.Errorf("%s: drawn", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := curve()
+			spoil(&f)
+			if err := f.WriteSVG(io.Discard); err == nil {
+				t.Error("drawn")
+			}
+		})
 	}
 }
 

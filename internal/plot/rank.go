@@ -15,11 +15,11 @@ type Ranking struct {
 	Title string
 	// X is the axis of the values.
 	X    Axis
-	Rows []Ranked
+	Rows []RankRow
 }
 
-// Ranked is one of them. Others are values from elsewhere, drawn as outlines.
-type Ranked struct {
+// RankRow is one of them. Others are values from elsewhere, drawn as outlines.
+type RankRow struct {
 	Name           string
 	Look           int
 	Low, Value, Up float64
@@ -88,7 +88,7 @@ func (r Ranking) WriteFragment(w io.Writer) error {
 	return err
 }
 
-func (r Ranked) draw(d *drawing, xs scale, edge, y float64) {
+func (r RankRow) draw(d *drawing, xs scale, edge, y float64) {
 	d.text(edge, y+4, "", "end", shorten(r.Name, 2*labelRunes))
 	d.add(`<g class="look%d">`, look(r.Look))
 	if r.Low < r.Up {

@@ -11,10 +11,10 @@ import (
 
 func TestRankingWithinTheViewBox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := Ranking{Title: "all", X: Axis{Label: "accuracy", Most: 100}}
+		r := Ranking{Title: "all", X: Axis{Label: "accuracy", Max: 100}}
 		for range rapid.IntRange(1, 30).Draw(t, "rows") {
 			y := rapid.Float64Range(0, 100).Draw(t, "value")
-			r.Rows = append(r.Rows, Ranked{
+			r.Rows = append(r.Rows, RankRow{
 				Name: rapid.StringN(0, 80, -1).Draw(t, "name"), Look: rapid.IntRange(0, 9).Draw(t, "look"),
 				Low: y * rapid.Float64Range(0, 1).Draw(t, "low"), Value: y, Up: y + (100-y)*rapid.Float64Range(0, 1).Draw(t, "up"),
 				Others: rapid.SliceOfN(rapid.Float64Range(0, 100), 0, 3).Draw(t, "others"),
@@ -34,17 +34,19 @@ func TestRankingWithinTheViewBox(t *testing.T) {
 }
 
 func TestRankingRefused(t *testing.T) {
-	good := Ranked{Name: "a", Low: 1, Value: 2, Up: 3}
+	good := RankRow{Name: "a", Low: 1, Value: 2, Up: 3}
 	for name, r := range map[string]Ranking{
 		"empty":       {},
-		"logarithmic": {X: Axis{Log: true}, Rows: []Ranked{good}},
-		"not between": {Rows: []Ranked{{Low: 3, Value: 2, Up: 4}}},
-		"infinite":    {Rows: []Ranked{good, {Low: 1, Value: 2, Up: math.Inf(1)}}},
-		"other NaN":   {Rows: []Ranked{{Low: 1, Value: 2, Up: 3, Others: []float64{math.NaN()}}}},
+		"logarithmic": {X: Axis{Log: true}, Rows: []RankRow{good}},
+		"not between": {Rows: []RankRow{{Low: 3, Value: 2, Up: 4}}},
+		"infinite":    {Rows: []RankRow{good, {Low: 1, Value: 2, Up: math.Inf(1)}}},
+		"other NaN":   {Rows: []RankRow{{Low: 1, Value: 2, Up: 3, Others: []float64{math.NaN()}}}},
 	} {
-		if err := r.WriteFragment(io.Discard); err == nil {
-			t.Errorf("%s: drawn", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := r.WriteFragment(io.Discard); err == nil {
+				t.Error("drawn")
+			}
+		})
 	}
 }
 

@@ -16,13 +16,13 @@ type Series struct {
 	// Look picks a colour and a shape, the same ones in every figure.
 	Look int
 	// Points in order of X where they are joined.
-	Points []Measured
+	Points []Estimate
 	// Apart leaves the points unjoined. Hollow draws them as outlines.
 	Apart, Hollow bool
 }
 
-// Measured is a value that may lie anywhere between Low and High.
-type Measured struct {
+// Estimate is a value that may lie anywhere between Low and High.
+type Estimate struct {
 	X, Low, Y, High float64
 }
 

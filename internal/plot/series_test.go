@@ -14,22 +14,24 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measured is a figure like those of reports.
 func measured() Figure {
-	at := func(x, y float64) Measured { return Measured{x, y - 2, y, y + 3} }
+	at := func(x, y float64) Estimate { return Estimate{x, y - 2, y, y + 3} }
 	return Figure{
 		Title: "accuracy & <cost>",
 		Panels: []Panel{{
 			Title:  "accuracy against ε",
 			X:      Axis{Label: "ε", Log: true, Ends: true, Fit: true, Ticks: []float64{0.1, 1, 8}},
-			Y:      Axis{Label: "accuracy, %", Fit: true, Most: 100},
+			Y:      Axis{Label: "accuracy, %", Fit: true, Max: 100},
 			Levels: []Level{{Name: "zero", Look: 6, Y: 49}, {Name: "real", Look: 7, Y: 64}},
 			Series: []Series{
-				{Name: "clipped", Look: 0, Points: []Measured{at(0.1, 60), at(1, 63), at(8, 65)}},
-				{Name: "gaussian", Look: 1, Points: []Measured{at(0, 58), at(0.1, 59), at(1, 62), at(8, 63.9), at(math.Inf(1), 64.5)}},
-				{Look: 1, Hollow: true, Apart: true, Points: []Measured{at(8, 50), at(1, 51)}},
+				{Name: "clipped", Look: 0, Points: []Estimate{at(0.1, 60), at(1, 63), at(8, 65)}},
+				{Name: "gaussian", Look: 1, Points: []Estimate{at(0, 58), at(0.1, 59), at(1, 62), at(8, 63.9), at(math.Inf(1), 64.5)}},
+				{Look: 1, Hollow: true, Apart: true, Points: []Estimate{at(8, 50), at(1, 51)}},
 			},
 		}},
 		Notes: []string{"bars are intervals"},
@@ -41,23 +43,25 @@ func TestSeriesGolden(t *testing.T) {
 		"series.svg":          measured().WriteSVG,
 		"series-fragment.svg": measured().WriteFragment,
 	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("testdata", name)
-		if *rewrite {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != string(want) {
-			t.Errorf("%s changed; look at it after go test ./internal/plot -rewrite", name)
-		}
+			path := filepath.Join("testdata", name)
+			if *rewrite {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != string(want) {
+				t.Errorf("%s changed; look at it after go test ./internal/plot -rewrite", name)
+			}
+		})
 	}
 }
 
@@ -65,17 +69,20 @@ func TestSeriesElements(t *testing.T) {
 	n := elements(t, draw(t, measured()))
 	// A dot for each of ten points, two in labels; a level for each of two, and two in labels.
 	for name, want := range map[string]int{".bar": 10, ".dot": 12, ".level": 4, ".name": 4, ".join": 2, ".guide": 2} {
-		if n[name] != want {
-			t.Errorf("%d of %s, want %d", n[name], name, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n[name] != want {
+				t.Errorf("%d of %s, want %d", n[name], name, want)
+			}
+		})
 	}
 	var b strings.Builder
 	if err := measured().WriteFragment(&b); err != nil {
 		t.Fatal(err)
 	}
-	if f := elements(t, b.String()); f["style"] != 0 || f["rect"] != 0 || f["title"] != 1 {
-		t.Errorf("a fragment has %d styles, %d grounds and %d titles", f["style"], f["rect"], f["title"])
-	}
+	f := elements(t, b.String())
+	expect.Equal(t, "f[\"style\"]", f["style"], 0)
+	expect.Equal(t, "f[\"rect\"]", f["rect"], 0)
+	expect.Equal(t, "f[\"title\"]", f["title"], 1)
 	for _, look := range []string{".look0 ", ".look7 ", "prefers-color-scheme: dark", "--paper"} {
 		if !strings.Contains(PageStyle(), look) {
 			t.Errorf("the page's style has no %q", look)
@@ -95,11 +102,13 @@ func TestSeriesRefused(t *testing.T) {
 		"infinite level":    func(p *Panel) { p.Levels[0].Y = math.Inf(1) },
 		"nothing":           func(p *Panel) { p.Series, p.Levels = nil, nil },
 	} {
-		f := measured()
-		spoil(&f.Panels[0])
-		if err := f.WriteSVG(io.Discard); err == nil {
-			t.Errorf("%s: drawn", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := measured()
+			spoil(&f.Panels[0])
+			if err := f.WriteSVG(io.Discard); err == nil {
+				t.Error("drawn")
+			}
+		})
 	}
 }
 
@@ -138,14 +147,14 @@ func TestWithinTheViewBox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Panel{
 			X: Axis{Label: "ε", Log: true, Ends: true, Fit: rapid.Bool().Draw(t, "fit")},
-			Y: Axis{Label: "accuracy", Fit: rapid.Bool().Draw(t, "fit y"), Most: 100},
+			Y: Axis{Label: "accuracy", Fit: rapid.Bool().Draw(t, "fit y"), Max: 100},
 		}
 		for i := range rapid.IntRange(0, 9).Draw(t, "series") {
 			s := Series{Name: rapid.StringN(0, 60, -1).Draw(t, "name"), Look: rapid.IntRange(-3, 20).Draw(t, "look"), Apart: true}
 			for range rapid.IntRange(1, 6).Draw(t, "points") {
 				x := rapid.OneOf(rapid.Just(0.0), rapid.Just(math.Inf(1)), rapid.Float64Range(1e-4, 1e4)).Draw(t, "x")
 				y := rapid.Float64Range(0, 100).Draw(t, "y")
-				s.Points = append(s.Points, Measured{x, y * rapid.Float64Range(0, 1).Draw(t, "low"), y, y + (100-y)*rapid.Float64Range(0, 1).Draw(t, "high")})
+				s.Points = append(s.Points, Estimate{x, y * rapid.Float64Range(0, 1).Draw(t, "low"), y, y + (100-y)*rapid.Float64Range(0, 1).Draw(t, "high")})
 			}
 			p.Series = append(p.Series, s)
 			if i%3 == 0 {
@@ -248,7 +257,7 @@ func TestTicksFarFromZero(t *testing.T) {
 
 // TestNamesOfOutlines: two series of a look are told apart beside the frame as within it.
 func TestNamesOfOutlines(t *testing.T) {
-	at := []Measured{{1, 2, 2, 2}}
+	at := []Estimate{{1, 2, 2, 2}}
 	f := Figure{Title: "t", Panels: []Panel{{Series: []Series{{Name: "full", Apart: true, Points: at}, {Name: "hollow", Apart: true, Hollow: true, Points: at}}}}}
 	var b bytes.Buffer
 	if err := f.WriteSVG(&b); err != nil {

@@ -21,14 +21,14 @@ import (
 // module is the path that all packages of the program begin with.
 const module = "github.com/sotto-dp/sotto"
 
-// listed is a package as the go command knows it. Tests are not among its files.
-type listed struct {
+// goPackage is a package as the go command knows it. Tests are not among its files.
+type goPackage struct {
 	ImportPath, Dir        string
 	GoFiles, Imports, Deps []string
 }
 
 // packages lists those of the root, of bench and of the engines.
-func packages(t *testing.T) []listed {
+func packages(t *testing.T) []goPackage {
 	t.Helper()
 	all, err := listing()
 	if err != nil {
@@ -40,17 +40,17 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-var listing = sync.OnceValues(func() ([]listed, error) {
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...", "./bench/...", "./engines/...")
+var listing = sync.OnceValues(func() ([]goPackage, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports,Deps", "./...", "./lab/...", "./engines/...")
 	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "GOWORK=auto") // bench and engines are modules of their own
+	cmd.Env = append(os.Environ(), "GOWORK=auto") // the laboratory and engines are modules of their own
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var all []listed
+	var all []goPackage
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
+		var p goPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
@@ -68,10 +68,12 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 // decoders lie outside, because public files are read by them too, and see what records hold:
 // the rules about what code inside may do with it are theirs as well.
 var decoders = map[string]string{
-	"internal/convert":       "rows of workbooks, Arrow files, JSON and folders",
-	"internal/convert/pages": "pages of Parquet files",
-	"internal/reply":         "what models answer to records, and whether it is right",
-	"internal/evidence/rows": "rows of tables in words, as vectors",
+	"internal/rows":               "rows of files, one after the other",
+	"internal/rows/origin":        "files of rows, and what can be the matter with one",
+	"internal/rows/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/rows/convert/pages": "pages of Parquet files",
+	"internal/reply":              "what models answer to records, and whether it is right",
+	"internal/evidence/rows":      "rows of tables in words, as vectors",
 }
 
 func decodes(path string) bool {
@@ -101,6 +103,7 @@ var forbidden = map[string]string{
 	module + "/internal/icl":     "in-context learning sees released texts only",
 	module + "/internal/release": "in-context learning sees released texts only",
 	module + "/eval":             "in-context learning sees released texts only",
+	module + "/lab":              "the laboratory uses the product, not the other way round",
 	module + "/internal/metric":  "measures texts that may be shown",
 	module + "/internal/stat":    "measures what was released",
 }
@@ -126,26 +129,28 @@ var parties = map[string]string{
 // from opening a record; this keeps them from holding one.
 var importers = map[string]map[string]string{
 	"record": {
-		module:                             "the front door opens sources",
-		module + "/cmd/sotto":              "opens the source that the user names",
-		module + "/internal/ui":            "distinguishes errors of users",
-		module + "/internal/run":           "a run reads its data set",
-		module + "/internal/private/count": "counts units of a source",
-		module + "/bench/synth":            "measures with made-up records",
-		module + "/bench/answer":           "measures answers, by seeds, which have no privacy guarantee",
-		module + "/internal/run/answer":    "a session reads its data set",
+		module:                              "the front door opens sources",
+		module + "/cmd/internal/cli":        "opens the source that the user names",
+		module + "/cmd/internal/cli/root":   "opens the source that the user names",
+		module + "/cmd/internal/serve/runs": "recognises what was uploaded",
+		module + "/internal/ui":             "distinguishes errors of users",
+		module + "/internal/run":            "a run reads its data set",
+		module + "/internal/private/count":  "counts units of a source",
+		module + "/lab/bench/synth":         "measures with made-up records",
+		module + "/lab/bench/answer":        "measures answers, by seeds, which have no privacy guarantee",
+		module + "/internal/run/answer":     "a session reads its data set",
 
-		module + "/bench/choose": "tries choosing on data that may be shown, by seeds",
+		module + "/lab/bench/choose": "tries choosing on data that may be shown, by seeds",
 	},
 	"decode": {
 		module + "/internal/private/worst":    "plays on made-up inputs, for audits",
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
-		module + "/bench/synth":               "measures methods on made-up records",
-		module + "/bench/answer":              "measures answers, by seeds, which have no privacy guarantee",
+		module + "/lab/bench/synth":           "measures methods on made-up records",
+		module + "/lab/bench/answer":          "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
-		module + "/bench/choose":        "writes pools that no record is in",
+		module + "/lab/bench/choose":    "writes pools that no record is in",
 		module + "/internal/run/answer": "a session writes answers",
 	},
 	"ensemble": {
@@ -156,16 +161,16 @@ var importers = map[string]map[string]string{
 	"choose": {
 		module:                             "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
-		module + "/cmd/sotto":              "reads the settings of choosing",
+		module + "/cmd/internal/cli/texts": "reads the settings of choosing",
 		module + "/internal/run":           "a run has its records choose",
 		module + "/internal/plan":          "chooses settings of choosing; reads no record",
-		module + "/bench/choose":           "tries choosing on data that may be shown, by seeds",
+		module + "/lab/bench/choose":       "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
-		module:                    "the front door names the settings and the results, and reads no record",
-		module + "/cmd/sotto":     "reads what was measured",
-		module + "/internal/run":  "a run measures prompts on its records",
-		module + "/internal/plan": "chooses settings of a measurement; reads no record",
+		module:                             "the front door names the settings and the results, and reads no record",
+		module + "/cmd/internal/cli/check": "reads what was measured",
+		module + "/internal/run":           "a run measures prompts on its records",
+		module + "/internal/plan":          "chooses settings of a measurement; reads no record",
 	},
 	"sums": {
 		module + "/internal/run":           "a run adds up its records",
@@ -177,52 +182,55 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/internal/grader": "draws the records that judge prompts",
 
 		module + "/internal/run":              "a run names its texts",
-		module + "/bench/synth":               "measures methods on made-up records",
-		module + "/bench/answer":              "measures answers, by seeds, which have no privacy guarantee",
+		module + "/lab/bench/synth":           "measures methods on made-up records",
+		module + "/lab/bench/answer":          "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/decode":   "writes texts from draws",
 		module + "/internal/private/ensemble": "answers questions from draws",
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
 		module + "/internal/private/sums":     "adds up all records of a pool",
-		module + "/bench/choose":              "tries choosing on data that may be shown, by seeds",
+		module + "/lab/bench/choose":          "tries choosing on data that may be shown, by seeds",
 		module + "/internal/run/answer":       "a session names its answers",
 	},
 	"draw/drawtest": {},
 	"worst": {
-		module + "/cmd/sotto": "audits mechanisms on made-up inputs",
+		module + "/cmd/internal/cli/check": "audits mechanisms on made-up inputs",
 	},
 	"table": {
 		module + "/internal/private/worst":           "plays on made-up inputs, for audits",
 		module:                                       "the front door opens tables",
 		module + "/internal/run":                     "a run reads its table",
-		module + "/cmd/sotto":                        "reads public rows that questions are about",
+		module + "/cmd/internal/cli":                 "reads public rows that questions are about",
+		module + "/cmd/internal/cli/root":            "reads public rows that questions are about",
+		module + "/cmd/internal/cli/start":           "reads public rows that questions are about",
+		module + "/cmd/internal/cli/tables":          "reads public rows that questions are about",
 		module + "/internal/ui":                      "distinguishes errors of users",
-		module + "/eval/tabular":                     "tries methods on rows that may be shown, by seeds",
+		module + "/lab/tabular":                      "tries methods on rows that may be shown, by seeds",
 		module + "/internal/private/record":          "puts rows into words as they are encoded",
 		module + "/internal/private/table/stream":    "encodes rows as they come",
 		module + "/internal/private/table/local":     "perturbs rows",
 		module + "/internal/private/table/global":    "adds rows up",
 		module + "/internal/private/table/learn":     "fits a model to rows",
 		module + "/internal/private/table/tabletest": "states what every source does",
-		module + "/bench/table":                      "measures with made-up rows",
+		module + "/lab/bench/table":                  "measures with made-up rows",
 		module + "/internal/run/compute":             "says what engines do with a table",
 		module + "/engines/internal/tablecmd":        "reads the settings of tables",
 	},
 	"table/tabletest": {},
 	"table/learn": {
-		module + "/eval/tabular":          "measures private baselines",
+		module + "/lab/tabular":           "measures private baselines",
 		module + "/cmd/internal/estimate": "predicts from released profiles",
 	},
 	"table/global": {
 		module:                                   "the front door names the settings and the results, and reads no record",
 		module + "/internal/private/worst":       "plays on made-up inputs, for audits",
 		module + "/internal/private/table/learn": "makes naive Bayes of released profiles",
-		module + "/cmd/sotto":                    "reads the settings of profiles",
+		module + "/cmd/internal/cli/tables":      "reads the settings of profiles",
 		module + "/cmd/internal/estimate":        "reads released profiles",
 		module + "/internal/run":                 "a run makes a profile",
 		module + "/internal/plan":                "chooses settings of profiles; reads no row",
-		module + "/eval/tabular":                 "tries profiles on rows that may be shown, by seeds",
-		module + "/bench/table":                  "measures with made-up rows",
+		module + "/lab/tabular":                  "tries profiles on rows that may be shown, by seeds",
+		module + "/lab/bench/table":              "measures with made-up rows",
 		module + "/internal/run/compute":         "says what engines add up",
 		module + "/engines/internal/tablecmd":    "reads the settings of profiles",
 	},
@@ -235,13 +243,15 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/stream": "perturbs rows as they come",
 		module + "/internal/run":                  "a run perturbs a table",
 		module + "/internal/plan":                 "chooses settings of perturbing; reads no row",
-		module + "/eval/tabular":                  "tries perturbing on rows that may be shown, by seeds",
-		module + "/bench/table":                   "measures with made-up rows",
+		module + "/lab/tabular":                   "tries perturbing on rows that may be shown, by seeds",
+		module + "/lab/bench/table":               "measures with made-up rows",
 		module + "/internal/run/compute":          "says what engines perturb",
 	},
 	"folder": {
-		module:                "the front door asks whether a key is there before it makes a ledger",
-		module + "/cmd/sotto": "shares the key of data sets as a file",
+		module:                                 "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/internal/cli/budget":    "shares the key of data sets as a file",
+		module + "/cmd/internal/serve/runs":    "encrypts what is uploaded",
+		module + "/cmd/internal/serve/request": "tells uploads from other files by their names",
 	},
 	"count": {
 		module + "/internal/run": "a run pays for sizes and labels",
@@ -267,7 +277,7 @@ var apart = map[string]string{
 // TestImportGraph states who may know what, and that nobody is on the list who does not.
 func TestImportGraph(t *testing.T) {
 	for path := range decoders {
-		if !slices.ContainsFunc(packages(t), func(p listed) bool { return p.ImportPath == module+"/"+path }) {
+		if !slices.ContainsFunc(packages(t), func(p goPackage) bool { return p.ImportPath == module+"/"+path }) {
 			t.Errorf("there is no package %s", path)
 		}
 	}
@@ -289,7 +299,7 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-func importProblems(p listed) []string {
+func importProblems(p goPackage) []string {
 	var out []string
 	for _, i := range p.Imports {
 		if inside(p.ImportPath) || decodes(p.ImportPath) {
@@ -343,17 +353,17 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
-		module + "/bench/attack":            "attacks data that may be shown, through bench/gpu",
+		module + "/lab/bench/attack":        "attacks data that may be shown, through lab/bench/gpu",
 		module + "/internal/private/worst":  "a model of its own, for made-up records",
 		module + "/lm/backend":              "opens the engine, or a server that the configuration trusts",
-		module + "/bench/gpu":               "measures on data that may be shown",
+		module + "/lab/bench/gpu":           "measures on data that may be shown",
 		module + "/cmd/internal/serve/pace": "measures on made-up records",
 	},
 	"lm.TrustEmbedder": {
 		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
 		module + "/lm/backend":             "opens the encoder of this process",
 		module + "/internal/evidence/rows": "the encoder is a function of a public schema, in this process",
-		module + "/bench/gpu":              "measures on data that may be shown",
+		module + "/lab/bench/gpu":          "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {
 		module + "/internal/run": "what a run did is the event of methods that this program has a proof of",
@@ -484,9 +494,9 @@ func printing(file *ast.File) []string {
 
 // TestTheRulesBite: each rule finds what it is about.
 func TestTheRulesBite(t *testing.T) {
-	for _, p := range []listed{
+	for _, p := range []goPackage{
 		{ImportPath: module + "/internal/private/decode", Imports: []string{"log"}},
-		{ImportPath: module + "/internal/convert", Imports: []string{"log"}},
+		{ImportPath: module + "/internal/rows/convert", Imports: []string{"log"}},
 		{ImportPath: module + "/internal/private/record", Imports: []string{"net/http"}},
 		{ImportPath: module + "/internal/private/draw", Imports: []string{"math/rand/v2"}},
 		{ImportPath: module + "/internal/private/decode", Imports: []string{module + "/cmd/sotto"}},
@@ -524,5 +534,28 @@ func TestTheRulesBite(t *testing.T) {
 		if len(printing(file)) == 0 {
 			t.Errorf("%s is allowed", body)
 		}
+	}
+}
+
+// TestLaboratoryOutside: nothing imports the laboratory, a module of its own, but itself.
+func TestLaboratoryOutside(t *testing.T) {
+	all, err := listing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for _, p := range all {
+		if under(p.ImportPath, module+"/lab") {
+			seen = true
+			continue
+		}
+		for _, i := range p.Imports {
+			if under(i, module+"/lab") {
+				t.Errorf("%s imports %s, which is of the laboratory", p.ImportPath, i)
+			}
+		}
+	}
+	if !seen {
+		t.Error("there is no laboratory")
 	}
 }

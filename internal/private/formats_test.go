@@ -14,12 +14,14 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // twins are the same made-up records in all formats, as testdata/make.py writes them with the
@@ -108,7 +110,7 @@ func TestSealedFormats(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		w, err := origin.Seal(private, &b)
+		w, err := keys.Seal(private, &b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,9 +247,9 @@ func TestFolderOfCSV(t *testing.T) {
 				got = append(got, s)
 			}
 			for _, s := range got[1:] {
-				if len(s.records) < 2 || !slices.Equal(s.records, got[0].records) || s.sketch.Sum != got[0].sketch.Sum {
-					t.Errorf("%d records of a folder, %d of the file, or others", len(s.records), len(got[0].records))
-				}
+				expect.Min(t, "len(s.records)", len(s.records), 2)
+				expect.True(t, "s.records equal to got[0].records", slices.Equal(s.records, got[0].records), s.records, got[0].records)
+				expect.Equal(t, "s.sketch.Sum", s.sketch.Sum, got[0].sketch.Sum)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package reconstruct
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // loans returns a made-up schema, with values that need care in files.
@@ -123,9 +125,10 @@ func TestReaderRefuses(t *testing.T) {
 		"no JSON":          {JSONL, `4711`},
 	} {
 		err := read(test.f, test.text)
-		if err == nil || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "4711") {
-			t.Errorf("%s: %v", name, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.True(at, "an error", err != nil)
+		expect.True(at, "not errors.Is(err, io.EOF)", !errors.Is(err, io.EOF), err)
+		expect.True(at, "no 4711 in the error", !strings.Contains(fmt.Sprint(err), "4711"), fmt.Sprint(err))
 	}
 	if err := read(CSV, "repaid,more,the purpose,age\nYes,x,car,less than 30\n"); !errors.Is(err, io.EOF) {
 		t.Errorf("columns in another order: %v", err)

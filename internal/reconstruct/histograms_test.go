@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -28,14 +29,18 @@ func TestFromHistograms(t *testing.T) {
 	}
 	for i, e := range got {
 		same := slices.EqualFunc(e.Cells, want[i].Cells, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
-		if !same || !slices.Equal(e.Columns, want[i].Columns) || !slices.Equal(e.Domains, want[i].Domains) || e.Rows != 40 || e.Method != methodHistograms {
-			t.Errorf("%+v instead of %+v", e, want[i])
-		}
+		expect.True(t, "same", same)
+		expect.True(t, "e.Columns equal to want[i].Columns", slices.Equal(e.Columns, want[i].Columns), e.Columns, want[i].Columns)
+		expect.True(t, "e.Domains equal to want[i].Domains", slices.Equal(e.Domains, want[i].Domains), e.Domains, want[i].Domains)
+		expect.Equal(t, "e.Rows", e.Rows, 40)
+		expect.Equal(t, "e.Method", e.Method, methodHistograms)
 	}
 	h = Histograms{Columns: 1, Rows: []float64{3, 1}, Counts: [][][]float64{{nil}, {nil}}}
-	if got, err = FromHistograms(h); err != nil || len(got) != 1 || !slices.Equal(got[0].Cells, []float64{0.75, 0.25}) {
-		t.Errorf("of the label alone: %v, %v", got, err)
-	}
+	got, err = FromHistograms(h)
+	at := expect.At(t, "of the label alone")
+	expect.NoError(at, err)
+	expect.Len(at, "got", got, 1)
+	expect.True(at, "got[0].Cells equal to []float64{0.75, 0.25}", slices.Equal(got[0].Cells, []float64{0.75, 0.25}), got[0].Cells, []float64{0.75, 0.25})
 }
 
 // TestFromHistogramsNoise: whatever the counts are, what comes out is a distribution in which

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // worst returns the largest n·KL(f‖p) of some events over its threshold. By Chernoff's
@@ -166,9 +167,10 @@ func TestMarginals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(m.cells, some.cells) || m.rows != 50 || !slices.Equal(m.channel.Keep, some.channel.Keep) {
-			t.Fatalf("columns %v: %v, want %v", columns, m.cells, some.cells)
-		}
+		at := expect.At(t, "columns %v", columns)
+		expect.True(at, "m.cells equal to some.cells", slices.Equal(m.cells, some.cells), m.cells, some.cells)
+		expect.Equal(at, "m.rows", m.rows, 50)
+		expect.True(at, "m.channel.Keep equal to some.channel.Keep", slices.Equal(m.channel.Keep, some.channel.Keep), m.channel.Keep, some.channel.Keep)
 		// The inverse of a marginal is the marginal of the inverse.
 		cells, err := unbiased(all)
 		if err != nil {

@@ -75,7 +75,7 @@ func columns(t prompt.Task) (input, output string) {
 }
 
 // lines returns one JSON object per line.
-func lines(r Release, line func(Example) object) ([]byte, error) {
+func lines(r Release, line func(prompt.Example) object) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range r.Examples {
 		data, err := encode(r.mark(line(e)), "")
@@ -90,15 +90,15 @@ func lines(r Release, line func(Example) object) ([]byte, error) {
 
 func demos(r Release) ([]byte, error) {
 	input, output := columns(r.Task)
-	return lines(r, func(e Example) object {
+	return lines(r, func(e prompt.Example) object {
 		return object{{input, e.Input}, {output, e.Output}}
 	})
 }
 
 // finetune returns what OpenAI's fine-tuning takes: a conversation a line.
 func finetune(r Release) ([]byte, error) {
-	return lines(r, func(e Example) object {
-		return object{{"messages", prompt.Prompt{Examples: []Example{e}}.Turns(r.Task)}}
+	return lines(r, func(e prompt.Example) object {
+		return object{{"messages", prompt.Prompt{Examples: []prompt.Example{e}}.Turns(r.Task)}}
 	})
 }
 
@@ -134,7 +134,7 @@ func (r Release) shown() prompt.Prompt {
 }
 
 // fixed are the examples for clients that give all questions the same.
-func (r Release) fixed() []Example {
+func (r Release) fixed() []prompt.Example {
 	if r.Prompt == nil {
 		return r.Examples
 	}

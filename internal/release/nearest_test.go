@@ -15,7 +15,7 @@ func TestNearestIsSaid(t *testing.T) {
 	r.Origin = Chosen
 	r.Examples = nil
 	for _, text := range []string{"first", "second", "third"} {
-		r.Examples = append(r.Examples, Example{Input: text + " of the pool", Output: "World"})
+		r.Examples = append(r.Examples, prompt.Example{Input: text + " of the pool", Output: "World"})
 	}
 	near := prompt.Nearest{Examples: 2, Encoder: "minilm 12ab"}
 	r.Prompt = &prompt.Prompt{Examples: r.Examples, Nearest: near}

@@ -13,10 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/sys/durable"
 )
 
-// Example is a question with its answer: a text and its label, or for a generation
-// task an input and its output.
-type Example = prompt.Example
-
 // Size is the number of units in a part of the data, as it was declared or counted
 // with noise.
 type Size struct {
@@ -29,7 +25,7 @@ type Size struct {
 type Release struct {
 	// Task and Examples are required.
 	Task     prompt.Task
-	Examples []Example
+	Examples []prompt.Example
 	// Origin states how the examples were made; Tables are numbers to show beside them.
 	Origin Origin
 	Tables []Table

@@ -44,7 +44,7 @@ func parse(t testing.TB, expr string) privacy.Event {
 func news(t testing.TB) Release {
 	return Release{
 		Task: builtin(t, "agnews"),
-		Examples: []Example{
+		Examples: []prompt.Example{
 			{Input: "The council voted on Tuesday to reopen the border {for trade}.", Output: "World"},
 			{Input: "The striker scored twice & the visitors went home <unhappy>.", Output: "Sports"},
 			{Input: "Shares of the maker of \"smart\" kettles fell 3 percent.", Output: "Business"},
@@ -86,7 +86,7 @@ func TestGolden(t *testing.T) {
 	baseline.Method, baseline.Private, baseline.Guarantee, baseline.Drawn = "nonprivate", false, nil, nil
 	summary := news(t)
 	summary.Task = builtin(t, "samsum")
-	summary.Examples = []Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
+	summary.Examples = []prompt.Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
 	summary.Sizes, summary.Counted = []Size{{"", 14000}}, true
 	baseline.Sizes[2].Units = 1900
 	for name, r := range map[string]Release{"private": news(t), "baseline": baseline, "generate": summary} {
@@ -156,15 +156,15 @@ func TestMark(t *testing.T) {
 }
 
 // examples are any texts without white space around them, as released ones are.
-func examples() *rapid.Generator[[]Example] {
+func examples() *rapid.Generator[[]prompt.Example] {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.TrimSpace(rapid.OneOf(
 			rapid.String(),
 			rapid.StringOf(rapid.RuneFrom([]rune("{}<>&\"'|\\\n\u2028`$#-[](): \U000F0000"))),
 		).Draw(t, "text"))
 	})
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Example {
-		return Example{Input: text.Draw(t, "input"), Output: text.Draw(t, "output")}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) prompt.Example {
+		return prompt.Example{Input: text.Draw(t, "input"), Output: text.Draw(t, "output")}
 	}), 1, 6)
 }
 
@@ -177,7 +177,7 @@ func TestRoundTrip(t *testing.T) {
 		r.Examples = examples().Draw(rt, "examples")
 		r.Seeded = rapid.Bool().Draw(rt, "seeded")
 		files := rendered(t, r)
-		for name, read := range map[string]func(prompt.Task, []byte) ([]Example, error){
+		for name, read := range map[string]func(prompt.Task, []byte) ([]prompt.Example, error){
 			"demos.jsonl": readDemos, "dspy.json": readDSPy, "chat.json": readChat,
 		} {
 			got, err := read(r.Task, files[name])
@@ -203,20 +203,20 @@ func jsonLines[T any](data []byte) ([]T, error) {
 	return list, s.Err()
 }
 
-func examplesOf(list []map[string]any, input, output string) ([]Example, error) {
-	var out []Example
+func examplesOf(list []map[string]any, input, output string) ([]prompt.Example, error) {
+	var out []prompt.Example
 	for _, m := range list {
 		in, ok := m[input].(string)
 		answer, also := m[output].(string)
 		if !ok || !also {
 			return nil, errors.New("a column is missing")
 		}
-		out = append(out, Example{Input: in, Output: answer})
+		out = append(out, prompt.Example{Input: in, Output: answer})
 	}
 	return out, nil
 }
 
-func readDemos(t prompt.Task, data []byte) ([]Example, error) {
+func readDemos(t prompt.Task, data []byte) ([]prompt.Example, error) {
 	list, err := jsonLines[map[string]any](data)
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func readDemos(t prompt.Task, data []byte) ([]Example, error) {
 	return examplesOf(list, input, output)
 }
 
-func readDSPy(t prompt.Task, data []byte) ([]Example, error) {
+func readDSPy(t prompt.Task, data []byte) ([]prompt.Example, error) {
 	var state struct {
 		Demos []map[string]any `json:"demos"`
 	}
@@ -237,7 +237,7 @@ func readDSPy(t prompt.Task, data []byte) ([]Example, error) {
 }
 
 // readChat takes the question's layout off the user's turns.
-func readChat(_ prompt.Task, data []byte) ([]Example, error) {
+func readChat(_ prompt.Task, data []byte) ([]prompt.Example, error) {
 	c, err := readConversation(data)
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func readChat(_ prompt.Task, data []byte) ([]Example, error) {
 		turns = turns[1:]
 	}
 	before, after, ok := strings.Cut(c.Question, c.Placeholder)
-	var out []Example
+	var out []prompt.Example
 	for ; ok && len(turns) > 1; turns = turns[2:] {
 		asked, answer := turns[0], turns[1]
 		if asked.Role != "user" || answer.Role != "assistant" {
@@ -259,7 +259,7 @@ func readChat(_ prompt.Task, data []byte) ([]Example, error) {
 		} else {
 			text = strings.TrimSuffix(strings.TrimPrefix(text, before), after)
 		}
-		out = append(out, Example{Input: text, Output: answer.Content})
+		out = append(out, prompt.Example{Input: text, Output: answer.Content})
 	}
 	return out, nil
 }

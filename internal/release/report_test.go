@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 var (
@@ -32,7 +34,7 @@ func FuzzReport(f *testing.F) {
 		text, label, name = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(label, "?"), strings.ToValidUTF8(name, "?")
 		plain, odd := paid(news(t)), paid(news(t))
 		plain.Sizes, odd.Sizes = plain.Sizes[:1], odd.Sizes[:1]
-		odd.Examples[1] = Example{Input: text, Output: label}
+		odd.Examples[1] = prompt.Example{Input: text, Output: label}
 		odd.Task.Title, odd.Model, odd.Version = "T"+name, "M"+name, "V"+name
 		odd.Task.Answer.Input = "I" + name
 		odd.Settings["temperature"] = "S" + name

@@ -86,7 +86,7 @@ func TestUseReads(t *testing.T) {
 	list.Task.Aliases = map[string]string{"Sci/Tech": "Technology"}
 	text := chosenAs(t, prompt.ChatForm)
 	text.Task = builtin(t, "samsum")
-	text.Examples = []Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
+	text.Examples = []prompt.Example{{Input: "Ann: tea?\nBob: yes", Output: "Bob wants tea."}}
 	text.Task.Stop = []string{"\n", "###"}
 	written := []string{
 		"World", "world.", " \n\tWORLD\nbecause", "Worldly", "World_wide", "World2", "Answer: World", "answer:\n\nart", "Art", "Art!", "artist", "Art deco", "Art decoration",

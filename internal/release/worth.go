@@ -3,6 +3,8 @@ package release
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/sotto-dp/sotto/prompt"
 )
 
 // Worth is the quality of a prompt as measured on the private records, with noise.
@@ -115,7 +117,7 @@ const promptFile = "prompt.json"
 
 // chosen returns the prompt that the records chose, for programs that can use all of it.
 func chosen(r Release) ([]byte, error) {
-	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]Example{}, r.Examples...)}, {"form", r.Prompt.Form.Name()}, {"calibrated", r.Prompt.Calibrated}}
+	fields := object{{"instruction", r.Task.WithDefaults().Answer.Instruction}, {"examples", append([]prompt.Example{}, r.Examples...)}, {"form", r.Prompt.Form.Name()}, {"calibrated", r.Prompt.Calibrated}}
 	if r.Prompt.Evidence.Used() {
 		fields = append(fields, member{"evidence", r.Prompt.Evidence})
 	}

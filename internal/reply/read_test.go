@@ -204,7 +204,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 	})
-	if settled < 20 {
+	if !testing.Short() && settled < 20 { // short tests have fewer texts
 		t.Errorf("%d texts were settled: too few to tell", settled)
 	}
 }
@@ -268,7 +268,7 @@ func TestCannotBecome(t *testing.T) {
 			}
 		}
 	})
-	if never < 20 {
+	if !testing.Short() && never < 20 {
 		t.Errorf("%d texts could not become what was wanted: too few to tell", never)
 	}
 }

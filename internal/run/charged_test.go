@@ -37,7 +37,7 @@ func TestNothingBeforeTheCharge(t *testing.T) {
 			_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: epsilon, Delta: 1e-3}})
 			must(t, err)
 			asked := 0
-			o.Ledger = watchedLedger{p.ledger, func() {
+			o.Env.Ledger = watchedLedger{p.ledger, func() {
 				asked++
 				entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
 				must(t, err)
@@ -136,17 +136,17 @@ func TestMeasuredAttemptsAreFresh(t *testing.T) {
 	for _, attempt := range []int{0, 1, 2, 1} {
 		p := newPlace(t)
 		w := newMeasurer(p.measureOptions(t, newHashModel()), osDisk{})
-		e := newEngine(w, w.execution)
+		e := newEngine(w, w.exec)
 		p.settle(e)
 		must(t, e.ready())
-		must(t, e.prepare())
+		must(t, e.exec.folder.prepare())
 		must(t, e.openRun())
-		e.key = noise.KeyFromSeed(1) // the same for all attempts
-		w.attempt = attempt
-		w.env.Observe = func(env.Progress) {}
+		e.exec.key = noise.KeyFromSeed(1) // the same for all attempts
+		w.exec.progress.attempt = attempt
+		w.exec.env.Observe = func(env.Progress) {}
 		must(t, w.look(t.Context()))
-		seen[string(w.measured)]++
-		must(t, e.unlock())
+		seen[string(w.exec.progress.measured)]++
+		must(t, e.exec.folder.unlock())
 	}
 	if len(seen) != 3 {
 		t.Errorf("of three attempts, one of them twice, %d numbers come out: %v", len(seen), seen)
@@ -159,15 +159,15 @@ func TestTextsHaveStreamsOfTheirOwn(t *testing.T) {
 	p := newPlace(t)
 	r := p.runner(p.options(t, planFor(tickets(), clipped()), restless()), osDisk{})
 	const texts, attempts = 6, 3
-	r.progress = &progress{texts: make([]text, texts)}
+	r.exec.progress = &progress{texts: make([]text, texts)}
 	for i := range texts {
-		r.conditions = append(r.conditions, tickets().Labels[i%2])
+		r.exec.progress.conditions = append(r.exec.progress.conditions, tickets().Labels[i%2])
 	}
 	methods := r.methods()
 	seen := map[uint64]bool{}
 	for attempt := range attempts {
 		for i := range texts {
-			r.texts[i].attempt = attempt
+			r.exec.progress.texts[i].attempt = attempt
 			seen[r.job(i, methods).Index] = true
 		}
 	}
@@ -192,7 +192,7 @@ func TestOneDrawHandsNothingBack(t *testing.T) {
 	r := p.runner(o, osDisk{})
 	_, err = r.do(t.Context())
 	must(t, err)
-	if steps := r.steps(made.Shots); steps >= int64(made.Shots*made.Tokens) {
+	if steps := r.exec.progress.steps(made.Shots); steps >= int64(made.Shots*made.Tokens) {
 		t.Fatalf("all texts have all their tokens: nothing was tested")
 	}
 	if got := charges(t, o); len(got) != 1 || got[0].Spent != "" || got[0].Event != made.Event().String() {

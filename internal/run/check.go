@@ -21,20 +21,20 @@ import (
 
 // check finds what is wrong with the options.
 func (r *runner) check() (err error) {
-	if r.Plan, err = plan.Checked(r.Plan); err != nil {
+	if r.plan, err = plan.Checked(r.plan); err != nil {
 		return err
 	}
-	if err := release.CheckTask(r.Plan.Task); err != nil {
+	if err := release.CheckTask(r.plan.Task); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
-	if (r.Plan.Count != nil || r.Plan.Discover != nil || r.Plan.Ending != nil) && r.Plan.Adjacency != privacy.AddRemove {
+	if (r.plan.Count != nil || r.plan.Discover != nil || r.plan.Ending != nil) && r.plan.Adjacency != privacy.AddRemove {
 		// An exchanged unit touches two counts, and the plan's event has one.
-		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.Plan.Adjacency)
+		return fmt.Errorf("counting and discovery are paid for under %s adjacency, not %s: declare sizes, and give a public list of labels", privacy.AddRemove, r.plan.Adjacency)
 	}
-	if !r.Model.Valid() && !r.Plan.Learns() {
+	if !r.exec.env.Model.Valid() && !r.plan.Learns() {
 		return errors.New("a run needs a trusted model")
 	}
-	if c := r.Plan.Choose; c != nil && c.Vary > 0 && r.Vary == nil {
+	if c := r.plan.Choose; c != nil && c.Vary > 0 && r.options.Vary == nil {
 		return errors.New("the plan has texts written like those of winners, and nobody is there to write them")
 	}
 	if err := r.checkEncoder(); err != nil {
@@ -45,40 +45,40 @@ func (r *runner) check() (err error) {
 
 // checkData holds the data against what the plan says of it.
 func (r *runner) checkData() error {
-	if r.Data == nil {
-		if r.Plan.Reads() {
+	if r.options.Data == nil {
+		if r.plan.Reads() {
 			return errors.New("the plan reads records, and no data was opened")
 		}
 		return nil
 	}
-	if got := r.Data.Unit(); got != r.Plan.Unit {
-		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.Plan.Unit, got)
+	if got := r.options.Data.Unit(); got != r.plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", r.plan.Unit, got)
 	}
-	if !r.Plan.WritesFromRecords() { // all records are read alike
-		if m := r.Plan.Measure; m != nil {
-			return checkSize(r.Data, m.Draw, 0)
+	if !r.plan.WritesFromRecords() { // all records are read alike
+		if m := r.plan.Measure; m != nil {
+			return checkSize(r.options.Data, m.Draw, 0)
 		}
-		if r.Plan.Choose == nil {
+		if r.plan.Choose == nil {
 			return nil
 		}
-		if l := r.Plan.Choose.Last; l != nil {
-			if err := checkSize(r.Data, l.Draw, 0); err != nil {
+		if l := r.plan.Choose.Last; l != nil {
+			if err := checkSize(r.options.Data, l.Draw, 0); err != nil {
 				return err
 			}
 		}
-		return checkSize(r.Data, r.Plan.Choose.Draw, 0)
+		return checkSize(r.options.Data, r.plan.Choose.Draw, 0)
 	}
 	var labels []string
-	for _, p := range r.Plan.Parts {
+	for _, p := range r.plan.Parts {
 		if p.Label != "" {
 			labels = append(labels, p.Label)
 		}
 	}
-	if !slices.Equal(labels, r.Data.Labels()) || r.Data.Parts() != len(r.Plan.Parts) {
-		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.Plan.Parts), r.Data.Parts())
+	if !slices.Equal(labels, r.options.Data.Labels()) || r.options.Data.Parts() != len(r.plan.Parts) {
+		return fmt.Errorf("the plan has %d parts and the data %d, with other labels: open it with the labels of the plan, in their order", len(r.plan.Parts), r.options.Data.Parts())
 	}
-	for i, p := range r.Plan.Parts {
-		if err := checkSize(r.Data, p.Method.Scheme(), i); err != nil {
+	for i, p := range r.plan.Parts {
+		if err := checkSize(r.options.Data, p.Method.Scheme(), i); err != nil {
 			return err
 		}
 	}
@@ -151,24 +151,24 @@ func (r *reader) isolation() lm.Isolation { return r.isolated.Isolation().And(r.
 
 // identified is who sees records, as the journal says if there is one.
 func (r *execution) identified(now func() model) model {
-	if r.progress != nil && r.header.Run != "" {
-		return r.header.Model
+	if r.progress != nil && r.progress.header.Run != "" {
+		return r.progress.header.Model
 	}
 	return now()
 }
 
 // checkWriter refuses a model without scores for a run that needs them.
 func (r *runner) checkWriter() error {
-	err := r.Model.NeedScores()
+	err := r.exec.env.Model.NeedScores()
 	if err == nil {
 		return nil
 	}
-	c := r.Plan.Choose
-	if c == nil || !c.Form.Turns() || r.Plan.WritesFromRecords() {
+	c := r.plan.Choose
+	if c == nil || !c.Form.Turns() || r.plan.WritesFromRecords() {
 		return err
 	}
-	if r.Plan.Texts() > 0 {
-		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave --generation-share at 0", err)
+	if r.plan.Texts() > 0 {
+		return fmt.Errorf("%w. Here: take the texts to choose from with --pool-model, which may be the same server, or from --examples, and leave the setting generation-share at 0", err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (r *runner) checkWriter() error {
 // preflight makes sure that the longest prompt there may be leaves room for a text. What is
 // found only while texts are written is charged, and depends on who was drawn.
 func (r *runner) preflight(ctx context.Context) error {
-	if r.Plan.Evidence != nil { // what cannot be added up is found here, and not when it is charged
+	if r.plan.Evidence != nil { // what cannot be added up is found here, and not when it is charged
 		s, err := r.summer(noise.KeyFromSeed(0))
 		if err == nil {
 			err = s.Preflight(ctx)
@@ -185,34 +185,34 @@ func (r *runner) preflight(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.Plan.Learns() {
+	if r.plan.Learns() {
 		return nil // no model reads a prompt
 	}
 	if err := r.checkWriter(); err != nil {
 		return err
 	}
-	if err := r.isolate(ctx, r.execution, r.Plan.WritesFromRecords(), r.Plan.Choose != nil); err != nil {
+	if err := r.reader.isolate(ctx, r.exec, r.plan.WritesFromRecords(), r.plan.Choose != nil); err != nil {
 		return err
 	}
-	room := r.Model.Info().Context
-	if spec, _ := method.Lookup(r.Plan.Method()); room == 0 || spec.Copies { // not known; copies records
+	room := r.exec.env.Model.Info().Context
+	if spec, _ := method.Lookup(r.plan.Method()); room == 0 || spec.Copies { // not known; copies records
 		return nil
 	}
-	conditions := r.Plan.Conditions
-	if !r.Plan.Task.Open() {
-		conditions = r.Plan.Task.Labels
+	conditions := r.plan.Conditions
+	if !r.plan.Task.Open() {
+		conditions = r.plan.Task.Labels
 	}
 	if len(conditions) == 0 {
 		conditions = []string{"word"} // to be discovered
 	}
 	longest, shared := 0., 0
 	for _, c := range conditions {
-		shape, err := plan.ShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task, []string{c})
+		shape, err := plan.ShapeOf(ctx, r.exec.env.Model.Tokenizer(), r.plan.Task, []string{c})
 		if err != nil {
 			return err
 		}
 		shared = shape.Instruction
-		for _, p := range r.Plan.Parts {
+		for _, p := range r.plan.Parts {
 			records := 0
 			if sampling := p.Method.Scheme(); sampling.Kind != "" {
 				records = max(1, sampling.PerPrompt)
@@ -220,10 +220,10 @@ func (r *runner) preflight(ctx context.Context) error {
 			longest = max(longest, float64(shape.Instruction)+shape.Head+float64(records)*shape.Record)
 		}
 	}
-	if int(longest)+r.Plan.Tokens > room {
-		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.Plan.Tokens, longest, room)}
+	if int(longest)+r.plan.Tokens > room {
+		return &plan.InputError{Reason: fmt.Sprintf("a text of %d tokens after a prompt of up to %.0f does not fit the model's context of %d: ask for shorter texts, for fewer records in a prompt, or lower the task's limits", r.plan.Tokens, longest, room)}
 	}
-	if err := r.checkMemory(shared, int(longest)+r.Plan.Tokens-shared); err != nil {
+	if err := r.checkMemory(shared, int(longest)+r.plan.Tokens-shared); err != nil {
 		return err
 	}
 	return r.checkChoosing(ctx)
@@ -231,25 +231,25 @@ func (r *runner) preflight(ctx context.Context) error {
 
 // checkChoosing does that for the sequences of choosing, which begins after all texts.
 func (r *runner) checkChoosing(ctx context.Context) error {
-	c := r.Plan.Choose
+	c := r.plan.Choose
 	if c == nil {
 		return nil
 	}
-	shape, err := plan.AnswerShapeOf(ctx, r.Model.Tokenizer(), r.Plan.Task)
+	shape, err := plan.AnswerShapeOf(ctx, r.exec.env.Model.Tokenizer(), r.plan.Task)
 	if err != nil {
 		return err
 	}
-	return r.Model.Fits(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
-		choose.Loads(r.PassTokens, held(r.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.Most())*shape.Record)))...)
+	return r.exec.env.Model.CheckMemory(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
+		choose.Loads(r.options.PassTokens, held(r.options.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.Most())*shape.Record)))...)
 }
 
 // checkMemory refuses a run whose sequences would not fit this machine's memory: what fails
 // for want of it later is charged, and depends on who was drawn.
 func (r *runner) checkMemory(shared, tokens int) error {
 	most := 0
-	for _, p := range r.Plan.Parts {
+	for _, p := range r.plan.Parts {
 		most = max(most, plan.AtMost(p.Prompts()))
 	}
-	return r.Model.Fits(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (--parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
-		lm.Load{Shared: shared, Sequences: max(1, r.Parallel) * (1 + most), Tokens: tokens})
+	return r.exec.env.Model.CheckMemory(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
+		lm.Load{Shared: shared, Sequences: max(1, r.options.Parallel) * (1 + most), Tokens: tokens})
 }

@@ -78,7 +78,7 @@ func TestLostRound(t *testing.T) {
 			must(t, err)
 			m.fail = nil
 			looked := map[int64]bool{}
-			o.Observe = func(e env.Progress) {
+			o.Env.Observe = func(e env.Progress) {
 				if e.Kind == env.Judged {
 					looked[e.Round] = true
 				}
@@ -134,7 +134,7 @@ func TestWinnersAreOfTheSpace(t *testing.T) {
 		"another instruction": {Instruction: 1},
 	} {
 		for _, before := range [][]search.Point{nil, {{Set: []int{0}}}} {
-			r := &runner{Options: Options{Plan: plan.Plan{Task: task, Choose: c}}, execution: &execution{progress: &progress{winners: append(before, wrong)}}}
+			r := &runner{plan: plan.Plan{Task: task, Choose: c}, exec: &execution{progress: &progress{winners: append(before, wrong)}}}
 			if err := r.rounds(t.Context()); err == nil || !strings.Contains(err.Error(), "none of its prompts") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -167,7 +167,7 @@ func TestWinnersOutOfPlace(t *testing.T) {
 				upTo = 3
 			}
 			m.fail = func(int) error {
-				if r.progress != nil && int64(r.done()) == 3 && int64(len(r.winners)) == upTo {
+				if r.exec.progress != nil && int64(r.exec.progress.done()) == 3 && int64(len(r.exec.progress.winners)) == upTo {
 					return stop
 				}
 				return nil

@@ -71,7 +71,7 @@ func TestChoosing(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	var seen []env.Progress
-	o.Observe = func(e env.Progress) { seen = append(seen, e) }
+	o.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 	result := p.finish(t, o)
 	winners, _ := winnersOf(t, o.Dir)
 	if len(winners) != 3 {
@@ -110,7 +110,7 @@ func TestChoosingIsCertified(t *testing.T) {
 	l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 	must(t, err)
 	defer l.Close()
-	o.Ledger = l
+	o.Env.Ledger = l
 	result, err := Do(t.Context(), o)
 	must(t, err)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
@@ -134,7 +134,7 @@ func TestChoosingIsCertified(t *testing.T) {
 	// The budget was for one run.
 	m := newHashModel()
 	second := withDir(o, "second")
-	second.Model = m.trusted()
+	second.Env.Model = m.trusted()
 	if _, err := Do(t.Context(), second); !errors.As(err, new(*ledger.RefusedError)) {
 		t.Errorf("a second run on a budget for one: %v", err)
 	}
@@ -150,25 +150,25 @@ func TestCoveredRound(t *testing.T) {
 		change func(*runner)
 		at     int64
 	}{
-		"a larger rate":  {change: func(r *runner) { r.Plan.Choose.Draw.Rate = 0.1 }},
-		"a larger range": {change: func(r *runner) { r.Plan.Choose.Range = 0.5 }},
+		"a larger rate":  {change: func(r *runner) { r.plan.Choose.Draw.Rate = 0.1 }},
+		"a larger range": {change: func(r *runner) { r.plan.Choose.Range = 0.5 }},
 		"another adjacency": {change: func(r *runner) {
-			r.Plan.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
+			r.plan.Choose.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 8, Of: 40}
 		}},
 		"a round too many":    {change: func(*runner) {}, at: 3},
-		"fewer rounds":        {change: func(r *runner) { r.Plan.Choose.Rounds, r.Plan.Choose.Last = 2, nil }, at: 2},
+		"fewer rounds":        {change: func(r *runner) { r.plan.Choose.Rounds, r.plan.Choose.Last = 2, nil }, at: 2},
 		"another last round":  {change: func(*runner) {}, at: 2},
-		"smaller counts only": {change: func(r *runner) { r.sizes = []int64{400, 400} }},
+		"smaller counts only": {change: func(r *runner) { r.exec.progress.sizes = []int64{400, 400} }},
 	} {
 		p := newChoosingPlace(t)
 		r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		ran := choose.Outcome{Event: privacy.Canonical(r.Plan.Choose.Draw.Event(r.Plan.Choose.Step(), 1))}
+		ran := choose.Outcome{Event: privacy.Canonical(r.plan.Choose.Draw.Event(r.plan.Choose.Step(), 1))}
 		if err := r.coveredRound(0, ran); err != nil {
 			t.Errorf("%s: before the change: %v", name, err)
 		}
-		last := choose.Outcome{Event: r.Plan.Choose.Last.Event()}
+		last := choose.Outcome{Event: r.plan.Choose.Last.Event()}
 		if err := r.coveredRound(2, last); err != nil {
 			t.Errorf("%s: the last round: %v", name, err)
 		}
@@ -191,21 +191,21 @@ func TestLastRoundDraws(t *testing.T) {
 	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	r.key = noise.KeyFromSeed(5) // that of the run is gone
+	r.exec.key = noise.KeyFromSeed(5) // that of the run is gone
 	prompts := r.space().Prompts([]search.Point{{}, {Set: []int{0}}})
 	var asked [3][]int64
 	for _, rate := range []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9} {
-		r.Plan.Choose.Draw.Rate, r.Plan.Choose.Last.Draw.Rate = rate, rate
+		r.plan.Choose.Draw.Rate, r.plan.Choose.Last.Draw.Rate = rate, rate
 		for i, at := range []struct {
 			last  bool
 			round int64
 		}{{false, 0}, {false, 1}, {true, 0}} {
 			c, err := r.chooser(t.Context(), at.last)
 			must(t, err)
-			before := r.usage.Computed
+			before := r.reader.usage.Computed
 			_, err = c.Round(t.Context(), at.round, prompts)
 			must(t, err)
-			asked[i] = append(asked[i], r.usage.Computed-before)
+			asked[i] = append(asked[i], r.reader.usage.Computed-before)
 		}
 	}
 	if len(asked[0]) == 0 || asked[0][8] == 0 {
@@ -224,9 +224,9 @@ func TestPlantedRound(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	r := p.runner(o, osDisk{})
-	r.Observe = func(e env.Progress) {
+	r.exec.env.Observe = func(e env.Progress) {
 		if e.Kind == env.Judged {
-			r.Plan.Choose.Range = 0.5 // as if that was charged, and not what runs
+			r.plan.Choose.Range = 0.5 // as if that was charged, and not what runs
 		}
 	}
 	_, err := r.do(t.Context())
@@ -244,12 +244,12 @@ func TestRoundRates(t *testing.T) {
 	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	sampling := r.Plan.Choose.Draw
+	sampling := r.plan.Choose.Draw
 	for _, c := range []struct {
 		counted []int64
 		want    float64
 	}{{nil, 0.2}, {[]int64{20, 20}, 0.2}, {[]int64{1, 0}, 0.2}, {[]int64{40, 40}, 0.1}, {[]int64{80}, 0.1}} {
-		r.sizes = c.counted
+		r.exec.progress.sizes = c.counted
 		if got := r.rate(sampling).Rate; got != c.want {
 			t.Errorf("counted %v: a rate of %v, want %v", c.counted, got, c.want)
 		}
@@ -268,8 +268,8 @@ func TestChoosingCounts(t *testing.T) {
 	r := p.runner(o, osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	if len(r.sizes) == 0 || r.units() < 30 || r.rate(made.Choose.Draw).Rate >= 0.1 {
-		t.Errorf("counted %v, %d units, a rate of %v", r.sizes, r.units(), r.rate(made.Choose.Draw).Rate)
+	if len(r.exec.progress.sizes) == 0 || r.units() < 30 || r.rate(made.Choose.Draw).Rate >= 0.1 {
+		t.Errorf("counted %v, %d units, a rate of %v", r.exec.progress.sizes, r.units(), r.rate(made.Choose.Draw).Rate)
 	}
 	if got := charges(t, o); len(got) != 1 || got[0].Event != made.Event().String() {
 		t.Errorf("charged %+v", got)
@@ -336,7 +336,7 @@ func TestChoosingSeeded(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	seed := uint64(7)
-	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 	result := p.finish(t, o)
 	notPrivate(t, result)
 	p.finish(t, withDir(o, "again"))
@@ -358,7 +358,7 @@ func TestNoExamplesChosen(t *testing.T) {
 	stop := errors.New("stop")
 	r := p.runner(o, osDisk{})
 	m.fail = func(int) error {
-		if r.progress != nil && r.done() == 3 {
+		if r.exec.progress != nil && r.exec.progress.done() == 3 {
 			return stop
 		}
 		return nil

@@ -17,7 +17,7 @@ func found(m decode.Method) plan.Plan {
 	p := planFor(phrases(), m)
 	p.Shots, p.Tokens = 4, 12
 	p.Parts[0].Texts = 4
-	p.Rules = decode.Rules{Least: 2, Contain: true, Favour: 99, After: 6}
+	p.Rules = decode.Rules{MinTokens: 2, Contain: true, Favour: 99, After: 6}
 	return p
 }
 
@@ -65,7 +65,7 @@ func TestContainRuns(t *testing.T) {
 					if _, err := a.run(t.Context()); err == nil {
 						t.Fatal("the run was not disturbed")
 					}
-					o.Model = newHashModel().trusted()
+					o.Env.Model = newHashModel().trusted()
 					q.finish(t, o)
 					q.looksRight(t, o, want)
 				})
@@ -99,7 +99,7 @@ func showsRules(t *testing.T, content string, want decode.Rules) {
 func TestReleasesTellTheirRules(t *testing.T) {
 	p := planFor(tickets(), clipped())
 	p.Rules.Penalty = 0.625
-	r := &runner{Options: Options{Plan: p}}
+	r := &runner{plan: p}
 	rules, ok := r.settings()["rules"].(map[string]any)
 	if !ok || rules["penalty"] != 0.625 {
 		t.Errorf("%v", r.settings())

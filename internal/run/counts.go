@@ -11,11 +11,11 @@ import (
 
 // count has the sizes of the parts counted with noise, if the plan says so.
 func (r *runner) count(context.Context) error {
-	c := r.Plan.Count
-	if c == nil || r.sizes != nil {
+	c := r.plan.Count
+	if c == nil || r.exec.progress.sizes != nil {
 		return nil
 	}
-	sizes, ran, err := count.Sizes(r.Data, c.Epsilon, r.key.Stream("count"))
+	sizes, ran, err := count.Sizes(r.options.Data, c.Epsilon, r.exec.key.Stream("count"))
 	if err == nil {
 		err = paid(ran, func(e privacy.Event) bool {
 			laplace, ok := e.(privacy.Laplace)
@@ -25,23 +25,23 @@ func (r *runner) count(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the records: %w", err)
 	}
-	return r.announce(entry{State: counted, Sizes: sizes}, env.Progress{Kind: env.Counted})
+	return r.exec.announce(entry{State: counted, Sizes: sizes}, env.Progress{Kind: env.Counted})
 }
 
 // discover finds the labels that enough units have, if the plan says so.
 func (r *runner) discover(ctx context.Context) error {
-	d := r.Plan.Discover
-	if d == nil || r.labelled {
+	d := r.plan.Discover
+	if d == nil || r.exec.progress.labelled {
 		return nil
 	}
-	found, ran, err := count.Labels(ctx, r.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.key.Stream("discover"))
+	found, ran, err := count.Labels(ctx, r.options.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.exec.key.Stream("discover"))
 	if err == nil {
 		err = paid(ran, func(e privacy.Event) bool { return e == privacy.Approx{Epsilon: d.Epsilon, Delta: d.Delta} })
 	}
 	if err != nil {
 		return fmt.Errorf("discover labels: %w", err)
 	}
-	return r.announce(entry{State: labelled, Found: found}, env.Progress{Kind: env.Discovered})
+	return r.exec.announce(entry{State: labelled, Found: found}, env.Progress{Kind: env.Discovered})
 }
 
 // paid makes sure that what ran on disjoint parts is what the plan's event has, before

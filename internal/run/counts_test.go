@@ -36,7 +36,7 @@ func TestCounted(t *testing.T) {
 	if _, err := r.do(t.Context()); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	sizes := slices.Clone(r.sizes)
+	sizes := slices.Clone(r.exec.progress.sizes)
 	// Noise of scale 0.1 moves 20 by 3 with a probability below 1e-12.
 	for _, n := range sizes {
 		if n < 17 || n > 23 {
@@ -47,8 +47,8 @@ func TestCounted(t *testing.T) {
 	r = p.runner(o, osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	if !slices.Equal(sizes, r.sizes) {
-		t.Errorf("counted as %v, and after a break as %v", sizes, r.sizes)
+	if !slices.Equal(sizes, r.exec.progress.sizes) {
+		t.Errorf("counted as %v, and after a break as %v", sizes, r.exec.progress.sizes)
 	}
 	methods := r.methods()
 	for i, m := range methods {
@@ -115,7 +115,7 @@ func TestDiscovered(t *testing.T) {
 	r := p.runner(o, osDisk{})
 	result, err := r.do(t.Context())
 	must(t, err)
-	found := slices.Sorted(slices.Values(r.found))
+	found := slices.Sorted(slices.Values(r.exec.progress.found))
 	if !slices.Equal(found, []string{"blue", "red"}) {
 		t.Errorf("found %q", found)
 	}

@@ -19,7 +19,7 @@ import (
 // Each case changes what a run is to pay for after its texts were planned.
 func TestCovered(t *testing.T) {
 	for name, change := range map[string]func(*runner, *decode.Job){
-		"more tokens":       func(r *runner, _ *decode.Job) { r.Plan.Tokens-- },
+		"more tokens":       func(r *runner, _ *decode.Job) { r.plan.Tokens-- },
 		"a larger rate":     func(r *runner, j *decode.Job) { j.Method = withRate(0.3) },
 		"another mechanism": func(r *runner, j *decode.Job) { j.Method = gaussian() },
 	} {
@@ -28,7 +28,7 @@ func TestCovered(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		r.key = noise.KeyFromSeed(1) // the run's own is erased
+		r.exec.key = noise.KeyFromSeed(1) // the run's own is erased
 		w, err := r.writer()
 		must(t, err)
 		methods := r.methods()
@@ -82,7 +82,7 @@ func TestRules(t *testing.T) {
 			made := planFor(tickets(), clipped())
 			made.Rules = decode.Rules{Penalty: penalty}
 			o := p.options(t, made, newHashModel())
-			o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+			o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 			for _, e := range p.finish(t, o).Examples {
 				bytes := []byte(e.Input)
 				slices.Sort(bytes)
@@ -104,7 +104,7 @@ func TestFreshKeys(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		p := newPlace(t)
 		o := withDir(p.options(t, planFor(tickets(), clipped()), newHashModel()), name)
-		o.Observe = func(e env.Progress) {
+		o.Env.Observe = func(e env.Progress) {
 			if e.Kind != env.Reserved {
 				return
 			}
@@ -134,10 +134,10 @@ func TestPlaced(t *testing.T) {
 		must(t, err)
 		methods := r.methods()
 		seen := map[draw.Text]bool{}
-		for i := range r.texts {
+		for i := range r.exec.progress.texts {
 			job := r.job(i, methods)
-			if !task.Open() && r.Plan.Parts[job.Part].Label != r.texts[i].condition {
-				t.Errorf("a text for %s is written from the records of %s", r.texts[i].condition, r.Plan.Parts[job.Part].Label)
+			if !task.Open() && r.plan.Parts[job.Part].Label != r.exec.progress.texts[i].condition {
+				t.Errorf("a text for %s is written from the records of %s", r.exec.progress.texts[i].condition, r.plan.Parts[job.Part].Label)
 			}
 			if at := (draw.Text{Part: job.Part, Place: job.Place}); seen[at] {
 				t.Errorf("two texts are at %+v", at)
@@ -145,7 +145,7 @@ func TestPlaced(t *testing.T) {
 				seen[at] = true
 			}
 			must(t, r.placed(job))
-			job.Place = r.Plan.Parts[job.Part].Texts
+			job.Place = r.plan.Parts[job.Part].Texts
 			if r.placed(job) == nil {
 				t.Error("more texts than the plan pays for are written")
 			}
@@ -165,8 +165,8 @@ func TestReleasedSizes(t *testing.T) {
 	_, err := r.do(t.Context())
 	must(t, err)
 	for _, c := range []struct{ counted, want []int64 }{{nil, []int64{5, 5}}, {[]int64{33, 2}, []int64{33, 5}}} {
-		r.sizes = c.counted
-		content, err := r.release(t.Context())
+		r.exec.progress.sizes = c.counted
+		content, err := r.content(t.Context())
 		must(t, err)
 		for i, size := range content.Sizes {
 			if size.Units != c.want[i] {

@@ -96,7 +96,7 @@ func newAttempt(dir string, at func(n int, what string) error) *attempt {
 // of makes it an attempt of a run that was made with its disk.
 func (a *attempt) of(e *engine) *attempt {
 	a.runner = e
-	e.env.Ledger = &tapped{e.env.Ledger, &a.points}
+	e.exec.env.Ledger = &tapped{e.exec.env.Ledger, &a.points}
 	return a
 }
 

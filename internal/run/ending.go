@@ -15,25 +15,25 @@ import (
 // findEnding finds the last words that most records share, if the plan says so and there are
 // such.
 func (r *runner) findEnding(ctx context.Context) error {
-	e := r.Plan.Ending
-	if e == nil || r.ended {
+	e := r.plan.Ending
+	if e == nil || r.exec.progress.ended {
 		return nil
 	}
-	found, ran, err := count.Endings(ctx, r.Data, e.Words, count.LabelOptions{Epsilon: e.Epsilon, Delta: e.Delta, Max: 1, Least: e.Least}, r.key.Stream("ending"))
+	found, ran, err := count.Endings(ctx, r.options.Data, e.Words, count.LabelOptions{Epsilon: e.Epsilon, Delta: e.Delta, Max: 1, Least: e.Least}, r.exec.key.Stream("ending"))
 	if err == nil {
 		err = paid(ran, func(ran privacy.Event) bool { return ran == privacy.Approx{Epsilon: e.Epsilon, Delta: e.Delta} })
 	}
 	if err != nil {
 		return fmt.Errorf("find a shared ending: %w", err)
 	}
-	if err := r.note(entry{State: ended, Ending: strings.Join(found, "")}); err != nil {
+	if err := r.exec.note(entry{State: ended, Ending: strings.Join(found, "")}); err != nil {
 		return err
 	}
 	said := "most records share no ending that could be found: texts end as they are written"
-	if r.ending != "" {
-		said = fmt.Sprintf("most records end with %q, and so will the texts", r.ending)
+	if r.exec.progress.ending != "" {
+		said = fmt.Sprintf("most records end with %q, and so will the texts", r.exec.progress.ending)
 	}
-	r.report(env.Progress{Kind: env.Noted, Message: said})
+	r.exec.report(env.Progress{Kind: env.Noted, Message: said})
 	return nil
 }
 

@@ -25,11 +25,11 @@ type job interface {
 	// tries the model and the data out, before an unfinished run is charged.
 	check() error
 	preflight(context.Context) error
-	// plan is what plan.json holds, and spec what that comes to.
-	plan() any
-	spec() spec
-	// model that sees records, if one does.
-	model() model
+	// planFile is what plan.json holds, and describe what that comes to.
+	planFile() any
+	describe() spec
+	// modelHeader is the model that sees records, if one does.
+	modelHeader() model
 	// stages lie between the reservation and the files. Each finds in the journal what it
 	// did before, and does not do it again.
 	stages() []func(context.Context) error
@@ -52,7 +52,7 @@ type job interface {
 
 // engine takes a job from its plan to its certificate.
 type engine struct {
-	*execution
+	exec    *execution
 	job     job
 	drawKey func() (noise.Key, error)
 	name    func() string
@@ -61,7 +61,7 @@ type engine struct {
 }
 
 func newEngine(j job, e *execution) *engine {
-	return &engine{execution: e, job: j, drawKey: noise.NewKey, name: newName, now: time.Now}
+	return &engine{exec: e, job: j, drawKey: noise.NewKey, name: newName, now: time.Now}
 }
 
 // newName draws the name of a run.
@@ -84,20 +84,20 @@ func (r *engine) day() time.Time {
 
 // ready finds what is missing before anything is written.
 func (r *engine) ready() error {
-	if r.dir == "" {
+	if r.exec.folder.dir == "" {
 		return errors.New("a run needs a folder")
 	}
-	if r.env.Version == "" {
+	if r.exec.env.Version == "" {
 		return errors.New("a run needs the program's version")
 	}
 	if err := r.job.check(); err != nil {
 		return err
 	}
-	r.spec = r.job.spec()
-	if r.certified() && r.env.Signer == nil {
+	r.exec.spec = r.job.describe()
+	if r.exec.certified() && r.exec.env.Signer == nil {
 		return errors.New("a run with a guarantee needs a key to sign its certificate with: make one with sotto keys init")
 	}
-	if r.charged() && r.env.Ledger == nil {
+	if r.exec.charged() && r.exec.env.Ledger == nil {
 		return errors.New("a run with a guarantee needs a ledger that pays for it")
 	}
 	return nil
@@ -134,7 +134,7 @@ func (r *engine) do(ctx context.Context) (*Result, error) {
 
 // certifiable makes the claim before anything is charged for it.
 func (r *engine) certifiable() error {
-	if !r.certified() || r.progress != nil && r.progress.charge != "" {
+	if !r.exec.certified() || r.exec.progress != nil && r.exec.progress.charge != "" {
 		return nil
 	}
 	if _, err := r.statement([]certificate.Subject{{Name: planFile, Digest: certificate.Digest{SHA256: hexSum(nil)}}}); err != nil {
@@ -146,12 +146,12 @@ func (r *engine) certifiable() error {
 // finished reports whether the folder holds this run, complete. It takes no lock and
 // writes nothing: so a folder can be read that is read-only.
 func (r *engine) finished() (bool, error) {
-	if private, err := r.exists(privateDir); err != nil || private {
+	if private, err := r.exec.folder.exists(privateDir); err != nil || private {
 		return false, err
 	}
-	entries, _, err := readJournal(r.path(journalFile))
+	entries, _, err := readJournal(r.exec.folder.path(journalFile))
 	if err != nil {
-		return false, r.refuse("%v; start again in another folder", err)
+		return false, r.exec.folder.refuse("%v; start again in another folder", err)
 	}
 	if len(entries) == 0 {
 		return false, nil
@@ -159,40 +159,40 @@ func (r *engine) finished() (bool, error) {
 	if err := r.take(entries); err != nil {
 		return false, err
 	}
-	if !r.closed() {
+	if !r.exec.progress.closed() {
 		return false, nil
 	}
-	certificate, err := r.exists(certificate.FileName)
-	return err == nil && (certificate || !r.certified()), err
+	certificate, err := r.exec.folder.exists(certificate.FileName)
+	return err == nil && (certificate || !r.exec.certified()), err
 }
 
 // take folds a journal and makes sure that it belongs to this run.
 func (r *engine) take(entries []entry) (err error) {
-	if r.progress, err = fold(entries); err != nil {
-		return r.refuse("%v; start again in another folder", err)
+	if r.exec.progress, err = fold(entries); err != nil {
+		return r.exec.folder.refuse("%v; start again in another folder", err)
 	}
 	if len(entries) == 0 {
 		return nil
 	}
-	want, err := r.headerFor(r.header.Run)
+	want, err := r.headerFor(r.exec.progress.header.Run)
 	if err != nil {
 		return err
 	}
-	r.resumed = true
+	r.exec.resumed = true
 	return r.same(want)
 }
 
 // headerFor is what the journal of a run of this name begins with.
 func (r *engine) headerFor(name string) (header, error) {
-	_, sum, err := encodePlan(r.job.plan())
+	_, sum, err := encodePlan(r.job.planFile())
 	if err != nil {
 		return header{}, err
 	}
 	h := header{
-		Format: format, Run: name, Plan: sum, Version: r.env.Version, Scope: maps.Clone(r.env.Labels), Seed: r.env.Seed, NotPrivate: !r.certified(),
-		Model: r.job.model(), Engine: r.spec.Engine,
+		Format: format, Run: name, Plan: sum, Version: r.exec.env.Version, Scope: maps.Clone(r.exec.env.Labels), Seed: r.exec.env.Seed, NotPrivate: !r.exec.certified(),
+		Model: r.job.modelHeader(), Engine: r.exec.spec.Engine,
 	}
-	if data, ok := r.identity.fingerprint(); ok {
+	if data, ok := r.exec.identity.fingerprint(); ok {
 		h.Data = hexSum(append([]byte(name+"\n"), data[:]...))
 	}
 	return h, nil
@@ -201,7 +201,7 @@ func (r *engine) headerFor(name string) (header, error) {
 // same compares what the folder is about with what was asked for.
 func (r *engine) same(want header) error {
 	const instead = "choose another folder for another run"
-	h := r.header
+	h := r.exec.progress.header
 	if h.Model.Fingerprint != "" {
 		want.Model.Name = h.Model.Name // the same weights may be called otherwise
 	}
@@ -210,21 +210,21 @@ func (r *engine) same(want header) error {
 	}
 	switch {
 	case h.Format != want.Format:
-		return r.refuse("it is of format %d, and this program works with %d; use the version that made it, %s", h.Format, want.Format, h.Version)
+		return r.exec.folder.refuse("it is of format %d, and this program works with %d; use the version that made it, %s", h.Format, want.Format, h.Version)
 	case h.Plan != want.Plan:
-		return r.refuse("it holds a run with another plan (see %s): repeat the call with which it began, or %s", planFile, instead)
+		return r.exec.folder.refuse("it holds a run with another plan (see %s): repeat the call with which it began, or %s", planFile, instead)
 	case h.Data != want.Data:
-		return r.refuse("the data is not what the run began with: records or key have changed. Restore it, or %s; what was charged stays", instead)
+		return r.exec.folder.refuse("the data is not what the run began with: records or key have changed. Restore it, or %s; what was charged stays", instead)
 	case h.Model != want.Model:
-		return r.refuse("the model is not the one that the run began with (%s on %s): use that, or %s", h.Model.Name, h.Model.Backend, instead)
+		return r.exec.folder.refuse("the model is not the one that the run began with (%s on %s): use that, or %s", h.Model.Name, h.Model.Backend, instead)
 	case h.Engine != want.Engine:
-		return r.refuse("it began %s and would continue %s, which draws in another order: continue as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
+		return r.exec.folder.refuse("it began %s and would continue %s, which draws in another order: continue as it began, or %s", computing(h.Engine), computing(want.Engine), instead)
 	case h.Version != want.Version:
-		return r.refuse("version %s of the program began it, and this is %s, which may release something else: use that version, or %s", h.Version, want.Version, instead)
+		return r.exec.folder.refuse("version %s of the program began it, and this is %s, which may release something else: use that version, or %s", h.Version, want.Version, instead)
 	case (h.Seed == nil) != (want.Seed == nil) || h.Seed != nil && *h.Seed != *want.Seed:
-		return r.refuse("it began with another seed: use that, or %s", instead)
+		return r.exec.folder.refuse("it began with another seed: use that, or %s", instead)
 	case !maps.Equal(h.Scope, want.Scope):
-		return r.refuse("it began with other labels for the ledger: use those, or %s", instead)
+		return r.exec.folder.refuse("it began with other labels for the ledger: use those, or %s", instead)
 	}
 	return nil
 }
@@ -237,25 +237,25 @@ func computing(engine string) string {
 // carryOut takes the run from where it is to its end.
 func (r *engine) carryOut(ctx context.Context) (err error) {
 	r.day() // before it is known how long this takes
-	if err := r.prepare(); err != nil {
+	if err := r.exec.folder.prepare(); err != nil {
 		return err
 	}
 	defer func() {
-		if closing := r.unlock(); err == nil && closing != nil {
+		if closing := r.exec.folder.unlock(); err == nil && closing != nil {
 			err = closing
 		}
 	}()
 	defer func() {
-		r.key.Erase()
-		if r.journal != nil {
-			_ = r.journal.close() // every line is synced
+		r.exec.key.Erase()
+		if r.exec.journal != nil {
+			_ = r.exec.journal.close() // every line is synced
 		}
 	}()
 	if err := r.openRun(); err != nil {
 		return r.interrupted(err)
 	}
-	if r.resumed {
-		r.report(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
+	if r.exec.resumed {
+		r.exec.report(env.Progress{Kind: env.Resumed, Message: r.goesOn()})
 	}
 	r.job.caution()
 	steps := append([]func(context.Context) error{r.secure, r.reserve}, r.job.stages()...)
@@ -270,52 +270,52 @@ func (r *engine) carryOut(ctx context.Context) (err error) {
 			return r.interrupted(err)
 		}
 	}
-	if err := r.journal.close(); err != nil {
+	if err := r.exec.journal.close(); err != nil {
 		return r.interrupted(err)
 	}
-	r.journal = nil
+	r.exec.journal = nil
 	r.dateFiles()
-	if err := r.complete(); err != nil {
+	if err := r.exec.folder.complete(); err != nil {
 		return r.interrupted(err)
 	}
-	_ = r.disk.Date(r.dir, r.day()) // anyone who made the folder owns its times
-	r.report(env.Progress{Kind: env.Completed})
+	_ = r.exec.folder.disk.Date(r.exec.folder.dir, r.day()) // anyone who made the folder owns its times
+	r.exec.report(env.Progress{Kind: env.Completed})
 	return nil
 }
 
 // dateFiles gives all files of the run the same day: when each was written tells how long the run
 // took, and copies and archives keep that.
 func (r *engine) dateFiles() {
-	if err := r.date(r.day()); err != nil {
-		r.warnOf("the times of its files cannot be set here, and show how long the run took, which depends on who was drawn: copy them without their times before others get them")
+	if err := r.exec.folder.date(r.day()); err != nil {
+		r.exec.warnOf("the times of its files cannot be set here, and show how long the run took, which depends on who was drawn: copy them without their times before others get them")
 	}
 }
 
 // goesOn says how far an earlier call came.
 func (r *engine) goesOn() string {
 	const said = "this run began before, and continues"
-	if r.spec.Texts > 0 {
-		return fmt.Sprintf("%s: %d of %d texts are done", said, r.done(), r.spec.Texts)
+	if r.exec.spec.Texts > 0 {
+		return fmt.Sprintf("%s: %d of %d texts are done", said, r.exec.progress.done(), r.exec.spec.Texts)
 	}
 	return said
 }
 
 // openRun reads the journal, or begins one.
 func (r *engine) openRun() error {
-	entries, data, err := readJournal(r.path(journalFile))
+	entries, data, err := readJournal(r.exec.folder.path(journalFile))
 	if err != nil {
-		return r.refuse("%v; start again in another folder", err)
+		return r.exec.folder.refuse("%v; start again in another folder", err)
 	}
 	if err := r.take(entries); err != nil {
 		return err
 	}
-	if err := r.leftovers(); err != nil {
+	if err := r.exec.folder.leftovers(); err != nil {
 		return err
 	}
-	if err := r.savePlan(r.job.plan()); err != nil {
+	if err := r.exec.folder.savePlan(r.job.planFile()); err != nil {
 		return err
 	}
-	if r.journal, err = openJournal(r.disk, r.path(journalFile), data, r.mode()); err != nil || len(entries) > 0 {
+	if r.exec.journal, err = openJournal(r.exec.folder.disk, r.exec.folder.path(journalFile), data, r.exec.mode()); err != nil || len(entries) > 0 {
 		return err
 	}
 	h, err := r.headerFor(r.name())
@@ -323,33 +323,33 @@ func (r *engine) openRun() error {
 		return err
 	}
 	began := entry{State: planned, Header: &h}
-	if r.env.Seed == nil {
+	if r.exec.env.Seed == nil {
 		began.Time = r.day()
 	}
-	return r.note(began)
+	return r.exec.note(began)
 }
 
 // secure has the key on disk before anything is charged for it.
 func (r *engine) secure(context.Context) (err error) {
 	switch {
-	case r.closed():
+	case r.exec.progress.closed():
 		return nil
-	case r.env.Seed != nil:
-		r.key = noise.KeyFromSeed(*r.env.Seed)
+	case r.exec.env.Seed != nil:
+		r.exec.key = noise.KeyFromSeed(*r.exec.env.Seed)
 		return nil
-	case r.keyed:
-		r.key, err = r.readKey()
+	case r.exec.progress.keyed:
+		r.exec.key, err = r.exec.folder.readKey()
 	default:
-		r.key, err = r.newKey(r.drawKey)
+		r.exec.key, err = r.exec.folder.newKey(r.drawKey)
 	}
 	if err != nil {
 		return err
 	}
-	if !r.key.Private() {
-		return r.refuse("its key was made from a seed, so that what it draws has no privacy guarantee; start again in another folder")
+	if !r.exec.key.Private() {
+		return r.exec.folder.refuse("its key was made from a seed, so that what it draws has no privacy guarantee; start again in another folder")
 	}
-	if r.keyed {
+	if r.exec.progress.keyed {
 		return nil
 	}
-	return r.note(entry{State: keyed})
+	return r.exec.note(entry{State: keyed})
 }

@@ -150,7 +150,7 @@ func TestEvidenceIsCertified(t *testing.T) {
 	l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 	must(t, err)
 	defer l.Close()
-	o.Ledger = l
+	o.Env.Ledger = l
 	_, err = Do(t.Context(), o)
 	must(t, err)
 	verify := func() *certificate.Report {
@@ -261,7 +261,7 @@ func TestEvidenceOfAnotherJournal(t *testing.T) {
 			p.encoder.fail = func() error { return stop }
 			if name == "without a plan" {
 				m.fail = func(int) error {
-					if r.progress != nil && r.done() == r.Plan.Texts() {
+					if r.exec.progress != nil && r.exec.progress.done() == r.plan.Texts() {
 						return stop
 					}
 					return nil
@@ -317,7 +317,7 @@ func TestCoveredSums(t *testing.T) {
 	r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	planned, charged := *r.Plan.Evidence, r.execution.spec.Event
+	planned, charged := *r.plan.Evidence, r.exec.spec.Event
 	ran := func(n int64, sigma float64) sums.Outcome {
 		return sums.Outcome{Event: privacy.Repeat{N: n, Event: privacy.Gaussian{Sigma: sigma}}}
 	}
@@ -327,14 +327,14 @@ func TestCoveredSums(t *testing.T) {
 			t.Errorf("%s is released", name)
 		}
 	}
-	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "other noise": ran(2, 2).Event, "only rounds": r.Plan.Choose.Event()} {
-		r.execution.spec.Event = e
+	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "other noise": ran(2, 2).Event, "only rounds": r.plan.Choose.Event()} {
+		r.exec.spec.Event = e
 		if r.coveredSums(ran(2, 1.5)) == nil {
 			t.Errorf("sums are released, of which %s is charged", name)
 		}
 	}
-	r.execution.spec.Event = charged
-	r.Plan.Evidence = &planned
+	r.exec.spec.Event = charged
+	r.plan.Evidence = &planned
 	must(t, r.coveredSums(ran(2, 1.5)))
 }
 

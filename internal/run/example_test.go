@@ -36,7 +36,7 @@ func ExampleDo() {
 	defer data.Close()
 
 	seed := uint64(1)
-	options := Options{Environment: env.Environment{Model: newHashModel().trusted(), Version: "example", Seed: &seed}, Dir: filepath.Join(dir, "out"), Plan: made, Data: data}
+	options := Options{Env: env.Environment{Model: newHashModel().trusted(), Version: "example", Seed: &seed}, Dir: filepath.Join(dir, "out"), Plan: made, Data: data}
 	for range 2 {
 		result, err := Do(ctx, options)
 		if err != nil {

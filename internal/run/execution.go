@@ -48,15 +48,15 @@ type dataset interface {
 // execution is a run under way: its environment, folder, journal and key. Jobs work with
 // it; it knows no job.
 type execution struct {
-	env *env.Environment
-	folder
+	env      *env.Environment
+	folder   folder
 	identity dataset
 	spec     spec
 	// evaluator works ε out.
 	evaluator certificate.Evaluator
 
-	journal *journal
-	*progress
+	journal  *journal
+	progress *progress
 	key      noise.Key
 	asked    bool
 	resumed  bool
@@ -119,7 +119,7 @@ func (r *execution) charge(ctx context.Context, key string, e privacy.Event) (le
 	}
 	r.asked = true
 	// Plans without a proof are not charged: see Plan.Private.
-	return a.Reserve(ctx, account.Use{Event: e, Run: fmt.Sprintf("%s %s", r.spec.Name, r.header.Run), Key: key})
+	return a.Reserve(ctx, account.Use{Event: e, Run: fmt.Sprintf("%s %s", r.spec.Name, r.progress.header.Run), Key: key})
 }
 
 // events are all that the run did to the data, at most.
@@ -128,10 +128,10 @@ func (r *execution) events() ([]privacy.Event, error) {
 	if r.progress == nil {
 		return all, nil
 	}
-	for _, again := range r.recharges {
+	for _, again := range r.progress.recharges {
 		e, err := privacy.Parse(again.event)
 		if err != nil {
-			return nil, r.refuse("its journal holds no event for the second charge of text %d: %v", again.text, err)
+			return nil, r.folder.refuse("its journal holds no event for the second charge of text %d: %v", again.text, err)
 		}
 		all = append(all, e)
 	}
@@ -170,7 +170,7 @@ func (r *execution) guarantees() (whole privacy.Guarantee, drawn *privacy.Guaran
 // guaranteed adds to a release on which day it was made, and its guarantees, who paid and who signs, if
 // there are any.
 func (r *execution) guaranteed(out *release.Release) error {
-	out.Date = r.began
+	out.Date = r.progress.began
 	if !r.certified() {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (r *execution) report(e env.Progress) {
 	if r.env.Observe == nil {
 		return
 	}
-	e.Done, e.Texts, e.MaxTokens = r.done(), r.spec.Texts, r.spec.MaxTokens
+	e.Done, e.Texts, e.MaxTokens = r.progress.done(), r.spec.Texts, r.spec.MaxTokens
 	r.env.Observe(e)
 }
 
@@ -210,7 +210,7 @@ func (r *execution) warnOfClaim(delta float64, size int64) {
 		return
 	}
 	r.warnOf(privacy.LargeDelta(delta, size))
-	if r.header.Model.Isolation.Declared() {
+	if r.progress.header.Model.Isolation.Declared() {
 		r.warnOf("the guarantee assumes that nobody else uses the server while this runs, as you say; the certificate says so too")
 	}
 }

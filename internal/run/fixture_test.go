@@ -57,7 +57,7 @@ func phrases() prompt.Task {
 func planFor(task prompt.Task, m decode.Method) plan.Plan {
 	p := plan.Plan{
 		Task: task, Epsilon: 100, Delta: 1e-3, Adjacency: privacy.AddRemove, Unit: privacy.Record,
-		Shots: 3, Tokens: 5, Rules: decode.Rules{Least: 2}, Conditions: task.Conditions,
+		Shots: 3, Tokens: 5, Rules: decode.Rules{MinTokens: 2}, Conditions: task.Conditions,
 	}
 	if m.Scheme().Kind == scheme.FixedSize {
 		p.Adjacency = privacy.ReplaceOne
@@ -170,7 +170,7 @@ func (p *place) fresh(t testing.TB) *place {
 func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 	t.Helper()
 	return Options{
-		Environment: env.Environment{Model: m.trusted(), Encoder: p.encoder.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of),
+		Env: env.Environment{Model: m.trusted(), Encoder: p.encoder.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: of, Data: p.open(t, of),
 		Vary: likeThem, Repeats: true,
 	}
 }
@@ -179,7 +179,7 @@ func (p *place) options(t testing.TB, of plan.Plan, m *hashModel) Options {
 // key, and what an event costs.
 func (p *place) runner(o Options, d disk) testRun {
 	r := newRunner(o, d)
-	e := newEngine(r, r.execution)
+	e := newEngine(r, r.exec)
 	p.settle(e)
 	return testRun{r, e}
 }
@@ -200,7 +200,7 @@ func fingerprintOf(o Options) (ledger.Fingerprint, error) {
 
 // settle leaves nothing of a run to chance.
 func (p *place) settle(e *engine) {
-	e.name, e.evaluator = func() string { return "RUN" }, unitEvaluator{}
+	e.name, e.exec.evaluator = func() string { return "RUN" }, unitEvaluator{}
 	e.now = func() time.Time { return time.Date(2026, 11, 17, 9, 30, 0, 0, time.UTC) }
 	e.drawKey = func() (noise.Key, error) { return noise.ImportKey(slices.Clone(p.key)) }
 }
@@ -250,7 +250,7 @@ func runs(terms []privacy.Term) (n int64) {
 // charges of the data set, after the ledger was checked from end to end.
 func charges(t testing.TB, o Options) []ledger.Charge {
 	t.Helper()
-	return chargesOf(t, o.Ledger, o.Data.Fingerprint())
+	return chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())
 }
 
 func chargesOf(t testing.TB, of account.Ledger, sum [32]byte) []ledger.Charge {

@@ -41,7 +41,7 @@ func TestTwoAtOnce(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	var once sync.Once
-	o.Observe = func(env.Progress) {
+	o.Env.Observe = func(env.Progress) {
 		once.Do(func() {
 			second := p.options(t, o.Plan, newHashModel())
 			_, err := p.runner(second, osDisk{}).do(t.Context())
@@ -92,7 +92,7 @@ func TestCancelled(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	ctx, cancel := context.WithCancel(t.Context())
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		if e.Kind == env.Released {
 			cancel()
 		}
@@ -102,7 +102,7 @@ func TestCancelled(t *testing.T) {
 	if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) || interrupted.Done != 1 || interrupted.Charge == "" || !strings.Contains(err.Error(), o.Dir) {
 		t.Fatalf("%v", err)
 	}
-	o.Observe = nil
+	o.Env.Observe = nil
 	if result := p.finish(t, o); !result.Resumed || result.Finished {
 		t.Errorf("%+v", result)
 	}

@@ -17,9 +17,9 @@ func TestExpected(t *testing.T) {
 		p := newChoosingPlace(t)
 		p.made.Choose.Rounds = rounds
 		o := p.options(t, p.plan(), newHashModel())
-		o.ModelName = "SmolLM2-135M-Instruct Q4_1"
+		o.Env.ModelName = "SmolLM2-135M-Instruct Q4_1"
 		var seen []env.Progress
-		o.Observe = func(e env.Progress) { seen = append(seen, e) }
+		o.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 		p.finish(t, o)
 		said := slices.IndexFunc(seen, func(e env.Progress) bool {
 			return e.Kind == env.Noted && strings.HasPrefix(e.Message, start)
@@ -28,7 +28,7 @@ func TestExpected(t *testing.T) {
 		if said < 0 || charged < said {
 			t.Fatalf("%d rounds: seen at %d, charged at %d", rounds, said, charged)
 		}
-		f, err := forecast.Of(p.plan(), o.ModelName)
+		f, err := forecast.Of(p.plan(), o.Env.ModelName)
 		if few, ok := errors.AsType[*forecast.RoundsError](err); ok != (rounds == 2) || ok && seen[said].Message != few.Error() {
 			t.Errorf("%d rounds: %s, not %v", rounds, seen[said].Message, err)
 		}
@@ -44,15 +44,15 @@ func TestUnlikely(t *testing.T) {
 	p := newChoosingPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	var seen []env.Progress
-	o.Observe = func(e env.Progress) { seen = append(seen, e) }
+	o.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 	r := p.runner(o, osDisk{})
-	r.progress = &progress{}
+	r.exec.progress = &progress{}
 	f := forecast.Forecast{OverNone: forecast.Interval{Low: -9, Middle: -4, High: 1}, DataSets: 3}
 	r.expect(f)
-	if len(seen) != 2 || seen[0].Kind != env.Noted || seen[1].Kind != env.Cautioned || !slices.Contains(r.warnings, f.Warning()) || f.Warning() == "" {
-		t.Errorf("%+v, %v", seen, r.warnings)
+	if len(seen) != 2 || seen[0].Kind != env.Noted || seen[1].Kind != env.Cautioned || !slices.Contains(r.exec.warnings, f.Warning()) || f.Warning() == "" {
+		t.Errorf("%+v, %v", seen, r.exec.warnings)
 	}
-	seen, r.progress.charge = nil, "charged"
+	seen, r.exec.progress.charge = nil, "charged"
 	r.expect(forecast.Forecast{OverNone: forecast.Interval{Low: 1, Middle: 4, High: 9}, DataSets: 3, BetterOn: 3})
 	if len(seen) != 0 {
 		t.Errorf("%+v", seen)

@@ -57,7 +57,7 @@ func (c *child) run(ctx context.Context) error {
 		return err
 	}
 	defer closing()
-	_, err = p.attempt(o, o.Model.Public().(*hashModel), c.kill).run(ctx)
+	_, err = p.attempt(o, o.Env.Model.Public().(*hashModel), c.kill).run(ctx)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (c *child) options(ctx context.Context) (o Options, closing func(), err err
 	}
 	l, signer, err := c.open(ctx)
 	return Options{
-		Environment: env.Environment{Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test"}, Dir: c.Dir, Plan: made, Data: data,
+		Env: env.Environment{Model: newHashModel().trusted(), Ledger: l, Dataset: "tickets", Signer: signer, Version: "test"}, Dir: c.Dir, Plan: made, Data: data,
 	}, func() { l.Close(); data.Close() }, err
 }
 
@@ -142,7 +142,7 @@ func (p *place) killProcesses(t *testing.T) {
 		c.slain(t, what)
 		o, closing, err := c.options(t.Context())
 		must(t, err)
-		again := p.attempt(o, o.Model.Public().(*hashModel), nil)
+		again := p.attempt(o, o.Env.Model.Public().(*hashModel), nil)
 		if len(charges(t, o)) > 0 {
 			again.mustNotBeginAnew(t)
 		}

@@ -130,7 +130,7 @@ func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, spe
 	if err != nil {
 		t.Skip(err) // not every setting goes with every method
 	}
-	return newRunner(Options{Plan: p}, osDisk{}).spec(), ofPlan(p)
+	return newRunner(Options{Plan: p}, osDisk{}).describe(), ofPlan(p)
 }
 
 // TestPlainKnownDraws: what a release and its certificate state against someone who knows whose

@@ -41,7 +41,7 @@ func newLearnPlace(t testing.TB) *place {
 func TestLearn(t *testing.T) {
 	p := newLearnPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	o.Model, o.Vary = lm.Trusted{}, nil
+	o.Env.Model, o.Vary = lm.Trusted{}, nil
 	result := p.finish(t, o)
 	entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
 	must(t, err)
@@ -98,7 +98,7 @@ func TestLearnIsCertified(t *testing.T) {
 		l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 		must(t, err)
 		defer l.Close()
-		o.Ledger, o.Model = l, lm.Trusted{}
+		o.Env.Ledger, o.Env.Model = l, lm.Trusted{}
 		result, err := Do(t.Context(), o)
 		must(t, err)
 		if measures != (result.Worth != nil) {
@@ -157,7 +157,7 @@ func TestLearnSeeded(t *testing.T) {
 	p := newLearnPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	seed := uint64(1)
-	o.Seed, o.Model = &seed, lm.Trusted{}
+	o.Env.Seed, o.Env.Model = &seed, lm.Trusted{}
 	notPrivate(t, p.finish(t, o))
 }
 
@@ -192,8 +192,8 @@ func TestLearnCovered(t *testing.T) {
 			t.Errorf("%s is released", name)
 		}
 	}
-	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "only the measurement": r.Plan.Measure.Event()} {
-		r.execution.spec.Event = e
+	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "only the measurement": r.plan.Measure.Event()} {
+		r.exec.spec.Event = e
 		if r.coveredSums(ran(2, 1.5)) == nil {
 			t.Errorf("sums are released, of which %s is charged", name)
 		}

@@ -45,7 +45,7 @@ func (s sentences) trusted(t *testing.T) lm.TrustedEmbedder {
 func (p *place) evidenceOptions(t *testing.T, m *hashModel) MeasureOptions {
 	t.Helper()
 	o := p.measureOptions(t, m)
-	o.Encoder = sentences{"toy@1"}.trusted(t)
+	o.Env.Encoder = sentences{"toy@1"}.trusted(t)
 	o.Plan.Evidence = &evidence.Evidence{Encoder: "toy@1", Labels: o.Plan.Task.Labels}
 	for l := range o.Plan.Task.Labels {
 		a := float64(l)
@@ -79,7 +79,7 @@ func TestMeasureEvidence(t *testing.T) {
 		if _, err := q.measure(o, m, killAt(point)).run(t.Context()); !errors.Is(err, errKilled) {
 			t.Fatalf("%d %s: %v", point, log[point-1], err)
 		}
-		charged := len(chargesOf(t, o.Ledger, o.Data.Fingerprint()))
+		charged := len(chargesOf(t, o.Env.Ledger, o.Data.Fingerprint()))
 		if charged > 0 {
 			begun++
 			for name, other := range map[string]MeasureOptions{
@@ -89,7 +89,7 @@ func TestMeasureEvidence(t *testing.T) {
 				if name == "other evidence" {
 					other.Plan.Evidence.Vectors[0][1] += 1e-9
 				} else {
-					other.Encoder = sentences{"toy@2"}.trusted(t)
+					other.Env.Encoder = sentences{"toy@2"}.trusted(t)
 				}
 				if _, err := q.measure(other, m, nil).run(t.Context()); err == nil || !strings.Contains(err.Error(), "another plan") && !strings.Contains(err.Error(), "not comparable") {
 					t.Errorf("%d %s: %s: %v", point, log[point-1], name, err)
@@ -99,7 +99,7 @@ func TestMeasureEvidence(t *testing.T) {
 		if _, err := q.measure(o, m, nil).run(t.Context()); err != nil {
 			t.Fatalf("%d %s, resuming: %v", point, log[point-1], err)
 		}
-		q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
+		q.completed(t, o.Dir, chargesOf(t, o.Env.Ledger, o.Data.Fingerprint()), want)
 	}
 	if begun == 0 {
 		t.Error("no run was charged and killed: nothing was tested")
@@ -109,8 +109,8 @@ func TestMeasureEvidence(t *testing.T) {
 // TestMeasureEvidenceRefusals: all before anything is charged.
 func TestMeasureEvidenceRefusals(t *testing.T) {
 	for want, change := range map[string]func(*MeasureOptions){
-		"none was opened":   func(o *MeasureOptions) { o.Encoder = lm.TrustedEmbedder{} },
-		"not comparable":    func(o *MeasureOptions) { o.Encoder = sentences{"toy@2"}.trusted(t) },
+		"none was opened":   func(o *MeasureOptions) { o.Env.Encoder = lm.TrustedEmbedder{} },
+		"not comparable":    func(o *MeasureOptions) { o.Env.Encoder = sentences{"toy@2"}.trusted(t) },
 		"there is none":     func(o *MeasureOptions) { o.Plan.Evidence = nil },
 		"no prompt uses it": func(o *MeasureOptions) { o.Plan.Prompts = measurementOf().Prompts; o.Plan.Measure.Prompts = 2 },
 		"other labels":      func(o *MeasureOptions) { o.Plan.Evidence.Labels = []string{"red", "mauve"} },
@@ -161,7 +161,7 @@ func TestDrawnRecordsAreNotKept(t *testing.T) {
 	o := p.evidenceOptions(t, newHashModel())
 	o.Plan.Prompts, o.Plan.Measure.Prompts = o.Plan.Prompts[2:], 1
 	var err error
-	o.Encoder, err = lm.TrustEmbedder(printed{sentences{"toy@1"}}, lm.InProcess)
+	o.Env.Encoder, err = lm.TrustEmbedder(printed{sentences{"toy@1"}}, lm.InProcess)
 	must(t, err)
 	_, err = Measure(t.Context(), o)
 	must(t, err)

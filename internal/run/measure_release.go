@@ -44,14 +44,14 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 		return nil, err
 	}
 	content := measurement{
-		NotPrivate: !w.certified(), Task: w.Plan.Task.Name, Model: w.header.Model.Name, Metric: measure.Metric(w.Plan.Measure.Grade),
-		Asked: w.Plan.Asked(), Scale: w.Plan.Measure.Noise(), Pair: out.Pair, Better: difference,
+		NotPrivate: !w.exec.certified(), Task: w.plan.Task.Name, Model: w.exec.progress.header.Model.Name, Metric: measure.Metric(w.plan.Measure.Grade),
+		Asked: w.plan.Asked(), Scale: w.plan.Measure.Noise(), Pair: out.Pair, Better: difference,
 	}
-	for i, n := range w.Plan.Prompts {
+	for i, n := range w.plan.Prompts {
 		content.Prompts = append(content.Prompts, measuredPrompt{n.Name, len(n.Prompt.Examples), out.Counts[i], shares[i]})
 	}
-	if w.certified() {
-		whole, drawn, err := w.guarantees()
+	if w.exec.certified() {
+		whole, drawn, err := w.exec.guarantees()
 		if err != nil {
 			return nil, err
 		}
@@ -62,15 +62,15 @@ func (w *measurer) files(context.Context) ([]release.File, error) {
 }
 
 func (w *measurer) claim(c *certificate.Claim) {
-	c.Method, c.Proof = "measure", w.Plan.Measure.Proof()
-	c.Samplers = []certificate.Sampler{certificate.Sampler(w.Plan.Measure.Draw.Kind)}
-	if !privacy.Sampled(w.Plan.Event()) {
+	c.Method, c.Proof = "measure", w.plan.Measure.Proof()
+	c.Samplers = []certificate.Sampler{certificate.Sampler(w.plan.Measure.Draw.Kind)}
+	if !privacy.Sampled(w.plan.Event()) {
 		c.Samplers = []certificate.Sampler{certificate.SampleAll}
 	}
-	c.Sizes = []certificate.Size{{Part: "all records", Records: w.Plan.Size}}
+	c.Sizes = []certificate.Size{{Part: "all records", Records: w.plan.Size}}
 	c.Assumptions = append(c.Assumptions, "The prompts that were measured are public, or were released before and are charged for there.")
-	if w.progress != nil && len(w.recharges) > 0 {
+	if w.exec.progress != nil && len(w.exec.progress.recharges) > 0 {
 		c.Assumptions = append(c.Assumptions, "A measurement that was begun and lost was made again with fresh randomness, since the model does not repeat itself exactly; each is among the events.")
 	}
-	c.Model = w.identified(w.model).claimed()
+	c.Model = w.exec.identified(w.modelHeader).claimed()
 }

@@ -46,7 +46,7 @@ func (p *place) together(t testing.TB) *record.Data {
 func (p *place) measureOptions(t testing.TB, m *hashModel) MeasureOptions {
 	t.Helper()
 	return MeasureOptions{
-		Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: measurementOf(), Data: p.together(t),
+		Env: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "tickets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Plan: measurementOf(), Data: p.together(t),
 	}
 }
 
@@ -55,7 +55,7 @@ func (p *place) measure(o MeasureOptions, m *hashModel, at func(int, string) err
 	a := newAttempt(o.Dir, at)
 	m.fail = func(int) error { return a.points.reach("ask the model") }
 	w := newMeasurer(o, a.disk)
-	e := newEngine(w, w.execution)
+	e := newEngine(w, w.exec)
 	p.settle(e)
 	return a.of(e)
 }
@@ -69,7 +69,7 @@ func TestMeasure(t *testing.T) {
 	if len(done.Shares) != 2 || done.Difference == nil || done.Outcome.Pair == nil || !done.Private || !done.Certificate {
 		t.Errorf("%+v", done)
 	}
-	got := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+	got := chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())
 	if len(got) != 1 || got[0].State != ledger.Committed || got[0].Event != "poisson(0.5, laplace(2))" {
 		t.Errorf("charges %+v", got)
 	}
@@ -81,7 +81,7 @@ func TestMeasure(t *testing.T) {
 	p.keepsSecrets(t, o.Dir)
 	again, err := Measure(t.Context(), o)
 	must(t, err)
-	if !again.Finished || *again.Outcome.Pair != *done.Outcome.Pair || len(chargesOf(t, o.Ledger, o.Data.Fingerprint())) != 1 {
+	if !again.Finished || *again.Outcome.Pair != *done.Outcome.Pair || len(chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())) != 1 {
 		t.Errorf("again: %+v", again)
 	}
 }
@@ -116,7 +116,7 @@ func TestMeasureKilledAtEveryPoint(t *testing.T) {
 				if how == "power cut" {
 					a.disk.powerCut(t, o.Dir)
 				}
-				charged := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+				charged := chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())
 				if _, err := os.Stat(filepath.Join(o.Dir, measurementFile)); err == nil && len(charged) == 0 {
 					t.Error("numbers are there, and nothing is charged")
 				}
@@ -127,7 +127,7 @@ func TestMeasureKilledAtEveryPoint(t *testing.T) {
 				if _, err := again.run(t.Context()); err != nil {
 					t.Fatalf("resuming: %v", err)
 				}
-				q.completed(t, o.Dir, chargesOf(t, o.Ledger, o.Data.Fingerprint()), want)
+				q.completed(t, o.Dir, chargesOf(t, o.Env.Ledger, o.Data.Fingerprint()), want)
 			})
 		}
 	}
@@ -158,7 +158,7 @@ func TestMeasureRestless(t *testing.T) {
 		}
 		m.fail = nil
 		w := newMeasurer(o, osDisk{})
-		e := newEngine(w, w.execution)
+		e := newEngine(w, w.exec)
 		q.settle(e)
 		if _, err := e.do(t.Context()); err != nil {
 			t.Fatalf("%d %s: %v", point, a.points.log[point-1], err)
@@ -167,7 +167,7 @@ func TestMeasureRestless(t *testing.T) {
 		if lost {
 			wanted, some = 2, some+1
 		}
-		got := chargesOf(t, o.Ledger, o.Data.Fingerprint())
+		got := chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())
 		if len(got) != wanted {
 			t.Errorf("%d %s: %d charges, want %d", point, a.points.log[point-1], len(got), wanted)
 		}
@@ -185,9 +185,9 @@ func TestMeasureRestless(t *testing.T) {
 // TestMeasureRefusals: all before anything is charged.
 func TestMeasureRefusals(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *place, *MeasureOptions){
-		"no model":  func(_ *testing.T, _ *place, o *MeasureOptions) { o.Model = lm.Trusted{} },
+		"no model":  func(_ *testing.T, _ *place, o *MeasureOptions) { o.Env.Model = lm.Trusted{} },
 		"no data":   func(_ *testing.T, _ *place, o *MeasureOptions) { o.Data = nil },
-		"no signer": func(_ *testing.T, _ *place, o *MeasureOptions) { o.Signer = nil },
+		"no signer": func(_ *testing.T, _ *place, o *MeasureOptions) { o.Env.Signer = nil },
 		"in parts":  func(t *testing.T, p *place, o *MeasureOptions) { o.Data = p.open(t, planFor(tickets(), clipped())) },
 		"unit":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Unit = "user:who" },
 		"plan":      func(_ *testing.T, _ *place, o *MeasureOptions) { o.Plan.Prompts = o.Plan.Prompts[:1] },
@@ -200,7 +200,7 @@ func TestMeasureRefusals(t *testing.T) {
 		"long prompt in turns": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			m := chatting()
 			m.around = 4000
-			o.Model = m.trusted()
+			o.Env.Model = m.trusted()
 			// As a text it fits.
 			o.Plan.Prompts[1].Prompt.Form, o.Plan.Prompts[1].Prompt.Examples = prompt.ChatForm, []prompt.Example{{Input: "a wheel", Output: "red"}}
 		},
@@ -210,17 +210,17 @@ func TestMeasureRefusals(t *testing.T) {
 		"turns of a model that does not say its best token": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			m := chatting()
 			m.info.Can.Top = false
-			o.Model = m.trusted()
+			o.Env.Model = m.trusted()
 			o.Plan.Prompts[1].Prompt.Form = prompt.ChatForm
 		},
 		"turns judged by probabilities": func(_ *testing.T, _ *place, o *MeasureOptions) {
-			o.Model = chatting().trusted()
+			o.Env.Model = chatting().trusted()
 			o.Plan.Prompts[1].Prompt.Form, o.Plan.Measure.Grade = prompt.ChatForm, measure.Probability
 		},
 		"model without scores": func(_ *testing.T, _ *place, o *MeasureOptions) {
 			m := newHashModel()
 			m.info.Can.Top, m.info.Can.All = false, false
-			o.Model = m.trusted()
+			o.Env.Model = m.trusted()
 		},
 	} {
 		p := newPlace(t)
@@ -244,7 +244,7 @@ func TestMeasureForms(t *testing.T) {
 		p := newPlace(t)
 		o := p.measureOptions(t, chatting())
 		seed := uint64(7)
-		o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+		o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 		for i := range o.Plan.Prompts {
 			o.Plan.Prompts[i].Prompt.Form = f
 		}
@@ -263,7 +263,7 @@ func TestMeasureSeeded(t *testing.T) {
 	p := newPlace(t)
 	o := p.measureOptions(t, newHashModel())
 	seed := uint64(7)
-	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 	done, err := Measure(t.Context(), o)
 	must(t, err)
 	if done.Private || done.Certificate {

@@ -151,13 +151,13 @@ func TestMeasureNearest(t *testing.T) {
 	near := prompt.Prompt{Examples: []prompt.Example{{Input: "one", Output: "red"}, {Input: "two", Output: "blue"}, {Input: "three", Output: "red"}}, Nearest: prompt.Nearest{Examples: 1, Encoder: "hash"}}
 	o.Plan.Prompts[0].Prompt = near
 	for name, encoder := range map[string]*hashEncoder{"none": nil, "another": {name: "other"}} {
-		o.Encoder = encoder.trusted()
-		if _, err := newEngine(newMeasurer(o, osDisk{}), newMeasurer(o, osDisk{}).execution).do(t.Context()); err == nil || !strings.Contains(err.Error(), "nearest to them by the encoder hash") {
+		o.Env.Encoder = encoder.trusted()
+		if _, err := newEngine(newMeasurer(o, osDisk{}), newMeasurer(o, osDisk{}).exec).do(t.Context()); err == nil || !strings.Contains(err.Error(), "nearest to them by the encoder hash") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	encoder := &hashEncoder{name: "hash"}
-	o.Encoder = encoder.trusted()
+	o.Env.Encoder = encoder.trusted()
 	if _, err := Measure(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

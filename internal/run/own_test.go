@@ -12,14 +12,14 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// besidePlan has a pool of texts from records and of the model's own.
+// besidePlan has a pool of texts from records and model-generated ones.
 func besidePlan(task prompt.Task) plan.Plan {
 	p := choosingPlan(task, clipped())
 	p.Choose.Own = &plan.OwnTexts{Texts: 4, Method: *public().(*decode.Public)}
 	return p
 }
 
-// TestOwnTextsAreBeside: the model's own texts join the pool, after those from records, and
+// TestOwnTextsAreBeside: model-generated texts join the pool, after those from records, and
 // the charge is for those from records alone.
 func TestOwnTextsAreBeside(t *testing.T) {
 	for _, task := range []prompt.Task{tickets(), phrases()} {
@@ -29,18 +29,18 @@ func TestOwnTextsAreBeside(t *testing.T) {
 		choose := *made.Choose
 		choose.Own, alone.Choose = nil, &choose
 		if made.Event().String() != alone.Event().String() {
-			t.Errorf("the model's own texts cost %s, and without them it is %s", made.Event(), alone.Event())
+			t.Errorf("model-generated texts cost %s, and without them it is %s", made.Event(), alone.Event())
 		}
 		o := p.options(t, made, newHashModel())
 		r := p.runner(o, osDisk{})
 		_, err := r.do(t.Context())
 		must(t, err)
-		if len(r.texts) != made.Shots+4 || r.done() != made.Texts() {
-			t.Fatalf("%d of %d texts, %d were asked for", r.done(), len(r.texts), made.Texts())
+		if len(r.exec.progress.texts) != made.Shots+4 || r.exec.progress.done() != made.Texts() {
+			t.Fatalf("%d of %d texts, %d were asked for", r.exec.progress.done(), len(r.exec.progress.texts), made.Texts())
 		}
-		for i := range r.texts {
+		for i := range r.exec.progress.texts {
 			if own := i >= made.Shots; r.own(i) != own || (r.method(i).Scheme().Kind == "") != own {
-				t.Errorf("text %d of %d is written by %s", i+1, len(r.texts), r.method(i).Name())
+				t.Errorf("text %d of %d is written by %s", i+1, len(r.exec.progress.texts), r.method(i).Name())
 			}
 		}
 		if n := len(r.space().Pool); n <= made.Shots {
@@ -60,7 +60,7 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	r := p.runner(p.options(t, made, newHashModel()), osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	r.key = noise.KeyFromSeed(1) // the run's own is erased
+	r.exec.key = noise.KeyFromSeed(1) // the run's own is erased
 	w, err := r.writer()
 	must(t, err)
 	methods := r.methods()
@@ -80,8 +80,8 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	}
 }
 
-// TestTextsTooMany: a journal that names more texts than the plan has is refused, with texts of
-// the model's own and without.
+// TestTextsTooMany: a journal that names more texts than the plan has is refused, with model-generated
+// texts and without.
 func TestTextsTooMany(t *testing.T) {
 	alone := choosingPlan(tickets(), clipped())
 	for _, made := range []plan.Plan{alone, besidePlan(tickets())} {
@@ -91,16 +91,16 @@ func TestTextsTooMany(t *testing.T) {
 		must(t, err)
 		methods := r.methods()
 		for range 40 {
-			r.texts = append(r.texts, text{condition: r.conditions[0]})
-			r.conditions = append(r.conditions, r.conditions[0])
+			r.exec.progress.texts = append(r.exec.progress.texts, text{condition: r.exec.progress.conditions[0]})
+			r.exec.progress.conditions = append(r.exec.progress.conditions, r.exec.progress.conditions[0])
 		}
-		if r.placed(r.job(len(r.texts)-1, methods)) == nil {
-			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.texts), made.Texts())
+		if r.placed(r.job(len(r.exec.progress.texts)-1, methods)) == nil {
+			t.Errorf("a text that the plan does not have is written (%d texts of %d)", len(r.exec.progress.texts), made.Texts())
 		}
 	}
 }
 
-// TestOwnTextsAreNotPaidAgain: a text of the model's own that was begun and lost costs
+// TestOwnTextsAreNotPaidAgain: a model-generated text that was begun and lost costs
 // nothing, with a model that does not repeat itself.
 func TestOwnTextsAreNotPaidAgain(t *testing.T) {
 	p := newPlace(t)

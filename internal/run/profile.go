@@ -28,7 +28,7 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 	if err != nil {
 		return nil, err
 	}
-	result, err := newEngine(w, w.execution).do(ctx)
+	result, err := newEngine(w, w.exec).do(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -36,68 +36,74 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 	if err != nil {
 		return nil, err
 	}
-	return &Profiled{Result: *result, Plan: w.of, Profile: *profile}, nil
+	return &Profiled{Result: *result, Plan: w.plan, Profile: *profile}, nil
 }
 
 // profiler is a run of a profile.
 type profiler struct {
-	source
-	*execution
-	of        plan.Profile
+	source    source
+	exec      *execution
+	plan      plan.Profile
 	mechanism *global.Mechanism
 	outcome   *global.Profile
 }
 
 func newProfiler(ctx context.Context, p plan.Profile, o TableOptions, d disk) (*profiler, error) {
-	w := &profiler{of: p}
+	w := &profiler{plan: p}
 	var err error
-	w.execution, err = w.open(ctx, o, d)
+	w.exec, err = w.source.open(ctx, o, d)
 	return w, err
 }
 
-func (w *profiler) plan() any { return w.of }
+func (w *profiler) planFile() any { return w.plan }
 
-func (w *profiler) spec() spec {
+func (w *profiler) describe() spec {
 	return spec{
-		Engine: w.elsewhere(),
-		Name:   w.of.Schema.Name + " profile", Private: w.of.Private(), Event: w.of.Event(),
-		Adjacency: w.of.Adjacency(), Unit: w.of.Unit, Epsilon: w.of.Epsilon, Delta: w.of.Delta,
+		Engine: w.source.elsewhere(),
+		Name:   w.plan.Schema.Name + " profile", Private: w.plan.Private(), Event: w.plan.Event(),
+		Adjacency: w.plan.Adjacency(), Unit: w.plan.Unit, Epsilon: w.plan.Epsilon, Delta: w.plan.Delta,
 	}
 }
 
+func (*profiler) modelHeader() model { return model{} }
+
+func (*profiler) spent(context.Context) (privacy.Event, error) { return nil, nil }
+
 func (w *profiler) check() (err error) {
-	if w.of, err = plan.Checked(w.of); err != nil {
+	if w.plan, err = plan.Checked(w.plan); err != nil {
 		return err
 	}
-	task, err := w.of.Schema.Task()
+	task, err := w.plan.Schema.Task()
 	if err != nil {
 		return err
 	}
 	if err := release.CheckTask(task); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
-	if privacy.Sampled(w.of.Event()) && w.of.Size == 0 {
+	if privacy.Sampled(w.plan.Event()) && w.plan.Size == 0 {
 		return &plan.InputError{Reason: "rows are sampled, and nothing is said of how many there are: declare about how many, for anyone who reads the certificate"}
 	}
-	if w.mechanism, err = global.New(w.of.Schema, w.of.Settings); err != nil {
+	if w.mechanism, err = global.New(w.plan.Schema, w.plan.Settings); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
-	return w.fitting(w.of.Schema, w.of.Unit, false)
+	return w.source.fitting(w.plan.Schema, w.plan.Unit, false)
 }
 
-func (w *profiler) preflight(ctx context.Context) error { return w.usable(ctx, w.mechanism.Columns()) }
+func (w *profiler) preflight(ctx context.Context) error {
+	return w.source.usable(ctx, w.mechanism.Columns())
+}
 
 func (w *profiler) stages() []func(context.Context) error {
 	return []func(context.Context) error{w.collect}
 }
 
 // repeats: the journal has the profile, or it would come out the same from the same file.
-func (w *profiler) repeats() bool { return w.tabled != nil || !w.placed() }
+func (w *profiler) repeats() bool { return w.exec.progress.tabled != nil || !w.source.placed() }
 
 // collect adds the table up, adds noise, and notes what may be seen of it. Nothing of it
 // is anywhere before that, so that a run that dies on the way has released nothing.
 func (w *profiler) collect(ctx context.Context) error {
-	if w.tabled != nil {
+	if w.exec.progress.tabled != nil {
 		return nil
 	}
 	w.reportPlace()
@@ -105,7 +111,7 @@ func (w *profiler) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("add up the table: %w", err)
 	}
-	out, err := w.mechanism.Release(sums, w.key)
+	out, err := w.mechanism.Release(sums, w.exec.key)
 	if err != nil {
 		return err
 	}
@@ -116,33 +122,33 @@ func (w *profiler) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the profile: %w", err)
 	}
-	return w.announce(entry{State: profiled, Profile: data}, env.Progress{Kind: env.Averaged})
+	return w.exec.announce(entry{State: profiled, Profile: data}, env.Progress{Kind: env.Averaged})
 }
 
 // addUp has the engine add up, or does so here.
 func (w *profiler) addUp(ctx context.Context) (*global.Sums, error) {
-	if w.by != nil {
-		return w.by.Sums(ctx, w.mechanism, w.key)
+	if w.source.by != nil {
+		return w.source.by.Sums(ctx, w.mechanism, w.exec.key)
 	}
-	return w.mechanism.Collect(ctx, w.data, w.key, w.workers)
+	return w.mechanism.Collect(ctx, w.source.data, w.exec.key, w.source.workers)
 }
 
 // reportPlace says where a table in a database is added up.
 func (w *profiler) reportPlace() {
-	if !w.placed() || w.by != nil {
+	if !w.source.placed() || w.source.by != nil {
 		return
 	}
-	s := w.of.Settings.WithDefaults()
+	s := w.plan.Settings.WithDefaults()
 	where := "rows are read from the database and added up here"
-	if w.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
+	if w.source.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
 		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
 	}
-	w.report(env.Progress{Kind: env.Noted, Message: where})
+	w.exec.report(env.Progress{Kind: env.Noted, Message: where})
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.
 func (w *profiler) covered(out global.Released) error {
-	if got, paid := out.Event().String(), w.of.Event().String(); got != paid || w.certified() && !out.Private() {
+	if got, paid := out.Event().String(), w.plan.Event().String(); got != paid || w.exec.certified() && !out.Private() {
 		return fmt.Errorf("the profile was made by %s, which the plan does not pay for: this is an internal error; nothing of it is released", got)
 	}
 	return nil
@@ -152,12 +158,12 @@ func (w *profiler) covered(out global.Released) error {
 func (w *profiler) released() (*global.Profile, error) {
 	if w.outcome == nil {
 		var p global.Profile
-		if err := bounded.UnmarshalJSON(w.tabled, bounded.Huge, &p); err != nil {
-			return nil, w.refuse("its journal holds no profile: %v; start again in another folder", err)
+		if err := bounded.UnmarshalJSON(w.exec.progress.tabled, bounded.Huge, &p); err != nil {
+			return nil, w.exec.folder.refuse("its journal holds no profile: %v; start again in another folder", err)
 		}
 		w.outcome = &p
 	}
 	return w.outcome, nil
 }
 
-func (w *profiler) caution() { w.warnOfClaim(w.of.Delta, w.of.Size) }
+func (w *profiler) caution() { w.exec.warnOfClaim(w.plan.Delta, w.plan.Size) }

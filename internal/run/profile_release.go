@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -34,34 +35,34 @@ func (w *profiler) files(context.Context) ([]release.File, error) {
 	numbers := struct {
 		NotPrivate bool `json:"not_private,omitempty"`
 		global.Profile
-	}{!w.certified(), *profile}
+	}{!w.exec.certified(), *profile}
 	data, err := json.MarshalIndent(numbers, "", "  ")
 	return append(files, release.File{Name: profileFile, Data: append(data, '\n')}), err
 }
 
-// release is what the files are made from, a function of plan and journal.
+// content is what the files are made from, a function of plan and journal.
 func (w *profiler) release(p *global.Profile) (release.Release, error) {
-	task, err := w.of.Schema.Task()
+	task, err := w.plan.Schema.Task()
 	if err != nil {
 		return release.Release{}, err
 	}
 	out := release.Release{
 		Task: task, Examples: w.examples(p), Origin: release.Averaged, Tables: []release.Table{w.groups(p)}, Method: "profile", Settings: w.settings(),
-		Private: w.of.Private(), Seeded: w.execution.env.Seed != nil, Version: w.execution.env.Version,
+		Private: w.plan.Private(), Seeded: w.exec.env.Seed != nil, Version: w.exec.env.Version,
 		ExtraFiles: [][2]string{{profileFile, "the profile in numbers: counts, averages and their errors"}},
 	}
-	if w.of.Size > 0 {
-		out.Sizes = []release.Size{{Units: w.of.Size}}
+	if w.plan.Size > 0 {
+		out.Sizes = []release.Size{{Units: w.plan.Size}}
 	}
-	return out, w.guaranteed(&out)
+	return out, w.exec.guaranteed(&out)
 }
 
 // examples are the groups in words.
-func (w *profiler) examples(p *global.Profile) []release.Example {
-	words := w.of.Schema.Wording()
-	var out []release.Example
+func (w *profiler) examples(p *global.Profile) []prompt.Example {
+	words := w.plan.Schema.Wording()
+	var out []prompt.Example
 	for _, g := range p.Groups {
-		out = append(out, release.Example{Input: words.Text(g.Row), Output: words.Answer(g.Row)})
+		out = append(out, prompt.Example{Input: words.Text(g.Row), Output: words.Answer(g.Row)})
 	}
 	return out
 }
@@ -76,9 +77,9 @@ func (w *profiler) fill(_ context.Context, out *Result) error {
 
 // settings returns what the report shows of the plan.
 func (w *profiler) settings() map[string]any {
-	s := w.of.Settings.WithDefaults()
-	out := map[string]any{"noise": string(s.Noise), "schema": w.of.Schema.Name}
-	if name := w.elsewhere(); name != "" {
+	s := w.plan.Settings.WithDefaults()
+	out := map[string]any{"noise": string(s.Noise), "schema": w.plan.Schema.Name}
+	if name := w.source.elsewhere(); name != "" {
 		out["engine"] = name
 	}
 	if s.Rate < 1 {
@@ -107,7 +108,7 @@ func (w *profiler) groups(p *global.Profile) release.Table {
 		count = append(count, release.Cell{Text: text})
 	}
 	t.Rows = append(t.Rows, count)
-	for i, c := range w.of.Schema.Columns {
+	for i, c := range w.plan.Schema.Columns {
 		row := []release.Cell{{Text: c.Name}}
 		for _, g := range p.Groups {
 			row = append(row, cell(c, g, i))
@@ -154,16 +155,16 @@ func rounded(x, err float64) string {
 
 func (w *profiler) claim(c *certificate.Claim) {
 	c.Method = "profile"
-	c.Proof = w.of.Proof()
+	c.Proof = w.plan.Proof()
 	c.Samplers = []certificate.Sampler{certificate.SampleAll}
-	if privacy.Sampled(w.of.Event()) {
+	if privacy.Sampled(w.plan.Event()) {
 		c.Samplers = []certificate.Sampler{certificate.SamplePoisson}
 	}
-	if w.of.Size > 0 {
-		c.Sizes = []certificate.Size{{Part: "all rows", Records: w.of.Size}}
+	if w.plan.Size > 0 {
+		c.Sizes = []certificate.Size{{Part: "all rows", Records: w.plan.Size}}
 	}
-	c.Assumptions = append(c.Assumptions, w.assumptions()...)
-	if w.of.Unit != privacy.Record {
+	c.Assumptions = append(c.Assumptions, w.source.assumptions()...)
+	if w.plan.Unit != privacy.Record {
 		c.Assumptions = append(c.Assumptions, "Units are told apart by a keyed hash of 64 bits: two of n units have the same with a probability of about n²/2^65 over the key, and would then share the room of one.")
 	}
 }

@@ -50,7 +50,7 @@ func TestRecordsApart(t *testing.T) {
 			m = clipped()
 		}
 		o := p.options(t, choosingPlan(tickets(), m), restless())
-		o.Model = trusted(t, &apart{restless(), test.fails})
+		o.Env.Model = trusted(t, &apart{restless(), test.fails})
 		p.finish(t, o)
 		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 		must(t, err)
@@ -84,7 +84,7 @@ func TestOnlyWrites(t *testing.T) {
 	} {
 		p := newPlace(t)
 		o := made(p)
-		o.Model = trusted(t, onlyWrites{newHashModel()})
+		o.Env.Model = trusted(t, onlyWrites{newHashModel()})
 		var unsupported *lm.UnsupportedError
 		if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -23,8 +23,8 @@ func (p *place) interrupt(t *testing.T, o Options) {
 	t.Helper()
 	released := 0
 	stop := errors.New("enough")
-	m := o.Model.Public().(*hashModel)
-	o.Observe = func(e env.Progress) {
+	m := o.Env.Model.Public().(*hashModel)
+	o.Env.Observe = func(e env.Progress) {
 		if e.Kind == env.Released {
 			released++
 		}
@@ -59,22 +59,22 @@ func TestOtherRuns(t *testing.T) {
 		{"weights", func(_ *testing.T, _ *place, o *Options) {
 			m := newHashModel()
 			m.info.Fingerprint = "sha256:4567"
-			o.Model = m.trusted()
+			o.Env.Model = m.trusted()
 		}, "model"},
-		{"promises of the model", func(_ *testing.T, _ *place, o *Options) { o.Model = restless().trusted() }, "model"},
-		{"version", func(_ *testing.T, _ *place, o *Options) { o.Version = "next" }, "version"},
-		{"seed", func(_ *testing.T, _ *place, o *Options) { o.Seed = &seed }, "seed"},
-		{"labels", func(_ *testing.T, _ *place, o *Options) { o.Labels = map[string]string{"team": "risk"} }, "labels"},
+		{"promises of the model", func(_ *testing.T, _ *place, o *Options) { o.Env.Model = restless().trusted() }, "model"},
+		{"version", func(_ *testing.T, _ *place, o *Options) { o.Env.Version = "next" }, "version"},
+		{"seed", func(_ *testing.T, _ *place, o *Options) { o.Env.Seed = &seed }, "seed"},
+		{"labels", func(_ *testing.T, _ *place, o *Options) { o.Env.Labels = map[string]string{"team": "risk"} }, "labels"},
 		{"ledger", func(t *testing.T, _ *place, o *Options) {
-			o.Ledger = memoryLedger(t)
+			o.Env.Ledger = memoryLedger(t)
 			sum := o.Data.Fingerprint()
 			f, err := ledger.NewFingerprint(sum[:])
 			must(t, err)
-			_, err = o.Ledger.Init(t.Context(), ledger.InitRequest{Dataset: f, Budget: ledger.Budget{Epsilon: 100}})
+			_, err = o.Env.Ledger.Init(t.Context(), ledger.InitRequest{Dataset: f, Budget: ledger.Budget{Epsilon: 100}})
 			must(t, err)
 		}, "another ledger"},
 		{"forfeited", func(t *testing.T, _ *place, o *Options) {
-			_, err := o.Ledger.Forfeit(t.Context(), ledger.ForfeitRequest{Charge: charges(t, *o)[0].ID, Reason: "test"})
+			_, err := o.Env.Ledger.Forfeit(t.Context(), ledger.ForfeitRequest{Charge: charges(t, *o)[0].ID, Reason: "test"})
 			must(t, err)
 		}, "forfeited"},
 		{"key gone", func(t *testing.T, _ *place, o *Options) {
@@ -173,12 +173,12 @@ func TestWrongOptions(t *testing.T) {
 		want   string
 	}{
 		{"no folder", func(o *Options) { o.Dir = "" }, "folder"},
-		{"no version", func(o *Options) { o.Version = "" }, "version"},
+		{"no version", func(o *Options) { o.Env.Version = "" }, "version"},
 		{"no plan", func(o *Options) { o.Plan = plan.Plan{} }, "plan"},
-		{"no model", func(o *Options) { o.Model = lm.Trusted{} }, "model"},
+		{"no model", func(o *Options) { o.Env.Model = lm.Trusted{} }, "model"},
 		{"no data", func(o *Options) { o.Data = nil }, "no data"},
-		{"no ledger", func(o *Options) { o.Ledger = nil }, "ledger"},
-		{"no signer", func(o *Options) { o.Signer = nil }, "sign"},
+		{"no ledger", func(o *Options) { o.Env.Ledger = nil }, "ledger"},
+		{"no signer", func(o *Options) { o.Env.Signer = nil }, "sign"},
 		{"other unit", func(o *Options) { o.Plan.Unit = "user:who" }, "unit"},
 		{"other labels", func(o *Options) { o.Plan.Parts[0].Label = "green" }, "labels"},
 		{"counts of exchanged units", func(o *Options) {
@@ -305,12 +305,12 @@ func TestMemoryOfJudges(t *testing.T) {
 	p := newPlace(t)
 	w := newMeasurer(p.measureOptions(t, m), osDisk{})
 	w.free = func() int64 { return 1 }
-	e := newEngine(w, w.execution)
+	e := newEngine(w, w.exec)
 	_, err := e.do(t.Context())
 	if need := refused(err, "the measurement"); need < 2048*perToken {
 		t.Errorf("measuring is said to take %d bytes", need)
 	}
-	if _, err := os.Stat(w.Dir); err == nil {
+	if _, err := os.Stat(w.options.Dir); err == nil {
 		t.Error("a folder was made")
 	}
 }

@@ -97,11 +97,11 @@ func TestRestlessModel(t *testing.T) {
 func TestRestlessAttemptsAreFresh(t *testing.T) {
 	p := newPlace(t)
 	r := p.runner(p.options(t, planFor(tickets(), clipped()), restless()), osDisk{})
-	r.progress = &progress{conditions: []string{"red"}, texts: make([]text, 1)}
+	r.exec.progress = &progress{conditions: []string{"red"}, texts: make([]text, 1)}
 	methods := r.methods()
 	seen := map[uint64]bool{}
 	for attempt := range 4 {
-		r.texts[0].attempt = attempt
+		r.exec.progress.texts[0].attempt = attempt
 		seen[r.job(0, methods).Index] = true
 	}
 	if len(seen) != 4 {
@@ -158,7 +158,7 @@ func TestNotIsolated(t *testing.T) {
 		t.Error("the data set got a budget")
 	}
 	seed := uint64(1)
-	o.Seed = &seed
+	o.Env.Seed = &seed
 	if result, err := p.runner(o, osDisk{}).do(t.Context()); err != nil || result.Private || result.Certificate {
 		t.Errorf("seeded: %+v, %v", result, err)
 	}

@@ -17,8 +17,8 @@ import (
 
 // Options of a run.
 type Options struct {
-	// Environment has the model, which is required, and who pays and signs.
-	env.Environment
+	// Env has the model, which is required, and who pays and signs.
+	Env env.Environment
 	// Dir is the run folder. It is made if it is missing; a run of the same plan on the
 	// same data that did not end continues. Required.
 	Dir string
@@ -52,7 +52,7 @@ type Result struct {
 	LeftOut int64 `json:"-"`
 	// Examples are what was written, in the order of the files, or those of the Prompt that
 	// the records chose.
-	Examples []release.Example
+	Examples []prompt.Example
 	Prompt   *prompt.Prompt
 	// Ending is what most records end with, if the plan had it found and there is such.
 	Ending string
@@ -97,19 +97,20 @@ func (r *Result) Words() []string {
 // not allow is a [*ledger.RefusedError], and nothing is charged.
 func Do(ctx context.Context, o Options) (*Result, error) {
 	r := newRunner(o, osDisk{})
-	return newEngine(r, r.execution).do(ctx)
+	return newEngine(r, r.exec).do(ctx)
 }
 
 func newRunner(o Options, d disk) *runner {
-	r := &runner{Options: o, free: machine.Free}
-	r.execution = newExecution(&r.Environment, records{o.Data}, o.Dir, d)
+	r := &runner{options: o, plan: o.Plan, free: machine.Free}
+	r.exec = newExecution(&r.options.Env, records{o.Data}, o.Dir, d)
 	return r
 }
 
 // runner is a run of texts.
 type runner struct {
-	Options
-	*execution
-	reader
-	free func() int64 // memory of this machine
+	options Options
+	plan    plan.Plan
+	exec    *execution
+	reader  reader
+	free    func() int64 // memory of this machine
 }

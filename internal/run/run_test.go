@@ -58,7 +58,7 @@ func TestCertificate(t *testing.T) {
 	l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 	must(t, err)
 	defer l.Close()
-	o.Ledger = l
+	o.Env.Ledger = l
 	result, err := Do(t.Context(), o)
 	must(t, err)
 	evaluator := &memo{of: accountant.Auto{}}
@@ -164,7 +164,7 @@ func TestSeeded(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	seed := uint64(7)
-	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 	result := p.finish(t, o)
 	notPrivate(t, result)
 	again := p.finish(t, withDir(o, "again"))
@@ -172,11 +172,11 @@ func TestSeeded(t *testing.T) {
 		t.Errorf("the same seed wrote %v and %v", result.Examples, again.Examples)
 	}
 	other := uint64(8)
-	o.Seed = &other
+	o.Env.Seed = &other
 	if different := p.finish(t, withDir(o, "other")); slices.Equal(result.Examples, different.Examples) {
 		t.Errorf("another seed wrote the same %v", different.Examples)
 	}
-	o.Ledger = p.ledger
+	o.Env.Ledger = p.ledger
 	if got := charges(t, o); len(got) != 0 {
 		t.Errorf("seeded runs are charged: %+v", got)
 	}
@@ -192,7 +192,7 @@ func TestBaselines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			o := p.options(t, planFor(tickets(), m), newHashModel())
-			o.Ledger, o.Signer = nil, nil
+			o.Env.Ledger, o.Env.Signer = nil, nil
 			notPrivate(t, p.finish(t, o))
 		})
 	}
@@ -202,7 +202,7 @@ func TestBaselines(t *testing.T) {
 func TestPublic(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), &decode.Public{Temperature: 1, Candidates: 10}), newHashModel())
-	o.Ledger, o.Data = nil, nil
+	o.Env.Ledger, o.Data = nil, nil
 	result, err := Do(t.Context(), o)
 	must(t, err)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
@@ -234,7 +234,7 @@ func TestRefused(t *testing.T) {
 	must(t, err)
 	key := filepath.Join(o.Dir, privateDir, keyFile)
 	r := p.runner(o, osDisk{})
-	r.Ledger = watchedLedger{p.ledger, func() {
+	r.exec.env.Ledger = watchedLedger{p.ledger, func() {
 		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the key is not stored before the charge: %v %v", info, err)
 		}
@@ -265,7 +265,7 @@ func TestImplicitBudget(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	var seen []env.Progress
-	o.Observe = func(e env.Progress) { seen = append(seen, e) }
+	o.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 	p.finish(t, o)
 	if !slices.ContainsFunc(seen, func(e env.Progress) bool { return e.Kind == env.Budgeted && strings.Contains(e.Message, "tickets") }) {
 		t.Errorf("the budget was not reported: %+v", seen)
@@ -280,7 +280,7 @@ func TestImplicitBudget(t *testing.T) {
 	changed := p.options(t, o.Plan, newHashModel())
 	changed.Dir += "2"
 	seen = nil
-	changed.Observe = func(e env.Progress) { seen = append(seen, e) }
+	changed.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 	r := p.runner(changed, osDisk{})
 	r.engine.name = func() string { return "OTHER" }
 	result, err := r.do(t.Context())
@@ -327,7 +327,7 @@ func TestFilter(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		result, err := r.do(t.Context())
 		must(t, err)
-		steps := r.steps(r.Plan.Shots)
+		steps := r.exec.progress.steps(r.plan.Shots)
 		if steps >= 90 || steps < 3 {
 			t.Fatalf("the texts have %d tokens, so that nothing is tested", steps)
 		}
@@ -367,13 +367,13 @@ func TestCautions(t *testing.T) {
 	made := planFor(tickets(), clipped())
 	made.Delta = 0.1
 	o := p.options(t, made, restless())
-	o.ModelName = "called otherwise"
+	o.Env.ModelName = "called otherwise"
 	result := p.finish(t, o)
 	all := strings.Join(result.Warnings, "\n")
 	if !strings.Contains(all, "1/40") || !strings.Contains(all, "nobody else uses the server") {
 		t.Errorf("warnings %q", result.Warnings)
 	}
-	o.ModelName = "and again"
+	o.Env.ModelName = "and again"
 	if !p.finish(t, o).Finished {
 		t.Error("the same weights under another name are another model")
 	}
@@ -387,7 +387,7 @@ func TestEventsAreJSON(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(tickets(), clipped()), newHashModel())
 	var kinds []string
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		data, err := json.Marshal(e)
 		must(t, err)
 		if strings.Contains(string(data), marker) {

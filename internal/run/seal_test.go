@@ -67,7 +67,7 @@ func TestThePlanIsTheRunsOwn(t *testing.T) {
 		p := all.fresh(t)
 		m := clipped().(*decode.Clipped)
 		o := p.options(t, planFor(tickets(), m), newHashModel())
-		o.Observe = func(e env.Progress) {
+		o.Env.Observe = func(e env.Progress) {
 			switch {
 			case change && e.Kind == env.Reserved:
 				m.Range, m.Draw.Rate = 500, 1
@@ -100,7 +100,7 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 	want := of.Event().String()
 	j := perturbJob(t)
 	o := p.tableOptions(t, j, petsFile(t, t.TempDir(), 60))
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		if e.Kind == env.Reserved {
 			clear(of.Settings.Epsilons)
 		}
@@ -114,7 +114,7 @@ func TestTablePlansAreTheRunsOwn(t *testing.T) {
 	must(t, err)
 	want = profile.Event().String()
 	o = p.fresh(t).tableOptions(t, profileJob(t), petsFile(t, t.TempDir(), 60))
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		if e.Kind == env.Reserved {
 			for i := range profile.Settings.Columns {
 				profile.Settings.Columns[i].Multiplier *= 1000

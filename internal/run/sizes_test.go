@@ -27,7 +27,7 @@ func TestSizeFarOff(t *testing.T) {
 		of.Delta = 1e-6
 		o := p.options(t, of, newHashModel())
 		var seen []env.Progress
-		o.Observe = func(e env.Progress) { seen = append(seen, e) }
+		o.Env.Observe = func(e env.Progress) { seen = append(seen, e) }
 		result := p.finish(t, o)
 		at := slices.IndexFunc(seen, func(e env.Progress) bool { return strings.Contains(strings.ToLower(e.Message), "check the size") })
 		if c.want == "" {
@@ -66,7 +66,7 @@ func TestUncoveredLabels(t *testing.T) {
 		o := p.options(t, of, newHashModel())
 		if seeded {
 			seed := uint64(1)
-			o.Seed = &seed
+			o.Env.Seed = &seed
 		}
 		result := p.finish(t, o)
 		if !slices.ContainsFunc(result.Warnings, func(w string) bool { return strings.Contains(w, "1 of the task's 2 labels") }) {

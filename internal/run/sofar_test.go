@@ -16,7 +16,7 @@ func TestSoFar(t *testing.T) {
 		t.Errorf("a run that has not begun: %v, %v", early, err)
 	}
 	seen := 0
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		texts, err := SoFar(o.Dir)
 		must(t, err)
 		if len(texts) != e.Done {
@@ -32,7 +32,7 @@ func TestSoFar(t *testing.T) {
 	}
 	seed := uint64(3)
 	o = p.options(t, p.plan(), newHashModel())
-	o.Dir, o.Seed = filepath.Join(p.dir, "seeded"), &seed
+	o.Dir, o.Env.Seed = filepath.Join(p.dir, "seeded"), &seed
 	p.finish(t, o)
 	if texts, err := SoFar(o.Dir); err != nil || texts != nil {
 		t.Errorf("a run that has no privacy guarantee: %v, %v", texts, err)

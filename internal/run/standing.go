@@ -31,7 +31,7 @@ func (r *execution) standing(ctx context.Context, c ledger.Charge) (*release.Acc
 	}
 	out, own := &release.Account{Dataset: set.Name}, map[string]float64{}
 	for _, other := range set.Charges {
-		if !strings.HasSuffix(other.Run, " "+r.header.Run) {
+		if !strings.HasSuffix(other.Run, " "+r.progress.header.Run) {
 			out.Add(release.Use{Name: purpose(other.Run), Labels: words(other.Labels), Last: other.Reserved.UTC().Format(time.DateOnly), Epsilon: costOf(other, set)})
 			continue
 		}

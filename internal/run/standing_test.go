@@ -64,14 +64,14 @@ func TestSignerExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.fail = nil
-	old := o.Signer.Public().ID()
+	old := o.Env.Signer.Public().ID()
 	ring, err := certificate.CreateRing(filepath.Join(p.dir, "next"))
 	must(t, err)
-	o.Signer, err = ring.Signer()
+	o.Env.Signer, err = ring.Signer()
 	must(t, err)
 	p.finish(t, o)
 	page := tree(t, o.Dir)[release.ReportFile]
-	if strings.Contains(page, old) || !strings.Contains(page, o.Signer.Public().ID()) {
+	if strings.Contains(page, old) || !strings.Contains(page, o.Env.Signer.Public().ID()) {
 		t.Error("the report names another key than the one that signed")
 	}
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: unitEvaluator{}})

@@ -10,26 +10,26 @@ import (
 // declined reports whether the ledger said that the run cannot be charged: nothing is,
 // nothing was drawn, and the same call again would end the same.
 func (r *engine) declined(err error) bool {
-	return r.progress.charge == "" && (errors.As(err, new(*ledger.RefusedError)) || errors.As(err, new(*ledger.MismatchError)) ||
+	return r.exec.progress.charge == "" && (errors.As(err, new(*ledger.RefusedError)) || errors.As(err, new(*ledger.MismatchError)) ||
 		errors.As(err, new(*ledger.ExistsError)) || errors.As(err, new(*ledger.UnknownDatasetError)) ||
 		errors.As(err, new(*ledger.OverlapError)) || errors.As(err, new(*ledger.KeyIDError)))
 }
 
 // abandon takes back a run that never was, so that the folder is free for another.
 func (r *engine) abandon() error {
-	if err := r.journal.close(); err != nil {
+	if err := r.exec.journal.close(); err != nil {
 		return err
 	}
-	r.journal = nil
+	r.exec.journal = nil
 	for _, name := range []string{journalFile, planFile} {
-		if err := remove(r.disk, r.path(name)); err != nil {
+		if err := remove(r.exec.folder.disk, r.exec.folder.path(name)); err != nil {
 			return fmt.Errorf("remove what the run began: %w", err)
 		}
 	}
-	if err := r.complete(); err != nil || !r.made {
+	if err := r.exec.folder.complete(); err != nil || !r.exec.folder.made {
 		return err
 	}
-	return remove(r.disk, r.dir)
+	return remove(r.exec.folder.disk, r.exec.folder.dir)
 }
 
 // interrupted says how to continue, where that helps.
@@ -37,9 +37,9 @@ func (r *engine) interrupted(err error) error {
 	if _, ok := errors.AsType[*FolderError](err); ok {
 		return err
 	}
-	e := &InterruptedError{Dir: r.dir, Asked: r.asked, Done: r.done(), Texts: r.spec.Texts, Err: err}
-	if r.progress != nil {
-		e.Charge = r.progress.charge
+	e := &InterruptedError{Dir: r.exec.folder.dir, Asked: r.exec.asked, Done: r.exec.progress.done(), Texts: r.exec.spec.Texts, Err: err}
+	if r.exec.progress != nil {
+		e.Charge = r.exec.progress.charge
 	}
 	return e
 }

@@ -18,7 +18,7 @@ import (
 // TableOptions of runs on tables. What they have in common with [Options] means
 // the same.
 type TableOptions struct {
-	env.Environment
+	Env env.Environment
 	// Dir is the run folder. Required.
 	Dir string
 	// Data is opened by the caller, by the schema of the plan. Required.
@@ -42,11 +42,11 @@ type source struct {
 // open finds out how the ledger knows the table, and begins a run on it. Of a file that reads
 // its bytes; no row is looked at.
 func (s *source) open(ctx context.Context, o TableOptions, d disk) (_ *execution, err error) {
-	s.env, s.data, s.by, s.workers = o.Environment, o.Data, o.Engine, o.Workers
+	s.env, s.data, s.by, s.workers = o.Env, o.Data, o.Engine, o.Workers
 	if s.data == nil {
 		return nil, errors.New("a run needs a table that is open")
 	}
-	if s.sum, err = s.data.Fingerprint(ctx); err == nil && s.data.Elsewhere() && o.Ledger != nil && o.Seed == nil {
+	if s.sum, err = s.data.Fingerprint(ctx); err == nil && s.data.Elsewhere() && o.Env.Ledger != nil && o.Env.Seed == nil {
 		err = s.named(ctx, o)
 	}
 	return newExecution(&s.env, s, o.Dir, d), err
@@ -55,10 +55,10 @@ func (s *source) open(ctx context.Context, o TableOptions, d disk) (_ *execution
 // named finds the data set of rows that are elsewhere. Nobody here has seen them, and only
 // their owner knows whose they are.
 func (s *source) named(ctx context.Context, o TableOptions) error {
-	if o.Dataset == "" {
+	if o.Env.Dataset == "" {
 		return &plan.InputError{Option: "Dataset", Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (sotto ledger list shows them), or enter it with sotto ledger init"}
 	}
-	d, err := o.Ledger.Balance(ctx, o.Dataset)
+	d, err := o.Env.Ledger.Balance(ctx, o.Env.Dataset)
 	if err != nil {
 		return fmt.Errorf("%w (rows that are not on this machine are charged to a data set that is in the ledger: enter it with sotto ledger init)", err)
 	}
@@ -77,10 +77,6 @@ func (s *source) elsewhere() string {
 	}
 	return s.by.Name()
 }
-
-func (*source) model() model { return model{} }
-
-func (*source) spent(context.Context) (privacy.Event, error) { return nil, nil }
 
 // placed: the table is known by where it is, and may be another one next time.
 func (s *source) placed() bool { return s.data.Placed() }

@@ -121,7 +121,7 @@ func (c *child) tableOptions(ctx context.Context, j tableJob) (o TableOptions, c
 	}
 	l, signer, err := c.open(ctx)
 	return TableOptions{
-		Environment: env.Environment{Ledger: l, Dataset: "pets", Signer: signer, Version: "test"}, Dir: c.Dir, Data: data, Workers: 1,
+		Env: env.Environment{Ledger: l, Dataset: "pets", Signer: signer, Version: "test"}, Dir: c.Dir, Data: data, Workers: 1,
 	}, func() { l.Close(); data.Close() }, err
 }
 
@@ -186,9 +186,9 @@ func copies(t *testing.T, j tableJob, name string) {
 		data, err := table.Open(t.Context(), path, options)
 		must(t, err)
 		defer data.Close()
-		o := TableOptions{Environment: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
+		o := TableOptions{Env: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
 		q := p.fresh(t)
-		o.Ledger = q.ledger
+		o.Env.Ledger = q.ledger
 		if kind == "database" { // it has no budget by itself
 			sum, err := data.Fingerprint(t.Context())
 			must(t, err)

@@ -56,7 +56,7 @@ func TestSeededRowsSaySo(t *testing.T) {
 	j := perturbJob(t)
 	o := p.tableOptions(t, j, petsFile(t, p.dir, 60))
 	seed := uint64(7)
-	o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+	o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 	of, err := plan.NewLocal(plan.LocalRequest{Schema: pets(), Epsilon: 6})
 	must(t, err)
 	out, err := Perturb(t.Context(), of, o)

@@ -70,7 +70,7 @@ func profileJob(t testing.TB) tableJob {
 		if err != nil {
 			return nil, err
 		}
-		return newEngine(w, w.execution), nil
+		return newEngine(w, w.exec), nil
 	}}
 }
 
@@ -83,7 +83,7 @@ func perturbJob(t testing.TB) tableJob {
 		if err != nil {
 			return nil, err
 		}
-		return newEngine(w, w.execution), nil
+		return newEngine(w, w.exec), nil
 	}}
 }
 
@@ -93,7 +93,7 @@ func (p *place) tableOptions(t testing.TB, j tableJob, path string) TableOptions
 	data, err := table.Open(context.Background(), path, table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(path), "private")})
 	must(t, err)
 	t.Cleanup(func() { _ = data.Close() })
-	return TableOptions{Environment: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
+	return TableOptions{Env: env.Environment{Ledger: p.ledger, Dataset: "pets", Signer: p.signer, Version: "test"}, Dir: filepath.Join(p.dir, "out"), Data: data, Workers: 1}
 }
 
 // try is one attempt, of which nothing is left to chance.
@@ -110,7 +110,7 @@ func tableCharges(t testing.TB, o TableOptions) []ledger.Charge {
 	t.Helper()
 	sum, err := o.Data.Fingerprint(context.Background())
 	must(t, err)
-	return chargesOf(t, o.Ledger, sum)
+	return chargesOf(t, o.Env.Ledger, sum)
 }
 
 // jobs are the kinds of runs on tables.
@@ -168,7 +168,7 @@ func TestTableRefused(t *testing.T) {
 		e, err := j.make(t.Context(), o, osDisk{})
 		must(t, err)
 		_, err = p.ledger.Init(t.Context(), ledger.InitRequest{
-			Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Adjacency: e.job.spec().Adjacency},
+			Dataset: fingerprint, Budget: ledger.Budget{Epsilon: 1, Adjacency: e.job.describe().Adjacency},
 		})
 		must(t, err)
 		_, err = e.do(t.Context())
@@ -233,7 +233,7 @@ func TestTableSeed(t *testing.T) {
 	for range 2 {
 		p := newPlace(t)
 		o := p.tableOptions(t, profileJob(t), petsFile(t, p.dir, 60))
-		o.Seed, o.Ledger, o.Signer = &seed, nil, nil
+		o.Env.Seed, o.Env.Ledger, o.Env.Signer = &seed, nil, nil
 		e, err := profileJob(t).make(t.Context(), o, osDisk{})
 		must(t, err)
 		e.name = func() string { return "RUN" }
@@ -299,8 +299,8 @@ func TestAnotherMechanismIsNotReleased(t *testing.T) {
 	less.Count /= 2
 	w.mechanism, err = global.New(pets(), less)
 	must(t, err)
-	w.progress = &progress{}
-	w.key, err = noise.NewKey()
+	w.exec.progress = &progress{}
+	w.exec.key, err = noise.NewKey()
 	must(t, err)
 	if err := w.collect(t.Context()); err == nil || !strings.Contains(err.Error(), "does not pay for") {
 		t.Errorf("a profile with less noise: %v", err)

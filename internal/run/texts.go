@@ -15,32 +15,32 @@ import (
 
 // choose decides what each text is for.
 func (r *runner) choose(context.Context) error {
-	if r.conditions != nil || r.Plan.Shots == 0 {
+	if r.exec.progress.conditions != nil || r.plan.Shots == 0 {
 		return nil
 	}
-	list := r.Plan.Conditions
+	list := r.plan.Conditions
 	switch {
-	case !r.Plan.Task.Open():
-		for _, p := range r.Plan.Parts {
+	case !r.plan.Task.Open():
+		for _, p := range r.plan.Parts {
 			list = append(list, p.Label)
 		}
-	case r.Plan.Discover != nil:
-		if list = r.found; len(list) == 0 {
-			return r.refuse("no label has enough units to be released. The charge stays; give a public list of labels in another run")
+	case r.plan.Discover != nil:
+		if list = r.exec.progress.found; len(list) == 0 {
+			return r.exec.folder.refuse("no label has enough units to be released. The charge stays; give a public list of labels in another run")
 		}
 	}
 	if len(list) == 0 {
-		return r.refuse("the plan does not say what texts are for: give a public list of labels or inputs")
+		return r.exec.folder.refuse("the plan does not say what texts are for: give a public list of labels or inputs")
 	}
-	conditions, err := spread(list, r.Plan.Shots, r.key.Stream("labels"))
+	conditions, err := spread(list, r.plan.Shots, r.exec.key.Stream("labels"))
 	if err != nil {
 		return err
 	}
-	own, err := spread(list, r.Plan.Texts()-r.Plan.Shots, r.key.Stream("labels of own texts"))
+	own, err := spread(list, r.plan.Texts()-r.plan.Shots, r.exec.key.Stream("labels of own texts"))
 	if err != nil {
 		return err
 	}
-	return r.note(entry{State: chosen, Conditions: append(conditions, own...)})
+	return r.exec.note(entry{State: chosen, Conditions: append(conditions, own...)})
 }
 
 // spread takes n of the list, uniformly without replacement; when there are more to take
@@ -60,16 +60,16 @@ func spread(list []string, n int, s *noise.Stream) ([]string, error) {
 
 // place is the part that a text is written from, and its place among the texts of that.
 func (r *runner) place(index int) (part int, place int64) {
-	if r.Plan.Task.Open() {
+	if r.plan.Task.Open() {
 		return 0, int64(index)
 	}
-	for i, p := range r.Plan.Parts {
-		if p.Label == r.conditions[index] {
+	for i, p := range r.plan.Parts {
+		if p.Label == r.exec.progress.conditions[index] {
 			part = i
 		}
 	}
-	for _, c := range r.conditions[:index] {
-		if c == r.conditions[index] {
+	for _, c := range r.exec.progress.conditions[:index] {
+		if c == r.exec.progress.conditions[index] {
 			place++
 		}
 	}
@@ -78,13 +78,13 @@ func (r *runner) place(index int) (part int, place int64) {
 
 // methods returns the methods of the parts, with rates made from counted sizes.
 func (r *runner) methods() []decode.Method {
-	out := make([]decode.Method, len(r.Plan.Parts))
-	for i, part := range r.Plan.Parts {
+	out := make([]decode.Method, len(r.plan.Parts))
+	for i, part := range r.plan.Parts {
 		out[i] = part.Method.Method
-		if r.sizes == nil || !r.Plan.WritesFromRecords() {
+		if r.exec.progress.sizes == nil || !r.plan.WritesFromRecords() {
 			continue
 		}
-		out[i] = counting(part, r.sizes[i])
+		out[i] = counting(part, r.exec.progress.sizes[i])
 	}
 	return out
 }
@@ -109,15 +109,15 @@ func counting(part plan.Part, size int64) decode.Method {
 
 // own reports whether the model writes a text by itself: those come after all that the parts
 // pay for. Where the plan has none, a text too many is one that nothing pays for.
-func (r *runner) own(index int) bool { return index >= r.Plan.Shots && index < r.Plan.Texts() }
+func (r *runner) own(index int) bool { return index >= r.plan.Shots && index < r.plan.Texts() }
 
 // method is the one that the plan has for a text.
 func (r *runner) method(index int) decode.Method {
 	if r.own(index) {
-		return &r.Plan.Choose.Own.Method
+		return &r.plan.Choose.Own.Method
 	}
 	part, _ := r.place(index)
-	return r.Plan.Parts[part].Method.Method
+	return r.plan.Parts[part].Method.Method
 }
 
 // attemptStride keeps the randomness of attempts apart: no run has as many texts.
@@ -126,7 +126,7 @@ const attemptStride = 1 << 32
 // job describes a text to the writer.
 func (r *runner) job(index int, methods []decode.Method) decode.Job {
 	part, place := r.place(index)
-	t := r.texts[index]
+	t := r.exec.progress.texts[index]
 	job := decode.Job{
 		Text:      draw.Text{Index: uint64(index) + attemptStride*uint64(t.attempt), Part: part, Place: place},
 		Condition: t.condition,
@@ -141,7 +141,7 @@ func (r *runner) job(index int, methods []decode.Method) decode.Job {
 // writeTexts writes what is not released yet.
 func (r *runner) writeTexts(ctx context.Context) error {
 	var missing []int
-	for i, t := range r.texts {
+	for i, t := range r.exec.progress.texts {
 		if !t.released {
 			missing = append(missing, i)
 		}
@@ -154,12 +154,12 @@ func (r *runner) writeTexts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { r.usage = w.Usage() }()
-	if r.header.Model.exact() {
+	defer func() { r.reader.usage = w.Usage() }()
+	if r.exec.progress.header.Model.exact() {
 		return r.writeGroup(ctx, w, missing, methods)
 	}
 	for len(missing) > 0 {
-		n := min(max(1, r.Parallel), len(missing))
+		n := min(max(1, r.options.Parallel), len(missing))
 		if err := r.begin(ctx, missing[:n]); err != nil {
 			return err
 		}
@@ -173,15 +173,15 @@ func (r *runner) writeTexts(ctx context.Context) error {
 
 func (r *runner) writer() (*decode.Writer, error) {
 	o := decode.Options{
-		Model: r.trusted(r.execution), Task: r.Plan.Task, Key: r.key, Tokens: r.Plan.Tokens, Rules: r.Plan.Rules, Parallel: r.Parallel,
+		Model: r.reader.trusted(r.exec), Task: r.plan.Task, Key: r.exec.key, Tokens: r.plan.Tokens, Rules: r.plan.Rules, Parallel: r.options.Parallel,
 		Observe: func(p decode.Progress) {
 			index := int(p.Text % attemptStride)
-			r.usage = p.Usage
-			r.report(env.Progress{Kind: env.Wrote, Text: index + 1, Condition: r.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
+			r.reader.usage = p.Usage
+			r.exec.report(env.Progress{Kind: env.Wrote, Text: index + 1, Condition: r.exec.progress.texts[index].condition, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
-	if r.Data != nil {
-		o.Pool = r.Data
+	if r.options.Data != nil {
+		o.Pool = r.options.Data
 	}
 	return decode.NewWriter(o)
 }
@@ -190,12 +190,12 @@ func (r *runner) writer() (*decode.Writer, error) {
 // again as they were, and pays again for those of which that was noted before.
 func (r *runner) begin(ctx context.Context, indices []int) error {
 	for _, i := range indices {
-		if r.texts[i].begun {
+		if r.exec.progress.texts[i].begun {
 			if err := r.recharge(ctx, i); err != nil {
 				return err
 			}
 		}
-		if err := r.note(entry{State: begun, Text: i + 1, Attempt: r.texts[i].attempt}); err != nil {
+		if err := r.exec.note(entry{State: begun, Text: i + 1, Attempt: r.exec.progress.texts[i].attempt}); err != nil {
 			return err
 		}
 	}
@@ -216,10 +216,10 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 		if err := r.covered(job, out); err != nil {
 			return err
 		}
-		return r.announce(entry{
-			State: released, Text: index + 1, Attempt: r.texts[index].attempt,
+		return r.exec.announce(entry{
+			State: released, Text: index + 1, Attempt: r.exec.progress.texts[index].attempt,
 			Condition: job.Condition, Output: out.Text(), Steps: out.Steps(),
-		}, env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.usage})
+		}, env.Progress{Kind: env.Released, Text: index + 1, Condition: job.Condition, Tokens: out.Steps(), Usage: r.reader.usage})
 	})
 }
 
@@ -227,11 +227,11 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 // that there are no more texts of them than the plan pays for: what texts of different
 // labels cost does not add up, because no record is in two parts.
 func (r *runner) placed(job decode.Job) error {
-	part := r.Plan.Parts[job.Part]
+	part := r.plan.Parts[job.Part]
 	if job.Method.Scheme().Kind == "" {
 		return nil // nobody is drawn
 	}
-	if !r.Plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
+	if !r.plan.Task.Open() && part.Label != job.Condition || job.Place >= part.Texts {
 		return fmt.Errorf("text %d is number %d of part %d, which the plan does not pay for: this is an internal error; nothing was drawn for it", job.Index%attemptStride+1, job.Place+1, job.Part+1)
 	}
 	return nil
@@ -240,14 +240,14 @@ func (r *runner) placed(job decode.Job) error {
 // covered makes sure that a text was written as the plan pays for, before it is released:
 // by the method of its part, drawing no more often, with no more tokens.
 func (r *runner) covered(job decode.Job, out private.Released) error {
-	if !r.Plan.Private() {
+	if !r.plan.Private() {
 		return nil
 	}
 	planned := r.method(int(job.Index % attemptStride))
 	sampling, most := job.Method.Scheme(), planned.Scheme()
-	want := decode.TextEvent(job.Method, r.Plan.Tokens)
+	want := decode.TextEvent(job.Method, r.plan.Tokens)
 	step := job.Method.Step().String() == planned.Step().String()
-	if out.Steps() > r.Plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != most.Kind || sampling.Rate > most.Rate || sampling.Batches < most.Batches {
+	if out.Steps() > r.plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != most.Kind || sampling.Rate > most.Rate || sampling.Batches < most.Batches {
 		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is an internal error; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 // would write something else the next time. An author that fails is no reason to end a run
 // that is paid for: then there are no such texts.
 func (r *runner) vary(ctx context.Context) error {
-	c, at := r.Plan.Choose, int64(len(r.winners))
-	if _, done := r.varied[at]; done || c.Vary < 1 || !c.Schedule().Varies(at) || r.looking {
+	c, at := r.plan.Choose, int64(len(r.exec.progress.winners))
+	if _, done := r.exec.progress.varied[at]; done || c.Vary < 1 || !c.Schedule().Varies(at) || r.exec.progress.looking {
 		return nil
 	}
 	list, err := r.varyWinner(ctx, at)
@@ -27,15 +27,15 @@ func (r *runner) vary(ctx context.Context) error {
 	}
 	if err != nil {
 		list = nil
-		r.report(env.Progress{Kind: env.Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
+		r.exec.report(env.Progress{Kind: env.Noted, Message: fmt.Sprintf("after round %d no texts like the winner's came: %v", at, err)})
 	}
-	return r.note(entry{State: varied, Round: at, Varied: list})
+	return r.exec.note(entry{State: varied, Round: at, Varied: list})
 }
 
 // varyWinner asks for texts like the winner's, for one label after another.
 func (r *runner) varyWinner(ctx context.Context, at int64) ([]prompt.Example, error) {
-	c := r.Plan.Choose
-	kinds := byLabel(r.prompt().Examples, r.Plan.Task)
+	c := r.plan.Choose
+	kinds := byLabel(r.prompt().Examples, r.plan.Task)
 	if len(kinds) == 0 {
 		return nil, nil
 	}
@@ -49,12 +49,12 @@ func (r *runner) varyWinner(ctx context.Context, at int64) ([]prompt.Example, er
 			continue
 		}
 		const shown = 4
-		list, err := r.Vary(ctx, at, kinds[i][:min(shown, len(kinds[i]))], n)
+		list, err := r.options.Vary(ctx, at, kinds[i][:min(shown, len(kinds[i]))], n)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range list[:min(n, len(list))] {
-			if (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.Plan.Task) == nil {
+			if (prompt.Prompt{Examples: []prompt.Example{e}}).Check(r.plan.Task) == nil {
 				out = append(out, e)
 			}
 		}
@@ -87,29 +87,29 @@ func byLabel(list []prompt.Example, t prompt.Task) (out [][]prompt.Example) {
 
 // variations are texts like those of winners, in the order of rounds.
 func (r *runner) variations() (out [][]prompt.Example) {
-	if r.progress == nil {
+	if r.exec.progress == nil {
 		return nil
 	}
-	rounds := make([]int64, 0, len(r.varied))
-	for at := range r.varied {
+	rounds := make([]int64, 0, len(r.exec.progress.varied))
+	for at := range r.exec.progress.varied {
 		rounds = append(rounds, at)
 	}
 	slices.Sort(rounds)
 	for _, at := range rounds {
-		out = append(out, r.varied[at])
+		out = append(out, r.exec.progress.varied[at])
 	}
 	return out
 }
 
 // invents reports whether the search depends on what is not in the key.
 func (r *runner) invents() bool {
-	return r.Plan.Choose != nil && r.Plan.Choose.Vary > 0 && !r.Repeats
+	return r.plan.Choose != nil && r.plan.Choose.Vary > 0 && !r.options.Repeats
 }
 
 // authors states in a certificate who wrote what prompts are made from, except for this run's own
 // model. The claim needs nothing of them.
 func (r *runner) authors() string {
-	c := r.Plan.Choose
+	c := r.plan.Choose
 	if c == nil || c.Made == nil {
 		return ""
 	}

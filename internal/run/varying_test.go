@@ -158,7 +158,7 @@ func TestAuthorsMayFail(t *testing.T) {
 		return nil, errors.New("the host is gone")
 	}
 	said := 0
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		if strings.Contains(e.Message, "no texts like the winner's came: the host is gone") {
 			said++
 		}
@@ -168,7 +168,7 @@ func TestAuthorsMayFail(t *testing.T) {
 		t.Errorf("%d winners, %v", len(state.winners), state.varied)
 	}
 	o = withDir(o, "none")
-	o.Vary, o.Ledger = nil, memoryLedger(t)
+	o.Vary, o.Env.Ledger = nil, memoryLedger(t)
 	if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil || !strings.Contains(err.Error(), "nobody is there to write them") {
 		t.Error(err)
 	}
@@ -232,7 +232,7 @@ func TestVariedTextsAreTried(t *testing.T) {
 	must(t, err)
 	space := r.space()
 	before := len(space.Pool)
-	for _, list := range r.varied {
+	for _, list := range r.exec.progress.varied {
 		before -= len(list)
 	}
 	for i, e := range space.Pool {

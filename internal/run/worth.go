@@ -16,15 +16,15 @@ import (
 // worth counts, with noise, for how many records the chosen prompt is right, if the plan
 // says so.
 func (r *runner) worth(ctx context.Context) error {
-	planned := r.Plan.Measured()
-	if planned == nil || r.measured != nil {
+	planned := r.plan.Measured()
+	if planned == nil || r.exec.progress.measured != nil {
 		return nil
 	}
-	if !r.header.Model.exact() {
-		if r.looking { // a second look would be a second use of the records
-			return r.note(entry{State: measured, Measured: json.RawMessage(lostCounts)})
+	if !r.exec.progress.header.Model.exact() {
+		if r.exec.progress.looking { // a second look would be a second use of the records
+			return r.exec.note(entry{State: measured, Measured: json.RawMessage(lostCounts)})
 		}
-		if err := r.note(entry{State: begun, Round: int64(len(r.winners)) + 1}); err != nil {
+		if err := r.exec.note(entry{State: begun, Round: int64(len(r.exec.progress.winners)) + 1}); err != nil {
 			return err
 		}
 	}
@@ -35,9 +35,9 @@ func (r *runner) worth(ctx context.Context) error {
 		return err
 	}
 	m, err := measure.New(ctx, measure.Options{
-		Evidence: said, Encoder: r.Encoder,
-		Model: r.judge(r.execution), Isolation: r.judges.Isolation(), Task: r.Plan.Task, Pool: r.Data, Parts: r.Data.Parts(), Key: r.key, Measure: settings, Forms: r.forms(),
-		PassTokens: r.PassTokens, Usage: r.judging(),
+		Evidence: said, Encoder: r.exec.env.Encoder,
+		Model: r.reader.judge(r.exec), Isolation: r.reader.judges.Isolation(), Task: r.plan.Task, Pool: r.options.Data, Parts: r.options.Data.Parts(), Key: r.exec.key, Measure: settings, Forms: r.forms(),
+		PassTokens: r.options.PassTokens, Usage: r.judging(),
 	})
 	if err != nil {
 		return err
@@ -57,15 +57,15 @@ func (r *runner) worth(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the counts: %w", err)
 	}
-	return r.note(entry{State: measured, Measured: data})
+	return r.exec.note(entry{State: measured, Measured: data})
 }
 
 // forms are those that a model is asked with; none, and not nil, where none is.
 func (r *runner) forms() []prompt.Form {
-	if r.Plan.Learns() {
+	if r.plan.Learns() {
 		return []prompt.Form{}
 	}
-	return r.Plan.Choose.Forms()
+	return r.plan.Choose.Forms()
 }
 
 // lostCounts stand for a measurement that was begun and lost.
@@ -73,13 +73,13 @@ const lostCounts = `{"counts":null}`
 
 // measuredWorth is what the journal says about the chosen prompt; nil if nothing.
 func (r *runner) measuredWorth() (*release.Worth, error) {
-	planned := r.Plan.Measured()
-	if planned == nil || r.measured == nil {
+	planned := r.plan.Measured()
+	if planned == nil || r.exec.progress.measured == nil {
 		return nil, nil
 	}
 	var out measure.Outcome
-	if err := bounded.UnmarshalJSON(r.measured, bounded.Large, &out); err != nil || len(out.Counts) > 0 && (len(out.Counts) != planned.Prompts || len(out.Labels) != planned.Labels) {
-		return nil, r.refuse("its journal holds no counts of the chosen prompt; start again in another folder")
+	if err := bounded.UnmarshalJSON(r.exec.progress.measured, bounded.Large, &out); err != nil || len(out.Counts) > 0 && (len(out.Counts) != planned.Prompts || len(out.Labels) != planned.Labels) {
+		return nil, r.exec.folder.refuse("its journal holds no counts of the chosen prompt; start again in another folder")
 	}
 	if len(out.Counts) == 0 {
 		return nil, nil
@@ -95,7 +95,7 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost, err := accountant.Auto{}.Epsilon(planned.Event(), r.Plan.Adjacency, r.Plan.Delta)
+	cost, err := accountant.Auto{}.Epsilon(planned.Event(), r.plan.Adjacency, r.plan.Delta)
 	if err != nil {
 		return nil, fmt.Errorf("compute the ε of a number: %w", err)
 	}
@@ -114,8 +114,8 @@ func (r *runner) measuredWorth() (*release.Worth, error) {
 // commonest is the label that most records have, as it was declared, or as the measured records have it; nil if
 // that is not known.
 func (r *runner) commonest(out measure.Outcome) *release.Commonest {
-	labels := r.Plan.Task.Labels
-	if declared := r.Plan.Declared(); declared != nil {
+	labels := r.plan.Task.Labels
+	if declared := r.plan.Declared(); declared != nil {
 		numbers, sum := make([]int64, len(labels)), int64(0)
 		for i, l := range labels {
 			numbers[i] = declared[l]

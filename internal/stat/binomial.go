@@ -2,9 +2,9 @@ package stat
 
 import "math"
 
-// AtLeast is the probability of k successes or more in n trials that each succeed with
+// UpperTail is the probability of k successes or more in n trials that each succeed with
 // probability p.
-func AtLeast(k, n int64, p float64) float64 {
+func UpperTail(k, n int64, p float64) float64 {
 	switch {
 	case k <= 0:
 		return 1
@@ -21,19 +21,25 @@ func AtLeast(k, n int64, p float64) float64 {
 func ClopperPearson(k, n int64, miss float64) Interval {
 	i := Interval{Low: 0, High: 1}
 	if k > 0 {
-		i.Low = solve(func(p float64) bool { return AtLeast(k, n, p) <= miss })
+		i.Low = solve(func(p float64) bool { return UpperTail(k, n, p) <= miss })
 	}
 	if k < n {
 		// At most k successes are n-k failures or more.
-		i.High = 1 - solve(func(p float64) bool { return AtLeast(n-k, n, p) <= miss })
+		i.High = 1 - solve(func(p float64) bool { return UpperTail(n-k, n, p) <= miss })
 	}
 	return i
 }
 
 // solve returns the largest p, to rounding, for which a condition holds that holds up to some p.
 func solve(holds func(p float64) bool) float64 {
-	low, high := 0., 1.
-	for range 200 {
+	low, _ := Bisect(0, 1, 200, holds)
+	return math.Max(0, low)
+}
+
+// Bisect halves an interval so many times, or to rounding, at whose low end a condition holds and at
+// whose high end it does not.
+func Bisect(low, high float64, steps int, holds func(float64) bool) (float64, float64) {
+	for range steps {
 		middle := (low + high) / 2
 		if middle == low || middle == high {
 			break
@@ -44,5 +50,5 @@ func solve(holds func(p float64) bool) float64 {
 			high = middle
 		}
 	}
-	return math.Max(0, low)
+	return low, high
 }

@@ -15,8 +15,8 @@ type Interval struct {
 
 // Within returns the part of an interval between what scores can be at least and at most,
 // which holds the true value whenever the whole does.
-func (i Interval) Within(least, most float64) Interval {
-	return Interval{min(most, max(least, i.Low)), min(most, max(least, i.High))}
+func (i Interval) Within(low, high float64) Interval {
+	return Interval{min(high, max(low, i.Low)), min(high, max(low, i.High))}
 }
 
 // Options of intervals and tests. The zero value is useful.

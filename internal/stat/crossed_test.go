@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // atMost returns the greatest count whose probability, or that of a lower one, is at most
@@ -143,26 +145,28 @@ func holds(in Interval, v float64) int {
 func TestMeansCover(t *testing.T) {
 	const times = 700
 	for name, of := range map[string]func([]float64, Options) (Interval, error){"percentile": percentile, "BCa": BCa} {
-		r := rand.New(rand.NewPCG(2, 0))
-		covered, half := 0, 0
-		for i := range times {
-			values := make([]float64, 40)
-			for j := range values {
-				values[j] = r.ExpFloat64()
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(2, 0))
+			covered, half := 0, 0
+			for i := range times {
+				values := make([]float64, 40)
+				for j := range values {
+					values[j] = r.ExpFloat64()
+				}
+				in, err := of(values, Options{Resamples: 300, Seed: uint64(i)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				covered += holds(in, 1)
+				middle, radius := (in.Low+in.High)/2, (in.High-in.Low)/4
+				half += holds(Interval{middle - radius, middle + radius}, 1)
 			}
-			in, err := of(values, Options{Resamples: 300, Seed: uint64(i)})
-			if err != nil {
-				t.Fatal(err)
+			limit := atMost(times, 0.91)
+			t.Logf("%s: %d of %d cover, %d at half the length; %d reject", name, covered, times, half, limit)
+			if covered <= limit || half > limit {
+				t.Errorf("%d of %d cover, %d at half the length", covered, times, half)
 			}
-			covered += holds(in, 1)
-			middle, radius := (in.Low+in.High)/2, (in.High-in.Low)/4
-			half += holds(Interval{middle - radius, middle + radius}, 1)
-		}
-		limit := atMost(times, 0.91)
-		t.Logf("%s: %d of %d cover, %d at half the length; %d reject", name, covered, times, half, limit)
-		if covered <= limit || half > limit {
-			t.Errorf("%s: %d of %d cover, %d at half the length", name, covered, times, half)
-		}
+		})
 	}
 }
 
@@ -225,17 +229,22 @@ func TestCompareByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each seed differs by a half, so only two of eight choices of signs reach the sum.
-	if c.Difference != 0.5 || c.P != 0.25 || c.Units != "seeds" || c.N != 3 {
-		t.Errorf("%+v", c)
-	}
-	if c, err = Compare(Options{}, Paired{a[:1], b[:1]}); err != nil || c.Difference != 0.5 || c.P != 1 || c.Units != "items" || c.N != 2 {
-		t.Errorf("one seed: %+v, %v", c, err)
-	}
+	expect.Equal(t, "c.Difference", c.Difference, 0.5)
+	expect.Equal(t, "c.P", c.P, 0.25)
+	expect.Equal(t, "c.Units", c.Units, "seeds")
+	expect.Equal(t, "c.N", c.N, 3)
+	c, err = Compare(Options{}, Paired{a[:1], b[:1]})
+	expect.NoError(t, err)
+	expect.Equal(t, "c.Difference", c.Difference, 0.5)
+	expect.Equal(t, "c.P", c.P, 1)
+	expect.Equal(t, "c.Units", c.Units, "items")
+	expect.Equal(t, "c.N", c.N, 2)
 	// A second data set without a difference halves the mean; its seeds change nothing.
 	c, err = Compare(Options{}, Paired{a, b}, Paired{b, b})
-	if err != nil || c.Difference != 0.25 || c.P != 0.25 || c.N != 6 {
-		t.Errorf("two data sets: %+v, %v", c, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "c.Difference", c.Difference, 0.25)
+	expect.Equal(t, "c.P", c.P, 0.25)
+	expect.Equal(t, "c.N", c.N, 6)
 }
 
 // TestCompareAverage: the interval and the P-value of five data sets show an effect.
@@ -261,9 +270,11 @@ func TestCompareAverage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.P > 0.05 || c.Interval.Low <= 0 || c.Interval.Low > 1.6 || c.Interval.High < c.Difference || c.N != 50 {
-		t.Errorf("%+v", c)
-	}
+	expect.Max(t, "c.P", c.P, 0.05)
+	expect.True(t, "c.Interval.Low > 0", c.Interval.Low > 0, c.Interval.Low)
+	expect.Max(t, "c.Interval.Low", c.Interval.Low, 1.6)
+	expect.Min(t, "c.Interval.High", c.Interval.High, c.Difference)
+	expect.Equal(t, "c.N", c.N, 50)
 }
 
 func TestCrossedProperties(t *testing.T) {
@@ -288,17 +299,17 @@ func TestCrossedProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		const small = 1e-9
-		if !near(forth.Difference, -back.Difference, small) || !near(forth.P, back.P, small) ||
-			!near(forth.Interval.Low, -back.Interval.High, small) || !near(forth.Interval.High, -back.Interval.Low, small) {
-			t.Fatalf("%+v one way, %+v the other", forth, back)
-		}
-		if forth.Interval.Low > forth.Difference || forth.Interval.High < forth.Difference || !(forth.P > 0 && forth.P <= 1) {
-			t.Fatalf("%+v", forth)
-		}
+		expect.True(t, "near(forth.Difference, -back.Difference, small)", near(forth.Difference, -back.Difference, small), forth, back)
+		expect.True(t, "near(forth.P, back.P, small)", near(forth.P, back.P, small), forth, back)
+		expect.True(t, "near(forth.Interval.Low, -back.Interval.High, small)", near(forth.Interval.Low, -back.Interval.High, small), forth, back)
+		expect.True(t, "near(forth.Interval.High, -back.Interval.Low, small)", near(forth.Interval.High, -back.Interval.Low, small), forth, back)
+		expect.Max(t, "forth.Interval.Low", forth.Interval.Low, forth.Difference)
+		expect.Min(t, "forth.Interval.High", forth.Interval.High, forth.Difference)
+		expect.True(t, "forth.P > 0 && forth.P <= 1", forth.P > 0 && forth.P <= 1)
 		same, err := Compare(o, Paired{a, a})
-		if err != nil || same.Interval != (Interval{}) || same.P != 1 {
-			t.Fatalf("a method against itself: %+v, %v", same, err)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, "same.Interval", same.Interval, Interval{})
+		expect.Equal(t, "same.P", same.P, 1)
 	})
 }
 

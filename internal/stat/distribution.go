@@ -18,17 +18,7 @@ func studentQuantile(p, degrees float64) float64 {
 	for studentTail(low, degrees) > p && low > -1e300 {
 		low, high = 2*low, low
 	}
-	for range 200 {
-		middle := (low + high) / 2
-		if middle == low || middle == high {
-			break
-		}
-		if studentTail(middle, degrees) > p {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
+	low, high = Bisect(low, high, 200, func(t float64) bool { return !(studentTail(t, degrees) > p) })
 	return (low + high) / 2
 }
 

@@ -93,15 +93,7 @@ func (n Noisy) end(total, most, miss float64, upper bool) float64 {
 		return 0
 	}
 	// Of small p the test rejects, of large ones not.
-	low, high := 0.0, 1.0
-	for range 30 {
-		p := (low + high) / 2
-		if n.tail(p, most) > miss {
-			high = p
-		} else {
-			low = p
-		}
-	}
+	low, _ := Bisect(0, 1, 30, func(p float64) bool { return !(n.tail(p, most) > miss) })
 	return low
 }
 
@@ -164,19 +156,13 @@ func (n NoisyPair) Difference() (Estimate, error) {
 
 // end returns the lower end of an interval whose other side is open.
 func (n NoisyPair) end(m, often, miss float64) float64 {
-	low, high := -1.0, 1.0
-	for range 30 {
-		d := (low + high) / 2
+	low, _ := Bisect(-1, 1, 30, func(d float64) bool {
 		noise := newLaplaces([]float64{n.Scale * math.Abs(d), n.Scale * math.Abs(d), n.Scale * math.Abs(1-d), n.Scale * math.Abs(1+d)})
 		seen := float64(n.First)*(1-d) - float64(n.Second)*(1+d) - float64(n.Both+n.Neither)*d
 		seen -= (2*math.Abs(d) + (1 - d) + (1 + d)) / 2
 		variance := m * max(0, max(often, math.Abs(d))-d*d)
-		if normalWith(noise, variance, seen) > miss {
-			high = d
-		} else {
-			low = d
-		}
-	}
+		return !(normalWith(noise, variance, seen) > miss)
+	})
 	return low
 }
 
@@ -253,12 +239,6 @@ func (l laplaces) quantile(p float64) float64 {
 	for l.tail(high) > p {
 		high *= 2
 	}
-	for range 60 {
-		if middle := (low + high) / 2; l.tail(middle) > p {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	_, high = Bisect(low, high, 60, func(x float64) bool { return l.tail(x) > p })
 	return high
 }

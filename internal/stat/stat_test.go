@@ -75,10 +75,12 @@ func TestPValuesOfSciPy(t *testing.T) {
 	}{
 		"permutation_test": {func() (float64, error) { return SignFlip(d, Options{}) }, 0.109375},
 	} {
-		got, err := c.got()
-		if err != nil || !near(got, c.want, 1e-10) {
-			t.Errorf("%s: %v (%v), want %v", name, got, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := c.got()
+			if err != nil || !near(got, c.want, 1e-10) {
+				t.Errorf("%v (%v), want %v", got, err, c.want)
+			}
+		})
 	}
 }
 
@@ -171,9 +173,11 @@ func TestRefusals(t *testing.T) {
 		"no flips":    {func() error { _, err := SignFlip(nil, Options{}); return err }, "no scores"},
 		"probability": {func() error { _, err := Holm([]float64{2}); return err }, "probabilities"},
 	} {
-		if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
 	}
 }
 

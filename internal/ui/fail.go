@@ -132,7 +132,7 @@ func describe(err error) (text, expr string, offset int) {
 		text = fmt.Sprintf("the %s accountant cannot handle %s: %s", unsupported.Accountant, unsupported.Node, unsupported.Reason)
 		expr, offset = unsupported.Expr, unsupported.Offset
 	case errors.As(err, &setting) && setting.Option != "" && strings.HasPrefix(setting.Reason, setting.Option):
-		return "--" + strings.ReplaceAll(setting.Option, "_", "-") + strings.TrimPrefix(setting.Reason, setting.Option), "", 0
+		return strings.ReplaceAll(setting.Option, "_", "-") + strings.TrimPrefix(setting.Reason, setting.Option), "", 0
 	default:
 		text = err.Error()
 		return text + If(!Actionable(text), byFlag(err)), "", 0
@@ -146,8 +146,8 @@ func describe(err error) (text, expr string, offset int) {
 // optionFlags are the flags of options that errors of the library name.
 var optionFlags = map[string]string{
 	"NonPrivate": "--non-private", "StandIn": "--stand-in", "Answers": "--answers", "Dataset": "--dataset",
-	"Epsilon": "--epsilon E", "Delta": "--delta D", "Size": "--size N", "Method": "--method NAME", "Sampler": "--sampler NAME",
-	"Batch": "--batch N, --prompts N, or a larger --size if there are more", "Sizes": "--label-size LABEL=N", "Shots": "--shots N",
+	"Epsilon": "--epsilon E", "Delta": "--delta D", "Size": "--size N", "Method": "--method NAME", "Sampler": "sampler=NAME",
+	"Batch": "--set batch=N, --set prompts=N, or a larger --size if there are more", "Sizes": "--label-size LABEL=N", "Shots": "--shots N",
 	"Inputs": "--inputs FILE", "Labels": "--labels FILE, or --discover-labels",
 }
 

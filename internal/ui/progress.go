@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sotto-dp/sotto/lm/models"
@@ -111,6 +112,22 @@ type Bar struct {
 
 // Bar makes one about what is named.
 func (t *Terminal) Bar(what string) *Bar { return &Bar{t.Progress(), what, time.Now()} }
+
+// SharedBar is a bar that several goroutines draw.
+type SharedBar struct {
+	sync.Mutex
+	*Bar
+}
+
+// SharedBar makes one about what is named.
+func (t *Terminal) SharedBar(what string) *SharedBar { return &SharedBar{Bar: t.Bar(what)} }
+
+// Show draws the bar.
+func (b *SharedBar) Show(done, of int, unit string) {
+	b.Lock()
+	defer b.Unlock()
+	b.Bar.Show(done, of, unit)
+}
 
 // Show draws the bar.
 func (b *Bar) Show(done, of int, unit string) {

@@ -83,7 +83,10 @@ func Open(ctx context.Context, s Spec) (lm.Model, error) {
 
 // Scorer opens the model for scoring. A server that does not return scores is an
 // [*lm.UnsupportedError].
-func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) {
+func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) { return scorer(ctx, s, false) }
+
+// scorer opens the model for scoring, or, where that will do, for writing alone.
+func scorer(ctx context.Context, s Spec, writer bool) (lm.Scorer, error) {
 	if !s.Remote() {
 		return engine(s)
 	}
@@ -91,7 +94,11 @@ func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer, err := client.Scorer(ctx)
+	open := client.Scorer
+	if writer && !client.Info().Can.Candidates {
+		open = client.Writer
+	}
+	scorer, err := open(ctx)
 	if err != nil {
 		client.Close()
 		return nil, err
@@ -99,7 +106,6 @@ func Scorer(ctx context.Context, s Spec) (lm.Scorer, error) {
 	return scorer, nil
 }
 
-// engine loads the model into this process.
 func engine(s Spec) (lm.Scorer, error) {
 	path, entry, err := models.Find(s.Model)
 	if err != nil {
@@ -118,27 +124,6 @@ func engine(s Spec) (lm.Scorer, error) {
 	return m, nil
 }
 
-// reader opens the model for prompts with records: one that only writes, too.
-func reader(ctx context.Context, s Spec) (lm.Scorer, error) {
-	if !s.Remote() {
-		return engine(s)
-	}
-	client, err := Dial(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	open := client.Scorer
-	if !client.Info().Can.Candidates {
-		open = client.Writer
-	}
-	scorer, err := open(ctx)
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	return scorer, nil
-}
-
 // Trusted opens the model for prompts with private records. A server that gives no scores can
 // judge what is written, and nothing else: [lm.Trusted.NeedScores].
 func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
@@ -149,7 +134,7 @@ func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
 		}
 		basis = lm.Declared
 	}
-	scorer, err := reader(ctx, s)
+	scorer, err := scorer(ctx, s, true)
 	if err != nil {
 		return lm.Trusted{}, err
 	}

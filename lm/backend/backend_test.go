@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestEmbedded(t *testing.T) {
@@ -19,9 +20,9 @@ func TestEmbedded(t *testing.T) {
 		t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull)", err)
 	}
 	defer m.Close()
-	if info := m.Info(); m.Basis() != lm.InProcess || info.Backend != "embedded" || info.Context != 128 {
-		t.Errorf("%v, %+v", m.Basis(), info)
-	}
+	expect.Equal(t, "basis", m.Basis(), lm.InProcess)
+	expect.Equal(t, "back-end", m.Info().Backend, "embedded")
+	expect.Equal(t, "context", m.Info().Context, 128)
 }
 
 func TestEncoder(t *testing.T) {
@@ -30,9 +31,10 @@ func TestEncoder(t *testing.T) {
 		t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull minilm)", err)
 	}
 	defer e.Close()
-	if v, err := e.Embed(t.Context(), []string{"a sentence"}); err != nil || len(v) != 1 || len(v[0]) != 384 {
-		t.Error(v, err)
-	}
+	v, err := e.Embed(t.Context(), []string{"a sentence"})
+	expect.NoError(t, err)
+	expect.Len(t, "vectors", v, 1)
+	expect.Len(t, "vector", v[0], 384)
 	if _, err := Open(t.Context(), Spec{Model: "minilm"}); err == nil || !strings.Contains(err.Error(), "cannot write text: it turns sentences into vectors") {
 		t.Error(err)
 	}
@@ -53,9 +55,9 @@ func TestTrustIsDeclared(t *testing.T) {
 	} else if !strings.Contains(err.Error(), "--pool-model") || !strings.Contains(err.Error(), "sotto serve") {
 		t.Errorf("it does not say what a server can do that may see no record: %v", err)
 	}
-	if _, err := Trusted(t.Context(), Spec{URL: server.URL, Trusted: true}); err == nil || errors.As(err, &untrusted) || asked == 0 {
-		t.Errorf("%v after %d requests", err, asked)
-	}
+	_, err := Trusted(t.Context(), Spec{URL: server.URL, Trusted: true})
+	expect.True(t, "an error about the server", err != nil && !errors.As(err, &untrusted), err)
+	expect.True(t, "requests", asked > 0)
 }
 
 // TestChatServer: a server that only chats writes, and gives no scores; one that is trusted may

@@ -38,7 +38,7 @@ type Encoder struct {
 	workers     sync.Pool
 
 	mu      sync.RWMutex // held for writing by Close
-	loaded  *loaded
+	shared  *sharedModel
 	weights *weights
 }
 
@@ -65,7 +65,7 @@ func open(path, vocab string) (*Encoder, error) {
 		fingerprint: l.fingerprint,
 		weightsHash: l.weightsHash,
 		threads:     runtime.GOMAXPROCS(0),
-		loaded:      l,
+		shared:      l,
 		weights:     l.weights,
 	}
 	e.setLevel(kernel.Best())
@@ -109,24 +109,24 @@ const model = "all-MiniLM-L6-v2"
 
 // Name returns the model's name with the first digits of the fingerprint, since files of
 // the same shape may hold other weights.
-func (e *Encoder) Name() string { return named(e.fingerprint) }
+func (e *Encoder) Name() string { return shortName(e.fingerprint) }
 
 // TokensName is Name for the vectors of Tokens. They are computed in float32, so it has
 // the first digits of the hash of the weights alone.
-func (e *Encoder) TokensName() string { return named(e.weightsHash) }
+func (e *Encoder) TokensName() string { return shortName(e.weightsHash) }
 
-func named(hash string) string { return model + "@" + hash[len("sha256:"):][:12] }
+func shortName(hash string) string { return model + "@" + hash[len("sha256:"):][:12] }
 
 // Close frees the memory, once calls under way have ended and if no other encoder of the same
 // files is open. Closing again does nothing.
 func (e *Encoder) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.loaded == nil {
+	if e.shared == nil {
 		return nil
 	}
-	l := e.loaded
-	e.loaded, e.weights = nil, nil
+	l := e.shared
+	e.shared, e.weights = nil, nil
 	return l.release()
 }
 

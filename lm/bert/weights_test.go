@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // shapes of the model's tensors, under the names that the published file has.
@@ -95,26 +97,29 @@ func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 		"encoder.layer.1.output.dense.weight":     {hidden, width},
 		"encoder.layer.5.output.LayerNorm.weight": nil,
 	} {
-		changed := shapes()
-		changed[name] = shape
-		if shape == nil {
-			delete(changed, name)
-		}
-		_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32))
-		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "all-MiniLM-L6-v2") {
-			t.Errorf("%s of shape %v: got error %v", name, shape, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			changed := shapes()
+			changed[name] = shape
+			if shape == nil {
+				delete(changed, name)
+			}
+			_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32))
+			expect.Contains(t, "error", fmt.Sprint(err), name)
+			expect.Contains(t, "error about "+name, fmt.Sprint(err), "all-MiniLM-L6-v2")
+		})
 	}
 }
 
 func TestDamagedWeightsGiveNoVector(t *testing.T) {
 	for name, value := range map[string]float32{"zero": 0, "not a number": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
-		w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*wideRow)}
-		for i := range w.x {
-			w.x[i] = value
-		}
-		if v, ok := w.vector(0, 2); ok {
-			t.Errorf("%s: got the vector %v…", name, v[:3])
-		}
+		t.Run(name, func(t *testing.T) {
+			w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*wideRow)}
+			for i := range w.x {
+				w.x[i] = value
+			}
+			if v, ok := w.vector(0, 2); ok {
+				t.Errorf("%s: got the vector %v…", name, v[:3])
+			}
+		})
 	}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// longestWord is the maximal number of characters of a word; longer ones are unknown.
-	longestWord = 100
-	// longestText is the maximal number of word pieces of a text, including the two that
+	// maxWordRunes is the maximal number of characters of a word; longer ones are unknown.
+	maxWordRunes = 100
+	// maxPieces is the maximal number of word pieces of a text, including the two that
 	// frame it.
-	longestText = 256
+	maxPieces = 256
 	// The longest line of a vocabulary that makes sense.
-	longestLine = 1 << 12
+	maxLine = 1 << 12
 )
 
 // tokenizer cuts text into word pieces.
@@ -38,7 +38,7 @@ var specials = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 func readVocabulary(r io.Reader) (*tokenizer, error) {
 	t := &tokenizer{starts: map[string]int32{}, continuations: map[string]int32{}}
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, longestLine), longestLine)
+	lines.Buffer(make([]byte, maxLine), maxLine)
 	for ; lines.Scan(); t.size++ {
 		piece := lines.Text()
 		t.pieces = append(t.pieces, piece)
@@ -73,19 +73,19 @@ func (t *tokenizer) encode(text string) []int32 {
 	ids := append(make([]int32, 0, 64), t.begin)
 	word := func(w string) bool {
 		ids = t.appendPieces(ids, w)
-		return len(ids) < longestText-1
+		return len(ids) < maxPieces-1
 	}
 	for more := true; more; {
 		var piece string
 		piece, text, more = cutGap(text)
 		if !t.eachPart(piece, word, func(special int32) bool {
 			ids = append(ids, special)
-			return len(ids) < longestText-1
+			return len(ids) < maxPieces-1
 		}) {
 			break
 		}
 	}
-	return append(ids[:min(len(ids), longestText-1)], t.finish)
+	return append(ids[:min(len(ids), maxPieces-1)], t.finish)
 }
 
 // cutGap splits a text at its first gap.
@@ -133,7 +133,7 @@ func (t *tokenizer) specialAt(text string) (id int32, length int) {
 // appendPieces appends the longest pieces that make up a word from left to
 // right, or the unknown token where they do not exist.
 func (t *tokenizer) appendPieces(ids []int32, word string) []int32 {
-	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
+	if len(word) > maxWordRunes && utf8.RuneCountInString(word) > maxWordRunes {
 		return append(ids, t.unknown)
 	}
 	before := len(ids)

@@ -98,13 +98,15 @@ func TestTablesAreInOrder(t *testing.T) {
 	for name, table := range map[string]spans{
 		"dropped": dropped, "marks": marks, "punctuation": punctuation, "ideographs": ideographs,
 	} {
-		last := rune(-2)
-		for _, span := range table {
-			if span[0] <= last+1 || span[1] < span[0] {
-				t.Errorf("%s: span %X after %X", name, span, last)
+		t.Run(name, func(t *testing.T) {
+			last := rune(-2)
+			for _, span := range table {
+				if span[0] <= last+1 || span[1] < span[0] {
+					t.Errorf("%s: span %X after %X", name, span, last)
+				}
+				last = span[1]
 			}
-			last = span[1]
-		}
+		})
 	}
 	for r := range rune(128) {
 		if isDropped(r) != dropped.has(r) || isPunctuation(r) != punctuation.has(r) {
@@ -116,8 +118,11 @@ func TestTablesAreInOrder(t *testing.T) {
 // checkIDs fails the test where ids are not those of a text.
 func checkIDs(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, text string) []int32 {
 	ids := tokens.encode(text)
-	if len(ids) < 2 || len(ids) > longestText || ids[0] != tokens.begin || ids[len(ids)-1] != tokens.finish {
-		t.Fatalf("%q: %d ids that are not framed", text, len(ids))
+	if len(ids) < 2 || len(ids) > maxPieces {
+		t.Fatalf("%q: %d ids", text, len(ids))
+	}
+	if first, last := ids[0], ids[len(ids)-1]; first != tokens.begin || last != tokens.finish {
+		t.Fatalf("%q: %d ids from %d to %d, not framed", text, len(ids), first, last)
 	}
 	for _, id := range ids {
 		if id < 0 || int(id) >= tokens.size {
@@ -134,8 +139,8 @@ func checkIDs(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, text str
 func checkJoin(t interface{ Fatalf(string, ...any) }, tokens *tokenizer, a, b string) {
 	inner := slices.Concat(trim(checkIDs(t, tokens, a)), trim(checkIDs(t, tokens, b)))
 	joined := trim(checkIDs(t, tokens, a+" \n"+b))
-	if len(inner) > longestText-2 {
-		inner = inner[:longestText-2]
+	if len(inner) > maxPieces-2 {
+		inner = inner[:maxPieces-2]
 	}
 	if !slices.Equal(joined, inner) {
 		t.Fatalf("%q and %q: joined %v, apart %v", a, b, joined, inner)

@@ -42,9 +42,9 @@ func (e *TypeError) Error() string {
 
 // quote keeps hostile names from flooding an error.
 func quote(name string) string {
-	const most = 64
-	if len(name) > most {
-		return fmt.Sprintf("%q… (%d bytes)", name[:most], len(name))
+	const maxQuoted = 64
+	if len(name) > maxQuoted {
+		return fmt.Sprintf("%q… (%d bytes)", name[:maxQuoted], len(name))
 	}
 	return fmt.Sprintf("%q", name)
 }

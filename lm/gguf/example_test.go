@@ -6,22 +6,20 @@ import (
 	"log"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
 )
 
 func Example() {
-	var w gguf.Writer
+	var w gguftest.Writer
 	if err := w.Set("general.architecture", "llama"); err != nil {
 		log.Fatal(err)
 	}
-	err := w.Add(gguf.Tensor{
+	w.Add(gguf.Tensor{
 		Name: "output.weight",
 		Dims: []uint64{32, 2}, // two rows of 32
 		Type: gguf.Q8_0,
 		Data: make([]byte, 2*gguf.Q8_0.BlockBytes()),
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	var file bytes.Buffer
 	if _, err := w.WriteTo(&file); err != nil {
 		log.Fatal(err)

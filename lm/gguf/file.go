@@ -13,12 +13,12 @@ const (
 	magic            = "GGUF"
 	alignmentKey     = "general.alignment"
 	defaultAlignment = 32
-	leastAlignment   = 8
-	largestAlignment = 1 << 20
+	minAlignment     = 8
+	maxAlignment     = 1 << 20
 	// A key of no bytes with a value of one byte.
-	leastEntry = 8 + 4 + 1
+	minEntry = 8 + 4 + 1
 	// A name of no bytes, one dimension, a type and an offset.
-	leastTensor = 8 + 4 + 8 + 4 + 8
+	minTensor = 8 + 4 + 8 + 4 + 8
 )
 
 // File is a GGUF file. It is safe for concurrent use until Close.
@@ -52,8 +52,8 @@ func Parse(data []byte) (*File, error) {
 	c := &cursor{data: data}
 	f := &File{data: data, byName: map[string]int{}}
 	f.version = readVersion(c)
-	tensors := c.count("tensors", leastTensor)
-	entries := c.count("metadata entries", leastEntry)
+	tensors := c.count("tensors", minTensor)
+	entries := c.count("metadata entries", minEntry)
 	f.metadata.read(c, entries)
 	alignment := f.metadata.alignment(c)
 	infos := f.readInfos(c, tensors)
@@ -87,7 +87,7 @@ func readVersion(c *cursor) uint32 {
 
 // alignable reports whether offsets may be multiples of n.
 func alignable(n uint64) bool {
-	return n >= leastAlignment && n <= largestAlignment && n&(n-1) == 0
+	return n >= minAlignment && n <= maxAlignment && n&(n-1) == 0
 }
 
 // Version returns the version of the format, 2 or 3.

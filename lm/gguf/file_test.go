@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func parseSample(t *testing.T) *gguf.File {
@@ -79,11 +81,10 @@ func TestGetters(t *testing.T) {
 	} {
 		got := test.get(test.key)
 		if err, failed := got.(error); failed {
-			var key *gguf.KeyError
 			want, isText := test.want.(string)
-			if !errors.As(err, &key) || key.Key != test.key || !isText || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got error %v, want %v", test.key, err, test.want)
-			}
+			expect.True(t, "no error for "+test.key, isText, err)
+			expect.Equal(t, "the error's key", expect.As[*gguf.KeyError](t, err).Key, test.key)
+			expect.Contains(t, "error for "+test.key, err.Error(), want)
 		} else if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %v, want %v", test.key, got, test.want)
 		}
@@ -94,7 +95,7 @@ func TestGetters(t *testing.T) {
 }
 
 func TestUint64ArraysBeyondInt64AreRefused(t *testing.T) {
-	var w gguf.Writer
+	var w gguftest.Writer
 	if err := w.Set("k", []uint64{1, 1 << 63}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +115,11 @@ func TestTensors(t *testing.T) {
 		t.Errorf("got tensors %v, want %v", names, want)
 	}
 	head, ok := f.Tensor("head")
-	if !ok || head.Rows() != 2 || head.Cols() != 32 || head.Type != gguf.Q8_0 || !bytes.Equal(head.Data, counting(68)) {
-		t.Errorf("got %v and tensor %+v", ok, head)
-	}
+	expect.True(t, "a tensor head", ok)
+	expect.Equal(t, "rows", head.Rows(), 2)
+	expect.Equal(t, "columns", head.Cols(), 32)
+	expect.Equal(t, "type", head.Type, gguf.Q8_0)
+	expect.Equal(t, "data", string(head.Data), string(counting(68)))
 	if cap(head.Data) != len(head.Data) {
 		t.Error("appending to a tensor's data would write into the file")
 	}

@@ -46,7 +46,7 @@ func (m *Metadata) Uint(key string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, negative, _ := integer(v.kind, b)
+	n, negative := integer(v.kind, b)
 	if negative {
 		return 0, &KeyError{Key: key, What: fmt.Sprintf("is %d, and should not be negative", int64(n))}
 	}
@@ -62,7 +62,7 @@ func (m *Metadata) Float(key string) (float64, error) {
 	if v.kind.float() {
 		return float(v.kind, b), nil
 	}
-	n, negative, _ := integer(v.kind, b)
+	n, negative := integer(v.kind, b)
 	if negative {
 		return float64(int64(n)), nil
 	}
@@ -119,7 +119,7 @@ func (m *Metadata) Ints(key string) ([]int64, error) {
 	size := kinds[v.elem].size
 	out := make([]int64, v.count)
 	for i := range out {
-		n, negative, _ := integer(v.elem, b[i*size:])
+		n, negative := integer(v.elem, b[i*size:])
 		if !negative && n > math.MaxInt64 {
 			return nil, &KeyError{Key: key, What: fmt.Sprintf("has an element %d, which is too large", n)}
 		}
@@ -152,17 +152,17 @@ func (k Kind) integer() bool {
 func (k Kind) float() bool { return k == Float32 || k == Float64 }
 
 // integer reads an integer of some kind as 64 bits of two's complement.
-func integer(kind Kind, b []byte) (n uint64, negative, ok bool) {
+func integer(kind Kind, b []byte) (n uint64, negative bool) {
 	var i int64
 	switch kind {
 	case Uint8:
-		return uint64(b[0]), false, true
+		return uint64(b[0]), false
 	case Uint16:
-		return uint64(binary.LittleEndian.Uint16(b)), false, true
+		return uint64(binary.LittleEndian.Uint16(b)), false
 	case Uint32:
-		return uint64(binary.LittleEndian.Uint32(b)), false, true
+		return uint64(binary.LittleEndian.Uint32(b)), false
 	case Uint64:
-		return binary.LittleEndian.Uint64(b), false, true
+		return binary.LittleEndian.Uint64(b), false
 	case Int8:
 		i = int64(int8(b[0]))
 	case Int16:
@@ -171,10 +171,8 @@ func integer(kind Kind, b []byte) (n uint64, negative, ok bool) {
 		i = int64(int32(binary.LittleEndian.Uint32(b)))
 	case Int64:
 		i = int64(binary.LittleEndian.Uint64(b))
-	default:
-		return 0, false, false
 	}
-	return uint64(i), i < 0, true
+	return uint64(i), i < 0
 }
 
 func float(kind Kind, b []byte) float64 {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestHostileFiles(t *testing.T) {
@@ -103,13 +104,10 @@ func TestUnknownTypeIsAnErrorOnlyWhenAskedFor(t *testing.T) {
 	}
 	v, _ := f.Tensor("v")
 	_, err = v.Bytes()
-	var unknown *gguf.TypeError
-	if !errors.As(err, &unknown) || unknown.Tensor != "v" || unknown.Type != 999 {
-		t.Errorf("got error %v, want a TypeError for v and type 999", err)
-	}
-	if v.Data != nil || v.Rows() != 3 || v.Cols() != 5 {
-		t.Errorf("got %+v, want a 3×5 tensor without data", v)
-	}
+	expect.Equal(t, "error", *expect.As[*gguf.TypeError](t, err), gguf.TypeError{Tensor: "v", Type: 999})
+	expect.True(t, "no data", v.Data == nil, v.Data)
+	expect.Equal(t, "rows", v.Rows(), 3)
+	expect.Equal(t, "columns", v.Cols(), 5)
 	w, _ := f.Tensor("w")
 	if b, err := w.Bytes(); err != nil || len(b) != 4 {
 		t.Errorf("the other tensor gave %d bytes and error %v", len(b), err)

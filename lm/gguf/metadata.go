@@ -156,7 +156,7 @@ func (m *Metadata) alignment(c *cursor) int {
 		c.failAt(at, "%v", err)
 	case !alignable(n):
 		c.failAt(at, "%s is %d and should be a power of two from %d to %d",
-			alignmentKey, n, leastAlignment, largestAlignment)
+			alignmentKey, n, minAlignment, maxAlignment)
 	}
 	if c.err != nil {
 		return defaultAlignment

@@ -1,10 +1,12 @@
 package gguf_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // modelPath returns the default model in the user's cache.
@@ -61,15 +63,14 @@ func checkModelTensors(t *testing.T, f *gguf.File) {
 	count := map[gguf.Type]int{}
 	for _, tensor := range f.Tensors() {
 		count[tensor.Type]++
-		if tensor.Name == "token_embd.weight" && (tensor.Type != gguf.Q8_0 || tensor.Rows() != 49152 || tensor.Cols() != 576) {
-			t.Errorf("the token embedding is %d×%d of %v", tensor.Rows(), tensor.Cols(), tensor.Type)
+		if tensor.Name == "token_embd.weight" {
+			expect.Equal(t, "the token embedding", fmt.Sprintf("%d×%d of %v", tensor.Rows(), tensor.Cols(), tensor.Type), "49152×576 of Q8_0")
 		}
 	}
 	// 30 layers of 7 matrices and 2 norms, the final norm and the embedding, which
 	// is the head too.
-	if len(f.Tensors()) != 30*9+2 || count[gguf.Q4_1] != 210 || count[gguf.F32] != 61 || count[gguf.Q8_0] != 1 {
-		t.Errorf("%d tensors, by type %v", len(f.Tensors()), count)
-	}
+	expect.Len(t, "tensors", f.Tensors(), 30*9+2)
+	expect.Equal(t, "by type", fmt.Sprint(count), fmt.Sprint(map[gguf.Type]int{gguf.Q4_1: 210, gguf.F32: 61, gguf.Q8_0: 1}))
 	if _, ok := f.Tensor("output.weight"); ok {
 		t.Error("the head is not tied to the embedding")
 	}

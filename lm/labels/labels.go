@@ -25,18 +25,9 @@ type node struct {
 
 // New encodes labels as they follow a prompt: with a space in front.
 func New(ctx context.Context, tok lm.Tokenizer, labels []string) (*List, error) {
-	return encoded(ctx, tok, " ", labels)
-}
-
-// NewTurn encodes labels as they begin an assistant's turn: with nothing in front.
-func NewTurn(ctx context.Context, tok lm.Tokenizer, labels []string) (*List, error) {
-	return encoded(ctx, tok, "", labels)
-}
-
-func encoded(ctx context.Context, tok lm.Tokenizer, before string, labels []string) (*List, error) {
 	l := &List{root: &node{}}
 	for i, label := range labels {
-		tokens, err := tok.Encode(ctx, before+label)
+		tokens, err := tok.Encode(ctx, " "+label)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/labels"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy has bytes for tokens, and logits that are a hash of the sequence. One text has no
@@ -121,48 +122,50 @@ func TestScores(t *testing.T) {
 		"whole":      {Can: lm.Capabilities{Candidates: true, Top: true}, Whole: true},
 		"one by one": {Can: lm.Capabilities{Candidates: true, Top: true}, Sequences: 1},
 	} {
-		m := &toy{sequences: map[lm.Sequence][]lm.Token{}}
-		l, err := labels.New(t.Context(), m, list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stem, err := m.New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var questions []labels.Prompt
-		texts := []string{"what?", "who", "x"}
-		for _, q := range texts {
-			tokens, _ := m.Encode(t.Context(), q)
-			questions = append(questions, labels.Prompt{From: stem, Tokens: tokens})
-		}
-		got, err := l.Scores(t.Context(), m, questions, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, q := range questions {
-			want := make([]float64, len(list))
-			for j, label := range list {
-				sequence := slices.Clone(q.Tokens)
-				tokens, _ := m.Encode(t.Context(), " "+label)
-				for _, token := range tokens {
-					want[j] += lm.LogSoftmax(logits(sequence))[token]
-					sequence = append(sequence, token)
+		t.Run(name, func(t *testing.T) {
+			m := &toy{sequences: map[lm.Sequence][]lm.Token{}}
+			l, err := labels.New(t.Context(), m, list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stem, err := m.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var questions []labels.Prompt
+			texts := []string{"what?", "who", "x"}
+			for _, q := range texts {
+				tokens, _ := m.Encode(t.Context(), q)
+				questions = append(questions, labels.Prompt{From: stem, Tokens: tokens})
+			}
+			got, err := l.Scores(t.Context(), m, questions, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, q := range questions {
+				want := make([]float64, len(list))
+				for j, label := range list {
+					sequence := slices.Clone(q.Tokens)
+					tokens, _ := m.Encode(t.Context(), " "+label)
+					for _, token := range tokens {
+						want[j] += lm.LogSoftmax(logits(sequence))[token]
+						sequence = append(sequence, token)
+					}
+				}
+				constant := got[i][0] - want[0]
+				if o.Whole && math.Abs(constant) > 1e-9 {
+					t.Errorf("%s: a constant of %v is missing", name, constant)
+				}
+				for j := range list {
+					if math.Abs(got[i][j]-want[j]-constant) > 1e-9 {
+						t.Errorf("%s: %q after %q has %v, want %v", name, list[j], texts[i], got[i][j]-constant, want[j])
+					}
 				}
 			}
-			constant := got[i][0] - want[0]
-			if o.Whole && math.Abs(constant) > 1e-9 {
-				t.Errorf("%s: a constant of %v is missing", name, constant)
+			if len(m.sequences) != 1 || len(m.sequences[stem]) != 0 {
+				t.Errorf("%s: %d sequences are left, %d tokens in the questions' one", name, len(m.sequences), len(m.sequences[stem]))
 			}
-			for j := range list {
-				if math.Abs(got[i][j]-want[j]-constant) > 1e-9 {
-					t.Errorf("%s: %q after %q has %v, want %v", name, list[j], texts[i], got[i][j]-constant, want[j])
-				}
-			}
-		}
-		if len(m.sequences) != 1 || len(m.sequences[stem]) != 0 {
-			t.Errorf("%s: %d sequences are left, %d tokens in the questions' one", name, len(m.sequences), len(m.sequences[stem]))
-		}
+		})
 	}
 }
 
@@ -200,9 +203,9 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Depth() != 6 || !l.UnevenLengths() || l.Length(0) != 4 {
-		t.Errorf("depth %d, uneven %v, length %d", l.Depth(), l.UnevenLengths(), l.Length(0))
-	}
+	expect.Equal(t, "depth", l.Depth(), 6)
+	expect.Equal(t, "uneven lengths", l.UnevenLengths(), true)
+	expect.Equal(t, "first length", l.Length(0), 4)
 	flat, err := labels.New(t.Context(), m, []string{""})
 	if err != nil {
 		t.Fatal(err)

@@ -33,8 +33,8 @@ type visit struct {
 	tokens   []lm.Token // to extend the sequence with
 }
 
-// scoring is a pass over some prompts.
-type scoring struct {
+// scorePass is a pass over some prompts.
+type scorePass struct {
 	*List
 	Options
 	session lm.Session
@@ -43,7 +43,7 @@ type scoring struct {
 // Scores returns the log-probabilities of all labels after each prompt. The prompts'
 // sequences are left unchanged.
 func (l *List) Scores(ctx context.Context, session lm.Session, prompts []Prompt, o Options) (scores [][]float64, err error) {
-	p := scoring{l, o, session}
+	p := scorePass{l, o, session}
 	var level, next []visit // of sequences that are open
 	defer func() {
 		for _, v := range slices.Concat(level, next) {
@@ -88,7 +88,7 @@ func (l *List) Scores(ctx context.Context, session lm.Session, prompts []Prompt,
 
 // deeper adds the scores of a node's children to the labels behind them, and appends visits
 // to those that have children themselves.
-func (p scoring) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
+func (p scorePass) deeper(v visit, answers, scores []float64, next []visit) ([]visit, error) {
 	for j, child := range v.node.children {
 		for _, label := range child.labels {
 			scores[label] += answers[j]
@@ -107,7 +107,7 @@ func (p scoring) deeper(v visit, answers, scores []float64, next []visit) ([]vis
 
 // ask extends sequences and returns log-probabilities of the children of each node. All
 // visits are of one level.
-func (p scoring) ask(ctx context.Context, visits []visit) ([][]float64, error) {
+func (p scorePass) ask(ctx context.Context, visits []visit) ([][]float64, error) {
 	switch {
 	case visits[0].node == p.root && !p.Whole:
 		return p.askAmong(ctx, visits)
@@ -118,7 +118,7 @@ func (p scoring) ask(ctx context.Context, visits []visit) ([][]float64, error) {
 }
 
 // askAmong returns log-probabilities among the children.
-func (p scoring) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
+func (p scorePass) askAmong(ctx context.Context, visits []visit) ([][]float64, error) {
 	candidates := visits[0].node.tokens()
 	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Candidates: candidates} })
 	if err != nil {
@@ -135,7 +135,7 @@ func (p scoring) askAmong(ctx context.Context, visits []visit) ([][]float64, err
 // the best token's, and the children's relative to it.
 //
 //	log p(child) = log p(best) + log (p(child) / p(best))
-func (p scoring) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
+func (p scorePass) askBeside(ctx context.Context, visits []visit) ([][]float64, error) {
 	best, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{Top: 1} })
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (p scoring) askBeside(ctx context.Context, visits []visit) ([][]float64, er
 }
 
 // askAll reads the children's scores off the whole distribution.
-func (p scoring) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
+func (p scorePass) askAll(ctx context.Context, visits []visit) ([][]float64, error) {
 	answers, err := p.step(ctx, visits, func(int) lm.Ask { return lm.Ask{All: true} })
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (p scoring) askAll(ctx context.Context, visits []visit) ([][]float64, error
 	return logs, nil
 }
 
-func (p scoring) step(ctx context.Context, visits []visit, ask func(i int) lm.Ask) ([]lm.Scores, error) {
+func (p scorePass) step(ctx context.Context, visits []visit, ask func(i int) lm.Ask) ([]lm.Scores, error) {
 	steps := make([]lm.Step, len(visits))
 	for i, v := range visits {
 		steps[i] = lm.Step{Sequence: v.sequence, Tokens: v.tokens, Ask: ask(i)}

@@ -35,7 +35,7 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 			return nil, fmt.Errorf("output %d has no prompt tokens: move the last one of its sequence there", i)
 		}
 	}
-	score := scoring{session, info}.walk
+	score := scorePass{session, info}.walk
 	batch := len(outputs)
 	if sequences > 0 {
 		batch = min(batch, sequences)
@@ -45,7 +45,7 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 	}
 	switch {
 	case info.Can.Given:
-		score = scoring{session, info}.once
+		score = scorePass{session, info}.once
 	case info.Can.All:
 		batch = max(1, min(batch, room/(8*max(1, info.Vocabulary))))
 	case !info.Can.Top || !info.Can.Candidates:
@@ -53,7 +53,7 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 	}
 	scores := make([]Scores, 0, len(outputs))
 	for part := range slices.Chunk(outputs, max(1, batch)) {
-		more, err := forked(session, part, func(forks []lm.Sequence) ([]Scores, error) { return score(ctx, part, forks) })
+		more, err := withForks(session, part, func(forks []lm.Sequence) ([]Scores, error) { return score(ctx, part, forks) })
 		if err != nil {
 			return nil, err
 		}
@@ -65,8 +65,8 @@ func Score(ctx context.Context, session lm.Session, info lm.Info, outputs []Cont
 // room bounds the memory of the distributions that a step returns, in bytes.
 const room = 64 << 20
 
-// forked calls f with a fork for each output, and drops the forks.
-func forked(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([]Scores, error)) (scores []Scores, err error) {
+// withForks calls f with a fork for each output, and drops the forks.
+func withForks(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([]Scores, error)) (scores []Scores, err error) {
 	var forks []lm.Sequence
 	defer func() {
 		for _, q := range forks {
@@ -86,13 +86,12 @@ func forked(session lm.Session, outputs []Continuation, f func([]lm.Sequence) ([
 	return f(forks)
 }
 
-type scoring struct {
+type scorePass struct {
 	session lm.Session
 	info    lm.Info
 }
 
-// once scores all outputs in one pass.
-func (s scoring) once(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
+func (s scorePass) once(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
 	scores := make([]Scores, len(outputs))
 	var steps []lm.Step
 	var which []int
@@ -116,7 +115,7 @@ func (s scoring) once(ctx context.Context, outputs []Continuation, forks []lm.Se
 }
 
 // walk scores one token of every output per step.
-func (s scoring) walk(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
+func (s scorePass) walk(ctx context.Context, outputs []Continuation, forks []lm.Sequence) ([]Scores, error) {
 	scores := make([]Scores, len(outputs))
 	for at := 0; ; at++ {
 		var steps []lm.Step
@@ -152,7 +151,7 @@ func (s scoring) walk(ctx context.Context, outputs []Continuation, forks []lm.Se
 }
 
 // askAll takes steps and reads the scores of tokens off the whole distribution.
-func (s scoring) askAll(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {
+func (s scorePass) askAll(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {
 	for i := range steps {
 		steps[i].Ask = lm.Ask{All: true}
 	}
@@ -170,7 +169,7 @@ func (s scoring) askAll(ctx context.Context, steps []lm.Step, tokens []lm.Token)
 // token's log-probability, and another token's relative to it.
 //
 //	log p(token) = log p(best) + log (p(token) / p(best))
-func (s scoring) askBeside(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {
+func (s scorePass) askBeside(ctx context.Context, steps []lm.Step, tokens []lm.Token) (logs []float64, best []lm.Token, err error) {
 	for i := range steps {
 		steps[i].Ask = lm.Ask{Top: 1}
 	}

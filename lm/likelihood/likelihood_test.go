@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy has 128 tokens and logits that are a hash of the sequence. It counts calls, and
@@ -153,9 +154,9 @@ func TestScore(t *testing.T) {
 					sequence = append(sequence, token)
 				}
 			}
-			if len(m.sequences) != before || len(m.sequences[1]) != 3 || len(m.sequences[2]) != 1 {
-				t.Errorf("%s: the sequences are not as before", name)
-			}
+			expect.Equal(t, name+": sequences", len(m.sequences), before)
+			expect.Equal(t, name+": tokens of the first sequence", len(m.sequences[1]), 3)
+			expect.Equal(t, name+": tokens of the second sequence", len(m.sequences[2]), 1)
 			if sequences > 0 && m.widest > sequences {
 				t.Errorf("%s: a step extends %d sequences, not %d", name, m.widest, sequences)
 			}

@@ -25,21 +25,21 @@ type pass struct {
 	*Model
 	tasks tasks
 
-	x         []float32 // residual stream
-	h         inputs    // the same, normed
-	q, k, v   []float32
-	att, gate inputs
-	out, up   []float32
-	head      inputs            // states that the whole head reads
-	scratch   []*kernel.Scratch // per worker
-	attention []attentionRoom   // per worker
-	units     []unit
-	pieces    []piece
-	read      []span    // those that the head may read
-	normed    []inputs  // per worker: rows that each norms for itself
-	isNormed  []bool    // per worker: done in this region
-	logits    []float32 // of the whole vocabulary
-	picked    picked
+	x          []float32 // residual stream
+	h          inputs    // the same, normed
+	q, k, v    []float32
+	att, gate  inputs
+	out, up    []float32
+	head       inputs            // states that the whole head reads
+	scratch    []*kernel.Scratch // per worker
+	attention  []attentionRoom   // per worker
+	units      []unit
+	pieces     []piece
+	read       []span    // those that the head may read
+	normed     []inputs  // per worker: rows that each norms for itself
+	isNormed   []bool    // per worker: done in this region
+	logits     []float32 // of the whole vocabulary
+	candidates candidateRows
 
 	at       int // which layer
 	layer    *layer
@@ -55,7 +55,7 @@ type pass struct {
 
 // tasks are what workers share, made once: see [pool.each].
 type tasks struct {
-	norm, products, store, attend, quantize, add, addNormed, picked func(worker, from, to int)
+	norm, products, store, attend, quantize, add, addNormed, candidates func(worker, from, to int)
 }
 
 // inputs are rows that matrices are multiplied by: as they are, and as integers for
@@ -75,7 +75,6 @@ func (m *Model) newInputs(rows, width int) inputs {
 	return in
 }
 
-// row returns n numbers of a row.
 func (in *inputs) row(r, n int) []float32 { return in.floats[r*in.stride:][:n] }
 
 // quantize updates the integers of a row from a column on.
@@ -111,7 +110,7 @@ func (m *Model) newPass() *pass {
 	width, queries, keys, hidden := m.strides()
 	c := m.config
 	p := &pass{Model: m, pieces: make([]piece, 0, maxRows), parts: make([]product, 0, 3)}
-	p.tasks = tasks{p.normShare, p.productsShare, p.storeShare, p.attendUnits, p.quantizeRows, p.addShare, p.addNormedShare, p.pickedShare}
+	p.tasks = tasks{p.normShare, p.productsShare, p.storeShare, p.attendUnits, p.quantizeRows, p.addShare, p.addNormedShare, p.candidateShare}
 	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
 	p.x, p.out, p.q, p.k, p.v, p.up = take(width), take(width), take(queries), take(keys), take(keys), take(hidden)
 	p.h, p.att, p.gate = m.newInputs(maxRows, c.width), m.newInputs(maxRows, c.heads*c.head), m.newInputs(maxRows, c.hidden)
@@ -121,7 +120,7 @@ func (m *Model) newPass() *pass {
 		p.attention = append(p.attention, m.newAttentionRoom())
 		p.normed = append(p.normed, m.newInputs(aloneRows, c.width))
 		p.isNormed = append(p.isNormed, false)
-		p.picked.matrix, p.picked.errs = append(p.picked.matrix, kernel.Matrix{}), append(p.picked.errs, nil)
+		p.candidates.matrix, p.candidates.errs = append(p.candidates.matrix, kernel.Matrix{}), append(p.candidates.errs, nil)
 	}
 	return p
 }
@@ -166,7 +165,6 @@ func (p *pass) forward(ctx context.Context, tokens []int32, spans []span) error 
 	return nil
 }
 
-// embed looks up the rows of tokens.
 func (p *pass) embed(tokens []int32) error {
 	m := p.Model
 	width, _, _, _ := m.strides()
@@ -247,7 +245,6 @@ type product struct {
 	stride int
 }
 
-// project computes queries, keys and values.
 func (p *pass) project() {
 	l := p.layer
 	_, queries, keys, _ := p.strides()

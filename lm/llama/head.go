@@ -22,7 +22,7 @@ func (w *weights) bytes() int64 {
 }
 
 // answer evaluates the head for what the steps ask, and no more of it.
-func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm.Scores, int, error) {
+func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*extension) ([]lm.Scores, int, error) {
 	scores := make([]lm.Scores, len(steps))
 	rows := 0
 	var whole []position // that need every row
@@ -71,7 +71,7 @@ func (m *Model) answer(ctx context.Context, steps []lm.Step, all []*grown) ([]lm
 
 // sound finds states and scores that are not numbers, which weights that are none, or far
 // too large, make: whatever is chosen by them would look like a result.
-func (m *Model) sound(steps []lm.Step, all []*grown, scores []lm.Scores) error {
+func (m *Model) sound(steps []lm.Step, all []*extension, scores []lm.Scores) error {
 	none := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 	for i, s := range steps {
 		if s.Ask.IsZero() {
@@ -96,7 +96,7 @@ const wholeRows = 16
 type position struct{ step, given int }
 
 // state returns what the head reads for a position.
-func (m *Model) state(steps []lm.Step, all []*grown, at position) []float32 {
+func (m *Model) state(steps []lm.Step, all []*extension, at position) []float32 {
 	if d := m.config.width; steps[at.step].Ask.Given > 0 {
 		return all[at.step].states[at.given*d:][:d]
 	}
@@ -104,7 +104,7 @@ func (m *Model) state(steps []lm.Step, all []*grown, at position) []float32 {
 }
 
 // answerWhole computes the logits of every token for some positions.
-func (m *Model) answerWhole(steps []lm.Step, all []*grown, which []position, scores []lm.Scores) int {
+func (m *Model) answerWhole(steps []lm.Step, all []*extension, which []position, scores []lm.Scores) int {
 	head := m.weights.headAll
 	d, vocab := m.config.width, m.info.Vocabulary
 	x := m.pass.head
@@ -151,13 +151,13 @@ func (m *Model) readRow(row []float32, ask lm.Ask, given int, out *lm.Scores) {
 
 // best returns the token of the largest logit, of equal ones the lowest.
 func best(row []float32) lm.Token {
-	most := 0
+	top := 0
 	for t, x := range row {
-		if x > row[most] {
-			most = t
+		if x > row[top] {
+			top = t
 		}
 	}
-	return lm.Token(most)
+	return lm.Token(top)
 }
 
 // logits returns room for n numbers, which it keeps for the next step.
@@ -168,9 +168,9 @@ func (m *Model) logits(n int) []float32 {
 	return m.pass.logits[:n]
 }
 
-// picked are rows of the head that belong to candidates: what workers share while they
+// candidateRows are rows of the head that belong to candidates: what workers share while they
 // multiply by them.
-type picked struct {
+type candidateRows struct {
 	list   []lm.Token
 	x      inputs // states, for some steps
 	n      int
@@ -182,8 +182,8 @@ type picked struct {
 
 // answerCandidates computes the logits of a list of tokens for some steps, a panel of
 // the head's rows at a time, so that each logit is the same chain as in answerWhole.
-func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, scores []lm.Scores) (int, error) {
-	d, k := m.config.width, &m.pass.picked
+func (m *Model) answerCandidates(all []*extension, which []int, list []lm.Token, scores []lm.Scores) (int, error) {
+	d, k := m.config.width, &m.pass.candidates
 	k.list, k.n = list, len(which)
 	if k.n*padded(d) > len(k.x.floats) {
 		k.x = m.newInputs(k.n, d)
@@ -197,7 +197,7 @@ func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, sco
 		k.logits = make([]float32, need)
 	}
 	clear(k.errs)
-	m.pool.each(k.stride/kernel.Panel, 1, m.pass.tasks.picked)
+	m.pool.each(k.stride/kernel.Panel, 1, m.pass.tasks.candidates)
 	if err := errors.Join(k.errs...); err != nil {
 		return 0, err
 	}
@@ -207,8 +207,8 @@ func (m *Model) answerCandidates(all []*grown, which []int, list []lm.Token, sco
 	return k.n * len(list), nil
 }
 
-func (p *pass) pickedShare(worker, from, to int) {
-	k, head, d := &p.picked, p.weights.head, p.config.width
+func (p *pass) candidateShare(worker, from, to int) {
+	k, head, d := &p.candidates, p.weights.head, p.config.width
 	size, err := kernel.RowBytes(head.Type, d)
 	if err != nil {
 		k.errs[worker] = err

@@ -45,41 +45,32 @@ func (e *tensorError) Error() string {
 	return fmt.Sprintf("tensor %s %s: the file is damaged, or not a model of its architecture", e.name, e.why)
 }
 
-// loader reads tensors and remembers what is left to pack.
+// loader reads tensors and remembers what is left to pack. It keeps the first error, so that a list of tensors reads
+// as one.
 type loader struct {
 	file *gguf.File
 	jobs []func() error
+	err  error
 }
 
-func (l *loader) tensor(name string, rows, cols int) (gguf.Tensor, error) {
+func (l *loader) fail(err error) {
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *loader) tensor(name string, rows, cols int) gguf.Tensor {
 	t, ok := l.file.Tensor(name)
-	if !ok {
-		return t, &tensorError{name, "is missing"}
+	switch {
+	case !ok:
+		l.fail(&tensorError{name, "is missing"})
+	case t.Rows() != rows || t.Cols() != cols:
+		l.fail(&tensorError{name, fmt.Sprintf("has %d rows of %d numbers, not %d of %d", t.Rows(), t.Cols(), rows, cols)})
+	default:
+		_, err := t.Bytes()
+		l.fail(err)
 	}
-	if t.Rows() != rows || t.Cols() != cols {
-		return t, &tensorError{name, fmt.Sprintf("has %d rows of %d numbers, not %d of %d", t.Rows(), t.Cols(), rows, cols)}
-	}
-	if _, err := t.Bytes(); err != nil {
-		return t, err
-	}
-	return t, nil
-}
-
-// matrix packs a tensor later, among others.
-func (l *loader) matrix(into **kernel.Matrix, name string, rows, cols int) error {
-	t, err := l.tensor(name, rows, cols)
-	if err != nil {
-		return err
-	}
-	l.jobs = append(l.jobs, func() error {
-		m, err := kernel.Pack(t.Type, rows, cols, t.Data)
-		if err != nil {
-			return fmt.Errorf("tensor %s: %w", name, err)
-		}
-		*into = m
-		return nil
-	})
-	return nil
+	return t
 }
 
 // part is a matrix that may lie in a tensor with others.
@@ -89,15 +80,15 @@ type part struct {
 	rows int
 }
 
-// fused packs the parts of one tensor.
-func (l *loader) fused(name string, parts []part, cols int) error {
+// matrices packs the parts of a tensor, one below the other, later.
+func (l *loader) matrices(name string, cols int, parts ...part) {
 	rows := 0
 	for _, p := range parts {
 		rows += p.rows
 	}
-	t, err := l.tensor(name, rows, cols)
-	if err != nil {
-		return err
+	t := l.tensor(name, rows, cols)
+	if l.err != nil {
+		return
 	}
 	size := len(t.Data) / rows
 	first := 0
@@ -113,7 +104,6 @@ func (l *loader) fused(name string, parts []part, cols int) error {
 			return nil
 		})
 	}
-	return nil
 }
 
 func (l *loader) has(name string) bool {
@@ -122,54 +112,43 @@ func (l *loader) has(name string) bool {
 }
 
 // vector reads a tensor of one row.
-func (l *loader) vector(name string, n int) ([]float32, error) {
-	t, err := l.tensor(name, 1, n)
-	if err != nil {
-		return nil, err
+func (l *loader) vector(name string, n int) []float32 {
+	t := l.tensor(name, 1, n)
+	if l.err != nil {
+		return nil
 	}
-	v := make([]float32, (n+kernel.Panel-1)/kernel.Panel*kernel.Panel)
+	v := make([]float32, padded(n))
 	if err := kernel.DequantizeRow(t.Type, t.Data, v[:n]); err != nil {
-		return nil, fmt.Errorf("tensor %s: %w", name, err)
+		l.fail(fmt.Errorf("tensor %s: %w", name, err))
 	}
-	return v, nil
+	return v
 }
 
 // optional reads a tensor of one row if there is one.
-func (l *loader) optional(name string, n int) ([]float32, error) {
-	if _, ok := l.file.Tensor(name); !ok {
-		return nil, nil
+func (l *loader) optional(name string, n int) []float32 {
+	if !l.has(name) {
+		return nil
 	}
 	return l.vector(name, n)
 }
 
 func loadWeights(f *gguf.File, c *config) (*weights, error) {
 	l := &loader{file: f}
-	w := &weights{layers: make([]layer, c.layers)}
-	var err error
-	if w.embedding, err = l.tensor("token_embd.weight", c.vocab, c.width); err != nil {
-		return nil, err
-	}
+	w := &weights{layers: make([]layer, c.layers), embedding: l.tensor("token_embd.weight", c.vocab, c.width)}
 	w.head = w.embedding
 	headName := "token_embd.weight"
-	if _, ok := f.Tensor("output.weight"); ok {
+	if l.has("output.weight") {
 		headName = "output.weight"
-		if w.head, err = l.tensor(headName, c.vocab, c.width); err != nil {
-			return nil, err
-		}
+		w.head = l.tensor(headName, c.vocab, c.width)
 	}
-	if err := l.matrix(&w.headAll, headName, c.vocab, c.width); err != nil {
-		return nil, err
+	l.matrices(headName, c.width, part{&w.headAll, "", c.vocab})
+	w.norm = l.vector("output_norm.weight", c.width)
+	l.readFactors(c)
+	for i := 0; i < c.layers && l.err == nil; i++ {
+		l.layer(&w.layers[i], fmt.Sprintf("blk.%d.", i), c)
 	}
-	if w.norm, err = l.vector("output_norm.weight", c.width); err != nil {
-		return nil, err
-	}
-	if err := l.readFactors(c); err != nil {
-		return nil, err
-	}
-	for i := range w.layers {
-		if err := l.layer(&w.layers[i], fmt.Sprintf("blk.%d.", i), c); err != nil {
-			return nil, err
-		}
+	if l.err != nil {
+		return nil, l.err
 	}
 	var packing errgroup.Group
 	packing.SetLimit(runtime.GOMAXPROCS(0))
@@ -193,7 +172,7 @@ func loadWeights(f *gguf.File, c *config) (*weights, error) {
 }
 
 // layer reads the tensors of one block, whose names begin with prefix.
-func (l *loader) layer(to *layer, prefix string, c *config) error {
+func (l *loader) layer(to *layer, prefix string, c *config) {
 	queries, keys := c.heads*c.head, c.kvHeads*c.head
 	for _, m := range []struct {
 		whole string // of all parts in one tensor, one below the other
@@ -206,15 +185,11 @@ func (l *loader) layer(to *layer, prefix string, c *config) error {
 		{"ffn_down", []part{{&to.down, "ffn_down", c.width}}, c.hidden},
 	} {
 		if c.fused && !l.has(prefix+m.parts[0].name+".weight") {
-			if err := l.fused(prefix+m.whole+".weight", m.parts, m.cols); err != nil {
-				return err
-			}
+			l.matrices(prefix+m.whole+".weight", m.cols, m.parts...)
 			continue
 		}
 		for _, p := range m.parts {
-			if err := l.matrix(p.into, prefix+p.name+".weight", p.rows, m.cols); err != nil {
-				return err
-			}
+			l.matrices(prefix+p.name+".weight", m.cols, p)
 		}
 	}
 	for _, v := range []struct {
@@ -237,15 +212,11 @@ func (l *loader) layer(to *layer, prefix string, c *config) error {
 		if v.must {
 			read = l.vector
 		}
-		var err error
-		if *v.into, err = read(prefix+v.name, v.n); err != nil {
-			return err
-		}
+		*v.into = read(prefix+v.name, v.n)
 	}
 	for _, unknown := range []string{"attn_qkv.bias", "attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"} {
-		if _, ok := l.file.Tensor(prefix + unknown); ok {
-			return fmt.Errorf("tensor %s is not known to this engine, and leaving it out would give wrong scores: use a server for this model", prefix+unknown)
+		if l.has(prefix + unknown) {
+			l.fail(fmt.Errorf("tensor %s is not known to this engine, and leaving it out would give wrong scores: use a server for this model", prefix+unknown))
 		}
 	}
-	return nil
 }

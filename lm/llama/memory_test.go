@@ -2,11 +2,11 @@ package llama
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPredict: what a model takes is at most what was predicted, and the prediction is not
@@ -94,10 +94,9 @@ func hold(t *testing.T, m *Model, load lm.Load) {
 func TestTooLarge(t *testing.T) {
 	file, _ := tinyLlama.build(t)
 	_, err := load(file, Options{Memory: 1 << 20})
-	var memory *lm.MemoryError
-	if !errors.As(err, &memory) || memory.Need <= memory.Free || !strings.Contains(err.Error(), "sotto model recommend") {
-		t.Fatalf("the error is %v", err)
-	}
+	memory := expect.As[*lm.MemoryError](t, err)
+	expect.True(t, "more memory needed than is free", memory.Need > memory.Free, memory)
+	expect.Contains(t, "error", err.Error(), "sotto model recommend")
 	var damaged *lm.FileError
 	if errors.As(fileProblem(err), &damaged) {
 		t.Error("a machine that is too small is taken for a damaged file")

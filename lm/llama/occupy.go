@@ -14,13 +14,13 @@ const occupiedRows = 64
 // errYield ends such a pass for a step.
 var errYield = errors.New("a step goes first")
 
-// yielding is the context of such a pass.
-type yielding struct {
+// yieldContext is the context of such a pass.
+type yieldContext struct {
 	context.Context
 	model *Model
 }
 
-func (y yielding) Err() error {
+func (y yieldContext) Err() error {
 	if y.model.waiting.Load() > 0 {
 		return errYield
 	}
@@ -56,7 +56,7 @@ func (m *Model) occupy(ctx context.Context) bool {
 	if m.closed {
 		return false
 	}
-	ctx = yielding{ctx, m}
+	ctx = yieldContext{ctx, m}
 	if ctx.Err() != nil {
 		return true
 	}

@@ -26,10 +26,10 @@ type pool struct {
 	left    atomic.Int64  // workers still in the region
 	idle    atomic.Int64  // workers that have seen the end of the step
 
-	// The region: task for the numbers below n, in runs of at least least, from next on.
-	task     func(worker, from, to int)
-	n, least int
-	next     atomic.Int64
+	// The region: task for the numbers below n, in runs of minShare or more, from next on.
+	task        func(worker, from, to int)
+	n, minShare int
+	next        atomic.Int64
 }
 
 func newPool(workers int) *pool {
@@ -103,17 +103,17 @@ func rest(spins int) {
 	}
 }
 
-// each hands out the numbers below n to the workers, in runs of at least least, and returns
+// each hands out the numbers below n to the workers, in runs of minShare or more, and returns
 // when all are done. It is called within step only, and with a task that exists already: a
 // function made for the call would be garbage after it, hundreds of times a step.
-func (p *pool) each(n, least int, task func(worker, from, to int)) {
-	if n <= least || p.workers == 1 {
+func (p *pool) each(n, minShare int, task func(worker, from, to int)) {
+	if n <= minShare || p.workers == 1 {
 		if n > 0 {
 			task(0, 0, n)
 		}
 		return
 	}
-	p.task, p.n, p.least = task, n, least
+	p.task, p.n, p.minShare = task, n, minShare
 	p.next.Store(0)
 	p.left.Store(int64(p.workers - 1))
 	p.region.Add(1)
@@ -131,7 +131,7 @@ func (p *pool) share(worker int) {
 		if from >= p.n {
 			return
 		}
-		to := min(p.n, from+max(p.least, (p.n-from)/(2*p.workers)))
+		to := min(p.n, from+max(p.minShare, (p.n-from)/(2*p.workers)))
 		if p.next.CompareAndSwap(int64(from), int64(to)) {
 			p.task(worker, from, to)
 		}

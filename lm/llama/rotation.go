@@ -88,28 +88,28 @@ func (c *config) readSpin(meta *gguf.Metadata) error {
 // readFactors reads what divides the frequencies of pairs: one list (Llama 3), or one for
 // short contexts and one for long (longrope, Phi-3). The list depends on the context that
 // the engine was opened with, never on a sequence, so that sequences can share a beginning.
-func (l *loader) readFactors(c *config) error {
+func (l *loader) readFactors(c *config) {
 	name := "rope_freqs.weight"
-	if _, ok := l.file.Tensor(name); !ok {
+	if !l.has(name) {
 		name = "rope_factors_short.weight"
 		if c.context > c.far.original {
 			name = "rope_factors_long.weight"
 		}
 	}
-	factors, err := l.optional(name, c.rotated/2)
-	if err != nil || factors == nil {
-		return err
+	factors := l.optional(name, c.rotated/2)
+	if l.err != nil || factors == nil {
+		return
 	}
 	for _, f := range factors[:c.rotated/2] {
 		if !(f > 0) {
-			return &tensorError{name, fmt.Sprintf("has the factor %v", f)}
+			l.fail(&tensorError{name, fmt.Sprintf("has the factor %v", f)})
+			return
 		}
 	}
 	c.far.factors = factors
 	if c.nearBase == 0 {
 		c.nearby.factors = factors
 	}
-	return nil
 }
 
 // frequency returns by how much a position turns the i-th pair.

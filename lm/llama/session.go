@@ -107,8 +107,8 @@ func (s *session) Close() error {
 	return nil
 }
 
-// grown describes a sequence after its step, if that succeeds.
-type grown struct {
+// extension describes a sequence after its step, if that succeeds.
+type extension struct {
 	of     *sequence
 	tokens []lm.Token
 	pages  []*page
@@ -120,8 +120,8 @@ type grown struct {
 
 // grow prepares the pages for more tokens, of which the last ones are given. The sequence
 // itself stays as it is.
-func (m *Model) grow(q *sequence, tokens []lm.Token, given int) *grown {
-	g := &grown{of: q, tokens: tokens, pages: slices.Clone(q.pages), hidden: q.hidden}
+func (m *Model) grow(q *sequence, tokens []lm.Token, given int) *extension {
+	g := &extension{of: q, tokens: tokens, pages: slices.Clone(q.pages), hidden: q.hidden}
 	if len(tokens) == 0 {
 		return g
 	}
@@ -142,7 +142,7 @@ func (m *Model) grow(q *sequence, tokens []lm.Token, given int) *grown {
 }
 
 // commit puts what was prepared into the sequence.
-func (m *Model) commit(g *grown) {
+func (m *Model) commit(g *extension) {
 	for i, p := range g.of.pages {
 		if g.pages[i] != p {
 			m.cache.drop(p)
@@ -174,7 +174,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 	if m.closed {
 		return nil, lm.ErrClosed
 	}
-	all := make([]*grown, len(steps))
+	all := make([]*extension, len(steps))
 	for i, step := range steps {
 		m.weights.turnTo(s.sequences[step.Sequence].length + len(step.Tokens))
 		all[i] = m.grow(s.sequences[step.Sequence], step.Tokens, step.Ask.Given)
@@ -205,7 +205,7 @@ func (s *session) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error
 
 // extend sends the new tokens of all sequences through the model, as many at once
 // as a pass takes.
-func (m *Model) extend(ctx context.Context, all []*grown) (int, error) {
+func (m *Model) extend(ctx context.Context, all []*extension) (int, error) {
 	total := 0
 	tokens := make([]int32, 0, maxRows)
 	d := m.config.width

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func (s *suite) testBadSteps(t *testing.T) {
@@ -70,9 +71,9 @@ func (s *suite) testOverflow(t *testing.T) {
 	if !errors.As(err, &overflow) {
 		t.Fatalf("one token too many: error %v", err)
 	}
-	if overflow.Step != 1 || overflow.Limit != s.info.Context || overflow.Have+overflow.Adding != s.info.Context+1 {
-		t.Errorf("the error tells %+v", overflow)
-	}
+	expect.Equal(t, "step that does not fit", overflow.Step, 1)
+	expect.Equal(t, "limit", overflow.Limit, s.info.Context)
+	expect.Equal(t, "length", overflow.Have+overflow.Adding, s.info.Context+1)
 	if after := session.Usage(); after != before {
 		t.Errorf("the refused step cost %+v", after)
 	}

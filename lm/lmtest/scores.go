@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func (s *suite) testInfo(t *testing.T) {
@@ -28,9 +29,8 @@ func (s *suite) testTokenizer(t *testing.T) {
 	tok := s.model.Tokenizer()
 	for i, text := range texts {
 		for _, token := range s.tokens[i] {
-			if token < 0 || int(token) >= tok.Size() || tok.Control(token) {
-				t.Fatalf("text %d has a token that is outside the vocabulary or a control token", i)
-			}
+			expect.Within(t, "token", int(token), 0, tok.Size()-1)
+			expect.True(t, "a token of text", !tok.Control(token), token)
 		}
 		back, err := tok.Decode(t.Context(), s.tokens[i])
 		if err != nil {

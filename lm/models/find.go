@@ -51,7 +51,7 @@ func find(dir, name string) (string, Entry, error) {
 	if err != nil {
 		return "", Entry{}, err
 	}
-	if pin, ok := pinned(pins, name); ok {
+	if pin, ok := findPin(pins, name); ok {
 		return findPinned(dir, pin)
 	}
 	if f, ok, err := parseHub(name); err != nil {

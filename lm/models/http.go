@@ -75,7 +75,7 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 		cancel(nil)
 		return nil, err
 	}
-	s.ReadCloser = newWatched(response.Body, w.stall, ctx, cancel)
+	s.ReadCloser = newStallReader(response.Body, w.stall, ctx, cancel)
 	return s, nil
 }
 
@@ -83,7 +83,7 @@ func (w *web) open(ctx context.Context, f File, offset int64) (*stream, error) {
 func newRequest(ctx context.Context, method, address, token string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return nil, permanent{errors.New("the address is not one")}
+		return nil, permanentError{errors.New("the address is not one")}
 	}
 	request.Header.Set("User-Agent", "sotto")
 	// A transport that unpacks would make offsets meaningless.
@@ -94,7 +94,6 @@ func newRequest(ctx context.Context, method, address, token string) (*http.Reque
 	return request, nil
 }
 
-// answer reads the head of a response.
 func answer(r *http.Response, f File, offset int64) (*stream, error) {
 	s := &stream{}
 	length := r.ContentLength
@@ -104,7 +103,7 @@ func answer(r *http.Response, f File, offset int64) (*stream, error) {
 	case http.StatusPartialContent:
 		from, total, err := contentRange(r.Header.Get("Content-Range"))
 		if err != nil || from != offset {
-			return nil, permanent{errors.New("the server answered with another range than it was asked for")}
+			return nil, permanentError{errors.New("the server answered with another range than it was asked for")}
 		}
 		s.start, s.total = from, total
 	case http.StatusRequestedRangeNotSatisfiable:
@@ -113,10 +112,10 @@ func answer(r *http.Response, f File, offset int64) (*stream, error) {
 		return nil, statusError(r)
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "text/html" {
-		return nil, permanent{errors.New("the server sent a web page instead of the file: does the network want a login, or the address a download link?")}
+		return nil, permanentError{errors.New("the server sent a web page instead of the file: does the network want a login, or the address a download link?")}
 	}
 	if f.Bytes > 0 && s.total >= 0 && s.total != f.Bytes {
-		return nil, permanent{fmt.Errorf("the server has another file: %d bytes instead of %d", s.total, f.Bytes)}
+		return nil, permanentError{fmt.Errorf("the server has another file: %d bytes instead of %d", s.total, f.Bytes)}
 	}
 	return s, nil
 }
@@ -142,25 +141,25 @@ func contentRange(header string) (from, total int64, err error) {
 	return from, total, err
 }
 
-// busy is an answer that asks to come back later.
-type busy struct {
+// busyError is an answer that asks to come back later.
+type busyError struct {
 	error
 	after time.Duration
 }
 
-func (e busy) Unwrap() error { return e.error }
+func (e busyError) Unwrap() error { return e.error }
 
-// longestWait bounds what a server may ask for.
-const longestWait = 30 * time.Second
+// maxWait bounds what a server may ask for.
+const maxWait = 30 * time.Second
 
 func statusError(r *http.Response) error {
 	err := fmt.Errorf("the server answered %s", r.Status)
 	switch {
 	case r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout, r.StatusCode >= 500:
 		seconds, _ := strconv.Atoi(r.Header.Get("Retry-After"))
-		return busy{err, min(time.Duration(max(seconds, 0))*time.Second, longestWait)}
+		return busyError{err, min(time.Duration(max(seconds, 0))*time.Second, maxWait)}
 	}
-	return permanent{err}
+	return permanentError{err}
 }
 
 // classify separates temporary errors from permanent ones.
@@ -170,17 +169,17 @@ func classify(err error) error {
 		err = addressing.Err
 	}
 	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
-		return permanent{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
+		return permanentError{fmt.Errorf("the name %s cannot be found (is there a network?)", name.Name)}
 	}
 	dial, ok := errors.AsType[*net.OpError](err)
 	if ok && dial.Op == "dial" && dial.Timeout() || is[*tls.CertificateVerificationError](err) {
-		return permanent{err}
+		return permanentError{err}
 	}
 	return err
 }
 
-// watched is a body that fails when nothing comes for a while.
-type watched struct {
+// stallReader is a body that fails when nothing comes for a while.
+type stallReader struct {
 	body   io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -188,12 +187,12 @@ type watched struct {
 	stall  time.Duration
 }
 
-func newWatched(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *watched {
+func newStallReader(body io.ReadCloser, stall time.Duration, ctx context.Context, cancel context.CancelCauseFunc) *stallReader {
 	timer := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v", stall)) })
-	return &watched{body, ctx, cancel, timer, stall}
+	return &stallReader{body, ctx, cancel, timer, stall}
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	if n > 0 {
 		w.timer.Reset(w.stall)
@@ -204,7 +203,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *watched) Close() error {
+func (w *stallReader) Close() error {
 	w.timer.Stop()
 	w.cancel(nil)
 	return w.body.Close()

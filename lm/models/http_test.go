@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestServers(t *testing.T) {
@@ -74,9 +76,9 @@ func TestServers(t *testing.T) {
 				t.Errorf("asked for %q, want %q", s.ranges(), c.ranges)
 			}
 			if c.want == "" {
-				if err != nil || result.Source != HuggingFace || result.Path != filepath.Join(o.Dir, "tiny.gguf") {
-					t.Fatal(result, err)
-				}
+				expect.NoError(t, err)
+				expect.Equal(t, "source", result.Source, HuggingFace)
+				expect.Equal(t, "path", result.Path, filepath.Join(o.Dir, "tiny.gguf"))
 				checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
 				return
 			}
@@ -153,9 +155,9 @@ func TestAddress(t *testing.T) {
 		},
 	}
 	r, err := Pull(t.Context(), address, o)
-	if err != nil || r.Source != Address || r.Name != "model-1" {
-		t.Fatal(r, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "source", r.Source, Address)
+	expect.Equal(t, "name", r.Name, "model-1")
 	checkPulled(t, o.Dir, map[string][]byte{"model-1.gguf": data})
 
 	// A whole part is recognised though its length is not known.

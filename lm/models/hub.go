@@ -7,6 +7,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // Environment variables that Hugging Face's own tools read, too.
@@ -37,7 +39,6 @@ func hubAddress(f hubFile) string {
 	return hubEndpoint() + "/" + f.repository + "/resolve/" + cmp.Or(f.revision, mainRevision) + "/" + escapePath(f.path)
 }
 
-// escapePath escapes what is between slashes.
 func escapePath(p string) string {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
@@ -55,7 +56,6 @@ func (f hubFile) String() string {
 	return s + "/" + f.path
 }
 
-// at returns the file at another revision.
 func (f hubFile) at(revision string) hubFile {
 	f.revision = revision
 	return f
@@ -148,11 +148,7 @@ func maySend(address *url.URL) bool {
 	if err != nil || !sameOrigin(hub, address) {
 		return false
 	}
-	return address.Scheme == "https" || loopback(address.Hostname())
+	return address.Scheme == "https" || machine.Loopback(address.Hostname())
 }
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
-
-func loopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
-}

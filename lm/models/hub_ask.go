@@ -18,8 +18,8 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// published is the hub's metadata of a file.
-type published struct {
+// hubMetadata is the hub's metadata of a file.
+type hubMetadata struct {
 	commit string
 	sha256 string
 	bytes  int64
@@ -61,24 +61,24 @@ func (e *HubError) Error() string {
 func (e *HubError) Unwrap() error { return e.Err }
 
 // ask queries the metadata of a file. It retries while that may help.
-func (h *hub) ask(ctx context.Context, f hubFile) (published, error) {
+func (h *hub) ask(ctx context.Context, f hubFile) (hubMetadata, error) {
 	for try := 1; ; try++ {
 		found, err := h.askOnce(ctx, f)
 		if err == nil {
 			return found, nil
 		}
 		if ctx.Err() != nil {
-			return published{}, ctx.Err()
+			return hubMetadata{}, ctx.Err()
 		}
-		var answered *answeredError
+		var answered *hubRefusal
 		if errors.As(err, &answered) {
 			err = h.explain(ctx, f, answered)
 		}
 		if answered != nil || is[*hubMismatch](err) {
-			return published{}, &HubError{File: f.String(), Err: err}
+			return hubMetadata{}, &HubError{File: f.String(), Err: err}
 		}
-		if is[permanent](err) || try == tries {
-			return published{}, &HubError{File: f.String(), Err: err, Unreachable: true}
+		if is[permanentError](err) || try == tries {
+			return hubMetadata{}, &HubError{File: f.String(), Err: err, Unreachable: true}
 		}
 		h.note("Hugging Face: %v; trying again", err)
 		pause(ctx, h.pause, try, err)
@@ -92,27 +92,27 @@ func (e *hubMismatch) Unwrap() error { return e.error }
 
 func mismatch(format string, args ...any) error { return &hubMismatch{fmt.Errorf(format, args...)} }
 
-// answeredError is an answer other than success, with the hub's error code.
-type answeredError struct {
+// hubRefusal is an answer other than success, with the hub's error code.
+type hubRefusal struct {
 	status int
 	text   string
 	code   string // X-Error-Code
 }
 
-func (e *answeredError) Error() string { return "the hub answered " + e.text }
+func (e *hubRefusal) Error() string { return "the hub answered " + e.text }
 
-// hops is the maximal number of redirects within the hub.
-const hops = 5
+// maxRedirects is the maximal number of redirects within the hub.
+const maxRedirects = 5
 
-func (h *hub) askOnce(ctx context.Context, f hubFile) (published, error) {
+func (h *hub) askOnce(ctx context.Context, f hubFile) (hubMetadata, error) {
 	address, err := url.Parse(hubAddress(f))
 	if err != nil {
-		return published{}, permanent{fmt.Errorf("%s is not an address", endpointVariable)}
+		return hubMetadata{}, permanentError{fmt.Errorf("%s is not an address", endpointVariable)}
 	}
-	for range hops {
+	for range maxRedirects {
 		r, err := h.do(ctx, http.MethodHead, address)
 		if err != nil {
-			return published{}, err
+			return hubMetadata{}, err
 		}
 		r.Body.Close()
 		redirect := r.StatusCode >= 300 && r.StatusCode < 400
@@ -120,23 +120,23 @@ func (h *hub) askOnce(ctx context.Context, f hubFile) (published, error) {
 			// A repository that was renamed, or another address of the hub.
 			next, err := r.Location()
 			if err != nil || address.Scheme == "https" && next.Scheme != "https" {
-				return published{}, mismatch("the server redirects to an address that will not do")
+				return hubMetadata{}, mismatch("the server redirects to an address that will not do")
 			}
 			address = next
 			continue
 		}
 		if !redirect && r.StatusCode != http.StatusOK {
-			return published{}, h.answered(r)
+			return hubMetadata{}, h.responseError(r)
 		}
 		return h.read(ctx, f, r)
 	}
-	return published{}, mismatch("the server redirects again and again")
+	return hubMetadata{}, mismatch("the server redirects again and again")
 }
 
 // read takes what is published from the head of an answer; what it lacks, from the list
 // of the repository's files.
-func (h *hub) read(ctx context.Context, f hubFile, r *http.Response) (published, error) {
-	p := published{commit: r.Header.Get("X-Repo-Commit")}
+func (h *hub) read(ctx context.Context, f hubFile, r *http.Response) (hubMetadata, error) {
+	p := hubMetadata{commit: r.Header.Get("X-Repo-Commit")}
 	if !hubCommit.MatchString(p.commit) {
 		return p, mismatch("the server does not say which commit it is of: is it Hugging Face? (%s names another server)", endpointVariable)
 	}
@@ -184,7 +184,7 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	}
 	address, err := url.Parse(where)
 	if err != nil {
-		return nil, permanent{fmt.Errorf("%s is not an address", endpointVariable)}
+		return nil, permanentError{fmt.Errorf("%s is not an address", endpointVariable)}
 	}
 	r, err := h.do(ctx, http.MethodGet, address)
 	if err != nil {
@@ -192,7 +192,7 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	}
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
-		return nil, h.answered(r)
+		return nil, h.responseError(r)
 	}
 	data, err := bounded.Read(r.Body, 4*bounded.Small)
 	if err != nil {
@@ -205,7 +205,6 @@ func (h *hub) tree(ctx context.Context, f hubFile, folder string) ([]treeFile, e
 	return files, nil
 }
 
-// do sends a request.
 func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Response, error) {
 	request, err := newRequest(ctx, method, address.String(), h.token)
 	if err != nil {
@@ -218,17 +217,17 @@ func (h *hub) do(ctx context.Context, method string, address *url.URL) (*http.Re
 	return r, nil
 }
 
-// answered returns the error of an answer: one that may pass, or the hub's decision.
-func (h *hub) answered(r *http.Response) error {
-	if err := statusError(r); !is[permanent](err) {
+// responseError returns the error of an answer: one that may pass, or the hub's decision.
+func (h *hub) responseError(r *http.Response) error {
+	if err := statusError(r); !is[permanentError](err) {
 		return err
 	}
-	return &answeredError{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}
+	return &hubRefusal{r.StatusCode, r.Status, r.Header.Get("X-Error-Code")}
 }
 
 // explain explains an answer and what to do. The hub hides repositories that a user may not
 // see: it answers 401 for these and for those that are not there.
-func (h *hub) explain(ctx context.Context, f hubFile, e *answeredError) error {
+func (h *hub) explain(ctx context.Context, f hubFile, e *hubRefusal) error {
 	page := hubEndpoint() + "/" + f.repository
 	switch {
 	case e.code == "GatedRepo" || e.status == http.StatusForbidden:
@@ -269,10 +268,10 @@ func (h *hub) offers(ctx context.Context, f hubFile) string {
 		return ": it has no GGUF file in one piece; look for a repository whose name ends with GGUF"
 	}
 	slices.Sort(names)
-	const most = 20
+	const maxNames = 20
 	more := ""
-	if n := len(names) - most; n > 0 {
-		names, more = names[:most], fmt.Sprintf(" and %d others", n)
+	if n := len(names) - maxNames; n > 0 {
+		names, more = names[:maxNames], fmt.Sprintf(" and %d others", n)
 	}
 	return ": it has " + strings.Join(names, ", ") + more
 }

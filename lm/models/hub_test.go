@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const tinyOnHub = "hf:someone/tiny-GGUF/tiny-q4.gguf"
@@ -33,9 +35,12 @@ func TestHubPull(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Pin{Name: "tiny-q4", Repository: "someone/tiny-GGUF", Commit: firstCommit, Path: "tiny-q4.gguf", Bytes: 200_000, SHA256: hashOf(data)}
-	if r.Source != HuggingFace || r.Name != "tiny-q4" || r.Pin == nil || *r.Pin != want {
-		t.Errorf("%+v", r)
+	checkPin := func(name string, got *Pin) {
+		expect.Equal(t, "name", name, "tiny-q4")
+		expect.True(t, "the model is pinned", got != nil && *got == want, got)
 	}
+	expect.Equal(t, "source", r.Source, HuggingFace)
+	checkPin(r.Name, r.Pin)
 	checkPulled(t, o.Dir, map[string][]byte{"tiny-q4.gguf": data})
 	if pins, err := Pins(); err != nil || !slices.Equal(pins, []Pin{want}) {
 		t.Error(pins, err)
@@ -45,17 +50,19 @@ func TestHubPull(t *testing.T) {
 		t.Errorf("asked for %q", h.asked)
 	}
 	for _, name := range []string{"tiny-q4", "tiny-q4.gguf", tinyOnHub, "hf://someone/tiny-GGUF/tiny-q4.gguf", want.Source(), r.Path, h.URL + "/someone/tiny-GGUF/blob/main/tiny-q4.gguf"} {
-		if got, e, err := Find(name); err != nil || got != r.Path || e.Name != "tiny-q4" {
-			t.Errorf("%s: %q, %q, %v", name, got, e.Name, err)
-		}
+		got, e, err := Find(name)
+		expect.NoError(t, err)
+		expect.Equal(t, "path of "+name, got, r.Path)
+		expect.Equal(t, "name of "+name, e.Name, "tiny-q4")
 	}
 	all, err := List()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := all[len(all)-1]; s.Name != "tiny-q4" || s.State != Present || s.Pin == nil || *s.Pin != want || len(all) != len(catalogue)+1 {
-		t.Errorf("%+v", s)
-	}
+	expect.Len(t, "models", all, len(catalogue)+1)
+	last := all[len(all)-1]
+	expect.Equal(t, "state", last.State, Present)
+	checkPin(last.Name, last.Pin)
 	// Again, by any of its names: it is there.
 	for _, name := range []string{tinyOnHub, "tiny-q4", want.Source(), h.URL + "/someone/tiny-GGUF/resolve/main/tiny-q4.gguf?download=true"} {
 		if r, err := Pull(t.Context(), name, o); err != nil || r.Source != Cache {
@@ -106,10 +113,10 @@ func TestHubChanged(t *testing.T) {
 		h.set(later)
 		sent := len(h.cdn.ranges())
 		_, err = Pull(t.Context(), tinyOnHub, o)
-		var changed *ChangedError
-		if !errors.As(err, &changed) || changed.Pin.Commit != firstCommit || changed.Now.Commit != secondCommit || changed.Now.SHA256 != hashOf(later) {
-			t.Fatal(err)
-		}
+		changed := expect.As[*ChangedError](t, err)
+		expect.Equal(t, "commit before", changed.Pin.Commit, firstCommit)
+		expect.Equal(t, "commit now", changed.Now.Commit, secondCommit)
+		expect.Equal(t, "hash now", changed.Now.SHA256, hashOf(later))
 		for _, says := range []string{hashOf(data), hashOf(later), firstCommit, "--accept-change", "--as NAME", "sotto model pull hf:someone/tiny-GGUF@" + firstCommit + "/tiny-q4.gguf"} {
 			if !strings.Contains(err.Error(), says) {
 				t.Errorf("it does not say %q:\n%v", says, err)
@@ -139,9 +146,10 @@ func TestHubChanged(t *testing.T) {
 		}
 		checkPulled(t, o.Dir, map[string][]byte{"tiny-q4.gguf": later})
 		o.AcceptChange = false
-		if r, err := Pull(t.Context(), tinyOnHub, o); err != nil || r.Source != Cache || r.Pin.Commit != secondCommit {
-			t.Error(r, err)
-		}
+		r, err = Pull(t.Context(), tinyOnHub, o)
+		expect.NoError(t, err)
+		expect.Equal(t, "source", r.Source, Cache)
+		expect.Equal(t, "commit", r.Pin.Commit, secondCommit)
 	}
 }
 
@@ -155,9 +163,8 @@ func TestHubToken(t *testing.T) {
 	var seen []string
 	o.Progress = func(p Progress) { seen = append(seen, fmt.Sprint(p)) }
 	_, err := Pull(t.Context(), tinyOnHub, o)
-	if err == nil || !strings.Contains(err.Error(), "set HF_TOKEN") || !strings.Contains(err.Error(), "401") {
-		t.Error(err)
-	}
+	expect.Contains(t, "error", fmt.Sprint(err), "set HF_TOKEN")
+	expect.Contains(t, "error", fmt.Sprint(err), "401")
 	t.Setenv("HF_TOKEN", " "+secret+"\n")
 	if _, err := Pull(t.Context(), tinyOnHub, o); err != nil {
 		t.Fatal(err)
@@ -171,12 +178,11 @@ func TestHubToken(t *testing.T) {
 	}
 	h.private = false
 	h.fail = []func(http.ResponseWriter, *http.Request){func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }}
-	if _, err := Pull(t.Context(), tinyOnHub, o); err == nil || !strings.Contains(err.Error(), "does not take the token in HF_TOKEN") || strings.Contains(err.Error(), secret) {
-		t.Error(err)
-	}
-	t.Setenv("HF_TOKEN", secret+"\x01")
-	if _, err := Pull(t.Context(), tinyOnHub, o); err == nil || !strings.Contains(err.Error(), "HF_TOKEN is not a token") || strings.Contains(err.Error(), secret) {
-		t.Error(err)
+	for token, want := range map[string]string{secret: "does not take the token in HF_TOKEN", secret + "\x01": "HF_TOKEN is not a token"} {
+		t.Setenv("HF_TOKEN", token)
+		_, err := Pull(t.Context(), tinyOnHub, o)
+		expect.Contains(t, "error", fmt.Sprint(err), want)
+		expect.True(t, "no secret in the error", !strings.Contains(fmt.Sprint(err), secret), err)
 	}
 	// A hub that redirects elsewhere before it says anything: the token does not follow.
 	t.Setenv("HF_TOKEN", secret)
@@ -273,9 +279,8 @@ func TestHubFaults(t *testing.T) {
 				checkPulled(t, o.Dir, map[string][]byte{"tiny-q4.gguf": data})
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "words of a server") {
-				t.Fatalf("%v, want %q", err, c.want)
-			}
+			expect.Contains(t, "error", fmt.Sprint(err), c.want)
+			expect.True(t, "no words of the server in the error", !strings.Contains(fmt.Sprint(err), "words of a server"), err)
 			if exists(filepath.Join(o.Dir, "tiny-q4.gguf")) {
 				t.Error("a wrong file got the right name")
 			}
@@ -306,9 +311,9 @@ func TestHubNames(t *testing.T) {
 		{"smollm2", "x", "for files of Hugging Face"},
 	} {
 		o.As = c.as
-		if _, err := Pull(t.Context(), c.name, o); err == nil || !strings.Contains(err.Error(), c.want) || !is[*RequestError](err) {
-			t.Errorf("%s as %q: %v, want %q", c.name, c.as, err, c.want)
-		}
+		_, err := Pull(t.Context(), c.name, o)
+		expect.As[*RequestError](t, err)
+		expect.Contains(t, c.name+" as "+c.as, err.Error(), c.want)
 	}
 	o.As = ""
 	if len(h.asked) > 0 {
@@ -321,9 +326,11 @@ func TestHubNames(t *testing.T) {
 		"hf:someone/else/tiny-q4.gguf":                     "no public repository someone/else (401 Unauthorized): check how it is written",
 		"hf:someone/tiny-GGUF@" + secondCommit + "/x.gguf": "no revision",
 	} {
-		if _, err := Pull(t.Context(), name, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Pull(t.Context(), name, o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		})
 	}
 	if len(h.cdn.ranges()) > 0 {
 		t.Error("something was fetched")
@@ -383,10 +390,9 @@ func TestHubFullDisk(t *testing.T) {
 	h := newFakeHub(t, data)
 	o := quick(t)
 	o.faults.free = func(string) int64 { return 1000 }
-	var space *SpaceError
-	if _, err := Pull(t.Context(), tinyOnHub, o); !errors.As(err, &space) || space.Need != 500_000 || len(h.cdn.ranges()) != 0 {
-		t.Fatal(err)
-	}
+	_, err := Pull(t.Context(), tinyOnHub, o)
+	expect.Equal(t, "needed", expect.As[*SpaceError](t, err).Need, 500_000)
+	expect.Len(t, "requests", h.cdn.ranges(), 0)
 	o.faults.free = nil
 	o.faults.open = func(path string) (disk, error) {
 		d, err := openDisk(path)

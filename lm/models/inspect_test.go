@@ -12,19 +12,21 @@ func TestInspect(t *testing.T) {
 		"smollm2": {Bytes: 98_362_432, Architecture: "llama", Parameters: 134_515_008, Quantisation: "Q4_1", Layers: 30, Context: 8192, Vocabulary: 49152},
 		"minilm":  {Bytes: 90_868_376, Architecture: "bert", Parameters: 22_713_216, Quantisation: "F32", Layers: 6, Vocabulary: 30522},
 	} {
-		path, _, err := Find(name)
-		if err != nil {
-			t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull %s)", err, name)
-		}
-		got, err := Inspect(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Name, got.Licence, got.Types = "", "", nil
-		if got.Bytes != want.Bytes || got.Architecture != want.Architecture || got.Parameters != want.Parameters ||
-			got.Quantisation != want.Quantisation || got.Layers != want.Layers || got.Context != want.Context || got.Vocabulary != want.Vocabulary {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			path, _, err := Find(name)
+			if err != nil {
+				t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull %s)", err, name)
+			}
+			got, err := Inspect(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Name, got.Licence, got.Types = "", "", nil
+			if got.Bytes != want.Bytes || got.Architecture != want.Architecture || got.Parameters != want.Parameters ||
+				got.Quantisation != want.Quantisation || got.Layers != want.Layers || got.Context != want.Context || got.Vocabulary != want.Vocabulary {
+				t.Errorf("%s: %+v, want %+v", name, got, want)
+			}
+		})
 	}
 }
 

@@ -106,8 +106,8 @@ func readPins(path string) ([]Pin, error) {
 	return l.Models, nil
 }
 
-// pinned finds the pin of a model by its name, the name of its file, or as hf:….
-func pinned(pins []Pin, name string) (Pin, bool) {
+// findPin finds the pin of a model by its name, the name of its file, or as hf:….
+func findPin(pins []Pin, name string) (Pin, bool) {
 	f, isHub, err := parseHub(name)
 	for _, p := range pins {
 		switch {

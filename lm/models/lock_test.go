@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func pinFor(name, of string) Pin {
@@ -29,9 +31,9 @@ func TestLockFile(t *testing.T) {
 		}
 	}
 	pins, err := readPins(path)
-	if err != nil || len(pins) != len(failed) || pins[7] != pinFor("m07", "a") {
-		t.Fatal(pins, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "pins", pins, len(failed))
+	expect.Equal(t, "pin", pins[7], pinFor("m07", "a"))
 	if err := writePin(t.Context(), path, pinFor("m03", "b"), ""); !is[*ChangedError](err) {
 		t.Error(err)
 	}
@@ -64,9 +66,9 @@ func TestLockDamaged(t *testing.T) {
 		"of \"a\"":       strings.Replace(good, firstCommit, "main", 1),
 	} {
 		write(t, path, []byte(text))
-		if _, err := Pins(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		_, err := Pins()
+		expect.Contains(t, "error", fmt.Sprint(err), want)
+		expect.Contains(t, "error", fmt.Sprint(err), path)
 		for _, name := range []string{"a", "other"} {
 			if _, _, err := Find(name); !is[*RequestError](err) {
 				t.Errorf("%s: %v", name, err)

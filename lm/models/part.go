@@ -65,7 +65,6 @@ func openPart(ctx context.Context, dir string, f File, open func(string) (disk, 
 	return p, nil
 }
 
-// reset empties the part.
 func (p *part) reset() error {
 	p.hash.Reset()
 	p.size, p.found = 0, 0
@@ -131,7 +130,6 @@ func (p *part) leave() {
 	_ = p.disk.Close() // what did not reach the disk is missed when it is hashed
 }
 
-// discard removes the part.
 func (p *part) discard() {
 	_ = p.disk.Close()
 	_ = os.Remove(partPath(p.dir, p.file)) // where it cannot be removed, the next run hashes and empties it

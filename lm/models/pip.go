@@ -56,7 +56,7 @@ func findPip(ctx context.Context) (*pip, error) {
 			return nil, err
 		}
 	}
-	return nil, permanent{errNoPip}
+	return nil, permanentError{errNoPip}
 }
 
 // run makes a command in a folder. Variables that tell Python where to find code are
@@ -92,7 +92,7 @@ func (p *pip) wheel(ctx context.Context, name, version, staging, path string, gr
 	}
 	found, err := filepath.Glob(filepath.Join(incoming, "*.whl"))
 	if err != nil || len(found) != 1 {
-		return permanent{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
+		return permanentError{fmt.Errorf("pip left %d wheels for %s %s instead of one", len(found), name, version)}
 	}
 	// Not before it is complete does it get the name that is looked for.
 	return os.Rename(found[0], path)
@@ -109,8 +109,8 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 	command.WaitDelay = 5 * time.Second
 	end := asGroup(command)
 	defer end()
-	var said bytes.Buffer
-	command.Stdout, command.Stderr = &said, &said
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -134,7 +134,7 @@ func (p *pip) download(ctx context.Context, requirement, temporary, incoming str
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("pip could not download %s: %s", requirement, complaint(said.String(), err))
+		return fmt.Errorf("pip could not download %s: %s", requirement, complaint(output.String(), err))
 	}
 	return nil
 }
@@ -154,13 +154,12 @@ func bytesUnder(dir string) int64 {
 	return sum
 }
 
-// complaint summarises pip's error output.
-func complaint(said string, err error) string {
-	if strings.Contains(said, "No space left on device") {
+func complaint(output string, err error) string {
+	if strings.Contains(output, "No space left on device") {
 		return "no space left on the disk"
 	}
 	var last string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "ERROR: "); ok {
 			last = text

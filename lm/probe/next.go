@@ -170,7 +170,6 @@ func parseArray(data []byte) ([]Candidate, error) {
 	return list, nil
 }
 
-// resolveCandidates finds the tokens of candidates.
 func resolveCandidates(ctx context.Context, tokenizer lm.Tokenizer, wanted []Candidate) ([]lm.Token, error) {
 	var list []lm.Token
 	for i, c := range wanted {

@@ -23,8 +23,8 @@ const (
 	wholeModel = 0.85
 )
 
-// Recommended is a model on a machine.
-type Recommended struct {
+// RecommendedModel is a model on a machine.
+type RecommendedModel struct {
 	models.Suggestion
 	Parameters int64   `json:"parameters"`
 	Bytes      int64   `json:"bytes"`
@@ -46,16 +46,16 @@ type Recommendation struct {
 	Threads int    `json:"threads"`
 	Cache   int    `json:"cache_tokens"`
 	// Recommended is the name of a model, "" if none is.
-	Recommended string        `json:"recommended"`
-	Models      []Recommended `json:"models"`
-	Notes       []string      `json:"notes"`
+	Recommended string             `json:"recommended"`
+	Models      []RecommendedModel `json:"models"`
+	Notes       []string           `json:"notes"`
 }
 
 // Recommend reports which models a machine runs, and how fast.
 func Recommend(m machine.Facts, speed llama.Speed) *Recommendation {
 	r := &Recommendation{Machine: m, Kernels: speed.Level, Threads: speed.Threads, Cache: recommendCache, Notes: []string{}}
 	for _, s := range models.Suggestions() {
-		row := Recommended{
+		row := RecommendedModel{
 			Suggestion: s, Parameters: s.Parameters(), Bytes: s.Bytes(), Memory: s.Memory(recommendCache), Cache: s.CacheBytes(),
 			Alone: tokensPerSecond(s, speed.Single), Together: tokensPerSecond(s, speed.Batched), Pull: "sotto model pull " + s.Source,
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// apartness is how it is ensured that what is computed for one record, or one prompt, is computed
+// exclusion is how it is ensured that what is computed for one record, or one prompt, is computed
 // beside nothing else.
-type apartness struct {
+type exclusion struct {
 	client *Client
 	watch  watcher // nil where none is needed, or none exists
 	how    lm.Isolation
@@ -21,22 +21,22 @@ type apartness struct {
 }
 
 const (
-	// apartTries is the number of times that what was disturbed is repeated.
-	apartTries = 5
-	// apartPatience times the first backoff is the maximal wait for an idle server.
-	apartPatience = 120
+	// maxDisturbances is the number of times that what was disturbed is repeated.
+	maxDisturbances = 5
+	// maxIdlePolls times the first backoff is the maximal wait for an idle server.
+	maxIdlePolls = 120
 )
 
 // hold does something while nobody else uses the server, as far as that can be known, and
 // returns what it sent. What others may have disturbed is done again: that depends on the
 // others, and the answers do not. So does what failed, as often for each record.
-func (a *apartness) hold(ctx context.Context, do func() (sent, error)) error {
+func (a *exclusion) hold(ctx context.Context, do func() (workload, error)) error {
 	w := a.client.wire
-	lock := crowd(w.base)
-	if err := lock.Acquire(ctx, everybody); err != nil {
+	lock := serverLock(w.base)
+	if err := lock.Acquire(ctx, wholeLock); err != nil {
 		return fmt.Errorf("waiting for the server: %w", err)
 	}
-	defer lock.Release(everybody)
+	defer lock.Release(wholeLock)
 	for try := 1; ; try++ {
 		if a.forget != nil {
 			if err := a.forget(ctx); err != nil {
@@ -55,10 +55,10 @@ func (a *apartness) hold(ctx context.Context, do func() (sent, error)) error {
 			if quiet || err != nil {
 				return err
 			}
-			if try == apartTries {
-				return a.crowded()
+			if try == maxDisturbances {
+				return a.disturbedError()
 			}
-		case try > w.options.Retries || !a.again(err):
+		case try > w.options.Retries || !a.retryable(err):
 			return err
 		default:
 			var refused *StatusError
@@ -74,7 +74,7 @@ func (a *apartness) hold(ctx context.Context, do func() (sent, error)) error {
 
 // again reports whether a failed request may be sent once more. Where the server may still
 // work on the first one, both might run side by side.
-func (a *apartness) again(err error) bool {
+func (a *exclusion) retryable(err error) bool {
 	var refused *StatusError
 	var broken *ConnectionError
 	is := errors.As(err, &refused)
@@ -82,11 +82,11 @@ func (a *apartness) again(err error) bool {
 		// One that was refused is not being worked on, and the others of its record have ended.
 		return is && a.how.ByRecord() && (refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable)
 	}
-	return is && passing(refused.Status) || errors.As(err, &broken)
+	return is && transient(refused.Status) || errors.As(err, &broken)
 }
 
-// crowded: others would not stop.
-func (a *apartness) crowded() error {
+// disturbedError says that others would not stop.
+func (a *exclusion) disturbedError() error {
 	return &lm.NotIsolatedError{
 		Backend: a.client.info.Backend, Why: "others use the server while records are scored, or several servers answer at its address",
 		Do: "keep others away until the run ends, name one server and not a balancer of several (or have it hide their counters and declare exclusive = true), and continue by the same call",
@@ -94,9 +94,9 @@ func (a *apartness) crowded() error {
 }
 
 // settle waits until the server is idle, and returns its state then.
-func (a *apartness) settle(ctx context.Context) (sight, error) {
+func (a *exclusion) settle(ctx context.Context) (snapshot, error) {
 	if a.watch == nil {
-		return sight{}, nil
+		return snapshot{}, nil
 	}
 	w := a.client.wire
 	for try := 0; ; try++ {
@@ -104,8 +104,8 @@ func (a *apartness) settle(ctx context.Context) (sight, error) {
 		if err != nil || seen.busy == 0 {
 			return seen, err
 		}
-		if try == apartPatience {
-			return seen, a.crowded()
+		if try == maxIdlePolls {
+			return seen, a.disturbedError()
 		}
 		if err := w.sleep(ctx, w.options.Backoff); err != nil {
 			return seen, err
@@ -115,7 +115,7 @@ func (a *apartness) settle(ctx context.Context) (sight, error) {
 
 // undisturbed reports whether the server saw nothing but our requests since a look. It
 // looks again for a while where the server has not counted the last of them yet.
-func (a *apartness) undisturbed(ctx context.Context, before sight, ours sent) (bool, error) {
+func (a *exclusion) undisturbed(ctx context.Context, before snapshot, ours workload) (bool, error) {
 	if a.watch == nil {
 		return true, nil
 	}

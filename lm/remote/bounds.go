@@ -20,21 +20,21 @@ const (
 )
 
 // bound checks what the server reported.
-func (f *facts) bound(c *Client) error {
+func (c *Client) bound() error {
 	wrong := func(format string, args ...any) error {
 		return c.wire.reply("what it says of itself", fmt.Sprintf(format, args...))
 	}
 	switch {
-	case f.capacity.Vocabulary < 0 || f.capacity.Vocabulary > maxVocabulary:
-		return wrong("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, f.capacity.Vocabulary)
-	case f.capacity.Context < 0 || f.capacity.Top < 0:
+	case c.info.Vocabulary < 0 || c.info.Vocabulary > maxVocabulary:
+		return wrong("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, c.info.Vocabulary)
+	case c.info.Context < 0 || c.info.Top < 0:
 		return wrong("the length of a sequence, or the number of best tokens, is negative")
-	case len(f.model) > maxName:
+	case len(c.info.Name) > maxName:
 		return wrong("the model's name is longer than %d bytes", maxName)
 	}
-	f.capacity.Context = min(f.capacity.Context, maxContext)
-	f.capacity.Top = min(f.capacity.Top, maxVocabulary)
-	f.version, f.fingerprint = shorten(f.version), shorten(f.fingerprint)
+	c.info.Context = min(c.info.Context, maxContext)
+	c.info.Top = min(c.info.Top, maxVocabulary)
+	c.info.Version, c.info.Fingerprint = shorten(c.info.Version), shorten(c.info.Fingerprint)
 	return nil
 }
 

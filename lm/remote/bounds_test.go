@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestHostileFacts: numbers that a server says of itself, however odd, give an error or
@@ -38,9 +39,8 @@ func TestHostileFacts(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if i := c.Info(); i.Vocabulary < 0 || i.Vocabulary > maxVocabulary || i.Context < 0 || i.Context > maxContext {
-				t.Errorf("%s, %v: %+v", d, n, i.Capacity)
-			}
+			expect.Within(t, string(d)+": vocabulary", c.Info().Vocabulary, 0, maxVocabulary)
+			expect.Within(t, string(d)+": context", c.Info().Context, 0, maxContext)
 			if i := c.Info(); d == LlamaCPP && i.Can.Candidates {
 				t.Errorf("a vocabulary of %v is taken", n)
 			}
@@ -184,7 +184,7 @@ func TestSlowDial(t *testing.T) {
 // TestPatience: a request with more work may take longer.
 func TestPatience(t *testing.T) {
 	w := connect(t, "http://127.0.0.1:1", Options{Timeout: time.Minute})
-	if small, large := w.patience(query{}), w.patience(query{work: patientTokens}); small != time.Minute || large != 2*time.Minute {
+	if small, large := w.attemptTimeout(query{}), w.attemptTimeout(query{work: tokensPerTimeout}); small != time.Minute || large != 2*time.Minute {
 		t.Errorf("%v for no work, %v for much", small, large)
 	}
 }

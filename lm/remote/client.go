@@ -1,10 +1,13 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/sys/fault"
@@ -32,28 +35,30 @@ type dialect interface {
 	learn(ctx context.Context, c *Client) error
 	// write completes one prompt. If onText is not nil, it receives the pieces of the text as
 	// they come.
-	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error)
+	write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error)
 	// embed turns texts into vectors of any length.
 	embed(ctx context.Context, c *Client, texts []string) ([][]float32, error)
+	isolation
 }
 
-// scoring is a dialect that can score chosen tokens.
-type scoring interface {
+// scoringDialect is a dialect that can score chosen tokens.
+type scoringDialect interface {
 	dialect
 	// score answers queries, in their order.
 	score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error)
 	// vocabulary learns about the server's tokeniser.
 	vocabulary(ctx context.Context, c *Client) (vocabulary, error)
-	// sequences counts the prompts that the server computes for queries that are alone.
+	// sequences counts the prompts that the server computes for queries that are alone. Nothing at
+	// all is taken from its cache for them, not even what was computed for the same prompt a token
+	// ago. A cache separated by record would still be filled and emptied by what others store, and a
+	// cached score differs from a computed one in its last digits: so a record would change others'
+	// scores by evicting them.
 	sequences(questions []scoreQuery) int64
 	encoder
 }
 
-// facts hold what a server reported or showed, before they are put into an [lm.Info].
+// facts hold what a server reported or showed besides its [lm.Info].
 type facts struct {
-	model, version, fingerprint string
-	capacity                    lm.Capacity
-	can                         lm.Capabilities
 	// tokens: prompts may be lists of tokens.
 	tokens bool
 	// renamed: max_tokens is called max_completion_tokens in chats.
@@ -83,11 +88,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := &Client{wire: newWire(o, base, key)}
 	// Do not wait for a server that answers each of many questions just in time.
-	most, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
+	limited, cancel := context.WithTimeout(ctx, attemptsTime*o.Timeout)
 	defer cancel()
-	if err := c.learn(most); err != nil {
+	if err := c.learn(limited); err != nil {
 		c.wire.close()
-		if most.Err() != nil && ctx.Err() == nil {
+		if limited.Err() != nil && ctx.Err() == nil {
 			err = &ConnectionError{Backend: c.wire.backend, Path: "all questions about what it can do", Why: "it took too long", Err: os.ErrDeadlineExceeded}
 		}
 		return nil, err
@@ -106,28 +111,20 @@ func (c *Client) learn(ctx context.Context) error {
 		}
 	}
 	c.dialect = dialectOf(kind)
-	c.wire.backend = string(kind)
+	c.wire.backend, c.info.Backend = string(kind), string(kind)
 	if err := c.dialect.learn(ctx, c); err != nil {
 		return err
 	}
-	f := &c.facts
-	if err := f.bound(c); err != nil {
+	if err := c.bound(); err != nil {
 		return err
 	}
 	if c.wire.base.Scheme == "http" && !machine.Loopback(c.wire.base.Hostname()) {
-		f.note("the connection is not encrypted: anyone who is on the way can read prompts")
+		c.facts.note("the connection is not encrypted: anyone who is on the way can read prompts")
 	}
-	if o.Context > 0 && (f.capacity.Context == 0 || o.Context < f.capacity.Context) {
-		f.capacity.Context = o.Context
+	if o.Context > 0 && (c.info.Context == 0 || o.Context < c.info.Context) {
+		c.info.Context = o.Context
 	}
-	tolerance := o.Tolerance
-	if tolerance == 0 {
-		tolerance = defaultTolerance
-	}
-	c.info = lm.Info{
-		Name: f.model, Backend: string(kind), Fingerprint: f.fingerprint, Version: f.version,
-		Capacity: f.capacity, Tolerance: tolerance, Can: f.can,
-	}
+	c.info.Tolerance = cmp.Or(o.Tolerance, defaultTolerance)
 	return nil
 }
 
@@ -172,18 +169,18 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		return nil, err
 	}
 	for i, p := range prompts {
-		if err := c.takes(i, p, o); err != nil {
+		if err := c.checkPrompt(i, p, o); err != nil {
 			return nil, err
 		}
 	}
 	texts := make([]lm.Text, len(prompts))
-	var passing sync.Mutex
+	var mu sync.Mutex // one piece of text at a time
 	err := each(ctx, c.wire.options.Concurrency, len(prompts), func(ctx context.Context, i int) error {
 		var onText func(string) error
 		if o.OnText != nil {
 			onText = func(piece string) error {
-				passing.Lock()
-				defer passing.Unlock()
+				mu.Lock()
+				defer mu.Unlock()
 				if err := ctx.Err(); err != nil {
 					return err // another prompt failed: pass on no more text
 				}
@@ -192,7 +189,7 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 		}
 		own := o
 		own.Seed = mix(o.Seed, i)
-		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, sending{}, onText)
+		text, usage, err := c.dialect.write(ctx, c, prompts[i], own, sendOptions{}, onText)
 		c.spend(usage)
 		texts[i] = text
 		return err
@@ -203,8 +200,8 @@ func (c *Client) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 	return texts, nil
 }
 
-// takes reports what is wrong with a prompt before anything is sent.
-func (c *Client) takes(i int, p lm.Prompt, o lm.GenerateOptions) error {
+// checkPrompt reports what is wrong with a prompt before anything is sent.
+func (c *Client) checkPrompt(i int, p lm.Prompt, o lm.GenerateOptions) error {
 	set := 0
 	for _, is := range []bool{p.Tokens != nil, p.Text != "", p.Messages != nil} {
 		if is {
@@ -237,37 +234,21 @@ func mix(seed uint64, i int) uint64 {
 
 // each runs f for 0 … n-1, some at a time, until one fails. It returns the first
 // failure after all have ended.
-func each(ctx context.Context, most, n int, f func(context.Context, int) error) error {
+func each(ctx context.Context, limit, n int, f func(context.Context, int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan int)
-	var wait sync.WaitGroup
-	for range min(most, n) {
-		wait.Go(func() {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
+	for i := 0; i < n && groupCtx.Err() == nil; i++ {
+		group.Go(func() error {
 			defer fault.Watch()
-			for i := range next {
-				if err := f(ctx, i); err != nil {
-					cancel(err)
-				}
-			}
+			return f(groupCtx, i)
 		})
 	}
-feed:
-	for i := range n {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	wait.Wait()
-	err := context.Cause(ctx)
-	if err != nil && err == ctx.Err() {
-		return fmt.Errorf("waiting for the server: %w", err)
+	err := group.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("waiting for the server: %w", ctx.Err())
 	}
 	return err
 }

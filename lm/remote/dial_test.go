@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestChoose checks which model is used, and what is said when that is not clear.
@@ -72,15 +73,12 @@ func TestTLS(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	_, err := Dial(t.Context(), Options{URL: secure.URL})
-	var broken *ConnectionError
-	if !errors.As(err, &broken) || !strings.Contains(err.Error(), "certificate") || broken.Attempts != 1 {
-		t.Errorf("an unknown certificate: %v", err)
-	}
+	expect.Equal(t, "attempts", expect.As[*ConnectionError](t, err).Attempts, 1)
+	expect.Contains(t, "error for an unknown certificate", err.Error(), "certificate")
 	_, plain := newToy(t, OpenAI)
 	_, err = Dial(t.Context(), Options{URL: strings.Replace(plain, "http:", "https:", 1)})
-	if !errors.As(err, &broken) || !strings.Contains(err.Error(), "http://") || broken.Attempts != 1 {
-		t.Errorf("TLS to a server without: %v", err)
-	}
+	expect.Equal(t, "attempts", expect.As[*ConnectionError](t, err).Attempts, 1)
+	expect.Contains(t, "error for TLS to a server without", err.Error(), "http://")
 	if toy.requests.Load() > 0 {
 		t.Error("a request was sent to a server that is not trusted")
 	}
@@ -119,15 +117,16 @@ func TestLearnt(t *testing.T) {
 			return answer
 		}, "token_ids_logprob"},
 	} {
-		toy, url := newToy(t, test.dialect)
-		toy.spoil = test.spoil
-		c := dial(t, url, Options{})
-		var lacks *lm.UnsupportedError
-		if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(lacks.Missing, test.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if p := c.Probe(); p.Scores || !strings.Contains(p.String(), test.says) {
-			t.Errorf("%s: the table is\n%s", name, p)
-		}
+		t.Run(name, func(t *testing.T) {
+			toy, url := newToy(t, test.dialect)
+			toy.spoil = test.spoil
+			c := dial(t, url, Options{})
+			var lacks *lm.UnsupportedError
+			if _, err := c.Scorer(t.Context()); !errors.As(err, &lacks) || !strings.Contains(lacks.Missing, test.says) {
+				t.Errorf("%s: %v", name, err)
+			}
+			expect.Equal(t, name+": scores", c.Probe().Scores, false)
+			expect.Contains(t, name+": missing", c.Probe().Missing, test.says)
+		})
 	}
 }

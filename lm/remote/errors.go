@@ -145,16 +145,16 @@ func statusError(backend, path string, status int, body []byte) *StatusError {
 	if json.Unmarshal(body, &answer) != nil {
 		return e
 	}
-	said := answer.details
+	reply := answer.details
 	if len(answer.Error) > 0 {
-		_ = json.Unmarshal(answer.Error, &said) // a string there has no words we keep
+		_ = json.Unmarshal(answer.Error, &reply) // a string there has no words we keep
 	}
-	for _, word := range []any{said.Code, said.Type} {
+	for _, word := range []any{reply.Code, reply.Type} {
 		if w, ok := word.(string); ok && e.Kind == "" && slices.Contains(errorKinds, w) {
 			e.Kind = w
 		}
 	}
-	if p, ok := said.Param.(string); ok && slices.Contains(errorParams, p) {
+	if p, ok := reply.Param.(string); ok && slices.Contains(errorParams, p) {
 		e.Param = p
 	}
 	return e

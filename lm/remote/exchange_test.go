@@ -256,7 +256,7 @@ func scenarioTexts(t *testing.T, s lm.Scorer, out seen) {
 		}
 	}
 	c := s.(*scorer).Client
-	_, _, err := c.dialect.(scoring).score(t.Context(), c, []scoreQuery{{tokens: []lm.Token{lm.Token(c.info.Vocabulary)}, top: 1}})
+	_, _, err := c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{{tokens: []lm.Token{lm.Token(c.info.Vocabulary)}, top: 1}})
 	if err == nil {
 		t.Error("the server took a token outside its vocabulary")
 	} else {
@@ -289,7 +289,7 @@ func TestRecorded(t *testing.T) {
 func compareSeen(t *testing.T, got, want seen) {
 	t.Helper()
 	if !reflect.DeepEqual(got.Probe, want.Probe) {
-		t.Errorf("the server is now\n%s, not\n%s", got.Probe, want.Probe)
+		t.Errorf("the server is now\n%+v, not\n%+v", got.Probe, want.Probe)
 	}
 	if !reflect.DeepEqual(got.Tokens, want.Tokens) || !slices.Equal(got.Ends, want.Ends) {
 		t.Errorf("tokens %v and ends %v, not %v and %v", got.Tokens, got.Ends, want.Tokens, want.Ends)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // serve starts a server with one handler and a wire to it.
@@ -84,11 +85,9 @@ func TestRetriesEnd(t *testing.T) {
 			requests.Add(1)
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
-		err := w.ask(t.Context(), ping, &object{})
-		var said *StatusError
-		if want := max(retries, 0) + 1; !errors.As(err, &said) || said.Attempts != want || int(requests.Load()) != want {
-			t.Errorf("%d retries: %d requests, error %v", retries, requests.Load(), err)
-		}
+		want := max(retries, 0) + 1
+		expect.Equal(t, "attempts", expect.As[*StatusError](t, w.ask(t.Context(), ping, &object{})).Attempts, want)
+		expect.Equal(t, "requests", int(requests.Load()), want)
 	}
 }
 
@@ -124,10 +123,9 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "86400")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	var said *StatusError
-	if err := w.ask(t.Context(), ping, &object{}); !errors.As(err, &said) || said.Attempts != 1 || said.Wait != 24*time.Hour {
-		t.Errorf("a server that asks for a day: %v", err)
-	}
+	busy := expect.As[*StatusError](t, w.ask(t.Context(), ping, &object{}))
+	expect.Equal(t, "attempts", busy.Attempts, 1)
+	expect.Equal(t, "wait", busy.Wait, 24*time.Hour)
 }
 
 // cut answers with part of a body and breaks the connection.
@@ -157,9 +155,9 @@ func TestBrokenConnections(t *testing.T) {
 			fmt.Fprint(w, `{"ok":true}`)
 		})
 		var out struct{ OK bool }
-		if err := w.ask(t.Context(), ping, &out); err != nil || !out.OK || requests.Load() != 3 {
-			t.Errorf("broken %s: %d requests, error %v", name, requests.Load(), err)
-		}
+		expect.NoError(t, w.ask(t.Context(), ping, &out))
+		expect.True(t, "broken "+name+": the whole reply", out.OK)
+		expect.Equal(t, "broken "+name+": requests", requests.Load(), 3)
 		w.options.Retries, w.options.Timeout = 0, time.Minute
 		requests.Store(0)
 		var broken *ConnectionError
@@ -195,10 +193,8 @@ func TestRefusedConnection(t *testing.T) {
 	url := "http://" + listener.Addr().String()
 	listener.Close()
 	_, err = Dial(t.Context(), Options{URL: url, Retries: 2, Backoff: time.Millisecond})
-	var broken *ConnectionError
-	if !errors.As(err, &broken) || !errors.Is(err, syscall.ECONNREFUSED) || broken.Attempts != 3 {
-		t.Errorf("no server: %v", err)
-	}
+	expect.Equal(t, "attempts", expect.As[*ConnectionError](t, err).Attempts, 3)
+	expect.True(t, "a refused connection", errors.Is(err, syscall.ECONNREFUSED), err)
 }
 
 // TestBadReplies checks that answers which are not the interface's are final errors.
@@ -214,36 +210,36 @@ func TestBadReplies(t *testing.T) {
 		"deep":       strings.Repeat("[", 100000),
 		"huge":       `{"n":1,"pad":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		var requests atomic.Int64
-		w := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
-			requests.Add(1)
-			fmt.Fprint(w, body)
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int64
+			w := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				fmt.Fprint(w, body)
+			})
+			q := ping
+			q.limit = 4096
+			var out struct {
+				N int `json:"n"`
+			}
+			var wrong *ReplyError
+			if err := w.ask(t.Context(), q, &out); !errors.As(err, &wrong) || requests.Load() != 1 {
+				t.Errorf("%s: %d requests, error %v", name, requests.Load(), err)
+			}
 		})
-		q := ping
-		q.limit = 4096
-		var out struct {
-			N int `json:"n"`
-		}
-		var wrong *ReplyError
-		if err := w.ask(t.Context(), q, &out); !errors.As(err, &wrong) || requests.Load() != 1 {
-			t.Errorf("%s: %d requests, error %v", name, requests.Load(), err)
-		}
 	}
 }
 
 func TestAttemptDeadline(t *testing.T) {
 	release := make(chan struct{})
 	var requests atomic.Int64
-	w := serve(t, Options{Timeout: 20 * time.Millisecond, Retries: 2}, func(http.ResponseWriter, *http.Request) {
+	w := serve(t, Options{Timeout: 100 * time.Millisecond, Retries: 2}, func(http.ResponseWriter, *http.Request) {
 		requests.Add(1)
 		<-release
 	})
 	defer close(release)
 	err := w.ask(t.Context(), ping, &object{})
-	var broken *ConnectionError
-	if !errors.As(err, &broken) || !errors.Is(err, os.ErrDeadlineExceeded) || broken.Attempts != 3 {
-		t.Errorf("a server that stalls: %v", err)
-	}
+	expect.Equal(t, "attempts", expect.As[*ConnectionError](t, err).Attempts, 3)
+	expect.True(t, "a deadline exceeded", errors.Is(err, os.ErrDeadlineExceeded), err)
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Error("the deadline of an attempt looks like that of the caller")
 	}

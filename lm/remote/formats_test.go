@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // answered returns a client of a dialect whose server gives one file as every answer.
@@ -34,13 +35,13 @@ func TestSGLangFormat(t *testing.T) {
 	candidates := []lm.Token{7042, 100, 200}
 	questions := []scoreQuery{{tokens: make([]lm.Token, 5), candidates: candidates}, {step: 1, tokens: make([]lm.Token, 2), candidates: candidates}}
 	c := answered(t, SGLang, "sglang/generate_chosen.json", 200)
-	answers, usage, err := c.dialect.(scoring).score(t.Context(), c, questions)
+	answers, usage, err := c.dialect.(scoringDialect).score(t.Context(), c, questions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if usage.Computed != 3 || usage.Cached != 4 || usage.Requests != 1 {
-		t.Errorf("cost %+v", usage)
-	}
+	expect.Equal(t, "computed", usage.Computed, 3)
+	expect.Equal(t, "cached", usage.Cached, 4)
+	expect.Equal(t, "requests", usage.Requests, 1)
 	for i, raw := range [][]float64{{-0.25, -16.25, -22.5}, {-9.5, -15.25, -17.75}} {
 		got, err := questions[i].scores("sglang", answers[i])
 		if err != nil {
@@ -52,18 +53,18 @@ func TestSGLangFormat(t *testing.T) {
 	}
 	c = answered(t, SGLang, "sglang/generate_best.json", 200)
 	best := scoreQuery{tokens: make([]lm.Token, 5), top: 3, size: 49152}
-	answers, _, err = c.dialect.(scoring).score(t.Context(), c, []scoreQuery{best})
+	answers, _, err = c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{best})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := best.scores("sglang", answers[0]); err != nil || !slices.Equal(got.Tokens, []lm.Token{7042, 260, 4528}) || got.LogProbs[2] != -4.5 {
-		t.Errorf("best tokens %+v, error %v", got, err)
-	}
+	got, err := best.scores("sglang", answers[0])
+	expect.NoError(t, err)
+	expect.True(t, "the best tokens", slices.Equal(got.Tokens, []lm.Token{7042, 260, 4528}), got.Tokens)
+	expect.Equal(t, "the third score", got.LogProbs[2], -4.5)
 	c = answered(t, SGLang, "sglang/error_400.json", 400)
-	var said *StatusError
-	if _, _, err = c.dialect.(scoring).score(t.Context(), c, questions); !errors.As(err, &said) || said.Status != 400 || strings.Contains(err.Error(), "504") {
-		t.Errorf("a refusal: %v", err)
-	}
+	_, _, err = c.dialect.(scoringDialect).score(t.Context(), c, questions)
+	expect.Equal(t, "status", expect.As[*StatusError](t, err).Status, 400)
+	expect.True(t, "an error without the reply's words", !strings.Contains(err.Error(), "504"), err)
 }
 
 // TestOllamaFormat reads answers as Ollama's documentation and source have them.
@@ -78,7 +79,7 @@ func TestOllamaFormat(t *testing.T) {
 		{"ollama/error_within.ndjson", lm.Text{}, false},
 	} {
 		c := answered(t, Ollama, test.file, 200)
-		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, sending{}, nil)
+		got, _, err := c.dialect.write(t.Context(), c, lm.Prompt{Text: "x"}, lm.GenerateOptions{MaxTokens: 2}, sendOptions{}, nil)
 		if got != test.want || (err == nil) != test.ok {
 			t.Errorf("%s: %+v, error %v", test.file, got, err)
 		}
@@ -119,9 +120,10 @@ func TestScores(t *testing.T) {
 		}
 	}
 	all := scoreQuery{top: 4, all: 3} // a model with one row more than it has tokens
-	if got, err := all.scores("test", answer{{0, -math.Log(3)}, {3, -50}, {2, -math.Log(3)}, {1, -math.Log(3)}}); err != nil || len(got.LogProbs) != 3 || math.Abs(got.LogProbs[1]+math.Log(3)) > 1e-12 {
-		t.Errorf("a whole distribution: %v, error %v", got, err)
-	}
+	got, err := all.scores("test", answer{{0, -math.Log(3)}, {3, -50}, {2, -math.Log(3)}, {1, -math.Log(3)}})
+	expect.NoError(t, err)
+	expect.Len(t, "a whole distribution", got.LogProbs, 3)
+	expect.Within(t, "its second score", got.LogProbs[1], -math.Log(3)-1e-12, -math.Log(3)+1e-12)
 	if _, err := all.scores("test", answer{{0, -1}, {3, -50}, {2, -1}, {7, -1}}); err == nil {
 		t.Error("a whole distribution without one of its tokens was accepted")
 	}
@@ -155,7 +157,7 @@ func FuzzReplies(f *testing.F) {
 		reply = text
 		for d, c := range clients {
 			for _, q := range []scoreQuery{{tokens: []lm.Token{1}, candidates: []lm.Token{1, 2}}, {tokens: []lm.Token{1}, top: 2, size: 10}, {tokens: []lm.Token{1}, top: 10, all: 10, size: 10}} {
-				answers, _, err := c.dialect.(scoring).score(t.Context(), c, []scoreQuery{q})
+				answers, _, err := c.dialect.(scoringDialect).score(t.Context(), c, []scoreQuery{q})
 				if err != nil {
 					continue
 				}
@@ -201,9 +203,10 @@ func FuzzFacts(f *testing.F) {
 			if c.learn(t.Context()) != nil {
 				continue
 			}
-			if i := c.info; i.Vocabulary < 0 || i.Vocabulary > maxVocabulary || i.Context < 0 || i.Context > maxContext || len(i.Name) > maxName || len(i.Version) > maxWords {
-				t.Fatalf("%s: %+v", d, i)
-			}
+			expect.Within(t, string(d)+": vocabulary", c.info.Vocabulary, 0, maxVocabulary)
+			expect.Within(t, string(d)+": context", c.info.Context, 0, maxContext)
+			expect.Max(t, string(d)+": length of the name", len(c.info.Name), maxName)
+			expect.Max(t, string(d)+": length of the version", len(c.info.Version), maxWords)
 			if s, err := c.Scorer(t.Context()); err == nil && s.Info().Vocabulary > maxVocabulary {
 				t.Fatalf("%s: %+v", d, s.Info())
 			}

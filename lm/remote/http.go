@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -84,7 +85,6 @@ func newWire(o Options, base *url.URL, key string) *wire {
 	return w
 }
 
-// close ends all requests.
 func (w *wire) close() {
 	w.end()
 	w.client.CloseIdleConnections()
@@ -115,9 +115,7 @@ func (w *wire) text(ctx context.Context, q query) (text []byte, err error) {
 
 // body reads an answer of bounded size.
 func (w *wire) body(q query, r *http.Response) ([]byte, error) {
-	if q.limit == 0 {
-		q.limit = maxReply
-	}
+	q.limit = cmp.Or(q.limit, maxReply)
 	body, err := io.ReadAll(io.LimitReader(r.Body, q.limit+1))
 	if err == nil && int64(len(body)) > q.limit {
 		err = w.reply(q.path, fmt.Sprintf("the answer is longer than %d bytes", q.limit))
@@ -140,7 +138,6 @@ func (w *wire) ask(ctx context.Context, q query, out any) error {
 	})
 }
 
-// get asks for what a path has.
 func (w *wire) get(ctx context.Context, path string, out any) error {
 	return w.ask(ctx, query{method: http.MethodGet, path: path}, out)
 }
@@ -149,14 +146,14 @@ func (w *wire) reply(path, why string) *ReplyError {
 	return &ReplyError{Backend: w.backend, Path: path, Why: why}
 }
 
-// patience returns how long one attempt at a request may take: the timeout, and as much
+// attemptTimeout returns how long one attempt at a request may take: the timeout, and as much
 // again for each patientTokens that the model has to process.
-func (w *wire) patience(q query) time.Duration {
-	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/patientTokens)
+func (w *wire) attemptTimeout(q query) time.Duration {
+	return w.options.Timeout + time.Duration(float64(w.options.Timeout)*float64(q.work)/tokensPerTimeout)
 }
 
-// patientTokens is 100 a second at the default timeout.
-const patientTokens = 30_000
+// tokensPerTimeout is 100 a second at the default timeout.
+const tokensPerTimeout = 30_000
 
 // try sends a request until read has got a good answer, or no attempt or time is left. A
 // server that sends a byte now and then gets no more time than a silent one.
@@ -173,7 +170,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 		retries = 0
 	}
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, attemptsTime*w.patience(q))
+	ctx, cancel := context.WithTimeout(ctx, attemptsTime*w.attemptTimeout(q))
 	defer cancel()
 	for attempt := 1; ; attempt++ {
 		if err := w.over(caller); err != nil {
@@ -188,7 +185,7 @@ func (w *wire) try(ctx context.Context, q query, read func(*http.Response) error
 		}
 		if ctx.Err() != nil { // the time of all attempts is up
 			late := &ConnectionError{Backend: w.backend, Path: q.path, Why: "it took too long, all attempts together", Err: os.ErrDeadlineExceeded}
-			err, next = late, another{}
+			err, next = late, retry{}
 		}
 		switch e := err.(type) {
 		case *StatusError:
@@ -219,42 +216,37 @@ func (w *wire) over(ctx context.Context) error {
 	return nil
 }
 
-// another decides whether one more attempt is worth it, and how long the server wants it
+// retry decides whether one more attempt is worth it, and how long the server wants it
 // delayed.
-type another struct {
+type retry struct {
 	worth bool
 	wait  time.Duration
 }
 
-// attempt sends a request once.
-func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (another, error) {
+func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*http.Response) error) (retry, error) {
 	if !q.alone {
-		lock := crowd(w.base)
+		lock := serverLock(w.base)
 		if err := lock.Acquire(ctx, 1); err != nil {
-			return another{}, err
+			return retry{}, err
 		}
 		defer lock.Release(1)
 		select {
 		case w.slots <- struct{}{}:
 			defer func() { <-w.slots }()
 		case <-ctx.Done():
-			return another{}, ctx.Err()
+			return retry{}, ctx.Err()
 		case <-w.life.Done():
-			return another{}, lm.ErrClosed
+			return retry{}, lm.ErrClosed
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.patience(q))
+	ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout(q))
 	defer cancel()
 	defer context.AfterFunc(w.life, cancel)()
-	method := q.method
-	if method == "" {
-		method = http.MethodPost
-	}
 	target := *w.base
 	target.Path = q.path
-	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(q.method, http.MethodPost), target.String(), bytes.NewReader(body))
 	if err != nil {
-		return another{}, errors.New("a request cannot be made from the server's URL")
+		return retry{}, errors.New("a request cannot be made from the server's URL")
 	}
 	request.Header = w.header.Clone()
 	// Not sent, but tells net/http that it may send a request again over a new
@@ -271,28 +263,28 @@ func (w *wire) attempt(ctx context.Context, q query, body []byte, read func(*htt
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		// A body that breaks off or never ends changes nothing about the status.
-		said, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
-		e := statusError(w.backend, q.path, response.StatusCode, said)
+		reply, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorReply))
+		e := statusError(w.backend, q.path, response.StatusCode, reply)
 		e.Wait = retryAfter(response.Header.Get("Retry-After"), time.Now())
-		return another{passing(e.Status) && e.Wait <= maxWait, e.Wait}, e
+		return retry{transient(e.Status) && e.Wait <= maxWait, e.Wait}, e
 	}
 	err = read(response)
 	var final *ReplyError
 	var stop *stopError
 	if err == nil || errors.As(err, &final) || errors.As(err, &stop) {
-		return another{}, err
+		return retry{}, err
 	}
 	return w.broken(q.path, err)
 }
 
-func (w *wire) broken(path string, err error) (another, error) {
+func (w *wire) broken(path string, err error) (retry, error) {
 	e, worth := connectionError(w.backend, path, err)
-	return another{worth: worth}, e
+	return retry{worth: worth}, e
 }
 
-// passing reports failures that may be gone at the next attempt. All requests only read, so
-// sending one twice does no harm.
-func passing(status int) bool {
+// transient reports failures that may be gone at the next attempt. All requests only read, so
+// sendOptions one twice does no harm.
+func transient(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -320,8 +312,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 // server requested.
 func (w *wire) pause(ctx context.Context, attempt int, wish time.Duration) error {
 	bound := w.options.Backoff << min(attempt-1, 20)
-	if most := w.options.Backoff * maxBackoff; bound > most || bound <= 0 {
-		bound = most
+	if longest := w.options.Backoff * maxBackoff; bound > longest || bound <= 0 {
+		bound = longest
 	}
 	wait := wish
 	if n, err := rand.Int(rand.Reader, big.NewInt(int64(bound)+1)); err == nil {

@@ -105,8 +105,8 @@ func isolated(t *testing.T, url string, want lm.Isolation) {
 		t.Errorf("the server is isolated %q, not %q: %v", got.Isolation(), want, err)
 	}
 	t.Logf("%s, in %v", got.Isolation(), time.Since(began))
-	crowded, err := lm.Compare(t.Context(), s)
-	t.Logf("in batches and with caches: %+v, %v", crowded, err)
+	together, err := lm.Compare(t.Context(), s)
+	t.Logf("in batches and with caches: %+v, %v", together, err)
 }
 
 // compareTexts show whether two tokenisers are the same: words, digits, spaces,

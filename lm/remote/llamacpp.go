@@ -30,9 +30,9 @@ const (
 	// llamaEntry bounds the bytes that the answer has for one token: its number,
 	// its text, its bytes as numbers, its score.
 	llamaEntry = 512
-	// llamaReply bounds the bytes of an answer; fewer prompts go into a request
+	// maxLlamaReply bounds the bytes of an answer; fewer prompts go into a request
 	// where it would be more.
-	llamaReply = 256 << 20
+	maxLlamaReply = 256 << 20
 )
 
 func (d *llamacpp) learn(ctx context.Context, c *Client) error {
@@ -52,10 +52,9 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	f := &c.facts
-	f.model, f.version = m.ID, props.Build
+	c.info.Name, c.info.Version = m.ID, props.Build
 	if m.Meta.Parameters > 0 {
-		f.fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
+		c.info.Fingerprint = fmt.Sprintf("%d parameters, %d bytes, %s", m.Meta.Parameters, m.Meta.Size, m.Meta.Type)
 	}
 	if d.slots = props.Slots; d.slots < 1 || d.slots > maxSlots {
 		d.slots = 0 // it does not report it
@@ -63,12 +62,12 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	if v := m.Meta.Vocabulary; v < 0 || v > maxVocabulary {
 		return c.wire.reply(c.v1("models"), fmt.Sprintf("a vocabulary has between 1 and %d tokens, not %d", maxVocabulary, v))
 	}
-	f.can.Chat, f.tokens = props.Template != "", true
+	c.info.Can.Chat, c.facts.tokens = props.Template != "", true
 	if _, err := d.embed(ctx, c, []string{"1"}); err == nil {
-		f.can.Embed = true
+		c.info.Can.Embed = true
 	}
 	// A slot has to have room for one token more, which is always written.
-	f.capacity = lm.Capacity{Context: room(props.Settings.Context), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
+	c.info.Capacity = lm.Capacity{Context: room(props.Settings.Context), Vocabulary: m.Meta.Vocabulary, Top: m.Meta.Vocabulary}
 	letter, err := d.encode(ctx, c, "a", false)
 	if err != nil || len(letter) == 0 {
 		return errors.Join(err, errors.New("llama.cpp's server does not turn text into tokens"))
@@ -78,18 +77,18 @@ func (d *llamacpp) learn(ctx context.Context, c *Client) error {
 	got, _, err := d.best(ctx, c, [][]lm.Token{{0}}, asked, nil)
 	switch {
 	case err != nil:
-		f.missing = "it does not give log-probabilities"
-		f.note("it does not give log-probabilities: %v", err)
+		c.facts.missing = "it does not give log-probabilities"
+		c.facts.note("it does not give log-probabilities: %v", err)
 		return nil
 	case len(got[0]) != asked || m.Meta.Vocabulary == 0:
-		f.can.Generate = true
-		f.missing = "it does not give as many log-probabilities as one asks for, or does not report the size of its vocabulary; start a newer one"
+		c.info.Can.Generate = true
+		c.facts.missing = "it does not give as many log-probabilities as one asks for, or does not report the size of its vocabulary; start a newer one"
 		return nil
 	}
-	f.can.Generate, f.can.Candidates, f.can.Top, f.can.All = true, true, true, true
-	f.note("scores of chosen tokens are exact but costly: it is asked for its best tokens until all are there, at about 95 bytes a token")
+	c.info.Can.Generate, c.info.Can.Candidates, c.info.Can.Top, c.info.Can.All = true, true, true, true
+	c.facts.note("scores of chosen tokens are exact but costly: it is asked for its best tokens until all are there, at about 95 bytes a token")
 	if props.Slots > 0 {
-		f.note("%d slots: prompts beyond that wait, and push each other out of the cache", props.Slots)
+		c.facts.note("%d slots: prompts beyond that wait, and push each other out of the cache", props.Slots)
 	}
 	return nil
 }
@@ -114,7 +113,7 @@ type llamaRequest struct {
 	Fields []string `json:"response_fields,omitempty"`
 }
 
-type llamaReplied struct {
+type llamaReply struct {
 	Index     int    `json:"index"`
 	Content   string `json:"content"`
 	Stop      bool   `json:"stop"`
@@ -126,24 +125,24 @@ type llamaReplied struct {
 		Cached int64 `json:"cache_n"`
 	} `json:"timings"`
 	Probabilities []struct {
-		Top []llamaScored `json:"top_logprobs"`
+		Top []llamaScore `json:"top_logprobs"`
 	} `json:"completion_probabilities"`
 	errorField
 }
 
-type llamaScored struct {
+type llamaScore struct {
 	ID      *lm.Token `json:"id"`
 	LogProb *float64  `json:"logprob"`
 	Bytes   []int     `json:"bytes"`
 }
 
-func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
+func (d *llamacpp) usage(c *Client, r llamaReply) lm.Usage {
 	read, written := count(r.Evaluated), count(r.Predicted)
 	cached := min(count(max(r.Cached, r.Timings.Cached)), read)
 	// The last token is written, but never read by the model.
 	return lm.Usage{
 		Computed: read - cached + max(written-1, 0), Cached: cached,
-		Rows: written * int64(c.facts.capacity.Vocabulary),
+		Rows: written * int64(c.info.Vocabulary),
 	}
 }
 
@@ -153,20 +152,20 @@ func (d *llamacpp) usage(c *Client, r llamaReplied) lm.Usage {
 // nothing about one that ends within a character. The scores are those of the model before
 // that bias, as for every sampling rule. With a slot, prompts are computed there, without what
 // it holds, and the request is alone.
-func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, most int, slot *int) ([]llamaReplied, lm.Usage, error) {
+func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, number int, slot *int) ([]llamaReply, lm.Usage, error) {
 	r := llamaRequest{
-		Prompt: prompts, NPredict: 1, NProbs: most, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: slot == nil, Slot: slot,
+		Prompt: prompts, NPredict: 1, NProbs: number, TopK: 1, TopP: 1, Samplers: []string{"top_k"}, CachePrompt: slot == nil, Slot: slot,
 		Bias:   [][2]int{{int(d.letter), 1000}},
 		Fields: []string{"index", "completion_probabilities", "tokens_evaluated", "tokens_predicted", "timings/cache_n"},
 	}
-	var got []llamaReplied
+	var got []llamaReply
 	path := c.wire.root + "/completion"
-	limit := min(maxErrorReply+int64(len(prompts))*int64(most+1)*llamaEntry, llamaReply)
+	limit := min(maxErrorReply+int64(len(prompts))*int64(number+1)*llamaEntry, maxLlamaReply)
 	usage := lm.Usage{Requests: 1}
 	if err := c.wire.ask(ctx, query{path: path, body: r, limit: limit, work: lengths(prompts), alone: slot != nil}, (*oneOrMany)(&got)); err != nil {
 		return nil, usage, err
 	}
-	replies := make([]llamaReplied, len(prompts))
+	replies := make([]llamaReply, len(prompts))
 	seen := make([]bool, len(prompts))
 	for _, one := range got {
 		if one.Index < 0 || one.Index >= len(prompts) || seen[one.Index] || len(one.Probabilities) != 1 {
@@ -182,18 +181,18 @@ func (d *llamacpp) raw(ctx context.Context, c *Client, prompts [][]lm.Token, mos
 }
 
 // oneOrMany reads an answer to several prompts; that to a single one is no list.
-type oneOrMany []llamaReplied
+type oneOrMany []llamaReply
 
 func (o *oneOrMany) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '[' {
-		return json.Unmarshal(text, (*[]llamaReplied)(o))
+		return json.Unmarshal(text, (*[]llamaReply)(o))
 	}
-	*o = make([]llamaReplied, 1)
+	*o = make([]llamaReply, 1)
 	return json.Unmarshal(text, &(*o)[0])
 }
 
-func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, slot *int) ([]answer, lm.Usage, error) {
-	replies, usage, err := d.raw(ctx, c, prompts, most, slot)
+func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, number int, slot *int) ([]answer, lm.Usage, error) {
+	replies, usage, err := d.raw(ctx, c, prompts, number, slot)
 	if err != nil {
 		return nil, usage, err
 	}
@@ -205,7 +204,7 @@ func (d *llamacpp) best(ctx context.Context, c *Client, prompts [][]lm.Token, mo
 			if s.ID == nil || s.LogProb == nil {
 				return nil, usage, c.wire.reply(c.wire.root+"/completion", "a token has no number or no score")
 			}
-			answers[i][j] = scored{*s.ID, *s.LogProb}
+			answers[i][j] = tokenScore{*s.ID, *s.LogProb}
 		}
 		if err := c.sound(answers[i]); err != nil {
 			return nil, usage, err
@@ -263,7 +262,7 @@ func (d *llamacpp) scoreIn(ctx context.Context, c *Client, questions []scoreQuer
 		}
 		ask := widths[width]
 		delete(widths, width)
-		for part := range slices.Chunk(ask, max(1, llamaReply/(llamaEntry*(width+1)))) {
+		for part := range slices.Chunk(ask, max(1, maxLlamaReply/(llamaEntry*(width+1)))) {
 			prompts := make([][]lm.Token, len(part))
 			for i, at := range part {
 				prompts[i] = questions[at].tokens
@@ -299,7 +298,7 @@ func (a answer) holds(candidates []lm.Token) bool {
 	})
 }
 
-func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if p.Messages != nil {
 		r := c.completion(p, o)
 		r.TopK = o.TopK
@@ -326,7 +325,7 @@ func (d *llamacpp) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Gener
 		r.Prompt = p.Tokens
 	}
 	q := query{path: c.wire.root + "/completion", body: r, alone: as.alone, work: as.work}
-	return readStream(ctx, c, q, onText, func(got *llamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, q, onText, func(got *llamaReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Stop {
 			*usage = usage.Plus(d.usage(c, *got))
 			text.Tokens = int(count(got.Predicted))

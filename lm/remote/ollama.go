@@ -10,9 +10,9 @@ import (
 
 // ollama generates and embeds through Ollama's own interface. Its OpenAI interface cannot
 // set the length of the context, and Ollama cuts prompts that do not fit.
-type ollama struct{}
-
-func (d *ollama) name() Dialect { return Ollama }
+type ollama struct {
+	openai
+}
 
 // ollamaContext is the context requested where the options name none: longer ones cost
 // memory on the server.
@@ -56,39 +56,38 @@ func (d *ollama) learn(ctx context.Context, c *Client) error {
 	if err := c.wire.ask(ctx, query{path: c.wire.root + "/api/show", body: map[string]any{"model": m.ID}}, &show); err != nil {
 		return err
 	}
-	f := &c.facts
-	f.model, f.version = m.ID, version.Version
+	c.info.Name, c.info.Version = m.ID, version.Version
 	if d := digests[m.ID]; d != "" {
-		f.fingerprint = "sha256:" + strings.TrimPrefix(d, "sha256:")
+		c.info.Fingerprint = "sha256:" + strings.TrimPrefix(d, "sha256:")
 	}
-	f.missing = fewProbabilities
+	c.facts.missing = fewProbabilities
 	if show.Capabilities == nil { // before there was such a list
 		show.Capabilities = []string{"completion"}
 	}
 	for _, can := range show.Capabilities {
 		switch can {
 		case "completion":
-			f.can.Generate, f.can.Chat = true, true
+			c.info.Can.Generate, c.info.Can.Chat = true, true
 		case "embedding":
-			f.can.Embed = true
+			c.info.Can.Embed = true
 		}
 	}
-	f.capacity.Context = ollamaContext
+	c.info.Context = ollamaContext
 	for key, value := range show.Info {
 		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") && n >= 1 && n <= maxContext {
-			f.capacity.Context = min(int(n), max(ollamaContext, c.wire.options.Context))
+			c.info.Context = min(int(n), max(ollamaContext, c.wire.options.Context))
 		}
 	}
 	if show.RemoteHost != "" {
-		f.note("this model does not run there: the server sends prompts on to another host")
+		c.facts.note("this model does not run there: the server sends prompts on to another host")
 	}
-	if !f.can.Generate && !f.can.Embed {
-		return fmt.Errorf("the server neither writes nor embeds with the model %q", f.model)
+	if !c.info.Can.Generate && !c.info.Can.Embed {
+		return fmt.Errorf("the server neither writes nor embeds with the model %q", c.info.Name)
 	}
 	return nil
 }
 
-type ollamaReplied struct {
+type ollamaReply struct {
 	Response string `json:"response"`
 	Message  struct {
 		Content string `json:"content"`
@@ -100,10 +99,10 @@ type ollamaReplied struct {
 	errorField
 }
 
-func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	options := map[string]any{
 		"num_predict": o.MaxTokens, "temperature": o.Temperature, "seed": o.Seed,
-		"num_ctx": c.facts.capacity.Context, "repeat_penalty": 1.0, "min_p": 0.0,
+		"num_ctx": c.info.Context, "repeat_penalty": 1.0, "min_p": 0.0,
 		"top_k": o.TopK, "top_p": 1.0, // no top_k at all is 0
 	}
 	if o.TopP > 0 {
@@ -113,7 +112,7 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 		options["stop"] = o.Stop
 	}
 	// Refuse a prompt that does not fit instead of cutting it.
-	body := map[string]any{"model": c.facts.model, "options": options, "stream": true, "truncate": false, "shift": false}
+	body := map[string]any{"model": c.info.Name, "options": options, "stream": true, "truncate": false, "shift": false}
 	path := c.wire.root + "/api/generate"
 	if p.Messages != nil {
 		path = c.wire.root + "/api/chat"
@@ -121,7 +120,7 @@ func (d *ollama) write(ctx context.Context, c *Client, p lm.Prompt, o lm.Generat
 	} else {
 		body["prompt"], body["raw"] = p.Text, true
 	}
-	return readStream(ctx, c, query{path: path, body: body, alone: as.alone, work: as.work}, onText, func(got *ollamaReplied, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, query{path: path, body: body, alone: as.alone, work: as.work}, onText, func(got *ollamaReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Done {
 			usage.Computed = count(got.Read) + count(got.Written)
 			text.Tokens = int(count(got.Written))
@@ -142,7 +141,7 @@ func (d *ollama) embed(ctx context.Context, c *Client, texts []string) ([][]floa
 		Embeddings [][]float32 `json:"embeddings"`
 	}
 	path := c.wire.root + "/api/embed"
-	body := map[string]any{"model": c.facts.model, "input": texts, "truncate": false}
+	body := map[string]any{"model": c.info.Name, "input": texts, "truncate": false}
 	if err := c.wire.ask(ctx, query{path: path, body: body, limit: embedLimit(len(texts))}, &got); err != nil {
 		return nil, err
 	}

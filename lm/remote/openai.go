@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
@@ -23,13 +24,9 @@ func (d *openai) name() Dialect { return d.kind }
 
 // onAzure recognises Azure's hosts, whose keys go into another header.
 func onAzure(u *url.URL) bool {
-	host := u.Hostname()
-	for _, end := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"} {
-		if strings.HasSuffix(host, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}, func(end string) bool {
+		return strings.HasSuffix(u.Hostname(), end)
+	})
 }
 
 // v1 returns the path of one of OpenAI's end points. Azure's URLs end before it.
@@ -98,10 +95,9 @@ func (c *Client) choose(list modelList) (modelEntry, error) {
 }
 
 func (d *openai) learn(ctx context.Context, c *Client) error {
-	f := &c.facts
-	f.model = c.wire.options.Model
-	f.missing = fewProbabilities
-	if f.model == "" {
+	c.info.Name = c.wire.options.Model
+	c.facts.missing = fewProbabilities
+	if c.info.Name == "" {
 		list, err := c.models(ctx)
 		if err != nil {
 			return fmt.Errorf("which model to use is not said, and asking failed: %w", err)
@@ -110,22 +106,22 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 		if err != nil {
 			return err
 		}
-		f.model = m.ID
+		c.info.Name = m.ID
 	}
-	f.capacity.Context = c.wire.options.Context
+	c.info.Context = c.wire.options.Context
 	// One token each: trying is the only way to know.
 	one := lm.GenerateOptions{MaxTokens: 1}
 	hello := lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: "1"}}}
-	_, _, chat := d.write(ctx, c, hello, one, sending{}, nil)
+	_, _, chat := d.write(ctx, c, hello, one, sendOptions{}, nil)
 	var refused *StatusError
 	if errors.As(chat, &refused) && refused.Param == "max_tokens" {
 		// OpenAI's newer models have another name for it.
-		f.renamed = true
-		_, _, chat = d.write(ctx, c, hello, one, sending{}, nil)
+		c.facts.renamed = true
+		_, _, chat = d.write(ctx, c, hello, one, sendOptions{}, nil)
 	}
-	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sending{}, nil)
+	_, _, plain := d.write(ctx, c, lm.Prompt{Text: "1"}, one, sendOptions{}, nil)
 	_, embed := d.embed(ctx, c, []string{"1"})
-	f.can.Chat, f.can.Generate, f.can.Embed = chat == nil, plain == nil, embed == nil
+	c.info.Can.Chat, c.info.Can.Generate, c.info.Can.Embed = chat == nil, plain == nil, embed == nil
 	if chat != nil && plain != nil && embed != nil {
 		return fmt.Errorf("the server neither writes nor embeds with this model: %w", chat)
 	}
@@ -134,7 +130,7 @@ func (d *openai) learn(ctx context.Context, c *Client) error {
 		err  error
 	}{{"answer messages", chat}, {"complete plain text", plain}, {"embed sentences", embed}} {
 		if tried.err != nil {
-			f.note("it does not %s: %v", tried.what, tried.err)
+			c.facts.note("it does not %s: %v", tried.what, tried.err)
 		}
 	}
 	return nil
@@ -166,7 +162,7 @@ type streamUsage struct {
 	Include bool `json:"include_usage"`
 }
 
-type completed struct {
+type completionReply struct {
 	Choices []struct {
 		Index   int    `json:"index"`
 		Text    string `json:"text"`
@@ -206,16 +202,15 @@ func (u *tokenUsage) usage(rows int) lm.Usage {
 	return lm.Usage{Computed: read - cached + written, Cached: cached, Rows: written * int64(rows), Requests: 1}
 }
 
-func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (d *openai) write(ctx context.Context, c *Client, p lm.Prompt, o lm.GenerateOptions, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	if o.TopK > 0 {
 		return lm.Text{}, lm.Usage{}, &lm.UnsupportedError{Backend: string(d.kind), What: "sample from the best k tokens", Missing: "its interface has no top_k; use top-p"}
 	}
 	return c.complete(ctx, c.completion(p, o), as, onText)
 }
 
-// completion lays out a request.
 func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
-	r := completion{Model: c.facts.model, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
+	r := completion{Model: c.info.Name, Messages: p.Messages, MaxTokens: o.MaxTokens, Temperature: o.Temperature, TopP: o.TopP, Seed: o.Seed, Stop: o.Stop}
 	if r.TopP == 0 {
 		r.TopP = 1
 	}
@@ -232,7 +227,7 @@ func (c *Client) completion(p lm.Prompt, o lm.GenerateOptions) completion {
 }
 
 // complete sends a request for text and reads it, whole or as a stream.
-func (c *Client) complete(ctx context.Context, r completion, as sending, onText func(string) error) (lm.Text, lm.Usage, error) {
+func (c *Client) complete(ctx context.Context, r completion, as sendOptions, onText func(string) error) (lm.Text, lm.Usage, error) {
 	q := query{path: c.v1("completions"), body: r, alone: as.alone, work: as.work}
 	if r.Messages != nil {
 		q.path = c.v1("chat/completions")
@@ -242,11 +237,11 @@ func (c *Client) complete(ctx context.Context, r completion, as sending, onText 
 		q.body = r
 		return c.completeStream(ctx, q, onText)
 	}
-	var got completed
+	var got completionReply
 	if err := c.wire.ask(ctx, q, &got); err != nil {
 		return lm.Text{}, lm.Usage{Requests: 1}, err
 	}
-	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	usage := got.Usage.usage(c.info.Vocabulary)
 	if len(got.Choices) != 1 || got.Choices[0].Index != 0 {
 		return lm.Text{}, usage, c.wire.reply(q.path, "there is not exactly one text for one prompt")
 	}
@@ -260,9 +255,9 @@ func (c *Client) complete(ctx context.Context, r completion, as sending, onText 
 }
 
 func (c *Client) completeStream(ctx context.Context, q query, onText func(string) error) (lm.Text, lm.Usage, error) {
-	return readStream(ctx, c, q, onText, func(got *completed, text *lm.Text, usage *lm.Usage) (string, error) {
+	return readStream(ctx, c, q, onText, func(got *completionReply, text *lm.Text, usage *lm.Usage) (string, error) {
 		if got.Usage != nil {
-			*usage = got.Usage.usage(c.facts.capacity.Vocabulary)
+			*usage = got.Usage.usage(c.info.Vocabulary)
 			text.Tokens = int(count(got.Usage.Completion))
 		}
 		switch len(got.Choices) {
@@ -281,8 +276,7 @@ func (c *Client) completeStream(ctx context.Context, q query, onText func(string
 	})
 }
 
-// finish reads why a text ended.
-func (c *Client) finish(path string, got completed) (lm.Finish, error) {
+func (c *Client) finish(path string, got completionReply) (lm.Finish, error) {
 	choice := got.Choices[0]
 	switch choice.Finish {
 	case "length":
@@ -310,7 +304,7 @@ func (d *openai) embed(ctx context.Context, c *Client, texts []string) ([][]floa
 		} `json:"data"`
 	}
 	path := c.v1("embeddings")
-	body := map[string]any{"model": c.facts.model, "input": texts, "encoding_format": "float"}
+	body := map[string]any{"model": c.info.Name, "input": texts, "encoding_format": "float"}
 	if err := c.wire.ask(ctx, query{path: path, body: body, limit: embedLimit(len(texts))}, &got); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -72,7 +73,7 @@ type Options struct {
 	// unknown.
 	Context int
 	// Tolerance states how much scores of the same sequence may differ between calls. Zero
-	// takes 1, since a server does not report its precision: about twice what was seen with
+	// checkPrompt 1, since a server does not report its precision: about twice what was seen with
 	// bfloat16 or quantised files. With float32 weights, activations and caches 1e-3 holds
 	// for vLLM and llama.cpp.
 	Tolerance float64
@@ -112,21 +113,11 @@ func (k Key) Read() (string, error) {
 	return key, nil
 }
 
-// withDefaults fills in defaults.
 func (o Options) withDefaults() Options {
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Minute
-	}
-	if o.Retries == 0 {
-		o.Retries = 4
-	}
-	o.Retries = max(o.Retries, 0)
-	if o.Backoff == 0 {
-		o.Backoff = 250 * time.Millisecond
-	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 8
-	}
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Minute)
+	o.Retries = max(cmp.Or(o.Retries, 4), 0)
+	o.Backoff = cmp.Or(o.Backoff, 250*time.Millisecond)
+	o.Concurrency = cmp.Or(o.Concurrency, 8)
 	return o
 }
 

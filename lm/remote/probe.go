@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
-	"unicode"
 
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -16,7 +14,7 @@ type Probe struct {
 	// URL without its query, which may hold more than an address.
 	URL string `json:"url"`
 	lm.Info
-	// StageOne reports whether it can process private records, if it is trusted; Missing is
+	// Scores reports whether it can process private records, if it is trusted; Missing is
 	// what it lacks otherwise.
 	Scores  bool   `json:"scores"`
 	Missing string `json:"missing,omitempty"`
@@ -35,79 +33,16 @@ func (c *Client) Probe() Probe {
 	return p
 }
 
-// String formats the probe as a table.
-func (p Probe) String() string {
-	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, printable(value)) }
-	line("url", p.URL)
-	line("server", strings.TrimSpace(p.Backend+" "+p.Version))
-	line("model", p.Name)
-	if p.Fingerprint != "" {
-		line("weights", p.Fingerprint)
-	}
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"context", p.Context}, {"vocabulary", p.Vocabulary}, {"best tokens", p.Top}} {
-		if n.value > 0 {
-			line(n.name, fmt.Sprint(n.value))
-		}
-	}
-	line("can", p.list())
-	if p.Scores {
-		line("records", "yes, if it is trusted with them")
-		line("repeatable", fmt.Sprintf("not promised; scores may differ by %g between calls", p.Tolerance))
-	} else {
-		line("scores", "no: "+p.Missing)
-		line("records", lm.WithoutScores)
-	}
-	for _, note := range p.Notes {
-		line("note", note)
-	}
-	return b.String()
-}
-
-// printable keeps texts of a server from steering a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, s)
-}
-
-func (p Probe) list() string {
-	var can []string
-	for _, c := range []struct {
-		name string
-		yes  bool
-	}{
-		{"complete text", p.Can.Generate},
-		{"chat", p.Can.Chat},
-		{"score chosen tokens", p.Can.Candidates},
-		{"give best tokens", p.Can.Top},
-		{"give whole distributions", p.Can.All},
-		{"score given tokens", p.Can.Given},
-		{"embed sentences", p.Can.Embed},
-	} {
-		if c.yes {
-			can = append(can, c.name)
-		}
-	}
-	return strings.Join(can, ", ")
-}
-
 func dialectOf(d Dialect) dialect {
 	switch d {
 	case VLLM:
-		return &vllm{extended: extended{openai{d}}}
+		return &vllm{extensions: extensions{openai{d}}}
 	case SGLang:
-		return &sglang{extended: extended{openai{d}}}
+		return &sglang{extensions: extensions{openai{d}}}
 	case LlamaCPP:
 		return &llamacpp{openai: openai{d}}
 	case Ollama:
-		return &ollama{}
+		return &ollama{openai{d}}
 	}
 	return &openai{d}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// grouping is a dialect whose server can answer the prompts of one record as a batch of their own.
-type grouping interface {
-	dialect
-	// beside determines how it can be known that nobody else's sequences run beside those of a
-	// record, and what to do where it cannot. The watcher is nil where none is needed, or none
-	// exists.
-	beside(ctx context.Context, c *Client) (w watcher, how lm.Isolation, do string, err error)
+// isolation is what a dialect does to have the prompts of one record, or one prompt alone, computed
+// beside nothing else.
+type isolation interface {
+	// others determines how it can be known that nobody else's sequences run beside ours, which are
+	// all of one record or a single one, and what to do where it cannot. The watcher is nil where none
+	// is needed, or none exists.
+	others(ctx context.Context, c *Client, record bool) (w watcher, how lm.Isolation, do string, err error)
 	// forget has the server drop what it holds of earlier prompts and cannot be told to leave
 	// alone in a request; nil where a request can.
 	forget(c *Client) func(context.Context) error
@@ -29,22 +29,22 @@ type grouping interface {
 const recordPrompts = 64
 
 // byRecord determines how the prompts of a record are kept apart from others'.
-func (c *Client) byRecord(ctx context.Context) (*apartness, error) {
-	d, can := c.dialect.(grouping)
-	if !can {
-		return nil, &lm.NotIsolatedError{Backend: c.info.Backend, Why: "it cannot answer the prompts of one record by themselves", Do: "use vLLM, SGLang, llama.cpp's server, Ollama or the embedded engine"}
-	}
-	watch, how, do, err := d.beside(ctx, c)
+func (c *Client) byRecord(ctx context.Context) (*exclusion, error) {
+	watch, how, do, err := c.dialect.others(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
-	if how == "" && c.wire.options.Exclusive {
+	switch {
+	case how == lm.Watched:
+		how = lm.RecordsWatched
+	case how == lm.OneSequence:
+		how = lm.RecordsOneSequence
+	case c.wire.options.Exclusive:
 		how = lm.RecordsExclusive
+	default:
+		return nil, c.unwatchedError(do)
 	}
-	if how == "" {
-		return nil, c.unwatched(do)
-	}
-	return &apartness{client: c, watch: watch, how: how, forget: d.forget(c)}, nil
+	return &exclusion{client: c, watch: watch, how: how, forget: c.dialect.forget(c)}, nil
 }
 
 var _ lm.RecordScorer = (*scorer)(nil)
@@ -71,15 +71,15 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 	}
 	var usage lm.Usage
 	var answers []answer
-	err := s.apart.hold(ctx, func() (sent, error) {
+	err := s.apart.hold(ctx, func() (workload, error) {
 		var spent lm.Usage
 		var err error
 		answers, spent, err = s.dialect.score(ctx, s.Client, questions)
 		usage = usage.Plus(spent)
 		if err == nil && spent.Cached > common(prompts)*max(1, spent.Requests) {
-			err = s.hit("a request for scores")
+			err = s.cacheHitError("a request for scores")
 		}
-		ours := sentIn(spent.Requests, spent)
+		ours := workOf(spent.Requests, spent)
 		ours.prompts = s.dialect.sequences(questions)
 		return ours, err
 	})
@@ -89,8 +89,8 @@ func (s *scorer) answerTogether(ctx context.Context, questions []scoreQuery) ([]
 	return answers, usage, nil
 }
 
-// sending says how a request for text is sent.
-type sending struct {
+// sendOptions says how a request for text is sent.
+type sendOptions struct {
 	// alone: the caller holds the server's whole lock. The request is sent once.
 	alone bool
 	// salt of the cache, where the request is alone; slot is its place among the requests that
@@ -104,7 +104,7 @@ type sending struct {
 // together writes the texts of prompts that are all of one record: all at once, and nothing else
 // meanwhile. A prompt that the server refuses has an empty text: an error would show that
 // somebody has such a record.
-func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
+func (c *Client) together(ctx context.Context, a *exclusion, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
 	if o.OnText != nil {
 		return nil, errors.New("what is written about records is not passed on while it is written")
 	}
@@ -114,7 +114,7 @@ func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt
 	texts := make([]lm.Text, len(prompts))
 	var ask []int
 	for i, p := range prompts {
-		err := c.takes(i, p, o)
+		err := c.checkPrompt(i, p, o)
 		if tooLong := (*lm.ContextError)(nil); errors.As(err, &tooLong) {
 			texts[i] = lm.Text{Finish: lm.FinishRefused}
 			continue
@@ -127,13 +127,13 @@ func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt
 	if len(ask) == 0 {
 		return texts, nil
 	}
-	err := a.hold(ctx, func() (sent, error) {
+	err := a.hold(ctx, func() (workload, error) {
 		answered, usage, err := c.writeAll(ctx, a, prompts, ask, o, texts)
 		c.spend(usage)
 		if err == nil && usage.Cached > common(prompts) {
-			err = c.hit("a request for text")
+			err = c.cacheHitError("a request for text")
 		}
-		return sentIn(answered, usage), err
+		return workOf(answered, usage), err
 	})
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (c *Client) together(ctx context.Context, a *apartness, prompts []lm.Prompt
 
 // writeAll has some prompts answered, all at once, under a salt of their own. All have ended
 // when it returns.
-func (c *Client) writeAll(ctx context.Context, a *apartness, prompts []lm.Prompt, ask []int, o lm.GenerateOptions, texts []lm.Text) (answered int64, usage lm.Usage, err error) {
-	as := sending{alone: true, salt: rand.Text()}
+func (c *Client) writeAll(ctx context.Context, a *exclusion, prompts []lm.Prompt, ask []int, o lm.GenerateOptions, texts []lm.Text) (answered int64, usage lm.Usage, err error) {
+	as := sendOptions{alone: true, salt: rand.Text()}
 	for _, i := range ask {
 		as.work += promptLength(prompts[i]) + o.MaxTokens
 	}
@@ -180,7 +180,7 @@ func (c *Client) writeAll(ctx context.Context, a *apartness, prompts []lm.Prompt
 	}
 	wait.Wait()
 	for _, e := range errs {
-		if e != nil && (err == nil || !a.again(e)) {
+		if e != nil && (err == nil || !a.retryable(e)) {
 			err = e // what cannot be repeated decides
 		}
 	}
@@ -221,13 +221,13 @@ const messageMarks = 64
 // each other: what a server reports beyond it was computed for somebody else.
 func common(prompts []lm.Prompt) (tokens int64) {
 	for i, p := range prompts {
-		most := 0
+		longest := 0
 		for j, q := range prompts {
 			if i != j {
-				most = max(most, shared(p, q))
+				longest = max(longest, shared(p, q))
 			}
 		}
-		tokens += int64(most)
+		tokens += int64(longest)
 	}
 	return tokens
 }
@@ -256,40 +256,8 @@ func prefix[T comparable](a, b []T) int {
 	return n
 }
 
-// others of a record, for servers whose counters show what they do.
-func (d *vllm) beside(ctx context.Context, c *Client) (watcher, lm.Isolation, string, error) {
-	w, how, err := watched(ctx, c, d)
-	return w, recordsBy(how), "keep its /metrics within reach; ", err
-}
-
-// recordsBy is the way to keep records apart that corresponds to one for prompts.
-func recordsBy(how lm.Isolation) lm.Isolation {
-	switch how {
-	case lm.Watched:
-		return lm.RecordsWatched
-	case lm.OneSequence:
-		return lm.RecordsOneSequence
-	}
-	return ""
-}
-
-func (d *llamacpp) beside(ctx context.Context, c *Client) (watcher, lm.Isolation, string, error) {
-	if d.slots == 1 {
-		return nil, lm.RecordsOneSequence, "", nil
-	}
-	w, how, err := watched(ctx, c, llamaCounters{})
-	return w, recordsBy(how), "start it with --metrics, which shows it; or, ", err
-}
-
-func (d *openai) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
-	return nil, "", "", nil
-}
-
-func (d *sglang) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
-	return nil, "", "", nil
-}
-
-func (d *ollama) beside(context.Context, *Client) (watcher, lm.Isolation, string, error) {
+// others of OpenAI's interface and of SGLang: they report nothing reliable.
+func (d *openai) others(context.Context, *Client, bool) (watcher, lm.Isolation, string, error) {
 	return nil, "", "", nil
 }
 
@@ -301,11 +269,11 @@ func (d *openai) forget(*Client) func(context.Context) error { return nil }
 func (d *ollama) forget(c *Client) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var done map[string]any
-		body := map[string]any{"model": c.facts.model, "keep_alive": 0, "stream": false}
+		body := map[string]any{"model": c.info.Name, "keep_alive": 0, "stream": false}
 		if err := c.wire.ask(ctx, query{path: c.wire.root + "/api/generate", body: body, alone: true}, &done); err != nil {
 			return err
 		}
-		for range apartPatience {
+		for range maxIdlePolls {
 			var running struct {
 				Models []struct {
 					Name  string `json:"name"`
@@ -317,7 +285,7 @@ func (d *ollama) forget(c *Client) func(context.Context) error {
 			}
 			loaded := false
 			for _, m := range running.Models {
-				loaded = loaded || m.Name == c.facts.model || m.Model == c.facts.model
+				loaded = loaded || m.Name == c.info.Name || m.Model == c.info.Name
 			}
 			if !loaded {
 				return nil
@@ -330,7 +298,9 @@ func (d *ollama) forget(c *Client) func(context.Context) error {
 	}
 }
 
-// sequences counts the prompts that a server computes for queries.
+// sequences of SGLang and llama.cpp: one for each query.
+func (d *openai) sequences(questions []scoreQuery) int64 { return int64(len(questions)) }
+
 func (d *vllm) sequences(questions []scoreQuery) (n int64) {
 	for _, q := range questions {
 		n += int64(max(1, (len(q.candidates)+vllmIDs-1)/vllmIDs))
@@ -338,19 +308,15 @@ func (d *vllm) sequences(questions []scoreQuery) (n int64) {
 	return n
 }
 
-func (d *sglang) sequences(questions []scoreQuery) int64   { return int64(len(questions)) }
-func (d *llamacpp) sequences(questions []scoreQuery) int64 { return int64(len(questions)) }
-
 // llamaCounters watch llama.cpp's server by the tokens that it counts (--metrics).
 type llamaCounters struct{}
 
-func (llamaCounters) look(ctx context.Context, c *Client) (sight, error) {
-	path := c.wire.root + "/metrics"
-	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+func (llamaCounters) look(ctx context.Context, c *Client) (snapshot, error) {
+	path, text, err := c.counters(ctx)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	found := map[string]bool{}
 	for name, value := range metrics(text) {
 		found[name] = true
@@ -365,13 +331,13 @@ func (llamaCounters) look(ctx context.Context, c *Client) (sight, error) {
 	}
 	for _, name := range []string{"llamacpp:requests_processing", "llamacpp:requests_deferred", "llamacpp:prompt_tokens_total", "llamacpp:tokens_predicted_total"} {
 		if !found[name] {
-			return sight{}, c.wire.reply(path, "the counters of requests and tokens are not there")
+			return snapshot{}, c.wire.reply(path, "the counters of requests and tokens are not there")
 		}
 	}
 	return s, nil
 }
 
 // quiet: as many tokens were read and written as ours are, and none from a cache.
-func (llamaCounters) quiet(before, after sight, ours sent) (quiet, more bool) {
+func (llamaCounters) quiet(before, after snapshot, ours workload) (quiet, more bool) {
 	return counted(before, after, ours.tokens)
 }

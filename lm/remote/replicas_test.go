@@ -224,7 +224,7 @@ func TestReplicaCounters(t *testing.T) {
 	r, _ := newReplicas(t, 2)
 	d := &vllm{}
 	clients := []*Client{dial(t, r.servers[0].URL, Options{}), dial(t, r.servers[1].URL, Options{})}
-	look := func(i int) sight {
+	look := func(i int) snapshot {
 		seen, err := d.look(t.Context(), clients[i])
 		if err != nil {
 			t.Fatal(err)
@@ -233,11 +233,11 @@ func TestReplicaCounters(t *testing.T) {
 	}
 	before := look(0)
 	r.toys[1].ended.Store(r.toys[0].ended.Load() + 2)
-	if quiet, more := d.quiet(before, look(1), sent{prompts: 2}); quiet || more {
+	if quiet, more := d.quiet(before, look(1), workload{prompts: 2}); quiet || more {
 		t.Error("another replica's counter was taken for this one's")
 	}
 	r.toys[0].ended.Add(2)
-	if quiet, _ := d.quiet(before, look(0), sent{prompts: 2}); !quiet {
+	if quiet, _ := d.quiet(before, look(0), workload{prompts: 2}); !quiet {
 		t.Error("a replica is not known again")
 	}
 }

@@ -35,7 +35,6 @@ func (o Options) checkProxy() error {
 	return errors.New("the proxy's URL must begin with http://, https:// or socks5://")
 }
 
-// proxy returns the proxy for requests.
 func (o Options) proxy() func(*http.Request) (*url.URL, error) {
 	switch {
 	case o.Proxy != "":

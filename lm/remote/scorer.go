@@ -11,12 +11,12 @@ import (
 // scorer is a client of a server that scores chosen tokens.
 type scorer struct {
 	*Client
-	dialect   scoring
+	dialect   scoringDialect
 	info      lm.Info
 	tokenizer lm.Tokenizer
 	layouts   *layouts // nil where the model has no chat template
 	// apart, if set, has each query sent alone, or those of one call together.
-	apart *apartness
+	apart *exclusion
 }
 
 var _ lm.Scorer = (*scorer)(nil)
@@ -25,7 +25,7 @@ var _ lm.Scorer = (*scorer)(nil)
 // lacks. It shares the client's connections and ends with it. It learns the server's
 // vocabulary.
 func (c *Client) Scorer(ctx context.Context) (lm.Scorer, error) {
-	d, ok := c.dialect.(scoring)
+	d, ok := c.dialect.(scoringDialect)
 	if !ok || !c.info.Can.Candidates {
 		return nil, &lm.UnsupportedError{Backend: c.info.Backend, What: "score chosen tokens", Missing: c.facts.missing + "; " + lm.WithoutScores}
 	}

@@ -28,9 +28,9 @@ type scoreQuery struct {
 
 // answer holds log-probabilities over the vocabulary: of all requested candidates and maybe
 // others, or of the best tokens.
-type answer []scored
+type answer []tokenScore
 
-type scored struct {
+type tokenScore struct {
 	token   lm.Token
 	logProb float64
 }
@@ -59,7 +59,7 @@ func (a answer) check() (answer, string) {
 		}
 		seen[s.token] = struct{}{}
 		if s.logProb >= missing {
-			kept = append(kept, scored{s.token, math.Min(s.logProb, 0)})
+			kept = append(kept, tokenScore{s.token, math.Min(s.logProb, 0)})
 		}
 	}
 	return kept, ""
@@ -93,7 +93,7 @@ func (q scoreQuery) scores(backend string, a answer) (lm.Scores, error) {
 	if len(a) < q.top {
 		return lm.Scores{}, &lm.MissingScoreError{Backend: backend, Step: q.step, Missing: q.top - len(a)}
 	}
-	slices.SortFunc(a, func(x, y scored) int {
+	slices.SortFunc(a, func(x, y tokenScore) int {
 		return cmp.Or(cmp.Compare(y.logProb, x.logProb), cmp.Compare(x.token, y.token))
 	})
 	if q.all > 0 {

@@ -137,11 +137,11 @@ func TestErrorsKeepSecrets(t *testing.T) {
 // ask tries everything that sends a prompt.
 func ask(c *Client, word string, token lm.Token) []error {
 	ctx := context.Background()
-	_, _, plain := c.dialect.write(ctx, c, lm.Prompt{Text: word}, lm.GenerateOptions{MaxTokens: 1}, sending{}, nil)
-	_, _, chat := c.dialect.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: word}}}, lm.GenerateOptions{MaxTokens: 1}, sending{}, func(string) error { return nil })
+	_, _, plain := c.dialect.write(ctx, c, lm.Prompt{Text: word}, lm.GenerateOptions{MaxTokens: 1}, sendOptions{}, nil)
+	_, _, chat := c.dialect.write(ctx, c, lm.Prompt{Messages: []lm.Message{{Role: lm.User, Content: word}}}, lm.GenerateOptions{MaxTokens: 1}, sendOptions{}, func(string) error { return nil })
 	_, embed := c.dialect.embed(ctx, c, []string{word})
 	errs := []error{plain, chat, embed}
-	if d, ok := c.dialect.(scoring); ok {
+	if d, ok := c.dialect.(scoringDialect); ok {
 		_, _, chosen := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, candidates: []lm.Token{token}}})
 		_, _, best := d.score(ctx, c, []scoreQuery{{tokens: []lm.Token{token}, top: 3}})
 		_, encode := d.encode(ctx, c, word, false)
@@ -176,8 +176,11 @@ func TestKeys(t *testing.T) {
 		toy, address := newToy(t, d)
 		var wrong atomic.Int64
 		toy.fault = func(w http.ResponseWriter, r *http.Request, _ int64) bool {
-			bearer, own := r.Header.Get("Authorization"), r.Header.Get("Api-Key")
-			if d == Azure && (bearer != "" || own != key) || d != Azure && (bearer != "Bearer "+key || own != "") {
+			got, want := [2]string{r.Header.Get("Authorization"), r.Header.Get("Api-Key")}, [2]string{"Bearer " + key, ""}
+			if d == Azure {
+				want = [2]string{"", key}
+			}
+			if got != want {
 				wrong.Add(1)
 			}
 			return false
@@ -191,7 +194,7 @@ func TestKeys(t *testing.T) {
 			if wrong.Load() > 0 {
 				t.Errorf("%s: %d requests without the key", d, wrong.Load())
 			}
-			for _, printed := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", o), c.Probe().String(), fmt.Sprintf("%+v", c.Probe())} {
+			for _, printed := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", o), fmt.Sprintf("%+v", c.Probe())} {
 				if strings.Contains(printed, key) {
 					t.Errorf("%s: the key is printed", d)
 				}
@@ -201,9 +204,11 @@ func TestKeys(t *testing.T) {
 	for name, bad := range map[string]Key{
 		"both": {Env: "SOTTO_TEST_KEY", File: file}, "not set": {Env: "SOTTO_TEST_NO_KEY"}, "no file": {File: file + "x"},
 	} {
-		if _, err := bad.Read(); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := bad.Read(); err == nil {
+				t.Errorf("%s: accepted", name)
+			}
+		})
 	}
 	t.Setenv("SOTTO_TEST_KEY", key+"\r\nX-Other: 1")
 	if _, err := (Key{Env: "SOTTO_TEST_KEY"}).Read(); err == nil || strings.Contains(err.Error(), key) {
@@ -256,10 +261,12 @@ func TestOptions(t *testing.T) {
 		"a timeout":    {URL: "http://localhost", Timeout: -1},
 		"a tolerance":  {URL: "http://localhost", Tolerance: -1},
 	} {
-		_, err := Dial(t.Context(), bad)
-		if err == nil || strings.Contains(err.Error(), "secretword") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Dial(t.Context(), bad)
+			if err == nil || strings.Contains(err.Error(), "secretword") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -37,7 +37,6 @@ func (s *segment) len() int {
 	return s.length
 }
 
-// list writes a sequence out.
 func (s *segment) list() []lm.Token {
 	out := make([]lm.Token, s.len())
 	for end := len(out); s != nil; s = s.before {

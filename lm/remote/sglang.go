@@ -12,7 +12,7 @@ import (
 // sglang scores chosen tokens: token_ids_logprob of /generate, a list for each prompt. At
 // temperature 0 the log-probabilities are those of the plain softmax.
 type sglang struct {
-	extended
+	extensions
 }
 
 // sglangPrompts bounds the prompts of a request, so that answers stay small.
@@ -46,34 +46,32 @@ func (d *sglang) learn(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	f := &c.facts
-	f.version, f.fingerprint = server.Version, model.Path
+	c.info.Version, c.info.Fingerprint = server.Version, model.Path
 	if model.Version != "" {
-		f.fingerprint += ", weights " + model.Version
+		c.info.Fingerprint += ", weights " + model.Version
 	}
-	f.capacity.Context = room(m.MaxModelLen)
+	c.info.Context = room(m.MaxModelLen)
 	if model.Writes != nil && !*model.Writes {
-		f.missing = "the model does not write"
+		c.facts.missing = "the model does not write"
 		return nil
 	}
-	f.can.Generate, f.tokens = true, true
+	c.info.Can.Generate, c.facts.tokens = true, true
 	return d.learnScores(ctx, c)
 }
 
 // learnScores determines the size of the vocabulary: a token outside it is refused.
 func (d *sglang) learnScores(ctx context.Context, c *Client) error {
-	f := &c.facts
 	size, err := vocabularySize(func(token lm.Token) (bool, error) {
 		a, u, err := d.ask(ctx, c, []scoreQuery{{tokens: []lm.Token{0}, candidates: []lm.Token{token}}})
 		c.spend(u)
 		return known(token, a, err)
 	})
 	if err != nil || size == 0 {
-		f.missing = "it does not know token_ids_logprob; start a newer SGLang"
+		c.facts.missing = "it does not know token_ids_logprob; start a newer SGLang"
 		return err
 	}
-	f.can.Candidates, f.can.Top = true, true
-	f.capacity.Vocabulary, f.capacity.Top = size, size
+	c.info.Can.Candidates, c.info.Can.Top = true, true
+	c.info.Vocabulary, c.info.Top = size, size
 	return nil
 }
 
@@ -88,19 +86,19 @@ type sglangRequest struct {
 	TextInScores bool           `json:"return_text_in_logprobs"`
 }
 
-type sglangReplied struct {
+type sglangReply struct {
 	Meta struct {
-		Prompt int64            `json:"prompt_tokens"`
-		Cached int64            `json:"cached_tokens"`
-		Chosen [][]sglangScored `json:"output_token_ids_logprobs"`
-		Top    [][]sglangScored `json:"output_top_logprobs"`
+		Prompt int64           `json:"prompt_tokens"`
+		Cached int64           `json:"cached_tokens"`
+		Chosen [][]sglangScore `json:"output_token_ids_logprobs"`
+		Top    [][]sglangScore `json:"output_top_logprobs"`
 	} `json:"meta_info"`
 }
 
-// sglangScored reads [log-probability, token, text or null].
-type sglangScored scored
+// sglangScore reads [log-probability, token, text or null].
+type sglangScore tokenScore
 
-func (s *sglangScored) UnmarshalJSON(text []byte) error {
+func (s *sglangScore) UnmarshalJSON(text []byte) error {
 	var parts []json.RawMessage
 	if err := json.Unmarshal(text, &parts); err != nil {
 		return err
@@ -110,7 +108,7 @@ func (s *sglangScored) UnmarshalJSON(text []byte) error {
 	if len(parts) < 2 || json.Unmarshal(parts[0], &value) != nil || json.Unmarshal(parts[1], &token) != nil || value == nil || token == nil {
 		return errIDScores
 	}
-	*s = sglangScored{*token, *value}
+	*s = sglangScore{*token, *value}
 	return nil
 }
 
@@ -131,7 +129,7 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []scoreQuery) ([]
 		alone = alone || q.alone
 		entries += len(q.candidates) + q.top
 	}
-	var got []sglangReplied
+	var got []sglangReply
 	path := c.wire.root + "/generate"
 	limit := maxErrorReply + int64(len(questions))*8192 + int64(entries)*96
 	usage := lm.Usage{Requests: 1}
@@ -152,13 +150,13 @@ func (d *sglang) ask(ctx context.Context, c *Client, questions []scoreQuery) ([]
 			return nil, usage, c.wire.reply(path, "the scores are not one list for each prompt, in their order")
 		}
 		for _, s := range lists[0] {
-			answers[i] = append(answers[i], scored(s))
+			answers[i] = append(answers[i], tokenScore(s))
 		}
 		if err := c.sound(answers[i]); err != nil {
 			return nil, usage, err
 		}
 		cached := min(count(one.Meta.Cached), one.Meta.Prompt)
-		usage = usage.Plus(lm.Usage{Computed: one.Meta.Prompt - cached, Cached: cached, Rows: int64(c.facts.capacity.Vocabulary)})
+		usage = usage.Plus(lm.Usage{Computed: one.Meta.Prompt - cached, Cached: cached, Rows: int64(c.info.Vocabulary)})
 	}
 	return answers, usage, nil
 }
@@ -233,7 +231,7 @@ func (d *sglang) vocabulary(ctx context.Context, c *Client) (vocabulary, error) 
 
 // detokenize decodes a list of tokens into a string, or several into strings.
 func (d *sglang) detokenize(ctx context.Context, c *Client, tokens any, skip bool, out any) error {
-	return c.field(ctx, "/detokenize", "text", map[string]any{"model": c.facts.model, "tokens": tokens, "skip_special_tokens": skip}, out)
+	return c.field(ctx, "/detokenize", "text", map[string]any{"model": c.info.Name, "tokens": tokens, "skip_special_tokens": skip}, out)
 }
 
 func (d *sglang) decode(ctx context.Context, c *Client, tokens []lm.Token) (string, error) {

@@ -14,39 +14,25 @@ import (
 	"github.com/sotto-dp/sotto/sys/machine"
 )
 
-// soloing is a dialect that can answer a query alone: with a request of its own that reuses
-// nothing computed before.
-//
-// Nothing at all is taken from the server's cache, not even what was computed for the same
-// prompt a token ago. A cache separated by record would still be filled and emptied by what
-// others store, and a cached score differs from a computed one in its last digits: so a
-// record would change others' scores by evicting them.
-type soloing interface {
-	scoring
-	// others determines how it can be known that nobody else's sequences run beside ours.
-	// The watcher is nil where none is needed, or none exists.
-	others(ctx context.Context, c *Client) (watcher, lm.Isolation, error)
-}
-
 // watcher observes what a server is doing.
 type watcher interface {
-	look(ctx context.Context, c *Client) (sight, error)
+	look(ctx context.Context, c *Client) (snapshot, error)
 	// quiet reports whether nothing but what was sent by us ran between two looks, the second
 	// of which saw the server idle; more requests another look.
-	quiet(before, after sight, ours sent) (quiet, more bool)
+	quiet(before, after snapshot, ours workload) (quiet, more bool)
 }
 
 // sent is what we had the server compute: so many prompts, and so many tokens of theirs, read
 // and written.
-type sent struct{ prompts, tokens int64 }
+type workload struct{ prompts, tokens int64 }
 
-// sentIn is the work of so many prompts that were all answered, by what the server said of it.
-func sentIn(prompts int64, u lm.Usage) sent {
-	return sent{prompts, u.Computed + prompts} // the last token of a text is written, not read
+// workOf is the work of so many prompts that were all answered, by what the server said of it.
+func workOf(prompts int64, u lm.Usage) workload {
+	return workload{prompts, u.Computed + prompts} // the last token of a text is written, not read
 }
 
-// sight is what a server reports about its work.
-type sight struct {
+// snapshot is what a server reports about its work.
+type snapshot struct {
 	// busy is the number of requests that run or wait, ended what has ended, in what the
 	// server counts: prompts, or tokens.
 	busy  int
@@ -55,17 +41,16 @@ type sight struct {
 	rest string
 }
 
-// crowds are locks on servers, shared by all clients of this process: a request that has to
+// serverLocks are locks on servers, shared by all clients of this process: a request that has to
 // be alone takes the whole lock of its server, any other a share.
-var crowds struct {
+var serverLocks struct {
 	sync.Mutex
 	of map[string]*semaphore.Weighted
 }
 
-const everybody = 1 << 30
+const wholeLock = 1 << 30
 
-// crowd returns the lock of a server.
-func crowd(base *url.URL) *semaphore.Weighted {
+func serverLock(base *url.URL) *semaphore.Weighted {
 	host, port := strings.ToLower(base.Hostname()), base.Port()
 	if machine.Loopback(host) {
 		host = "localhost"
@@ -74,15 +59,15 @@ func crowd(base *url.URL) *semaphore.Weighted {
 		port = base.Scheme
 	}
 	key := net.JoinHostPort(host, port)
-	crowds.Lock()
-	defer crowds.Unlock()
-	if crowds.of == nil {
-		crowds.of = map[string]*semaphore.Weighted{}
+	serverLocks.Lock()
+	defer serverLocks.Unlock()
+	if serverLocks.of == nil {
+		serverLocks.of = map[string]*semaphore.Weighted{}
 	}
-	if crowds.of[key] == nil {
-		crowds.of[key] = semaphore.NewWeighted(everybody)
+	if serverLocks.of[key] == nil {
+		serverLocks.of[key] = semaphore.NewWeighted(wholeLock)
 	}
-	return crowds.of[key]
+	return serverLocks.of[key]
 }
 
 // salt returns the salt that separates the cache of a request. A request that has to be
@@ -94,7 +79,6 @@ func (c *Client) salt(alone bool) string {
 	return c.wire.options.CacheSalt
 }
 
-// lengths sums the tokens of prompts.
 func lengths(prompts [][]lm.Token) int {
 	n := 0
 	for _, p := range prompts {
@@ -109,11 +93,7 @@ var _ lm.SoloScorer = (*scorer)(nil)
 // other, each with a request of its own and without the server's cache. Meanwhile no client
 // of this process sends anything else to the server.
 func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
-	d, can := s.dialect.(soloing)
-	if !can {
-		return nil, "", &lm.NotIsolatedError{Backend: s.info.Backend, Why: "it cannot score prompts one by one", Do: "use vLLM, llama.cpp's server, SGLang or the embedded engine"}
-	}
-	watch, how, err := d.others(ctx, s.Client)
+	watch, how, _, err := s.dialect.others(ctx, s.Client, false)
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,15 +101,15 @@ func (s *scorer) Solo(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 		how = lm.Exclusive
 	}
 	if how == "" {
-		return nil, "", s.unwatched("")
+		return nil, "", s.unwatchedError("")
 	}
 	alone := *s
-	alone.apart = &apartness{client: s.Client, watch: watch, how: how}
+	alone.apart = &exclusion{client: s.Client, watch: watch, how: how}
 	return &alone, how, nil
 }
 
-// unwatched: nobody says whether others use the server.
-func (c *Client) unwatched(show string) error {
+// unwatchedError says that nobody knows whether others use the server.
+func (c *Client) unwatchedError(show string) error {
 	return &lm.NotIsolatedError{
 		Backend: c.info.Backend,
 		Why:     "it does not show whether others use it at the same time, whose prompts would be computed together with the records'",
@@ -142,12 +122,12 @@ func (c *Client) unwatched(show string) error {
 func (s *scorer) answerAlone(ctx context.Context, questions []scoreQuery) ([]answer, lm.Usage, error) {
 	var usage lm.Usage
 	var answers []answer
-	err := s.apart.hold(ctx, func() (sent, error) {
+	err := s.apart.hold(ctx, func() (workload, error) {
 		var spent lm.Usage
 		var err error
 		answers, spent, err = s.oneByOne(ctx, questions)
 		usage = usage.Plus(spent)
-		return sent{prompts: spent.Requests}, err
+		return workload{prompts: spent.Requests}, err
 	})
 	if err != nil {
 		return nil, usage, err
@@ -166,14 +146,14 @@ func (s *scorer) oneByOne(ctx context.Context, questions []scoreQuery) ([]answer
 			return nil, usage, err
 		}
 		if spent.Cached > 0 {
-			return nil, usage, s.hit("a request for scores")
+			return nil, usage, s.cacheHitError("a request for scores")
 		}
 		answers[i] = got[0]
 	}
 	return answers, usage, nil
 }
 
-// hit: the server used what it had computed before.
-func (c *Client) hit(path string) error {
+// cacheHitError says that the server used what it had computed before.
+func (c *Client) cacheHitError(path string) error {
 	return &ReplyError{Backend: c.info.Backend, Path: path, Why: "it used what it had computed before, although it was asked not to"}
 }

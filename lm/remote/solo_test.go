@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // soloDialects are those whose servers can score prompts alone, with how that is known
@@ -162,9 +163,9 @@ func TestCompareFindsBatches(t *testing.T) {
 			s.mixes = func(_, beside int64) float64 { return float64(beside-1) * 1e-9 }
 			s.pause = 2 * time.Millisecond
 			c, err := lm.Compare(t.Context(), dialScorer(t, url, Options{}))
-			if err != nil || c.Different == 0 || c.MaxDifference > 1e-6 {
-				t.Errorf("asked in batches: %+v, %v", c, err)
-			}
+			expect.NoError(t, err)
+			expect.Min(t, "different scores in batches", c.Different, 1)
+			expect.Max(t, "largest difference in batches", c.MaxDifference, 1e-6)
 			if _, err := isolate(t, url, Options{Exclusive: true}); err != nil {
 				t.Errorf("asked one by one: %v", err)
 			}
@@ -231,8 +232,8 @@ func TestStrangers(t *testing.T) {
 				t.Error("what was scored beside somebody else was kept")
 			}
 			s.stranger = func() int64 { return looks.Add(1) }
-			var crowded *lm.NotIsolatedError
-			if _, err := askAll(t, got.Model(), 2); !errors.As(err, &crowded) || !strings.Contains(err.Error(), "others use the server") {
+			var disturbed *lm.NotIsolatedError
+			if _, err := askAll(t, got.Model(), 2); !errors.As(err, &disturbed) || !strings.Contains(err.Error(), "others use the server") {
 				t.Errorf("beside somebody who stays: %v", err)
 			}
 		})
@@ -282,8 +283,10 @@ func TestMetric(t *testing.T) {
 		`a{b="c"`: -1, `a`: -1, ``: -1, `# a 3`: -1, `a NaN`: -1, `a +Inf`: -1, `a -1`: -1, `a 0.5`: -1, `a 1e300`: -1, `a{} `: -1,
 	} {
 		name, value, ok := metric(line)
-		if ok != (want >= 0) || ok && (name != "a" || value != want) {
-			t.Errorf("%q is %q, %v, %v", line, name, value, ok)
+		expect.Equal(t, line+" is a counter", ok, want >= 0)
+		if ok {
+			expect.Equal(t, "name in "+line, name, "a")
+			expect.Equal(t, "value in "+line, value, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestStreams(t *testing.T) {
@@ -41,13 +42,13 @@ func TestStreams(t *testing.T) {
 		})
 		c := &Client{wire: w}
 		var told strings.Builder
-		text, _, err := c.complete(t.Context(), completion{Prompt: "x"}, sending{}, func(piece string) error {
+		text, _, err := c.complete(t.Context(), completion{Prompt: "x"}, sendOptions{}, func(piece string) error {
 			told.WriteString(piece)
 			return nil
 		})
-		if (err == nil) != test.ok || told.String() != test.told || requests.Load() != test.attempts {
-			t.Errorf("%s: told %q in %d attempts, error %v", test.name, told.String(), requests.Load(), err)
-		}
+		expect.True(t, test.name+": the error that is wanted", (err == nil) == test.ok, err)
+		expect.Equal(t, test.name+": told", told.String(), test.told)
+		expect.Equal(t, test.name+": attempts", requests.Load(), test.attempts)
 		if err == nil && text.Text != test.told || err != nil && text != (lm.Text{}) {
 			t.Errorf("%s: text %+v, error %v", test.name, text, err)
 		}

@@ -156,7 +156,7 @@ var endMarks = []string{
 // names (eos), and the one that the chat template puts after an answer.
 func findEnds(ctx context.Context, c *Client, e encoder, marks map[lm.Token]string, eos string) []lm.Token {
 	known := append([]string{eos}, endMarks...)
-	if c.facts.can.Chat {
+	if c.info.Can.Chat {
 		asked := []lm.Message{{Role: lm.User, Content: "one"}, {Role: lm.Assistant, Content: "two"}, {Role: lm.User, Content: "three"}}
 		// A template that refuses this leaves the others.
 		if text, err := e.render(ctx, c, asked); err == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // vllm scores chosen tokens: logprob_token_ids of /v1/completions. The log-probabilities
 // are raw: over the whole vocabulary, before any sampling rule.
 type vllm struct {
-	extended
+	extensions
 	// kinds separates requests for chosen tokens and for best tokens in time. In version
 	// 0.32.0 a request for best tokens that runs beside one for chosen tokens comes back
 	// without them. Other clients of the server are not separated: then the answer is an
@@ -42,15 +43,14 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	f := &c.facts
-	f.version, f.fingerprint = version.Version, m.Root
+	c.info.Version, c.info.Fingerprint = version.Version, m.Root
 	// One token more than the sequence has to fit, since one is always written.
-	f.capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
+	c.info.Capacity = lm.Capacity{Context: room(m.MaxModelLen), Candidates: vllmIDs}
 	if err := d.learnScores(ctx, c); err != nil {
 		return err
 	}
-	if !f.can.Generate && !f.can.Embed {
-		return fmt.Errorf("the server neither writes nor embeds with the model %q", f.model)
+	if !c.info.Can.Generate && !c.info.Can.Embed {
+		return fmt.Errorf("the server neither writes nor embeds with the model %q", c.info.Name)
 	}
 	return nil
 }
@@ -58,41 +58,40 @@ func (d *vllm) learn(ctx context.Context, c *Client) error {
 // learnScores determines the size of the vocabulary and the maximal number of best tokens.
 // The server reports neither, but refuses what is too much.
 func (d *vllm) learnScores(ctx context.Context, c *Client) error {
-	f := &c.facts
-	_, usage, err := c.complete(ctx, completion{Model: f.model, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sending{}, nil)
+	_, usage, err := c.complete(ctx, completion{Model: c.info.Name, Prompt: []lm.Token{0}, MaxTokens: 1, TopP: 1}, sendOptions{}, nil)
 	if err != nil {
-		f.missing = "it does not complete lists of tokens"
-		f.note("it does not complete lists of tokens: %v", err)
+		c.facts.missing = "it does not complete lists of tokens"
+		c.facts.note("it does not complete lists of tokens: %v", err)
 		return nil
 	}
 	c.spend(usage)
-	f.can.Generate, f.tokens = true, true
+	c.info.Can.Generate, c.facts.tokens = true, true
 	size, err := vocabularySize(func(token lm.Token) (bool, error) {
 		a, _, err := d.chosen(ctx, c, [][]lm.Token{{0}}, []lm.Token{token}, false)
 		return known(token, a, err)
 	})
 	if err != nil || size == 0 {
-		f.missing = "it does not know logprob_token_ids; start a newer vLLM"
+		c.facts.missing = "it does not know logprob_token_ids; start a newer vLLM"
 		return err
 	}
-	f.can.Candidates, f.capacity.Vocabulary = true, size
-	for _, most := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
-		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, most, false)
+	c.info.Can.Candidates, c.info.Vocabulary = true, size
+	for _, number := range []int{size, 1000, 256, 128, 100, 50, 20, 5} {
+		a, _, err := d.best(ctx, c, [][]lm.Token{{0}}, number, false)
 		if hasStatus(err, http.StatusBadRequest) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if len(a[0]) < most {
-			f.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
+		if len(a[0]) < number {
+			c.facts.note("asking for its best tokens did not work, maybe because others ask it for chosen ones at the same time")
 			return nil
 		}
-		f.can.Top, f.can.All, f.capacity.Top = true, most == size, most
+		c.info.Can.Top, c.info.Can.All, c.info.Top = true, number == size, number
 		break
 	}
-	if f.capacity.Top < vllmIDs {
-		f.note("it gives its best %d tokens only: candidates that are more need a server started with --max-logprobs %d", f.capacity.Top, vllmIDs)
+	if c.info.Top < vllmIDs {
+		c.facts.note("it gives its best %d tokens only: candidates that are more need a server started with --max-logprobs %d", c.info.Top, vllmIDs)
 	}
 	return nil
 }
@@ -115,8 +114,8 @@ func (d *vllm) chosen(ctx context.Context, c *Client, prompts [][]lm.Token, ids 
 }
 
 // best requests the best tokens after each of some prompts.
-func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, most int, alone bool) ([]answer, lm.Usage, error) {
-	return d.ask(ctx, c, bestKind, prompts, scoreRequest{LogProbs: most}, most, alone)
+func (d *vllm) best(ctx context.Context, c *Client, prompts [][]lm.Token, number int, alone bool) ([]answer, lm.Usage, error) {
+	return d.ask(ctx, c, bestKind, prompts, scoreRequest{LogProbs: number}, number, alone)
 }
 
 func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token, r scoreRequest, each int, alone bool) ([]answer, lm.Usage, error) {
@@ -127,7 +126,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token,
 		}
 		defer done()
 	}
-	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.facts.model, prompts, 1, true, c.salt(alone)
+	r.Model, r.Prompt, r.MaxTokens, r.AsIDs, r.CacheSalt = c.info.Name, prompts, 1, true, c.salt(alone)
 	var got struct {
 		Choices []struct {
 			Index    int `json:"index"`
@@ -142,7 +141,7 @@ func (d *vllm) ask(ctx context.Context, c *Client, k kind, prompts [][]lm.Token,
 	if err != nil {
 		return nil, lm.Usage{Requests: 1}, err
 	}
-	usage := got.Usage.usage(c.facts.capacity.Vocabulary)
+	usage := got.Usage.usage(c.info.Vocabulary)
 	if got.Usage != nil {
 		usage.Computed -= count(got.Usage.Completion) // written, but never read by the model
 	}
@@ -193,7 +192,127 @@ func (s *idScores) UnmarshalJSON(text []byte) error {
 		if err != nil || !ok {
 			return errIDScores
 		}
-		*s = append(*s, scored{lm.Token(id), score})
+		*s = append(*s, tokenScore{lm.Token(id), score})
 	}
 	return nil
+}
+
+// score groups queries by what they request, since a request has one list of tokens for all
+// its prompts.
+func (d *vllm) score(ctx context.Context, c *Client, questions []scoreQuery) ([]answer, lm.Usage, error) {
+	answers := make([]answer, len(questions))
+	var usage lm.Usage
+	for _, group := range groups(questions) {
+		for part := range slices.Chunk(group, vllmPrompts) {
+			prompts := make([][]lm.Token, len(part))
+			for i, at := range part {
+				prompts[i] = questions[at].tokens
+			}
+			first := questions[part[0]]
+			take := func(got []answer, u lm.Usage, err error) error {
+				usage = usage.Plus(u)
+				for i, a := range got {
+					answers[part[i]] = append(answers[part[i]], a...)
+				}
+				return err
+			}
+			if first.candidates == nil {
+				if err := take(d.best(ctx, c, prompts, first.top, first.alone)); err != nil {
+					return nil, usage, err
+				}
+			}
+			for ids := range slices.Chunk(first.candidates, vllmIDs) {
+				got, u, err := d.chosen(ctx, c, prompts, ids, first.alone)
+				for i := range got {
+					got[i] = got[i].only(ids)
+				}
+				if err := take(got, u, err); err != nil {
+					return nil, usage, err
+				}
+			}
+		}
+	}
+	return answers, usage, nil
+}
+
+// only drops what was not requested: the token that the server generated comes along.
+func (a answer) only(ids []lm.Token) answer {
+	asked := make(map[lm.Token]struct{}, len(ids))
+	for _, id := range ids {
+		asked[id] = struct{}{}
+	}
+	return slices.DeleteFunc(a, func(s tokenScore) bool {
+		_, ok := asked[s.token]
+		return !ok
+	})
+}
+
+// groups lists the indices of queries that request the same.
+func groups(questions []scoreQuery) [][]int {
+	var out [][]int
+next:
+	for i, q := range questions {
+		for g, group := range out {
+			first := questions[group[0]]
+			if first.top == q.top && slices.Equal(first.candidates, q.candidates) {
+				out[g] = append(group, i)
+				continue next
+			}
+		}
+		out = append(out, []int{i})
+	}
+	return out
+}
+
+// vocabulary of vLLM: only /tokenizer_info lists its control tokens. Without them text
+// could not be kept from forging turns, since vLLM's tokeniser reads control tokens
+// anywhere.
+func (d *vllm) vocabulary(ctx context.Context, c *Client) (vocabulary, error) {
+	v := vocabulary{size: c.info.Vocabulary, marks: map[lm.Token]string{}, apart: true}
+	var reply struct {
+		Added map[string]string `json:"added_tokens_decoder"`
+		EOS   string            `json:"eos_token"`
+	}
+	path := c.wire.root + "/tokenizer_info"
+	err := c.wire.get(ctx, path, &reply)
+	if hasStatus(err, http.StatusNotFound) {
+		return v, &lm.UnsupportedError{
+			Backend: c.info.Backend, What: "keep text from forging marks of turns",
+			Missing: "it does not list its control tokens; start it with --enable-tokenizer-info-endpoint",
+		}
+	}
+	if err != nil {
+		return v, err
+	}
+	for id, mark := range reply.Added {
+		token, err := strconv.ParseInt(id, 10, 32)
+		if err != nil || token < 0 || mark == "" {
+			return v, c.wire.reply(path, "a mark has no number or no spelling")
+		}
+		// Some tokenisers know more marks than the model has rows for.
+		if int(token) < v.size {
+			v.marks[lm.Token(token)] = mark
+		}
+	}
+	if len(v.marks) == 0 {
+		return v, c.wire.reply(path, "there is no mark at all")
+	}
+	if err := d.learnBeginning(ctx, c, &v); err != nil {
+		return v, err
+	}
+	v.ends = findEnds(ctx, c, d, v.marks, reply.EOS)
+	return v, nil
+}
+
+func (d *vllm) decode(ctx context.Context, c *Client, tokens []lm.Token) (text string, err error) {
+	err = c.field(ctx, "/detokenize", "prompt", map[string]any{"model": c.info.Name, "tokens": tokens}, &text)
+	return text, err
+}
+
+func (d *vllm) render(ctx context.Context, c *Client, messages []lm.Message) (string, error) {
+	tokens, err := d.tokenize(ctx, c, map[string]any{"messages": messages, "add_generation_prompt": true, "add_special_tokens": false})
+	if err != nil {
+		return "", err
+	}
+	return d.decode(ctx, c, tokens)
 }

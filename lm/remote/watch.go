@@ -17,12 +17,13 @@ import (
 )
 
 // others of vLLM: its counters show how many requests run, wait and have ended.
-func (d *vllm) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
-	return watched(ctx, c, d)
+func (d *vllm) others(ctx context.Context, c *Client, _ bool) (w watcher, how lm.Isolation, do string, err error) {
+	w, how, err = tryWatcher(ctx, c, d)
+	return w, how, "keep its /metrics within reach; ", err
 }
 
-// watched tries a watcher out: there is none where the server does not show its work.
-func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, error) {
+// tryWatcher tries a watcher out: there is none where the server does not show its work.
+func tryWatcher(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, error) {
 	var status *StatusError
 	var reply *ReplyError
 	_, err := w.look(ctx, c)
@@ -37,13 +38,12 @@ func watched(ctx context.Context, c *Client, w watcher) (watcher, lm.Isolation, 
 
 // look reads the counters, over all engines of the server, and whose they are: behind a
 // balancer the next look may be at another replica, whose counters say nothing of ours.
-func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
-	path := c.wire.root + "/metrics"
-	text, err := c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+func (d *vllm) look(ctx context.Context, c *Client) (snapshot, error) {
+	path, text, err := c.counters(ctx)
 	if err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	gauges, counters := 0, 0
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		if began(lines.Text()) {
@@ -61,7 +61,7 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 		}
 	}
 	if gauges < 2 || counters < 1 {
-		return sight{}, c.wire.reply(path, "the counters of requests are not there")
+		return snapshot{}, c.wire.reply(path, "the counters of requests are not there")
 	}
 	return s, nil
 }
@@ -69,6 +69,13 @@ func (d *vllm) look(ctx context.Context, c *Client) (sight, error) {
 // began reports whether a line has the moment at which a process, or its counters, began.
 func began(line string) bool {
 	return strings.HasPrefix(line, "process_start_time_seconds") || strings.HasPrefix(line, "vllm:request_success_created")
+}
+
+// counters returns the server's page of counters, and its path.
+func (c *Client) counters(ctx context.Context) (path string, page []byte, err error) {
+	path = c.wire.root + "/metrics"
+	page, err = c.wire.text(ctx, query{method: http.MethodGet, path: path, alone: true})
+	return path, page, err
 }
 
 // metrics are the counts of a page in Prometheus' format.
@@ -109,12 +116,12 @@ func metric(line string) (name string, value float64, ok bool) {
 
 // quiet: as many requests have ended as were sent, and none runs. A server counts a
 // request a little after it has answered. Both looks have to be at the same server.
-func (d *vllm) quiet(before, after sight, ours sent) (quiet, more bool) {
+func (d *vllm) quiet(before, after snapshot, ours workload) (quiet, more bool) {
 	return counted(before, after, ours.prompts)
 }
 
 // counted: as much has ended as was sent, and nothing else.
-func counted(before, after sight, ours int64) (quiet, more bool) {
+func counted(before, after snapshot, ours int64) (quiet, more bool) {
 	if before.rest != after.rest {
 		return false, false
 	}
@@ -123,12 +130,17 @@ func counted(before, after sight, ours int64) (quiet, more bool) {
 }
 
 // others of llama.cpp: with one slot nobody runs beside; with several, each reports what it
-// last worked on.
-func (d *llamacpp) others(ctx context.Context, c *Client) (watcher, lm.Isolation, error) {
-	if d.slots == 1 {
-		return nil, lm.OneSequence, nil
+// last worked on, and counters show how many tokens all have worked on.
+func (d *llamacpp) others(ctx context.Context, c *Client, record bool) (w watcher, how lm.Isolation, do string, err error) {
+	switch {
+	case d.slots == 1:
+		return nil, lm.OneSequence, "", nil
+	case record:
+		w, how, err = tryWatcher(ctx, c, llamaCounters{})
+	default:
+		w, how, err = tryWatcher(ctx, c, d)
 	}
-	return watched(ctx, c, d)
+	return w, how, "start it with --metrics, which shows it; or, ", err
 }
 
 // llamaSlot is the slot of all queries that have to be alone.
@@ -136,7 +148,7 @@ const llamaSlot = 0
 
 // look reads what the slots do. Anyone who uses another slot changes its task; anyone who uses
 // ours has to wait for us, as we for them.
-func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
+func (d *llamacpp) look(ctx context.Context, c *Client) (snapshot, error) {
 	var slots []struct {
 		ID   *int   `json:"id"`
 		Task *int64 `json:"id_task"`
@@ -144,14 +156,14 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 	}
 	path := c.wire.root + "/slots"
 	if err := c.wire.ask(ctx, query{method: http.MethodGet, path: path, alone: true}, &slots); err != nil {
-		return sight{}, err
+		return snapshot{}, err
 	}
-	var s sight
+	var s snapshot
 	var tasks []string
 	ours, known := false, false
 	for _, slot := range slots {
 		if slot.ID == nil || slot.Busy == nil {
-			return sight{}, c.wire.reply(path, "a slot does not say what it does")
+			return snapshot{}, c.wire.reply(path, "a slot does not say what it does")
 		}
 		if *slot.Busy {
 			s.busy++
@@ -168,10 +180,10 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 		tasks = append(tasks, fmt.Sprintf("%d:%d", *slot.ID, task))
 	}
 	if !ours || len(slots) != d.slots {
-		return sight{}, c.wire.reply(path, "there are not as many slots as it said")
+		return snapshot{}, c.wire.reply(path, "there are not as many slots as it said")
 	}
 	if !known { // some have worked by now: it was asked for scores when it was reached
-		return sight{}, c.wire.reply(path, "slots do not say what they have worked on")
+		return snapshot{}, c.wire.reply(path, "slots do not say what they have worked on")
 	}
 	slices.Sort(tasks)
 	s.rest = strings.Join(tasks, " ")
@@ -179,10 +191,7 @@ func (d *llamacpp) look(ctx context.Context, c *Client) (sight, error) {
 }
 
 // quiet: the other slots have done nothing, and all are idle.
-func (d *llamacpp) quiet(before, after sight, _ sent) (quiet, more bool) {
+func (d *llamacpp) quiet(before, after snapshot, _ workload) (quiet, more bool) {
 	same := after.rest == before.rest
 	return same && after.busy == 0, same && after.busy > 0
 }
-
-// others of SGLang: it reports nothing reliable.
-func (d *sglang) others(context.Context, *Client) (watcher, lm.Isolation, error) { return nil, "", nil }

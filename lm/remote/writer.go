@@ -11,7 +11,7 @@ import (
 type writer struct {
 	*Client
 	info  lm.Info
-	apart *apartness
+	apart *exclusion
 }
 
 var _ lm.RecordScorer = (*writer)(nil)

@@ -9,7 +9,7 @@ import (
 )
 
 // The format's own limit, which keeps a JSON reader from endless work.
-const longestHeader = 100_000_000
+const maxHeader = 100_000_000
 
 // A FormatError says where bytes are not those of a safetensors file.
 type FormatError struct {
@@ -57,7 +57,7 @@ func Parse(data []byte) (*File, error) {
 	}
 	n := binary.LittleEndian.Uint64(data)
 	switch {
-	case n > longestHeader:
+	case n > maxHeader:
 		return nil, fail(0, "a header of %d bytes is longer than the format allows: this is not a safetensors file", n)
 	case n > uint64(len(data)-8):
 		return nil, fail(0, "the header needs %d bytes, and the file ends after %d: "+

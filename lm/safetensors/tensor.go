@@ -42,8 +42,8 @@ type Tensor struct {
 	at         int    // byte of the header's entry
 }
 
-// described is a tensor in the header's JSON.
-type described struct {
+// tensorHeader is a tensor in the header's JSON.
+type tensorHeader struct {
 	Type    Type     `json:"dtype"`
 	Shape   []uint64 `json:"shape"`
 	Offsets []uint64 `json:"data_offsets"`
@@ -107,7 +107,7 @@ func plain(err error) string {
 }
 
 func (f *File) readTensor(d *json.Decoder, name string, at int) error {
-	var entry described
+	var entry tensorHeader
 	if err := d.Decode(&entry); err != nil {
 		return err
 	}
@@ -173,16 +173,16 @@ func (f *File) place(data []byte) error {
 
 // quote keeps hostile names from flooding an error.
 func quote(name string) string {
-	const most = 64
-	if len(name) > most {
-		return fmt.Sprintf("%q… (%d bytes)", name[:most], len(name))
+	const maxQuoted = 64
+	if len(name) > maxQuoted {
+		return fmt.Sprintf("%q… (%d bytes)", name[:maxQuoted], len(name))
 	}
 	return fmt.Sprintf("%q", name)
 }
 
 func shape(dims []uint64) string {
-	const most = 8
-	if len(dims) > most {
+	const maxShown = 8
+	if len(dims) > maxShown {
 		return fmt.Sprintf("%d dimensions", len(dims))
 	}
 	return fmt.Sprint(dims)

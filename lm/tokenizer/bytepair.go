@@ -161,7 +161,7 @@ func (m *bytePair) piece(tokens []lm.Token, text string) []lm.Token {
 
 // merged appends the tokens of a piece.
 func (m *bytePair) merged(tokens []lm.Token, text string) []lm.Token {
-	w := workshop.Get().(*work)
+	w := workPool.Get().(*work)
 	defer w.release()
 	w.parts = w.parts[:0]
 	for i, b := range []byte(text) {

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	cacheBits    = 13 // sets
-	cacheWays    = 4  // pieces in a set
-	cacheLongest = 32 // bytes of a piece
-	cacheMost    = 7  // tokens of a piece
+	cacheBits      = 13 // sets
+	cacheWays      = 4  // pieces in a set
+	maxCacheBytes  = 32 // bytes of a piece
+	maxCacheTokens = 7  // tokens of a piece
 )
 
 // cache remembers the tokens of pieces. Words repeat, so most pieces of a text are
@@ -20,21 +20,21 @@ const (
 // and forgetting does no harm.
 type cache struct {
 	seed maphash.Seed
-	sets [1 << cacheBits][cacheWays]atomic.Pointer[remembered]
+	sets [1 << cacheBits][cacheWays]atomic.Pointer[cacheEntry]
 }
 
-// remembered is a piece and its tokens in one allocation.
-type remembered struct {
+// cacheEntry is a piece and its tokens in one allocation.
+type cacheEntry struct {
 	length, count uint8
-	piece         [cacheLongest]byte
-	tokens        [cacheMost]lm.Token
+	piece         [maxCacheBytes]byte
+	tokens        [maxCacheTokens]lm.Token
 }
 
 func newCache() *cache { return &cache{seed: maphash.MakeSeed()} }
 
 // through appends the tokens of a piece, computing them if they are not remembered.
 func (c *cache) through(tokens []lm.Token, piece string, compute func([]lm.Token, string) []lm.Token) []lm.Token {
-	if len(piece) > cacheLongest {
+	if len(piece) > maxCacheBytes {
 		return compute(tokens, piece)
 	}
 	set := &c.sets[maphash.String(c.seed, piece)>>(64-cacheBits)]
@@ -45,8 +45,8 @@ func (c *cache) through(tokens []lm.Token, piece string, compute func([]lm.Token
 	}
 	before := len(tokens)
 	tokens = compute(tokens, piece)
-	if found := tokens[before:]; len(found) <= cacheMost {
-		r := &remembered{length: uint8(len(piece)), count: uint8(len(found))}
+	if found := tokens[before:]; len(found) <= maxCacheTokens {
+		r := &cacheEntry{length: uint8(len(piece)), count: uint8(len(found))}
 		copy(r.piece[:], piece)
 		copy(r.tokens[:], found)
 		for i := cacheWays - 1; i > 0; i-- {

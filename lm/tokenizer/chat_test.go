@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/tokenizer"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 type chats struct {
@@ -155,12 +156,9 @@ func TestChatRefuses(t *testing.T) {
 			config.ChatTemplate = c.template
 			_, err := newTokenizer(t, config).Chat(c.messages)
 			var unsupported *lm.UnsupportedError
-			if err == nil || !strings.Contains(err.Error(), c.says) || errors.As(err, &unsupported) != c.unsupported {
-				t.Fatalf("the error is %v", err)
-			}
-			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("the error tells the content: %v", err)
-			}
+			expect.Contains(t, "error", fmt.Sprint(err), c.says)
+			expect.Equal(t, "unsupported", errors.As(err, &unsupported), c.unsupported)
+			expect.True(t, "no content in the error", !strings.Contains(fmt.Sprint(err), "secret"), err)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,12 +11,14 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // file makes a model file of nothing but metadata.
 func file(t *testing.T, values map[string]any) *gguf.File {
 	t.Helper()
-	var w gguf.Writer
+	var w gguftest.Writer
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if err := w.Set(key, values[key]); err != nil {
 			t.Fatal(err)
@@ -138,7 +141,8 @@ func TestMissingTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !tok.Control(0) || !tok.Control(1) || tok.Control(2) || !slices.Equal(tok.Ends(), []lm.Token{1}) {
-		t.Errorf("the ends are %v", tok.Ends())
+	for token, want := range []bool{true, true, false} {
+		expect.Equal(t, fmt.Sprint("control token ", token), tok.Control(lm.Token(token)), want)
 	}
+	expect.Equal(t, "ends", fmt.Sprint(tok.Ends()), "[1]")
 }

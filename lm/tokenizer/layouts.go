@@ -23,15 +23,15 @@ type layout struct {
 	// last: the last message is a question, because nothing else opens an answer.
 	last bool
 	// system: where a system message may stand.
-	system placing
+	system placement
 	write  func(d *draft, chat []lm.Message)
 }
 
-// placing states where a layout has room for system messages.
-type placing int
+// placement states where a layout has room for system messages.
+type placement int
 
 const (
-	anywhere placing = iota
+	anywhere placement = iota
 	onlyFirst
 	nowhere
 )
@@ -39,14 +39,14 @@ const (
 //go:embed layouts.txt
 var layoutsText string
 
-// look holds a paragraph of layouts.txt.
-type look struct {
+// signature holds a paragraph of layouts.txt.
+type signature struct {
 	layout  string
 	pattern *regexp.Regexp
 }
 
-var looks = sync.OnceValue(func() []look {
-	var list []look
+var signatures = sync.OnceValue(func() []signature {
+	var list []signature
 	for line := range strings.Lines(layoutsText) {
 		line = strings.TrimSuffix(line, "\n")
 		text, indented := strings.CutPrefix(line, "\t")
@@ -55,12 +55,12 @@ var looks = sync.OnceValue(func() []look {
 		case indented:
 			list[last].layout += text
 		default:
-			list = append(list, look{layout: line + "\t"})
+			list = append(list, signature{layout: line + "\t"})
 		}
 	}
 	for i := range list {
 		name, text, _ := strings.Cut(list[i].layout, "\t")
-		list[i] = look{name, pattern(strings.ReplaceAll(text, "⏎", "\n"))}
+		list[i] = signature{name, pattern(strings.ReplaceAll(text, "⏎", "\n"))}
 	}
 	return list
 })
@@ -71,7 +71,7 @@ func layoutOf(template string) *layout {
 		return nil
 	}
 	code := canonical(template)
-	for _, l := range looks() {
+	for _, l := range signatures() {
 		if parts := match(l.pattern, code); parts != nil {
 			made := makers[l.layout](parts)
 			made.name = l.layout

@@ -32,7 +32,7 @@ type work struct {
 	heap       []entry
 }
 
-var workshop = sync.Pool{New: func() any { return new(work) }}
+var workPool = sync.Pool{New: func() any { return new(work) }}
 
 // scanLimit is the number of parts up to which looking through all candidates is
 // faster than a heap.
@@ -175,6 +175,6 @@ const maxCached = 1 << 14
 
 func (w *work) release() {
 	if cap(w.parts) <= maxCached && cap(w.heap) <= 2*maxCached {
-		workshop.Put(w)
+		workPool.Put(w)
 	}
 }

@@ -50,11 +50,13 @@ func TestMergingWaysAgree(t *testing.T) {
 		for name, way := range map[string]func(*work, string, pairing){
 			"scan": (*work).mergeByScan, "heap": (*work).mergeByHeap,
 		} {
-			w := &work{parts: slices.Clone(start)}
-			way(w, text, pairs)
-			if !slices.Equal(w.parts, want) {
-				r.Errorf("by %s: %v, and should be %v", name, w.parts, want)
-			}
+			t.Run(name, func(t *testing.T) {
+				w := &work{parts: slices.Clone(start)}
+				way(w, text, pairs)
+				if !slices.Equal(w.parts, want) {
+					r.Errorf("by %s: %v, and should be %v", name, w.parts, want)
+				}
+			})
 		}
 	})
 }

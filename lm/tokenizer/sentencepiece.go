@@ -88,9 +88,8 @@ func (m *sentencePiece) encode(tokens []lm.Token, text string) []lm.Token {
 	return m.cache.through(tokens, text[start:], m.merged)
 }
 
-// merged appends the tokens of a piece.
 func (m *sentencePiece) merged(tokens []lm.Token, text string) []lm.Token {
-	w := workshop.Get().(*work)
+	w := workPool.Get().(*work)
 	defer w.release()
 	w.parts = w.parts[:0]
 	for i := 0; i < len(text); {

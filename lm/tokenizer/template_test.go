@@ -32,7 +32,7 @@ func TestCanonical(t *testing.T) {
 
 func TestLooksAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, l := range looks() {
+	for _, l := range signatures() {
 		if makers[l.layout] == nil {
 			t.Errorf("nothing makes the layout %q", l.layout)
 		}

@@ -85,13 +85,13 @@ func (t *Tokenizer) appendText(tokens []lm.Token, text string) ([]lm.Token, erro
 // fragments cuts a text at user-defined tokens: all occurrences of the longest first,
 // from the left, then of the next in what remains. A fragment is a text, or else a
 // token.
-func (v *vocabulary) fragments(text string) []defined {
-	list := []defined{{text: text}}
-	for _, d := range v.defined {
+func (v *vocabulary) fragments(text string) []userToken {
+	list := []userToken{{text: text}}
+	for _, d := range v.userDefined {
 		if !strings.Contains(text, d.text) {
 			continue
 		}
-		var next []defined
+		var next []userToken
 		for _, f := range list {
 			if f.text == "" {
 				next = append(next, f)
@@ -100,12 +100,12 @@ func (v *vocabulary) fragments(text string) []defined {
 			before, after, found := strings.Cut(f.text, d.text)
 			for ; found; before, after, found = strings.Cut(after, d.text) {
 				if before != "" {
-					next = append(next, defined{text: before})
+					next = append(next, userToken{text: before})
 				}
-				next = append(next, defined{id: d.id})
+				next = append(next, userToken{id: d.id})
 			}
 			if before != "" {
-				next = append(next, defined{text: before})
+				next = append(next, userToken{text: before})
 			}
 		}
 		list = next

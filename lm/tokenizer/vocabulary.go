@@ -10,16 +10,16 @@ import (
 
 // vocabulary describes the tokens, whatever the way of merging.
 type vocabulary struct {
-	ids     map[string]int32 // by spelling
-	types   []Type
-	marks   []bool   // tokens without text
-	pieces  []string // text of tokens
-	ends    []lm.Token
-	defined []defined // user-defined tokens, the longest first
+	ids         map[string]int32 // by spelling
+	types       []Type
+	marks       []bool   // tokens without text
+	pieces      []string // text of tokens
+	ends        []lm.Token
+	userDefined []userToken // user-defined tokens, the longest first
 }
 
-// defined is a text that is one token wherever it occurs.
-type defined struct {
+// userToken is a text that is one token wherever it occurs.
+type userToken struct {
 	text string
 	id   lm.Token
 }
@@ -64,10 +64,10 @@ func newVocabulary(c *Config) *vocabulary {
 	v.pieces = pieces(c, v)
 	for i, t := range v.types {
 		if t == UserDefined {
-			v.defined = append(v.defined, defined{c.Tokens[i], lm.Token(i)})
+			v.userDefined = append(v.userDefined, userToken{c.Tokens[i], lm.Token(i)})
 		}
 	}
-	slices.SortStableFunc(v.defined, func(a, b defined) int { return cmp.Compare(len(b.text), len(a.text)) })
+	slices.SortStableFunc(v.userDefined, func(a, b userToken) int { return cmp.Compare(len(b.text), len(a.text)) })
 	return v
 }
 

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // byteVocabulary returns a SentencePiece vocabulary of marks and bytes.
@@ -103,10 +104,9 @@ func TestNewRefuses(t *testing.T) {
 			config := spelledVocabulary("a b")
 			c.change(&config)
 			_, err := New(config)
-			var wrong *ConfigError
-			if !errors.As(err, &wrong) || wrong.Field != c.field || !strings.Contains(wrong.Why, c.says) {
-				t.Errorf("the error is %v", err)
-			}
+			wrong := expect.As[*ConfigError](t, err)
+			expect.Equal(t, "field", wrong.Field, c.field)
+			expect.Contains(t, "why", wrong.Why, c.says)
 		})
 	}
 }
@@ -131,16 +131,18 @@ func TestEncodeNeverReturnsMarks(t *testing.T) {
 	whole.Tokens = append(whole.Tokens, "xyz")
 	whole.Types = append(whole.Types, Control)
 	for name, c := range map[string]Config{"spelled": spelled, "pieces": pieces, "unused": unused, "whole": whole} {
-		tok := must(t, c)
-		for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "x q", "<0x0A>"} {
-			ids := tok.mustEncode(text)
-			if slices.ContainsFunc(ids, tok.Control) {
-				t.Errorf("%s: %q gives a mark: %v", name, text, ids)
+		t.Run(name, func(t *testing.T) {
+			tok := must(t, c)
+			for _, text := range []string{"<s>", "a<s>b", "</s>", "xyz", "x q", "<0x0A>"} {
+				ids := tok.mustEncode(text)
+				if slices.ContainsFunc(ids, tok.Control) {
+					t.Errorf("%s: %q gives a mark: %v", name, text, ids)
+				}
+				if got := tok.mustDecode(ids); got != text {
+					t.Errorf("%s: %q comes back as %q", name, text, got)
+				}
 			}
-			if got := tok.mustDecode(ids); got != text {
-				t.Errorf("%s: %q comes back as %q", name, text, got)
-			}
-		}
+		})
 	}
 }
 
@@ -254,8 +256,11 @@ func TestCutsMakeProgress(t *testing.T) {
 		for name, rule := range rules {
 			for at := 0; at < len(s); {
 				after := rule.cut(classes(), s, at)
-				if after <= at || after > len(s) || !utf8.ValidString(s[at:after]) {
+				if after <= at || after > len(s) {
 					r.Fatalf("%s cuts %q from %d to %d", name, s, at, after)
+				}
+				if piece := s[at:after]; !utf8.ValidString(piece) {
+					r.Fatalf("%s cuts %q within a character: %q", name, s, piece)
 				}
 				at = after
 			}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // optimal returns the theorem of Kairouz, Oh and Viswanath (2015) for k runs that are
@@ -56,13 +57,19 @@ func TestApproxIsTheOptimalComposition(t *testing.T) {
 			for _, a := range accountants {
 				for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
 					got, err := a.Epsilon(e, adj, delta)
-					if err != nil || share > 1e-8 && (got.Lower > epsilon*(1+1e-7) || got.Width() > 1e-3*got.Upper+1e-9 || got.Upper < epsilon*(1-1e-7)) {
-						t.Errorf("%s: ε of %s at %g is %v, not in %v (%v)", a.Name(), e, delta, epsilon, got, err)
+					at := expect.At(t, "%s: ε of %s at %g", a.Name(), e, delta)
+					expect.NoError(at, err)
+					if share > 1e-8 {
+						expect.Max(at, "got.Lower", got.Lower, epsilon*(1+1e-7))
+						expect.Min(at, "got.Upper", got.Upper, epsilon*(1-1e-7))
+						expect.Max(at, "got.Width", got.Width(), 1e-3*got.Upper+1e-9)
 					}
 					d, err := a.Delta(e, adj, epsilon)
-					if err != nil || d.Lower > delta*(1+1e-7) || d.Upper < delta*(1-1e-12) || d.Width() > 2e-3*d.Upper {
-						t.Errorf("%s: δ of %s at %g is %v, not in %v (%v)", a.Name(), e, epsilon, delta, d, err)
-					}
+					at = expect.At(t, "%s: δ of %s at %g, which is %v", a.Name(), e, epsilon, delta)
+					expect.NoError(at, err)
+					expect.Max(at, "d.Lower", d.Lower, delta*(1+1e-7))
+					expect.Min(at, "d.Upper", d.Upper, delta*(1-1e-12))
+					expect.Max(at, "d.Width", d.Width(), 2e-3*d.Upper)
 				}
 			}
 		}
@@ -92,23 +99,28 @@ func TestApproxAtItsOwnDelta(t *testing.T) {
 		e := mustParse(t, c.expr)
 		for _, a := range []Accountant{PLD{}, Auto{}} {
 			got, err := a.Epsilon(e, privacy.AddRemove, c.delta)
-			if err != nil || got.Upper < c.epsilon || got.Upper > c.epsilon*(1+c.off) || got.Lower > c.epsilon || got.Lower < c.epsilon*(1-1e-11) {
-				t.Errorf("%s: ε of %s at its own δ = %g is %v, not in [%v, %v] (%v)", a.Name(), e, c.delta, c.epsilon, got.Lower, got.Upper, err)
-			}
+			at := expect.At(t, "%s: ε of %s at its own δ", a.Name(), e)
+			expect.NoError(at, err)
+			expect.Within(at, "got.Upper", got.Upper, c.epsilon, c.epsilon*(1+c.off))
+			expect.Within(at, "got.Lower", got.Lower, c.epsilon*(1-1e-11), c.epsilon)
 			less := math.Nextafter(c.delta, 0)
-			if got, err = a.Epsilon(e, privacy.AddRemove, less); err != nil || !math.IsInf(got.Lower, 1) || !math.IsInf(got.Upper, 1) {
-				t.Errorf("%s: ε of %s at %g, below its δ, is in [%v, %v] (%v)", a.Name(), e, less, got.Lower, got.Upper, err)
-			}
-			if got, err = a.Epsilon(e, privacy.AddRemove, 0); err != nil || !math.IsInf(got.Lower, 1) || !math.IsInf(got.Upper, 1) {
-				t.Errorf("%s: ε of %s at δ = 0 is in [%v, %v] (%v)", a.Name(), e, got.Lower, got.Upper, err)
-			}
+			got, err = a.Epsilon(e, privacy.AddRemove, less)
+			at = expect.At(t, "%s: ε of %s below its δ", a.Name(), e)
+			expect.NoError(at, err)
+			expect.Equal(at, "got.Lower", got.Lower, math.Inf(1))
+			expect.Equal(at, "got.Upper", got.Upper, math.Inf(1))
+			got, err = a.Epsilon(e, privacy.AddRemove, 0)
+			at = expect.At(t, "%s: ε of %s at δ = 0", a.Name(), e)
+			expect.NoError(at, err)
+			expect.Equal(at, "got.Lower", got.Lower, math.Inf(1))
+			expect.Equal(at, "got.Upper", got.Upper, math.Inf(1))
 		}
 	}
 	// Under replace-one a sample of fixed size is at its own δ too.
 	got, err := PLD{}.Epsilon(mustParse(t, "fixedsize(8, 2, approx(2, 1e-6))"), privacy.ReplaceOne, 0.25e-6)
-	if want := math.Log1p(0.25 * math.Expm1(2)); err != nil || got.Upper < want || got.Upper > want*(1+4*massError) {
-		t.Errorf("fixed size: %v, want %v (%v)", got, want, err)
-	}
+	want := math.Log1p(0.25 * math.Expm1(2))
+	expect.NoError(t, err)
+	expect.Within(t, "got.Upper", got.Upper, want, want*(1+4*massError))
 }
 
 // Without the mass at infinite loss each of these would come out finite, and
@@ -137,20 +149,24 @@ func TestApproxKeepsItsFailures(t *testing.T) {
 		e := mustParse(t, c.expr)
 		for _, a := range []Accountant{PLD{}, Auto{}} {
 			less, err := a.Epsilon(e, c.adj, c.failure*(1-1e-6))
-			if err != nil || !math.IsInf(less.Lower, 1) || !math.IsInf(less.Upper, 1) {
-				t.Errorf("%s: %s (%s) fails with probability %g, but costs [%v, %v] at less (%v)", a.Name(), e, c.adj, c.failure, less.Lower, less.Upper, err)
-			}
+			at := expect.At(t, "%s: %s (%s) at a δ below its failures", a.Name(), e, c.adj)
+			expect.NoError(at, err)
+			expect.Equal(at, "less.Lower", less.Lower, math.Inf(1))
+			expect.Equal(at, "less.Upper", less.Upper, math.Inf(1))
 			// δ just above it leaves little room, and still gives an enclosure.
 			for _, more := range []float64{1.001, 1.5, 10} {
 				got, err := a.Epsilon(e, c.adj, c.failure*more)
-				if err != nil || math.IsInf(got.Upper, 1) || got.Lower > got.Upper {
-					t.Errorf("%s: %s (%s) at %g times its failures costs [%v, %v] (%v)", a.Name(), e, c.adj, more, got.Lower, got.Upper, err)
-				}
+				at := expect.At(t, "%s: %s (%s) at %g times its failures", a.Name(), e, c.adj, more)
+				expect.NoError(at, err)
+				expect.True(at, "got.Upper is finite", !math.IsInf(got.Upper, 1))
+				expect.Max(at, "got.Lower", got.Lower, got.Upper)
 			}
 			delta, err := a.Delta(e, c.adj, 8)
-			if err != nil || delta.Upper < c.failure*(1-1e-9) || delta.Lower > c.failure*(1+1e-9) || delta.Width() > 1e-3*c.failure {
-				t.Errorf("%s: %s (%s) fails with probability %g, but has δ in [%v, %v] at ε = 8 (%v)", a.Name(), e, c.adj, c.failure, delta.Lower, delta.Upper, err)
-			}
+			at = expect.At(t, "%s: δ of %s (%s) at ε = 8", a.Name(), e, c.adj)
+			expect.NoError(at, err)
+			expect.Min(at, "delta.Upper", delta.Upper, c.failure*(1-1e-9))
+			expect.Max(at, "delta.Lower", delta.Lower, c.failure*(1+1e-9))
+			expect.Max(at, "delta.Width", delta.Width(), 1e-3*c.failure)
 		}
 	}
 }
@@ -193,9 +209,9 @@ func TestPlainApproxAgainstAllOutcomes(t *testing.T) {
 		delta := profile(epsilon)
 		a := PLD{Tolerance: 5e-3}
 		got, err := a.Delta(e, privacy.AddRemove, epsilon)
-		if err != nil || got.Lower > delta*(1+1e-7)+1e-15 || got.Upper < delta*(1-1e-7)-1e-15 || got.Upper > delta*1.05+1e-8 {
-			t.Fatalf("%s: δ of %s at ε=%v is %v, not in [%v, %v] (%v)", a.Name(), e, epsilon, delta, got.Lower, got.Upper, err)
-		}
+		expect.NoError(t, err)
+		expect.Max(t, "got.Lower", got.Lower, delta*(1+1e-7)+1e-15)
+		expect.Within(t, "got.Upper", got.Upper, delta*(1-1e-7)-1e-15, delta*1.05+1e-8)
 		if delta < 1e-12 {
 			return
 		}
@@ -217,9 +233,10 @@ func TestPlainApproxAgainstAllOutcomes(t *testing.T) {
 			// Bounds on δ may be 1e-8 apart (above), so that a δ near that has ε within
 			// bounds, and not near them.
 			loose := near.Upper > truth*1.05+5e-3 && ask > 1e-7
-			if err != nil || near.Lower > truth*(1+1e-9)+1e-9 || near.Upper < truth*(1-1e-9)-1e-9 || loose {
-				t.Fatalf("%s: ε of %s at δ=%v is %v, not in [%v, %v] (%v)", a.Name(), e, ask, truth, near.Lower, near.Upper, err)
-			}
+			expect.NoError(t, err)
+			expect.Max(t, "near.Lower", near.Lower, truth*(1+1e-9)+1e-9)
+			expect.Min(t, "near.Upper", near.Upper, truth*(1-1e-9)-1e-9)
+			expect.Equal(t, "loose", loose, false)
 		}
 	})
 }
@@ -252,10 +269,11 @@ func TestApproxIsRefusedByName(t *testing.T) {
 		Spend(privacy.Event, privacy.Adjacency) error
 		CanSpend(privacy.Event, privacy.Adjacency) bool
 	}{r} {
-		var u *UnsupportedError
-		if err := f.Spend(leaf, privacy.AddRemove); !errors.As(err, &u) || u.Node != "approx" || !strings.Contains(err.Error(), "planned budget") {
-			t.Errorf("a filter says %v", err)
-		}
+		err := f.Spend(leaf, privacy.AddRemove)
+		at := expect.At(t, "a filter, %T", f)
+		u := expect.As[*UnsupportedError](at, err)
+		expect.Equal(at, "u.Node", u.Node, "approx")
+		expect.Contains(at, "err.Error", err.Error(), "planned budget")
 		if f.CanSpend(leaf, privacy.AddRemove) {
 			t.Error("a filter lets a step pass that it cannot charge")
 		}
@@ -300,9 +318,10 @@ func TestTotalWithApprox(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := without.Epsilon(rest)
-		if err != nil || math.Abs(got.Upper/want.Upper-1) > 1e-3 || math.Abs(got.Lower-want.Lower) > 1e-3*want.Lower {
-			t.Errorf("with discovery [%v, %v], as a pure step at the δ that is left [%v, %v] (%v)", got.Lower, got.Upper, want.Lower, want.Upper, err)
-		}
+		at := expect.At(t, "%s, and as a pure step at the δ that is left", total.Event())
+		expect.NoError(at, err)
+		expect.Max(at, "math.Abs(got.Upper/want.Upper-1)", math.Abs(got.Upper/want.Upper-1), 1e-3)
+		expect.Max(at, "math.Abs(got.Lower-want.Lower)", math.Abs(got.Lower-want.Lower), 1e-3*want.Lower)
 		if many == 0 && got.Width() > 1e-3*got.Upper {
 			t.Errorf("ε of %s is only known to be in [%v, %v]", total.Event(), got.Lower, got.Upper)
 		}
@@ -319,9 +338,10 @@ func TestTotalWithApprox(t *testing.T) {
 	if err := total.Add(mustParse(t, "poisson(0.01, approx(0.1, 1e-6))"), 1); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := total.Epsilon(delta); err != nil || math.IsInf(got.Upper, 1) || got.Width() > 0.01*got.Upper {
-		t.Errorf("with a sampled discovery [%v, %v] (%v)", got.Lower, got.Upper, err)
-	}
+	got, err := total.Epsilon(delta)
+	expect.NoError(t, err)
+	expect.True(t, "got.Upper is finite", !math.IsInf(got.Upper, 1))
+	expect.Max(t, "got.Width", got.Width(), 0.01*got.Upper)
 }
 
 func TestCalibrateApprox(t *testing.T) {
@@ -340,8 +360,11 @@ func TestCalibrateApprox(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Calibrate(tm, Target{Epsilon: c.epsilon, Delta: c.delta})
-		if err != nil || got.Epsilon.Upper > c.epsilon || c.want > 0 && math.Abs(got.X/c.want-1) > 1e-3 {
-			t.Errorf("%s: x = %v with ε = %v, want %v (%v)", c.expr, got.X, got.Epsilon, c.want, err)
+		at := expect.At(t, "%s", c.expr)
+		expect.NoError(at, err)
+		expect.Max(at, "got.Epsilon.Upper", got.Epsilon.Upper, c.epsilon)
+		if c.want > 0 {
+			expect.Max(at, "math.Abs(got.X/c.want-1)", math.Abs(got.X/c.want-1), 1e-3)
 		}
 	}
 	tm, _ := privacy.ParseTemplate("compose(approx(0.25, 1e-5), gaussian(x))")
@@ -362,18 +385,20 @@ func FuzzApprox(f *testing.F) {
 		at, exact := optimal(k, i, epsilon, delta)
 		want, _ := exact.Float64()
 		got, err := PLD{Tolerance: 0.05}.Delta(e, privacy.AddRemove, at)
-		if err != nil || got.Lower > want*(1+1e-7)+1e-15 || got.Upper < want*(1-1e-7)-1e-15 {
-			t.Errorf("δ of %s at %v is %v, not in [%v, %v] (%v)", e, at, want, got.Lower, got.Upper, err)
-		}
+		expect.NoError(t, err)
+		expect.Max(t, "got.Lower", got.Lower, want*(1+1e-7)+1e-15)
+		expect.Min(t, "got.Upper", got.Upper, want*(1-1e-7)-1e-15)
 		// At a little more δ than that ε is not above, at a little less not below.
 		more, err := PLD{Tolerance: 0.05}.Epsilon(e, privacy.AddRemove, min(want*(1+1e-9)+1e-300, 1-1e-16))
-		if err != nil || more.Lower > more.Upper || want < 0.999 && more.Lower > at*(1+1e-9) {
-			t.Errorf("ε of %s at more than %v is at most %v, not in [%v, %v] (%v)", e, want, at, more.Lower, more.Upper, err)
+		expect.NoError(t, err)
+		expect.Max(t, "more.Lower", more.Lower, more.Upper)
+		if want < 0.999 {
+			expect.Max(t, "more.Lower", more.Lower, at*(1+1e-9))
 		}
 		less, err := PLD{Tolerance: 0.05}.Epsilon(e, privacy.AddRemove, want*(1-1e-9))
-		if err != nil || less.Lower > less.Upper || less.Upper < at*(1-1e-9) {
-			t.Errorf("ε of %s at less than %v is at least %v, not in [%v, %v] (%v)", e, want, at, less.Lower, less.Upper, err)
-		}
+		expect.NoError(t, err)
+		expect.Max(t, "less.Lower", less.Lower, less.Upper)
+		expect.Min(t, "less.Upper", less.Upper, at*(1-1e-9))
 	})
 }
 

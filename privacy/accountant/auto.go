@@ -158,11 +158,11 @@ func differing(e privacy.Event) int {
 		case privacy.FixedSize:
 			n += max(1, differing(of.Event))
 		case privacy.Parallel:
-			most := 1
+			largest := 1
 			for _, part := range of.Events {
-				most = max(most, differing(part))
+				largest = max(largest, differing(part))
 			}
-			n += most
+			n += largest
 		default:
 			n++
 		}

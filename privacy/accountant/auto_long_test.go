@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainLongListsAreNotComposedNumerically: a list of thousands of different events is bounded
@@ -18,9 +19,9 @@ func TestPlainLongListsAreNotComposedNumerically(t *testing.T) {
 		approx.Events = append(approx.Events, privacy.Poisson{Q: 0.1, Event: privacy.Approx{Epsilon: 0.1 + 1e-6*float64(i), Delta: 1e-9}})
 	}
 	r, err := Auto{}.Explain(list, privacy.AddRemove, 1e-6)
-	if err != nil || r.Accountant == "pld" || !(r.Upper > 0 && r.Upper < 2) {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "r.Accountant != \"pld\"", r.Accountant != "pld")
+	expect.True(t, "r.Upper > 0 && r.Upper < 2", r.Upper > 0 && r.Upper < 2)
 	// Asked by name, and within a sample, it is refused at once too.
 	inner := privacy.Poisson{Q: 0.01, Event: list}
 	for _, e := range []privacy.Event{list, inner} {

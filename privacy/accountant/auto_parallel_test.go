@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainParallelCostsItsWorstPart: under add-remove a parallel event, alone or composed
@@ -30,13 +31,13 @@ func TestPlainParallelCostsItsWorstPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Upper != want.Upper || got.Lower < want.Lower || got.Lower > got.Upper {
-			t.Errorf("%s costs %v, its worst part %v", c.whole, got, want)
-		}
+		at := expect.At(t, "%s, and its worst part", c.whole)
+		expect.Equal(at, "got.Upper", got.Upper, want.Upper)
+		expect.Within(at, "got.Lower", got.Lower, want.Lower, got.Upper)
 		delta, err := Auto{}.Delta(whole, privacy.AddRemove, want.Upper)
-		if err != nil || delta.Upper > 1e-6*(1+1e-2) || delta.Upper < 1e-7 {
-			t.Errorf("δ of %s at its ε is %v, %v", c.whole, delta, err)
-		}
+		at = expect.At(t, "δ of %s at its ε", c.whole)
+		expect.NoError(at, err)
+		expect.Within(at, "delta.Upper", delta.Upper, 1e-7, 1e-6*(1+1e-2))
 		replaced, err := Auto{}.Epsilon(whole, privacy.ReplaceOne, 1e-6)
 		if err == nil && replaced.Upper <= got.Upper {
 			t.Errorf("%s costs %v under replace-one, %v under add-remove", c.whole, replaced, got)

@@ -225,8 +225,11 @@ func TestBRProperties(t *testing.T) {
 		}
 		for i := range p.upper {
 			at := float64(p.lo+i) * p.h
-			if !(p.lower[i] <= p.upper[i]) || i > 0 && (p.upper[i] > p.upper[i-1] || p.lower[i] > p.lower[i-1]) {
+			if !(p.lower[i] <= p.upper[i]) {
 				t.Fatalf("grid point %d: [%v, %v]", i, p.lower[i], p.upper[i])
+			}
+			if i > 0 && (p.upper[i] > p.upper[i-1] || p.lower[i] > p.lower[i-1]) {
+				t.Fatalf("δ rises at grid point %d: from [%v, %v] to [%v, %v]", i, p.lower[i-1], p.upper[i-1], p.lower[i], p.upper[i])
 			}
 			if p.lowerDelta(at) > p.upper[i]*(1+1e-12) || p.upperDelta(at) < p.lower[i]*(1-1e-12) {
 				t.Fatalf("ε = %v: grid [%v, %v], queries [%v, %v]", at, p.lower[i], p.upper[i], p.lowerDelta(at), p.upperDelta(at))

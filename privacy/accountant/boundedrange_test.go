@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func brEvent(q float64, steps int64, c float64) privacy.Event {
@@ -93,9 +93,10 @@ func TestBoundedRangeRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want an UnsupportedError", k.expr, err)
 			continue
 		}
-		if u.Node != k.node || !strings.Contains(u.Reason, k.reason) || !strings.HasPrefix(u.Expr[u.Offset:], k.node+"(") {
-			t.Errorf("%s: %v", k.expr, err)
-		}
+		at := expect.At(t, "%s", k.expr)
+		expect.Equal(at, "u.Node", u.Node, k.node)
+		expect.Contains(at, "u.Reason", u.Reason, k.reason)
+		expect.Prefix(at, "u.Expr[u.Offset:]", u.Expr[u.Offset:], k.node+"(")
 		if _, err := (BoundedRange{}).Delta(e, privacy.AddRemove, 1); !errors.As(err, &u) {
 			t.Errorf("%s: Delta: %v", k.expr, err)
 		}
@@ -140,9 +141,10 @@ func TestBoundedRangeShapes(t *testing.T) {
 			if i == 0 {
 				want = got
 			}
-			if got != want || got.Lower <= 0 || got.Width() > 1e-3*got.Upper {
-				t.Errorf("%s under %s: %v, want %v", expr, adj, got, want)
-			}
+			at := expect.At(t, "%s under %s", expr, adj)
+			expect.Equal(at, "got", got, want)
+			expect.True(at, "got.Lower > 0", got.Lower > 0, got.Lower)
+			expect.Max(at, "got.Width", got.Width(), 1e-3*got.Upper)
 		}
 	}
 	for _, expr := range []string{"compose()", "boundedrange(0)", "poisson(0, boundedrange(1))", "repeat(9, boundedrange(0))"} {
@@ -182,9 +184,8 @@ func TestBoundedRangeSampling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Lower > remove*(1+1e-9) || got.Upper < remove*(1-1e-9) || got.Upper > remove*(1+1e-6)+1e-15 {
-			t.Fatalf("δ in %v, want %v", got, remove)
-		}
+		expect.Max(t, "got.Lower", got.Lower, remove*(1+1e-9))
+		expect.Within(t, "got.Upper", got.Upper, remove*(1-1e-9), remove*(1+1e-6)+1e-15)
 	})
 }
 
@@ -232,9 +233,10 @@ func TestBoundedRangeExtremes(t *testing.T) {
 						t.Fatalf("%s: %v", name, err)
 					}
 					all := brSampled(c*float64(n), q) // the largest loss
-					if !(i.Lower >= 0 && i.Lower <= i.Upper) || i.Lower > all || i.Upper > max(all, brMinRange*float64(max(n, 2)))*(1+1e-12) {
-						t.Errorf("%s: ε in %v", name, i)
-					}
+					at := expect.At(t, "%s", name)
+					expect.Within(at, "i.Lower", i.Lower, 0, i.Upper)
+					expect.Max(at, "i.Lower", i.Lower, all)
+					expect.Max(at, "i.Upper", i.Upper, max(all, brMinRange*float64(max(n, 2)))*(1+1e-12))
 					if delta == 0 && i.Upper == 0 && c*float64(n)*q > 1e-290 {
 						t.Errorf("%s: ε is 0", name)
 					}

@@ -77,10 +77,7 @@ func (family) Integer() bool { return false }
 func (family) String() string { return "the event" }
 
 func solve(t expression, target Target) (Calibration, error) {
-	if err := privacy.CheckEpsilon(target.Epsilon); err != nil {
-		return Calibration{}, err
-	}
-	if err := privacy.CheckDelta(target.Delta); err != nil {
+	if err := cmp.Or(privacy.CheckEpsilon(target.Epsilon), privacy.CheckDelta(target.Delta)); err != nil {
 		return Calibration{}, err
 	}
 	if target.Accountant == nil {

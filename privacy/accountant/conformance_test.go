@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // all lists every accountant; each passes every test in this file.
@@ -161,9 +162,10 @@ func TestPlainAccountantsAgree(t *testing.T) {
 			if unsupported(t, a, e, err) {
 				continue
 			}
-			if math.IsNaN(got.Lower) || math.IsNaN(got.Upper) || got.Lower > got.Upper || got.Lower < 0 {
-				t.Fatalf("%s: ε of %s at %g is [%v, %v]", a.Name(), e, delta, got.Lower, got.Upper)
-			}
+			at := expect.At(t, "%s: ε of %s at %g", a.Name(), e, delta)
+			expect.True(at, "got.Lower is a number", !math.IsNaN(got.Lower))
+			expect.True(at, "got.Upper is a number", !math.IsNaN(got.Upper))
+			expect.Within(at, "got.Lower", got.Lower, 0, got.Upper)
 			if got.Upper < least {
 				least, leastBy = got.Upper, a.Name()
 			}
@@ -263,9 +265,11 @@ func TestPlainExtremes(t *testing.T) {
 						t.Errorf("%s at %g: %v", e, delta, err)
 						continue
 					}
-					if math.IsNaN(got.Lower) || math.IsNaN(got.Upper) || got.Lower > got.Upper || got.Lower < 0 || math.IsInf(got.Upper, 1) {
-						t.Errorf("%s at %g: [%v, %v]", e, delta, got.Lower, got.Upper)
-					}
+					at := expect.At(t, "%s at %g", e, delta)
+					expect.True(at, "got.Lower is a number", !math.IsNaN(got.Lower))
+					expect.True(at, "got.Upper is a number", !math.IsNaN(got.Upper))
+					expect.Within(at, "got.Lower", got.Lower, 0, got.Upper)
+					expect.True(at, "got.Upper is finite", !math.IsInf(got.Upper, 1))
 					// ε = 0 is right only if seeing a difference at all is as rare as δ:
 					// a record is drawn with probability at most n·rate, and its
 					// effect in one run is at most that of the noise.
@@ -283,9 +287,12 @@ func TestPlainExtremes(t *testing.T) {
 		for _, delta := range []float64{1e-15, 1e-6, 0.5} {
 			e := mustParse(t, s)
 			got, err := Auto{Tolerance: 0.1}.Epsilon(e, privacy.AddRemove, delta)
-			if err != nil || math.IsNaN(got.Lower) || math.IsNaN(got.Upper) || got.Lower > got.Upper || math.IsInf(got.Upper, 1) {
-				t.Errorf("%s at %g: [%v, %v], %v", s, delta, got.Lower, got.Upper, err)
-			}
+			at := expect.At(t, "%s at %g", s, delta)
+			expect.NoError(at, err)
+			expect.True(at, "got.Lower is a number", !math.IsNaN(got.Lower))
+			expect.True(at, "got.Upper is a number", !math.IsNaN(got.Upper))
+			expect.Max(at, "got.Lower", got.Lower, got.Upper)
+			expect.True(at, "got.Upper is finite", !math.IsInf(got.Upper, 1))
 		}
 	}
 }
@@ -295,12 +302,17 @@ func TestPureAtDeltaZero(t *testing.T) {
 		"pure(1)": 1, "repeat(3, pure(0.5))": 1.5, "laplace(2)": 0.5, "gaussian(1)": math.Inf(1),
 		"poisson(0.1, pure(5))": math.Log1p(0.1 * math.Expm1(5)), "boundedrange(0.7)": 0.7, "compose()": 0,
 	} {
-		for _, a := range []Accountant{PLD{}, Auto{}} {
-			got, err := a.Epsilon(mustParse(t, s), privacy.AddRemove, 0)
-			if err != nil || got.Upper != want && math.Abs(got.Upper-want) > 1e-9*want || got.Upper < want {
-				t.Errorf("%s: ε of %s at δ = 0 is %v (%v), want %v", a.Name(), s, got, err, want)
+		t.Run(s, func(t *testing.T) {
+			for _, a := range []Accountant{PLD{}, Auto{}} {
+				got, err := a.Epsilon(mustParse(t, s), privacy.AddRemove, 0)
+				at := expect.At(t, "%s: ε of %s at δ = 0", a.Name(), s)
+				expect.NoError(at, err)
+				if got.Upper != want {
+					expect.Max(at, "math.Abs(got.Upper-want)", math.Abs(got.Upper-want), 1e-9*want)
+				}
+				expect.Min(at, "got.Upper", got.Upper, want)
 			}
-		}
+		})
 	}
 }
 

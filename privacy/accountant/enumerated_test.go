@@ -25,7 +25,7 @@ type world struct {
 	sharp bool
 }
 
-const mostOutcomes = 3000
+const maxOutcomes = 3000
 
 func (w *world) between(lo, hi float64) float64 {
 	return math.Exp(w.uniform(math.Log(lo), math.Log(hi)))
@@ -112,7 +112,7 @@ func (w *world) then(before []seen, e privacy.Event) []seen {
 		for _, s := range w.list(e) {
 			out = append(out, seen{b.none * s.none, b.one * s.one, b.other * s.other})
 		}
-		if len(out) > mostOutcomes {
+		if len(out) > maxOutcomes {
 			return nil
 		}
 	}
@@ -141,7 +141,7 @@ func (w *world) parted(e privacy.Parallel) []seen {
 			out = append(out, seen{a.none * b.none, a.one * b.none, a.none * b.other})
 		}
 	}
-	if len(out) > mostOutcomes {
+	if len(out) > maxOutcomes {
 		return nil
 	}
 	return out

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -25,10 +26,7 @@ func (e *ExceededError) Error() string {
 }
 
 func filterCheck(epsilon, delta float64) error {
-	if err := privacy.CheckEpsilon(epsilon); err != nil {
-		return err
-	}
-	if err := privacy.CheckDelta(delta); err != nil {
+	if err := cmp.Or(privacy.CheckEpsilon(epsilon), privacy.CheckDelta(delta)); err != nil {
 		return err
 	}
 	if delta == 0 {
@@ -47,18 +45,25 @@ func filterRho(epsilon, delta float64) float64 {
 	for high = 1e-300; within(high) && high < 1e300; high *= 16 {
 		low = high
 	}
-	for range 80 {
+	low, _ = bisect(low, high, 80, within)
+	return low
+}
+
+// bisect halves an interval so many times, or to rounding, at whose low end a condition holds and
+// at whose high end it does not.
+func bisect(low, high float64, steps int, holds func(float64) bool) (float64, float64) {
+	for range steps {
 		mid := low + (high-low)/2
 		if mid == low || mid == high {
 			break
 		}
-		if within(mid) {
+		if holds(mid) {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	return low
+	return low, high
 }
 
 // filterAdjacency settles the adjacency of a filter with the first step.

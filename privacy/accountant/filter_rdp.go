@@ -112,14 +112,7 @@ func filterSpread(epsilon, delta float64) []float64 {
 	if !(best > 0) || math.IsInf(best, 1) {
 		best = 1
 	}
-	low, high := 0.0, best
-	for range 100 {
-		if mid := low + (high-low)/2; filterBudget(mid, epsilon, delta) > 0 {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
+	_, high := bisect(0, best, 100, func(a float64) bool { return !(filterBudget(a, epsilon, delta) > 0) })
 	orders := make([]float64, filterOrders)
 	for i := range orders {
 		orders[i] = high + (best-high)*math.Pow(2, float64(i-6)/2)
@@ -186,10 +179,10 @@ func (f *RDPFilter) fits(charges []float64) bool {
 // exceeded reports the order that came closest.
 func (f *RDPFilter) exceeded(e privacy.Event, charges []float64) error {
 	err := &ExceededError{Event: e, Measure: "a budget of nothing"}
-	least := math.Inf(1)
+	closest := math.Inf(1)
 	for i, o := range f.orders {
-		if over := (o.spent + charges[i]) / o.budget; over < least || i == 0 {
-			least = over
+		if over := (o.spent + charges[i]) / o.budget; over < closest || i == 0 {
+			closest = over
 			err.Measure = fmt.Sprintf("the Rényi divergence of order %.4g", 1+o.a)
 			if math.IsInf(o.a, 1) {
 				err.Measure = "the largest privacy loss"

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // filterDrawStep draws a step whose exact ρ is a rational number.
@@ -228,26 +229,28 @@ func TestFilterRDPHoldsAgainstAdaptiveSteps(t *testing.T) {
 			return 0.2
 		},
 	} {
-		for _, scale := range []float64{1, 3} {
-			f, err := NewRDPFilter(epsilon, delta)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range f.orders {
-				f.orders[i].budget *= scale
-			}
-			bounded := func(depth, up int) float64 {
-				if depth == 14 {
-					return 0
+		t.Run(name, func(t *testing.T) {
+			for _, scale := range []float64{1, 3} {
+				f, err := NewRDPFilter(epsilon, delta)
+				if err != nil {
+					t.Fatal(err)
 				}
-				return pick(depth, up)
+				for i := range f.orders {
+					f.orders[i].budget *= scale
+				}
+				bounded := func(depth, up int) float64 {
+					if depth == 14 {
+						return 0
+					}
+					return pick(depth, up)
+				}
+				got := filterTree(f, epsilon, 1, 1, bounded, 0, 0)
+				if scale == 1 && got > delta {
+					t.Errorf("δ is %v, above %v", got, delta)
+				}
+				caught = caught || scale > 1 && got > delta
 			}
-			got := filterTree(f, epsilon, 1, 1, bounded, 0, 0)
-			if scale == 1 && got > delta {
-				t.Errorf("%s: δ is %v, above %v", name, got, delta)
-			}
-			caught = caught || scale > 1 && got > delta
-		}
+		})
 	}
 	if !caught {
 		t.Error("no strategy passed the bound of a filter that is three times too generous")
@@ -325,10 +328,10 @@ func second[T any](_ T, err error) error { return err }
 func TestFilterRho(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.01, 1e-10}, {50, 1e-3}, {1e5, 1e-6}} {
 		rho := filterRho(c.epsilon, c.delta)
-		at, err := ZCDP{}.Epsilon(privacy.ZCDP{Rho: rho}, privacy.AddRemove, c.delta)
-		if err != nil || at.Upper > c.epsilon || at.Upper < c.epsilon*(1-1e-6) {
-			t.Errorf("%+v: ρ=%v gives back ε=%v, %v", c, rho, at.Upper, err)
-		}
+		got, err := ZCDP{}.Epsilon(privacy.ZCDP{Rho: rho}, privacy.AddRemove, c.delta)
+		at := expect.At(t, "%+v: back from ρ=%v", c, rho)
+		expect.NoError(at, err)
+		expect.Within(at, "got.Upper", got.Upper, c.epsilon*(1-1e-6), c.epsilon)
 	}
 }
 

@@ -94,17 +94,7 @@ func gaussianAnswer(mu float64, q query) privacy.Interval {
 	for gaussianLogDelta(mu, mu*(hi+mu/2)) > target {
 		hi = hi*2 + 1
 	}
-	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid == lo || mid == hi {
-			break
-		}
-		if gaussianLogDelta(mu, mu*(mid+mu/2)) > target {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	_, hi = bisect(lo, hi, 200, func(a float64) bool { return gaussianLogDelta(mu, mu*(a+mu/2)) > target })
 	epsilon := mu * (hi + mu/2)
 	// dδ/dε = −e^ε·Φ(−μ/2−ε/μ), so that −d ln δ/dε = R(a+μ)/(R(a)−R(a+μ)): what
 	// a relative error of δ costs in ε.

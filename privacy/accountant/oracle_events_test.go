@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // rounding covers the arithmetic of worstOf: δ and absolute errors of sums of some thousand
@@ -115,9 +116,9 @@ func enumerated(t *testing.T, trees int) {
 		}
 	}
 	t.Logf("%d events compared, %d of them with narrow intervals; ends that are 3 %% too small fail on %d of these, rates a tenth too small on %d", compared, sharp, planted, rates)
-	if compared < trees*10/11 || planted < sharp/6 || rates < sharp/20 {
-		t.Errorf("of %d events, ends that are 3 %% too small fail on %d only, and rates a tenth too small on %d: the comparison has no teeth", sharp, planted, rates)
-	}
+	expect.Min(t, "compared", compared, trees*10/11)
+	expect.Min(t, "planted", planted, sharp/6)
+	expect.Min(t, "rates", rates, sharp/20)
 }
 
 // cheaper is an event with all its sampling rates a tenth less, nil if there are none.

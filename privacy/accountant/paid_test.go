@@ -28,26 +28,28 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 		t.Fatalf("δ in [%v, %v], ε in [%v, %v]: nothing to compare with", lower, upper, least, most)
 	}
 	for name, wrong := range map[string]struct {
-		change       func(*composed)
+		change       func(*composition)
 		upper, lower bool // which ends suffer
 	}{
-		"the transform":               {func(c *composed) { c.err = 1e-3 }, true, true},
-		"mass above the window":       {func(c *composed) { c.right = delta / 10 }, true, false},
-		"outcomes of one side alone":  {func(c *composed) { c.infUp = delta / 10 }, true, false},
-		"mass that parts have lost":   {func(c *composed) { c.lost = 1e-3 }, true, false},
-		"mass that parts have gained": {func(c *composed) { c.gained = 1e-3 }, false, true},
-		"folded mass":                 {func(c *composed) { c.fold = delta / 10 }, false, true},
+		"the transform":               {func(c *composition) { c.err = 1e-3 }, true, true},
+		"mass above the window":       {func(c *composition) { c.right = delta / 10 }, true, false},
+		"outcomes of one side alone":  {func(c *composition) { c.infUp = delta / 10 }, true, false},
+		"mass that parts have lost":   {func(c *composition) { c.lost = 1e-3 }, true, false},
+		"mass that parts have gained": {func(c *composition) { c.gained = 1e-3 }, false, true},
+		"folded mass":                 {func(c *composition) { c.fold = delta / 10 }, false, true},
 	} {
-		changed := *c
-		wrong.change(&changed)
-		from, to := changed.delta(epsilon)
-		bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
-		if wrong.upper && !(to > upper*(1+1e-6) && top > most*(1+1e-6)) {
-			t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, most)
-		}
-		if wrong.lower && !(from < lower*(1-1e-6) && bottom < least*(1-1e-6)) {
-			t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, least)
-		}
+		t.Run(name, func(t *testing.T) {
+			changed := *c
+			wrong.change(&changed)
+			from, to := changed.delta(epsilon)
+			bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
+			if wrong.upper && !(to > upper*(1+1e-6) && top > most*(1+1e-6)) {
+				t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, most)
+			}
+			if wrong.lower && !(from < lower*(1-1e-6) && bottom < least*(1-1e-6)) {
+				t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, least)
+			}
+		})
 	}
 }
 

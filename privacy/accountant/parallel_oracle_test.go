@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Neighbours under replace-one, all of them: for random nested events of leaves whose worst mechanism is
@@ -12,8 +13,8 @@ import (
 // them has an effect. Each is a mechanism that fits the event, with two data sets, and all its outcomes listed.
 // So what any of them costs is at most ε, and a lower end has to be below the worst of them.
 
-// mostWorlds and mostListed bound what is listed of an event; larger ones are left out.
-const mostWorlds, mostListed = 3000, 300_000
+// maxWorlds and maxListed bound what is listed of an event; larger ones are left out.
+const maxWorlds, maxListed = 3000, 300_000
 
 // worlds lists the neighbours, and nil if there are too many.
 func worlds(e privacy.Event) [][]seen {
@@ -81,14 +82,14 @@ func responses(epsilon float64, k int64) [][]seen {
 
 // crossed runs all of one list beside all of another.
 func crossed(first, second [][]seen, join func(a, b seen) seen) [][]seen {
-	if len(first)*len(second) > mostWorlds {
+	if len(first)*len(second) > maxWorlds {
 		return nil
 	}
 	var all [][]seen
 	total := 0
 	for _, a := range first {
 		for _, b := range second {
-			if total += len(a) * len(b); total > mostListed {
+			if total += len(a) * len(b); total > maxListed {
 				return nil
 			}
 			out := make([]seen, 0, len(a)*len(b))
@@ -205,9 +206,9 @@ func TestPlainNestedPartitions(t *testing.T) {
 		}
 	}
 	t.Logf("%d events, %d with partitions within partitions; of %d with an ε above 0, %d lower ends are within a fifth, and %d fail if they are a tenth larger", compared, deep, within, tight, planted)
-	if deep < events/4 || tight < within*4/5 || planted < within/2 {
-		t.Error("the comparison has no teeth")
-	}
+	expect.Min(t, "deep", deep, events/4)
+	expect.Min(t, "tight", tight, within*4/5)
+	expect.Min(t, "planted", planted, within/2)
 }
 
 // nestedPartitions returns how many partitions of an event lie within each other, other than directly, where

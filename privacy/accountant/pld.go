@@ -306,7 +306,7 @@ const logTilted, logSlack = -24, -11
 
 // target composes parts with the tilt that suits a query. It returns nil when the
 // window is too long for the grid.
-func target(parts []part, sketches []sketch, q query) (*composed, bool) {
+func target(parts []part, sketches []sketch, q query) (*composition, bool) {
 	var theta, logDelta float64
 	epsilon := q.epsilon
 	if q.wantDelta {

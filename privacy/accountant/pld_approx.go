@@ -180,16 +180,12 @@ func failure(e privacy.Event, adj privacy.Adjacency, dir direction) float64 {
 		case privacy.FixedSize:
 			v = float64(e.M) / float64(e.N) * failure(e.Event, adj, dir)
 		case privacy.Parallel:
-			second := 0.0
+			var parts twoLargest
 			for _, c := range e.Events {
-				if f := failure(c, adj, dir); f > v {
-					v, second = f, v
-				} else {
-					second = math.Max(second, f)
-				}
+				parts.add(failure(c, adj, dir))
 			}
-			if adj == privacy.ReplaceOne {
-				v = union(v, second, 1)
+			if v = parts.first; adj == privacy.ReplaceOne {
+				v = union(v, parts.second, 1)
 			}
 		}
 		all = union(all, v, float64(t.N))

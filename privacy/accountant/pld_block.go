@@ -17,11 +17,11 @@ const (
 // tilted measure and booked as lost, and logCut bounds the P-mass above them.
 func inBlocks(parts []part, theta, logCut float64) ([]part, bool) {
 	for {
-		most := int64(0)
+		largest := int64(0)
 		for _, p := range parts {
-			most = max(most, p.n)
+			largest = max(largest, p.n)
 		}
-		if most <= blockAbove {
+		if largest <= blockAbove {
 			return parts, true
 		}
 		var next []part

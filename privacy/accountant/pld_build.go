@@ -276,21 +276,17 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 			v, ok, err = supremum(e.Event, adj)
 			v = sampling{float64(e.M) / float64(e.N), remove}.out(v) * inexact
 		case privacy.Parallel:
-			var first, second float64
+			var parts twoLargest
 			for _, c := range e.Events {
 				w, o, cerr := supremum(c, adj)
 				if cerr != nil {
 					return 0, false, cerr
 				}
 				ok = ok && o
-				if w > first {
-					first, second = w, first
-				} else {
-					second = math.Max(second, w)
-				}
+				parts.add(w)
 			}
-			if v = first; adj == privacy.ReplaceOne {
-				v = (v + second) * inexact
+			if v = parts.first; adj == privacy.ReplaceOne {
+				v = (v + parts.second) * inexact
 				ok = false
 			}
 		}
@@ -304,9 +300,5 @@ func supremum(e privacy.Event, adj privacy.Adjacency) (top float64, attained boo
 		run := new(big.Float).SetPrec(2000).SetFloat64(v)
 		sum.Add(sum, run.Mul(run, new(big.Float).SetInt64(t.N)))
 	}
-	top, accuracy := sum.Float64()
-	if accuracy == big.Below {
-		top = math.Nextafter(top, math.Inf(1))
-	}
-	return top, attained, nil
+	return above(sum), attained, nil
 }

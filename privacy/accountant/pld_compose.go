@@ -18,7 +18,7 @@ type part struct {
 	shift float64
 }
 
-// composed is the tilted loss distribution of a composition on len(up) points of
+// composition is the tilted loss distribution of a composition on len(up) points of
 // the grid, those from lo on: the mass at loss at(lo+i) is between
 //
 //	(low[i]−err)·e^(logScaleLo−θ·loss) and (up[i]+err)·e^(logScaleUp−θ·loss),
@@ -26,7 +26,7 @@ type part struct {
 // where err is a bound on the 2-norm of the errors of all points together, and
 // except for what lies outside the window: a transform of n points cannot tell
 // losses apart that differ by the period n·h, and folds them into one.
-type composed struct {
+type composition struct {
 	grid
 	lo                     int
 	theta                  float64
@@ -59,8 +59,8 @@ const maxFFT = 1 << 20
 
 // compose runs the transform with a tilt over at least a window. It reports
 // false when the window does not fit the largest transform.
-func compose(parts []part, theta float64, w window) (*composed, bool) {
-	c := &composed{grid: grid{h: parts[0].up.h}, theta: theta}
+func compose(parts []part, theta float64, w window) (*composition, bool) {
+	c := &composition{grid: grid{h: parts[0].up.h}, theta: theta}
 	for _, p := range parts {
 		c.off += float64(p.n) * p.up.off
 	}
@@ -83,7 +83,7 @@ func compose(parts []part, theta float64, w window) (*composed, bool) {
 // and imaginary part of one sequence. The spectrum of a real sequence is
 // conjugate at opposite frequencies, so the product of the upper spectra is kept
 // at one of two opposite positions and that of the lower ones at the other.
-func (c *composed) transform(parts []part, n int) {
+func (c *composition) transform(parts []part, n int) {
 	f := newFFT(n)
 	acc := make([]complex128, n)
 	buf := make([]complex128, n)
@@ -117,7 +117,7 @@ func (c *composed) transform(parts []part, n int) {
 
 // load writes the tilted masses of a part into a transform's input and books
 // their scales; it returns the sum of the 2-norms.
-func (c *composed) load(p part, buf []complex128) float64 {
+func (c *composition) load(p part, buf []complex128) float64 {
 	n := len(buf)
 	count := float64(p.n)
 	for side, d := range []pld{p.up, p.low} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPLDConcurrentAnswers: what is remembered is what was computed, no matter who asks, and
@@ -36,9 +37,12 @@ func TestPLDConcurrentAnswers(t *testing.T) {
 				want, err1 := a.p.evaluate(e, a.adj, a.q)
 				first, err2 := a.p.answer(e, a.adj, a.q)
 				second, err3 := a.p.answer(e, a.adj, a.q)
-				if err1 != nil || err2 != nil || err3 != nil || first != want || second != want {
-					t.Errorf("question %d: %v, then %v, want %v (%v, %v, %v)", i, first, second, want, err1, err2, err3)
-				}
+				at := expect.At(t, "question %d", i)
+				expect.NoError(at, err1)
+				expect.NoError(at, err2)
+				expect.NoError(at, err3)
+				expect.Equal(at, "first", first, want)
+				expect.Equal(at, "second", second, want)
 			}
 		})
 	}

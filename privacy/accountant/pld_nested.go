@@ -21,7 +21,7 @@ func flatten(parts []part, tail float64) (up, low pld, ok bool) {
 	lo, hi := support(parts)
 	inner.lo, inner.hi = math.Max(inner.lo, lo), math.Min(inner.hi, hi)
 	thetas, guard := ladder(sketches, inner, parts[0].up.h)
-	runs := make([]*composed, len(thetas))
+	runs := make([]*composition, len(thetas))
 	aliases := make([]float64, len(thetas))
 	for i, theta := range thetas {
 		_, _, v := cumulants(sketches, theta)
@@ -83,13 +83,13 @@ func (w window) beyond(parts []part) (above, below float64) {
 
 // stitch takes each grid point of the window from the run whose error bound is
 // least there. Upper masses get the error added, lower ones subtracted.
-func stitch(runs []*composed, aliases []float64, w window) (up, low pld) {
+func stitch(runs []*composition, aliases []float64, w window) (up, low pld) {
 	first := runs[0]
 	lo, hi := first.cell(w.lo), first.cell(w.hi)+1
 	up = pld{first.grid, lo, make([]float64, hi-lo+1), first.infUp}
 	low = pld{first.grid, lo, make([]float64, hi-lo+1), first.infLow}
 	best := 0
-	errorAt := func(c *composed, l float64) float64 {
+	errorAt := func(c *composition, l float64) float64 {
 		return math.Log(c.err) + c.logScaleUp - c.theta*l
 	}
 	for k := lo; k <= hi; k++ {

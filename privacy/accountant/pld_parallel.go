@@ -3,6 +3,7 @@ package accountant
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -50,17 +51,17 @@ func (b builder) parallel(e privacy.Parallel, tail float64) (source, error) {
 			ups[i] = f.up[dir].regrid(g, true)
 		}
 		out.up[dir] = highest(ups...)
-		most := strongest(list, tail, func(f *fixedSource) pld { return f.up[dir] })
+		top := strongest(list, tail, func(f *fixedSource) pld { return f.up[dir] })
 		if b.adj != privacy.ReplaceOne {
-			out.low[dir] = list[most].low[dir]
+			out.low[dir] = list[top].low[dir]
 			continue
 		}
-		if most != at {
+		if top != at {
 			var err error
-			if lowest, err = b.lowest(e, pairs[most], list[most], tail); err != nil {
+			if lowest, err = b.lowest(e, pairs[top], list[top], tail); err != nil {
 				return nil, err
 			}
-			at = most
+			at = top
 		}
 		out.low[dir] = lowest[strongest(lowest, tail, func(f *fixedSource) pld { return f.low[dir] })].low[dir]
 	}
@@ -79,12 +80,12 @@ func (b builder) event(e privacy.Event, tail float64) (fixedSource, error) {
 // strongest is the place of the one that costs the most at about δ, of which tail is a small
 // part.
 func strongest(list []fixedSource, tail float64, of func(*fixedSource) pld) (at int) {
-	most := -1.0
+	strongest := -1.0
 	for i := range list {
 		d := of(&list[i])
 		e := d.epsilon(math.Min(0.1, tail*1e8))
-		if e > most || e == most && d.inf > of(&list[at]).inf {
-			at, most = i, e
+		if e > strongest || e == strongest && d.inf > of(&list[at]).inf {
+			at, strongest = i, e
 		}
 	}
 	return at
@@ -144,7 +145,7 @@ func (b builder) moved(from, to privacy.Event, tail float64) (f fixedSource, err
 		}
 		for _, s := range part.sources {
 			if i == 1 {
-				s = turned{s}
+				s = oppositeSource{s}
 			}
 			r.sources = append(r.sources, s)
 		}
@@ -162,14 +163,14 @@ func (b builder) moved(from, to privacy.Event, tail float64) (f fixedSource, err
 	return f, nil
 }
 
-// turned is a source with the two data sets exchanged.
-type turned struct{ source }
+// oppositeSource is a source with the two data sets exchanged.
+type oppositeSource struct{ source }
 
-func (t turned) outline(dir direction, tail float64) outline {
+func (t oppositeSource) outline(dir direction, tail float64) outline {
 	return t.source.outline(opposite(dir), tail)
 }
 
-func (t turned) build(dir direction, g grid, tail float64) (up, low pld) {
+func (t oppositeSource) build(dir direction, g grid, tail float64) (up, low pld) {
 	return t.source.build(opposite(dir), g, tail)
 }
 
@@ -188,10 +189,5 @@ func hasPartition(e privacy.Event) bool {
 	if _, ok := e.(privacy.Parallel); ok {
 		return true
 	}
-	for _, child := range privacy.Children(e) {
-		if hasPartition(child) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(privacy.Children(e), hasPartition)
 }

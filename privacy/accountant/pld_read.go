@@ -7,19 +7,19 @@ import "math"
 
 // noise returns the 2-norm of the weights e^(−θ(ℓ−ε))·(1−e^(ε−ℓ)) over the losses above ε,
 // times the error of the masses.
-func (c *composed) noise() float64 {
+func (c *composition) noise() float64 {
 	sum := 1 / -math.Expm1(-2*c.theta*c.h)
 	return c.err * math.Sqrt(math.Min(sum, float64(len(c.up))))
 }
 
 // ulps returns a bound on the rounding of the losses of the grid.
-func (c *composed) ulps(epsilon float64) float64 {
+func (c *composition) ulps(epsilon float64) float64 {
 	return 8 * roundoff * (math.Abs(c.off) + math.Abs(float64(c.lo)*c.h) + math.Abs(epsilon))
 }
 
 // upperEpsilon returns an ε at which the composition has at most the given δ. The sum runs
 // from the largest losses down, in units of δ.
-func (c *composed) upperEpsilon(delta float64) float64 {
+func (c *composition) upperEpsilon(delta float64) float64 {
 	base := (c.infUp + c.right) / delta
 	if !(base < 1) {
 		return math.Inf(1)
@@ -51,7 +51,7 @@ func (c *composed) upperEpsilon(delta float64) float64 {
 }
 
 // lowerEpsilon returns an ε at which the composition has at least the given δ.
-func (c *composed) lowerEpsilon(delta float64) float64 {
+func (c *composition) lowerEpsilon(delta float64) float64 {
 	if c.infLow >= delta {
 		return math.Inf(1)
 	}
@@ -83,7 +83,7 @@ func (c *composed) lowerEpsilon(delta float64) float64 {
 }
 
 // delta encloses the δ of the composition at ε ≥ 0.
-func (c *composed) delta(epsilon float64) (lower, upper float64) {
+func (c *composition) delta(epsilon float64) (lower, upper float64) {
 	slack := c.ulps(epsilon)
 	logWeight := func(scale, l float64) float64 { return math.Exp(scale - c.theta*l) }
 	for i := len(c.up) - 1; i >= 0; i-- {

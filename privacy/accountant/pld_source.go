@@ -111,7 +111,7 @@ func (l leafSource) offset(s sampling, h, tail float64) float64 {
 // heaviest cell. Only cells near it have a say; fill collects those between two
 // numbers.
 func bestOffset(h, heaviest float64, near int, fill func(g grid, from, to int) *cells) float64 {
-	best, least := 0.0, math.Inf(1)
+	best, smallest := 0.0, math.Inf(1)
 	try := func(off float64) {
 		g := grid{h: h, off: off}
 		k := g.cell(heaviest)
@@ -120,8 +120,8 @@ func bestOffset(h, heaviest float64, near int, fill func(g grid, from, to int) *
 		for _, i := range [...]int{0, len(c.p) - 1} {
 			c.p[i], c.x[i] = c.p[i]/2, c.x[i]/2
 		}
-		if _, waste := c.lower(); waste < least {
-			best, least = off, waste
+		if _, waste := c.lower(); waste < smallest {
+			best, smallest = off, waste
 		}
 	}
 	for i := range 8 {
@@ -153,13 +153,13 @@ func (a atoms) offset(h float64) float64 {
 	if len(a) == 0 {
 		return 0
 	}
-	var at, most, mass float64
+	var at, largest, mass float64
 	for i, j := 0, 0; i < len(a); i++ {
 		for mass += a[i].mass; a[i].loss-a[j].loss > h; j++ {
 			mass -= a[j].mass
 		}
-		if mass > most {
-			at, most = a[j].loss, mass
+		if mass > largest {
+			at, largest = a[j].loss, mass
 		}
 	}
 	var m moments

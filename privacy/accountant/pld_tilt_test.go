@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLogMGFIsAbove: the bound on ln Σ m·e^(θℓ) is not below the sum in 200 bits, at tilts
@@ -82,9 +83,10 @@ func TestPLDWindowsOfHeavyLowerTails(t *testing.T) {
 		}
 		for _, tolerance := range []float64{0.5, 0.1, 0.05} {
 			got, err := PLD{Tolerance: tolerance}.Epsilon(e, privacy.AddRemove, delta)
-			if err != nil || got.Lower > fine.Upper || got.Upper < fine.Lower {
-				t.Errorf("δ = %v: [%v, %v] at a tolerance of %v, [%v, %v] at a finer one: %v", delta, got.Lower, got.Upper, tolerance, fine.Lower, fine.Upper, err)
-			}
+			at := expect.At(t, "δ = %v at a tolerance of %v", delta, tolerance)
+			expect.NoError(at, err)
+			expect.Max(at, "got.Lower", got.Lower, fine.Upper)
+			expect.Min(at, "got.Upper", got.Upper, fine.Lower)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func findTarget(sketches []sketch, theta, from, logSlack float64) window {
 }
 
 // setTarget bounds what lies above the window and what folds into it.
-func (c *composed) setTarget(parts []part, w window) {
+func (c *composition) setTarget(parts []part, w window) {
 	lo, hi := support(parts)
 	n := len(c.up)
 	bottom, top, period := c.at(c.lo), c.at(c.lo+n-1), float64(n)*c.h
@@ -76,7 +76,7 @@ func (c *composed) setTarget(parts []part, w window) {
 
 // outside bounds the tilted mass outside the window, of the upper and the lower
 // masses, and the P-mass above it.
-func (c *composed) outside(parts []part, w window) (up, low, right float64) {
+func (c *composition) outside(parts []part, w window) (up, low, right float64) {
 	lo, hi := support(parts)
 	bottom, top := c.at(c.lo), c.at(c.lo+len(c.up)-1)
 	beyond := func(upper bool) float64 {

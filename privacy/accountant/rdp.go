@@ -28,12 +28,12 @@ func (RDP) Name() string { return "rdp" }
 
 // Epsilon implements [Accountant].
 func (r RDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	epsilon, _, err := r.least(e, adj, delta)
+	epsilon, _, err := r.minimum(e, adj, delta)
 	return privacy.Interval{Upper: epsilon}, err
 }
 
-// least returns the least ε, and the order that gives it.
-func (r RDP) least(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
+// minimum returns the least ε, and the order that gives it.
+func (r RDP) minimum(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
 	c, err := rdpNew(e, adj, r.Published)
 	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return 0, 0, err
@@ -54,7 +54,7 @@ func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 // Order returns the order α > 1 that gives Epsilon, +Inf when the largest loss does: the
 // one at which a filter for such an event should watch.
 func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
-	_, order, err := r.least(e, adj, delta)
+	_, order, err := r.minimum(e, adj, delta)
 	return order, err
 }
 

@@ -40,16 +40,23 @@ func (c rdpParallel) at(a float64) float64 {
 	for _, p := range c.parts {
 		top = max(top, p.at(a))
 	}
-	first, second := 0.0, 0.0
+	var moved twoLargest
 	for _, p := range c.moved {
-		d := p.at(a)
-		if d > first {
-			first, second = d, first
-		} else {
-			second = max(second, d)
-		}
+		moved.add(p.at(a))
 	}
-	return max(top, rdpAddUp(first, second))
+	return max(top, rdpAddUp(moved.first, moved.second))
+}
+
+// twoLargest are the two largest of some numbers of at least 0: what the two parts cost that a
+// replaced record is in.
+type twoLargest struct{ first, second float64 }
+
+func (t *twoLargest) add(v float64) {
+	if v > t.first {
+		t.first, t.second = v, t.first
+	} else {
+		t.second = max(t.second, v)
+	}
 }
 
 // rdpBuilder turns events into curves.

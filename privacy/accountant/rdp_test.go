@@ -1,7 +1,6 @@
 package accountant
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func rdpParse(t testing.TB, expr string) privacy.Event {
@@ -27,9 +27,9 @@ func rdpUpper(t testing.TB, e privacy.Event, adj privacy.Adjacency, delta float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.Lower != 0 || math.IsNaN(i.Upper) || i.Upper < 0 {
-		t.Fatalf("%s: interval %v", e, i)
-	}
+	expect.Equal(t, "i.Lower", i.Lower, 0)
+	expect.True(t, "i.Upper is a number", !math.IsNaN(i.Upper))
+	expect.Min(t, "i.Upper", i.Upper, 0)
 	return i.Upper
 }
 
@@ -114,10 +114,12 @@ func TestRDPNamesWhatItCannotHandle(t *testing.T) {
 		{"parallel(pure(1), fixedsize(10, 2, gaussian(1)))", privacy.ReplaceOne, "parallel", 0},
 		{"compose(pure(1), fixedsize(10, 5, fixedsize(4, 2, gaussian(1))))", privacy.ReplaceOne, "fixedsize", 17},
 	} {
-		var u *UnsupportedError
-		if _, err := (RDP{}).Epsilon(rdpParse(t, c.expr), c.adj, 1e-6); !errors.As(err, &u) || u.Node != c.node || u.Offset != c.offset || u.Accountant != "rdp" {
-			t.Errorf("%s: %v", c.expr, err)
-		}
+		_, err := (RDP{}).Epsilon(rdpParse(t, c.expr), c.adj, 1e-6)
+		at := expect.At(t, "%s", c.expr)
+		u := expect.As[*UnsupportedError](at, err)
+		expect.Equal(at, "u.Node", u.Node, c.node)
+		expect.Equal(at, "u.Offset", u.Offset, c.offset)
+		expect.Equal(at, "u.Accountant", u.Accountant, "rdp")
 	}
 	for _, ok := range []string{
 		"fixedsize(10, 10, gaussian(1))", "poisson(1, fixedsize(9, 9, pure(1)))",

@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -56,13 +57,8 @@ func (t *Total) Add(e privacy.Event, n int64) error {
 
 // Event is everything that was added, as one event.
 func (t *Total) Event() privacy.Event {
-	keys := make([]string, 0, len(t.terms))
-	for k := range t.terms {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
 	c := privacy.Compose{}
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(t.terms)) {
 		if s := t.terms[k]; s.N == 1 {
 			c.Events = append(c.Events, s.Event)
 		} else {

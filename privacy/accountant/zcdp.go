@@ -104,22 +104,18 @@ func zcdpNode(e privacy.Event, adj privacy.Adjacency) (float64, error) {
 
 // zcdpParallel: a record is in one part; replacing it can touch two.
 func zcdpParallel(e privacy.Parallel, adj privacy.Adjacency) (float64, error) {
-	first, second := 0.0, 0.0
+	var parts twoLargest
 	for _, p := range e.Events {
 		rho, err := zcdpSum(p, adj)
 		if err != nil {
 			return 0, err
 		}
-		if rho > first {
-			first, second = rho, first
-		} else {
-			second = max(second, rho)
-		}
+		parts.add(rho)
 	}
 	if adj == privacy.ReplaceOne {
-		return rdpAddUp(first, second), nil
+		return rdpAddUp(parts.first, parts.second), nil
 	}
-	return first, nil
+	return parts.first, nil
 }
 
 // zcdpGaussian is 1/(2σ²), rounded up, and exact where the result is a float64.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // The ρ of every leaf is at least D_α/α at all orders, and the least that is:
@@ -67,9 +68,10 @@ func TestZCDPRho(t *testing.T) {
 	}
 	// Never above the constants in use: c²/8 and ε²/2.
 	for _, x := range []float64{1e-9, 1e-3, 0.1, 1, 5, 100} {
-		if zcdpRange(x) > x*x/8*(1+1e-14) || zcdpResponse(x, 2) > x*x/2*(1+1e-14) || zcdpLaplace(1/x) > 1/(2*x*x)*(1+1e-14) {
-			t.Errorf("at %v: %v %v %v", x, zcdpRange(x), zcdpResponse(x, 2), zcdpLaplace(1/x))
-		}
+		at := expect.At(t, "at %v", x)
+		expect.Max(at, "zcdpRange(x)", zcdpRange(x), x*x/8*(1+1e-14))
+		expect.Max(at, "zcdpResponse(x, 2)", zcdpResponse(x, 2), x*x/2*(1+1e-14))
+		expect.Max(at, "zcdpLaplace(1/x)", zcdpLaplace(1/x), 1/(2*x*x)*(1+1e-14))
 	}
 }
 
@@ -93,8 +95,11 @@ func TestZCDPConversion(t *testing.T) {
 				t.Errorf("ρ=%v δ=%v: ε=%v, but a Gaussian has δ=%v there", rho, delta, i.Upper, exact)
 			}
 			back, err := ZCDP{}.Delta(e, privacy.AddRemove, i.Upper)
-			if err != nil || !(back.Upper <= delta*(1+1e-3)) || i.Upper > 0 && !(back.Upper > delta/2) {
-				t.Errorf("ρ=%v δ=%v: ε=%v and back δ=%v, %v", rho, delta, i.Upper, back.Upper, err)
+			at := expect.At(t, "ρ=%v δ=%v", rho, delta)
+			expect.NoError(at, err)
+			expect.Max(at, "back.Upper", back.Upper, delta*(1+1e-3))
+			if i.Upper > 0 {
+				expect.True(at, "back.Upper > delta/2", back.Upper > delta/2)
 			}
 		}
 	}

@@ -186,9 +186,11 @@ func TestStatementBytes(t *testing.T) {
 		"an array":             "[" + good + "]",
 		"deeply nested":        strings.Repeat("[", 100_000),
 	} {
-		if got := failing(verifyFS(t, release(forgeBytes(t, signer, []byte(payload))), options(signer))); !strings.HasPrefix(got, "statement: ") {
-			t.Errorf("%s: %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := failing(verifyFS(t, release(forgeBytes(t, signer, []byte(payload))), options(signer))); !strings.HasPrefix(got, "statement: ") {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 	if got := failing(verifyFS(t, release(forgeBytes(t, signer, []byte(good))), options(signer))); got != "" {
 		t.Error(got)
@@ -247,9 +249,11 @@ func TestEnvelopeForms(t *testing.T) {
 		"huge":  strings.Repeat(" ", maxEnvelope) + good,
 		"empty": "",
 	} {
-		if got := failing(verifyFS(t, release([]byte(data)), options(signer))); !strings.HasPrefix(got, "envelope: ") {
-			t.Errorf("%s: %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := failing(verifyFS(t, release([]byte(data)), options(signer))); !strings.HasPrefix(got, "envelope: ") {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // FuzzEnvelope: of all byte strings, the test key's trust accepts the one that
@@ -56,9 +58,10 @@ func FuzzStatement(f *testing.F) {
 			return
 		}
 		p := r.Predicate
-		if !(p.Epsilon.Upper >= r.Recomputed.Upper*(1-2*Tolerance)) || !(p.Delta >= 0 && p.Delta < 1) || p.Randomness != OSRandom || len(p.Assumptions) < 4 {
-			t.Fatalf("an unsound claim passes: %+v, recomputed %+v", p, r.Recomputed)
-		}
+		expect.Min(t, "p.Epsilon.Upper", p.Epsilon.Upper, r.Recomputed.Upper*(1-2*Tolerance))
+		expect.True(t, "p.Delta >= 0 && p.Delta < 1", p.Delta >= 0 && p.Delta < 1)
+		expect.Equal(t, "p.Randomness", p.Randomness, OSRandom)
+		expect.Min(t, "len(p.Assumptions)", len(p.Assumptions), 4)
 	})
 }
 
@@ -90,9 +93,12 @@ func FuzzKeyFile(f *testing.F) {
 			return
 		}
 		for _, k := range keys {
-			if back, err := parsePublicKeys(k.PEM()); err != nil || len(back) != 1 || back[0] != k || checkKeyID(k.ID()) != nil {
-				t.Fatalf("key %s: %v", k, err)
-			}
+			back, err := parsePublicKeys(k.PEM())
+			at := expect.At(t, "key %s", k)
+			expect.NoError(at, err)
+			expect.Len(at, "back", back, 1)
+			expect.Equal(at, "back[0]", back[0], k)
+			expect.NoError(at, checkKeyID(k.ID()))
 		}
 	})
 }
@@ -115,9 +121,10 @@ func FuzzRing(f *testing.F) {
 				t.Fatalf("key ID %q is a path", k.ID)
 			}
 		}
-		if again, err := encode(index); active > 1 || err != nil || !bytes.Equal(append(again, '\n'), data) {
-			t.Fatalf("%d active, %v", active, err)
-		}
+		again, err := encode(index)
+		expect.Max(t, "active", active, 1)
+		expect.NoError(t, err)
+		expect.Equal(t, "bytes.Equal(append(again, '\\n'), data)", bytes.Equal(append(again, '\n'), data), true)
 	})
 }
 

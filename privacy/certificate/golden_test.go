@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func goldenDir() string { return filepath.Join("testdata", "golden") }
@@ -57,9 +58,12 @@ func TestGolden(t *testing.T) {
 			t.Errorf("unexpected warning: %+v", c)
 		}
 	}
-	if r.Recomputed == nil || r.Recomputed.Upper != 2 || r.Predicate.Drawn.Epsilon.Upper != 2 || r.Predicate.Drawn.Event != testDrawn {
-		t.Errorf("ε is %+v, of known draws %+v; by hand 2·4·8/32 = 2 for both", r.Recomputed, r.Predicate.Drawn)
+	if r.Recomputed == nil {
+		t.Fatal("no r.Recomputed")
 	}
+	expect.Equal(t, "r.Recomputed.Upper", r.Recomputed.Upper, 2)
+	expect.Equal(t, "r.Predicate.Drawn.Epsilon.Upper", r.Predicate.Drawn.Epsilon.Upper, 2)
+	expect.Equal(t, "r.Predicate.Drawn.Event", r.Predicate.Drawn.Event, testDrawn)
 }
 
 // TestGoldenOfTheFirstVersion: a certificate of an earlier version still verifies, with what it
@@ -72,9 +76,11 @@ func TestGoldenOfTheFirstVersion(t *testing.T) {
 	if !r.OK {
 		t.Fatal(failing(r))
 	}
-	if p := r.Predicate; p.Drawn != nil || len(p.Inner) != 1 || p.Inner[0].Epsilon.Upper != 0.25 || p.Created.Hour() != 12 {
-		t.Errorf("it says %+v", p)
-	}
+	p := r.Predicate
+	expect.True(t, "no p.Drawn", p.Drawn == nil)
+	expect.Len(t, "p.Inner", p.Inner, 1)
+	expect.Equal(t, "p.Inner[0].Epsilon.Upper", p.Inner[0].Epsilon.Upper, 0.25)
+	expect.Equal(t, "p.Created.Hour", p.Created.Hour(), 12)
 }
 
 // TestGoldenPayload shows the statement in clear, so that a change of its
@@ -134,9 +140,9 @@ func TestDSSEIsPlain(t *testing.T) {
 	if err := json.Unmarshal(payload, &statement); err != nil {
 		t.Fatal(err)
 	}
-	if env.PayloadType != "application/vnd.in-toto+json" || statement.Type != "https://in-toto.io/Statement/v1" || statement.PredicateType != PredicateType {
-		t.Errorf("got %q, %+v", env.PayloadType, statement)
-	}
+	expect.Equal(t, "env.PayloadType", env.PayloadType, "application/vnd.in-toto+json")
+	expect.Equal(t, "statement.Type", statement.Type, "https://in-toto.io/Statement/v1")
+	expect.Equal(t, "statement.PredicateType", statement.PredicateType, PredicateType)
 }
 
 // TestPlainEveryBitOfTheEnvelopeMatters flips every bit and drops and doubles every
@@ -254,13 +260,14 @@ func TestReportIsJSON(t *testing.T) {
 			Detail string
 		}
 	}
-	if err := json.Unmarshal(data, &back); err != nil || !back.OK || len(back.Checks) != len(checkNames) {
-		t.Fatalf("%s: %v", data, err)
-	}
+	expect.NoError(t, json.Unmarshal(data, &back))
+	expect.Equal(t, "back.OK", back.OK, true)
+	expect.Len(t, "back.Checks", back.Checks, len(checkNames))
 	for i, c := range back.Checks {
-		if c.Name != checkNames[i] || !c.OK || c.Detail == "" {
-			t.Errorf("check %d is %+v, want %s", i, c, checkNames[i])
-		}
+		at := expect.At(t, "check %d", i)
+		expect.Equal(at, "c.Name", c.Name, checkNames[i])
+		expect.Equal(at, "c.OK", c.OK, true)
+		expect.True(at, "c.Detail != \"\"", c.Detail != "")
 	}
 	if !strings.Contains(string(data), testTime.Format(time.RFC3339)) {
 		t.Error("the date is missing")

@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestKeyRoundTrip(t *testing.T) {
@@ -29,13 +31,14 @@ func TestKeyRoundTrip(t *testing.T) {
 		t.Fatalf("private key: %v", err)
 	}
 	keys, err := parsePublicKeys(s.Public().PEM())
-	if err != nil || len(keys) != 1 || keys[0] != s.Public() {
-		t.Fatalf("public key: %v", err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "keys", keys, 1)
+	expect.Equal(t, "keys[0]", keys[0], s.Public())
 	other := freshSigner(t).Public()
-	if keys, err = parsePublicKeys(append(s.Public().PEM(), other.PEM()...)); err != nil || len(keys) != 2 || keys[1] != other {
-		t.Errorf("two keys: %v, %v", keys, err)
-	}
+	keys, err = parsePublicKeys(append(s.Public().PEM(), other.PEM()...))
+	expect.NoError(t, err)
+	expect.Len(t, "keys", keys, 2)
+	expect.Equal(t, "keys[1]", keys[1], other)
 	if other.ID() == s.Public().ID() || checkKeyID(other.ID()) != nil {
 		t.Errorf("IDs are %s and %s", other, s.Public())
 	}
@@ -195,9 +198,10 @@ func TestLoadTrust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys := trust.trusted(); len(keys) != 1 || keys[0].ID != s.Public().ID() || keys[0].Status != Active {
-		t.Errorf("got %v", keys)
-	}
+	keys := trust.trusted()
+	expect.Len(t, "keys", keys, 1)
+	expect.Equal(t, "keys[0].ID", keys[0].ID, s.Public().ID())
+	expect.Equal(t, "keys[0].Status", keys[0].Status, Active)
 	if err := os.WriteFile(path, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testRing returns a ring whose clock moves on by an hour with each look at it.
@@ -65,9 +67,10 @@ func TestRingLife(t *testing.T) {
 	}
 
 	retired, active := mustRotate(t, r)
-	if retired.ID != first.Public().ID() || retired.Status != Retired || retired.Successor != active.ID || active.Status != Active {
-		t.Fatalf("retired %+v, active %+v", retired, active)
-	}
+	expect.Equal(t, "retired.ID", retired.ID, first.Public().ID())
+	expect.Equal(t, "retired.Status", retired.Status, Retired)
+	expect.Equal(t, "retired.Successor", retired.Successor, active.ID)
+	expect.Equal(t, "active.Status", active.Status, Active)
 	second := mustSigner(t, r)
 	if second.Public().ID() != active.ID {
 		t.Error("the retired key signs")
@@ -112,9 +115,11 @@ func TestRingLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := again.Keys(), r.Keys(); len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
-		t.Errorf("opened again: %v, want %v", got, want)
-	}
+	got, want := again.Keys(), r.Keys()
+	expect.Len(t, "got", got, 3)
+	expect.Equal(t, "got[0]", got[0], want[0])
+	expect.Equal(t, "got[1]", got[1], want[1])
+	expect.Equal(t, "got[2]", got[2], want[2])
 	entries, err := os.ReadDir(r.dir)
 	if err != nil || len(entries) != 1+3+1+1 { // index, public keys, one private, one rotation
 		t.Errorf("the directory holds %v, %v", entries, err)
@@ -261,9 +266,10 @@ func TestRingAfterCrashes(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := OpenRing(r.dir); err != nil || len(again.Keys()) != 1 || mustSigner(t, again).Public().ID() != id {
-		t.Errorf("stray key: %v", err)
-	}
+	again, err := OpenRing(r.dir)
+	expect.NoError(t, err)
+	expect.Len(t, "again.Keys", again.Keys(), 1)
+	expect.Equal(t, "mustSigner(t, again).Public().ID", mustSigner(t, again).Public().ID(), id)
 	if got := failing(certified(t, stray, testTime, r.Trust())); !strings.HasPrefix(got, "signature: ") {
 		t.Errorf("a stray key is trusted: %q", got)
 	}
@@ -395,18 +401,20 @@ func TestRingDamage(t *testing.T) {
 		"unknown key":           strings.Replace(string(good), ids[1].ID, strings.Repeat("0", 64), -1),
 		"huge":                  strings.Repeat(" ", maxRing+1),
 	} {
-		if data == string(good) {
-			t.Fatalf("%s changes nothing", name)
-		}
-		if err := os.WriteFile(r.path(ringFile), []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := OpenRing(r.dir); err == nil {
-			t.Errorf("%s: opened", name)
-		}
-		if _, err := r.Signer(); err == nil {
-			t.Errorf("%s: signs", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if data == string(good) {
+				t.Fatalf("%s changes nothing", name)
+			}
+			if err := os.WriteFile(r.path(ringFile), []byte(data), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := OpenRing(r.dir); err == nil {
+				t.Error("opened")
+			}
+			if _, err := r.Signer(); err == nil {
+				t.Error("signs")
+			}
+		})
 	}
 	if err := os.WriteFile(r.path(ringFile), good, 0o644); err != nil {
 		t.Fatal(err)

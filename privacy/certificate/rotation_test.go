@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func rotationOf(t *testing.T, r *Ring, id string) []byte {
@@ -33,9 +35,10 @@ func TestFollow(t *testing.T) {
 	}
 	for _, id := range []string{two.ID, three.ID} {
 		info, err := trust.Follow(rotationOf(t, r, id))
-		if err != nil || info.ID != id || info.Status != Active {
-			t.Fatalf("key %s: %+v, %v", id, info, err)
-		}
+		at := expect.At(t, "key %s", id)
+		expect.NoError(at, err)
+		expect.Equal(at, "info.ID", info.ID, id)
+		expect.Equal(at, "info.Status", info.Status, Active)
 	}
 	if rep := certified(t, third, three.Created, trust); !rep.OK {
 		t.Error(failing(rep))
@@ -68,9 +71,11 @@ func TestFollowRefusesHeirsOfThieves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, at := range map[string]time.Time{"at the same time": testTime, "backdated": testTime.Add(-time.Hour), "later": testTime.Add(time.Hour)} {
-		if _, err := fork.Follow(statement(old, thief, at)); err == nil {
-			t.Errorf("a second successor %s was trusted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := fork.Follow(statement(old, thief, at)); err == nil {
+				t.Errorf("a second successor %s was trusted", name)
+			}
+		})
 	}
 	id := old.Public().ID()
 	for _, c := range []struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestRefused: what must never get a certificate gets none, by any entrance.
@@ -109,9 +110,9 @@ func TestStatementDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.Predicate()
-	if p.Adjacency != privacy.AddRemove || p.Unit != privacy.Record || p.Created.Before(before) {
-		t.Errorf("got %+v", p)
-	}
+	expect.Equal(t, "p.Adjacency", p.Adjacency, privacy.AddRemove)
+	expect.Equal(t, "p.Unit", p.Unit, privacy.Record)
+	expect.Equal(t, "p.Created.Before(before)", p.Created.Before(before), false)
 	if !slices.Equal(p.Assumptions, []string{assumeHonest, assumeAlone, assumeAdjacency(privacy.AddRemove, privacy.Record), assumeRandom}) {
 		t.Errorf("assumptions are %q", p.Assumptions)
 	}
@@ -142,17 +143,19 @@ func TestAssumptionsFollowFromTheFields(t *testing.T) {
 		"alone, by the server's counters; one record at a time, by the server's counters":       {assumeScored, assumeRecords, "while records were scored, are right", "while records were asked about, are right"},
 		"alone, on a server of one sequence; one record at a time, on a server of one sequence": {assumeScored, assumeRecords, "one sequence at a time, as it says"},
 	} {
-		c.Model.Isolation = how
-		s, err := NewStatement(c, basic{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := strings.Join(s.Predicate().Assumptions, "\n")
-		for _, want := range wants {
-			if strings.Count(all, want) != 1 {
-				t.Errorf("%s: %q is there %d times in\n%s", how, want, strings.Count(all, want), all)
+		t.Run(how, func(t *testing.T) {
+			c.Model.Isolation = how
+			s, err := NewStatement(c, basic{})
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			all := strings.Join(s.Predicate().Assumptions, "\n")
+			for _, want := range wants {
+				if strings.Count(all, want) != 1 {
+					t.Errorf("%q is there %d times in\n%s", want, strings.Count(all, want), all)
+				}
+			}
+		})
 	}
 }
 
@@ -170,9 +173,11 @@ func TestSignNeedsAStatementAndAKey(t *testing.T) {
 		"one signer twice": second(Sign(s, testSigner(t), testSigner(t))),
 		"issue unsigned":   second(Issue(t.TempDir(), testClaim(t), basic{}, nil)),
 	} {
-		if err == nil {
-			t.Errorf("%s: signed", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err == nil {
+				t.Error("signed")
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // issued returns a release on disk with a certificate by the test key.
@@ -171,9 +172,12 @@ func TestUnlistedFiles(t *testing.T) {
 	if !slices.Equal(r.Unlisted, extra) {
 		t.Errorf("unlisted: %q, not %q", r.Unlisted, extra)
 	}
-	if c := r.Checks[5]; !r.OK || c.Name != "unlisted files" || !c.Warning || !strings.Contains(c.Detail, `"extra/a"`) || !strings.Contains(c.Detail, "and 1 more") {
-		t.Errorf("got %+v, ok %v", c, r.OK)
-	}
+	c := r.Checks[5]
+	expect.Equal(t, "r.OK", r.OK, true)
+	expect.Equal(t, "c.Name", c.Name, "unlisted files")
+	expect.Equal(t, "c.Warning", c.Warning, true)
+	expect.Contains(t, "c.Detail", c.Detail, `"extra/a"`)
+	expect.Contains(t, "c.Detail", c.Detail, "and 1 more")
 	o.Strict = true
 	if r = verifyDir(t, dir, o); r.OK || !strings.HasPrefix(failing(r), "unlisted files: ") {
 		t.Errorf("strict: ok %v, %q", r.OK, failing(r))
@@ -189,9 +193,10 @@ func TestDeltaWarning(t *testing.T) {
 		claim := testClaim(t)
 		claim.Delta = c.delta
 		r := verifyFS(t, release(sealClaim(t, claim, basic{}, signer)), options(signer))
-		if !r.OK || r.Checks[9].Name != "delta" || r.Checks[9].Warning != c.warning {
-			t.Errorf("δ = %v of 12288 records: ok %v, %+v", c.delta, r.OK, r.Checks[9])
-		}
+		at := expect.At(t, "δ = %v of 12288 records", c.delta)
+		expect.Equal(at, "r.OK", r.OK, true)
+		expect.Equal(at, "r.Checks[9].Name", r.Checks[9].Name, "delta")
+		expect.Equal(at, "r.Checks[9].Warning", r.Checks[9].Warning, c.warning)
 	}
 }
 
@@ -212,9 +217,9 @@ func TestUnknownKey(t *testing.T) {
 	if got := failing(r); !strings.HasPrefix(got, "signature: key ") || !strings.Contains(got, "not among the 1 trusted") {
 		t.Errorf("got %q", got)
 	}
-	if r.Predicate != nil || r.Subjects != nil || r.Keys != nil {
-		t.Error("unsigned content is reported")
-	}
+	expect.True(t, "no r.Predicate", r.Predicate == nil)
+	expect.True(t, "no r.Subjects", r.Subjects == nil)
+	expect.True(t, "no r.Keys", r.Keys == nil)
 	if len(r.Checks) != len(checkNames) {
 		t.Errorf("%d checks of %d are listed", len(r.Checks), len(checkNames))
 	}
@@ -237,9 +242,11 @@ func TestSeveralSignatures(t *testing.T) {
 		t.Errorf("both trusted: %q, keys %v", failing(r), r.Keys)
 	}
 	for name, o := range map[string]VerifyOptions{"first": options(a), "second": options(b)} {
-		if got := failing(verifyFS(t, release(data), o)); !strings.HasPrefix(got, "signature: ") {
-			t.Errorf("only the %s trusted: %q", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := failing(verifyFS(t, release(data), o)); !strings.HasPrefix(got, "signature: ") {
+				t.Errorf("only the %s trusted: %q", name, got)
+			}
+		})
 	}
 	// The second signature is of something else.
 	other := testClaim(t)
@@ -278,8 +285,11 @@ func TestKeyStatus(t *testing.T) {
 		o.Trust = &Trust{}
 		o.Trust.add(trustedKey{c.info, signer.Public()})
 		r := verifyFS(t, good, o)
-		if r.OK != c.ok || !strings.HasPrefix(failing(r), c.want) || (r.OK && r.Checks[3].Warning != c.warning) {
-			t.Errorf("%s: ok %v, %q, %+v", c.name, r.OK, failing(r), r.Checks[3])
+		at := expect.At(t, "%s: %q", c.name, failing(r))
+		expect.Equal(at, "r.OK", r.OK, c.ok)
+		expect.Prefix(at, "failing(r)", failing(r), c.want)
+		if r.OK {
+			expect.Equal(at, "r.Checks[3].Warning", r.Checks[3].Warning, c.warning)
 		}
 		if c.info.Reason != "" && !strings.Contains(failing(r), c.info.Reason) {
 			t.Errorf("%s: the reason is missing in %q", c.name, failing(r))
@@ -303,9 +313,11 @@ func TestVerifyOptionsErrors(t *testing.T) {
 		"empty trust":  {Trust: NewTrust(), Evaluator: basic{}},
 		"no evaluator": {Trust: NewTrust(signer.Public())},
 	} {
-		if _, err := Verify(fstest.MapFS{}, o); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Verify(fstest.MapFS{}, o); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 	if _, err := VerifyDir(filepath.Join(t.TempDir(), "absent"), options(signer)); err == nil {
 		t.Error("a directory that does not exist was verified")

@@ -18,21 +18,21 @@ type account struct {
 	epsilon, delta *big.Rat
 	// tally counts the charges of each event, by its text; runs counts the runs of all of
 	// them.
-	tally map[string]*tallied
+	tally map[string]*eventCount
 	runs  int64
 	// sum is the exact sum of the costs of a sums budget.
 	sum exactCost
 	// whole are data sets whose charges from before a link count as one (see unfixed).
 	whole map[Fingerprint]bool
 	// plan is the schedule; nil without one.
-	plan *scheduled
+	plan *scheduleState
 	// meter holds tally; nil when it has to be built.
 	meter Meter
 	// spent is the meter's reading; nil when it has to be taken.
 	spent  *float64
 	states map[State]int
-	// most is the largest allowance that the budget ever had.
-	most struct{ epsilon, delta float64 }
+	// max is the largest allowance that the budget ever had.
+	max struct{ epsilon, delta float64 }
 	// late: the budget was added after charges that it counts, so they may cost more than
 	// it ever allowed.
 	late bool
@@ -45,8 +45,8 @@ type chargedEvent struct {
 	runs  int64 // the runs of all terms
 }
 
-// tallied is an event and the number of its charges.
-type tallied struct {
+// eventCount is an event and the number of its charges.
+type eventCount struct {
 	*chargedEvent
 	n int64
 }
@@ -83,10 +83,10 @@ func (b *chargedEvent) times(n int64) (*chargedEvent, error) {
 const maxRuns = 1 << 60
 
 func newAccount(b Budget) *account {
-	a := &account{Budget: b, tally: map[string]*tallied{}, states: map[State]int{}, sum: newExactCost()}
+	a := &account{Budget: b, tally: map[string]*eventCount{}, states: map[State]int{}, sum: newExactCost()}
 	a.set(decimal(b.Epsilon), decimal(b.Delta))
 	if b.Schedule != "" {
-		a.plan = newScheduled(b.Schedule, b.Epsilon, b.Delta)
+		a.plan = newScheduleState(b.Schedule, b.Epsilon, b.Delta)
 	}
 	return a
 }
@@ -120,8 +120,8 @@ func (a *account) set(epsilon, delta *big.Rat) {
 	a.epsilon, a.delta = epsilon, delta
 	a.Epsilon, _ = epsilon.Float64()
 	a.Delta, _ = delta.Float64()
-	a.most.epsilon = max(a.most.epsilon, a.Epsilon)
-	a.most.delta = max(a.most.delta, a.Delta)
+	a.max.epsilon = max(a.max.epsilon, a.Epsilon)
+	a.max.delta = max(a.max.delta, a.Delta)
 	a.spent = nil
 }
 
@@ -143,7 +143,7 @@ func (a *account) add(b *chargedEvent, cost Cost) {
 	}
 	t := a.tally[b.text]
 	if t == nil {
-		t = &tallied{chargedEvent: b}
+		t = &eventCount{chargedEvent: b}
 		a.tally[b.text] = t
 	}
 	t.n++
@@ -238,8 +238,8 @@ func (s *state) overspent(d *dataset, a *account, newMeter NewMeter) (float64, b
 	case a.plan != nil:
 		return a.planOverspent(newMeter)
 	}
-	spent, err := a.read(m, a.most.epsilon, a.most.delta)
-	return spent, !(spent <= a.most.epsilon*overspending), err
+	spent, err := a.read(m, a.max.epsilon, a.max.delta)
+	return spent, !(spent <= a.max.epsilon*overspending), err
 }
 
 // read takes a reading. Anything other than a number of at least 0 counts as infinite.

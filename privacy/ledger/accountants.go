@@ -20,16 +20,16 @@ func Accountants(b *Budget) (Meter, error) {
 	case Sums:
 		return &prices{adjacency: b.Adjacency, known: map[string]price{}}, nil
 	case Planned:
-		return &planned{adjacency: b.Adjacency, tally: tally{}}, nil
+		return &plannedMeter{adjacency: b.Adjacency, tally: tally{}}, nil
 	case Adaptive:
-		return &adaptive{adjacency: b.Adjacency, orders: b.Orders, tally: tally{}}, nil
+		return &adaptiveMeter{adjacency: b.Adjacency, orders: b.Orders, tally: tally{}}, nil
 	}
 	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(b.Composition))
 }
 
 // planned measures with the tightest accountant. That can take long, so it measures more
 // than it is asked about and remembers the result: a part of something that fits also fits.
-type planned struct {
+type plannedMeter struct {
 	adjacency privacy.Adjacency
 	tally     tally
 
@@ -48,10 +48,10 @@ type planned struct {
 	judged   struct{ limit, delta float64 }
 }
 
-const firstHeadroom, leastHeadroom = 1. / 8, 1. / 8192
+const firstHeadroom, minHeadroom = 1. / 8, 1. / 8192
 
 // Allows implements [Meter].
-func (p *planned) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+func (p *plannedMeter) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	if budget := struct{ limit, delta float64 }{limit, delta}; p.headroom == 0 || p.judged != budget {
 		p.headroom, p.judged = firstHeadroom, budget
 	}
@@ -68,7 +68,7 @@ func (p *planned) Allows(terms []privacy.Term, limit, delta float64) (float64, b
 	if err == nil && quick.Upper <= limit {
 		return 0, true, nil
 	}
-	if p.headroom >= leastHeadroom {
+	if p.headroom >= minHeadroom {
 		fits, err := p.try(want.more(p.headroom), limit, delta)
 		if fits || err != nil {
 			return 0, fits, err
@@ -83,12 +83,12 @@ func (p *planned) Allows(terms []privacy.Term, limit, delta float64) (float64, b
 }
 
 // covers reports whether a tally is known to cost at most limit at delta.
-func (p *planned) covers(t tally, limit, delta float64) bool {
+func (p *plannedMeter) covers(t tally, limit, delta float64) bool {
 	return limit >= p.limit && delta >= p.delta && t.within(p.cover)
 }
 
 // try makes a tally the cover if it fits.
-func (p *planned) try(t tally, limit, delta float64) (bool, error) {
+func (p *plannedMeter) try(t tally, limit, delta float64) (bool, error) {
 	total, err := t.total(p.adjacency)
 	if err != nil {
 		return false, err
@@ -101,13 +101,13 @@ func (p *planned) try(t tally, limit, delta float64) (bool, error) {
 }
 
 // Add implements [Meter].
-func (p *planned) Add(terms []privacy.Term) error {
+func (p *plannedMeter) Add(terms []privacy.Term) error {
 	p.tally.add(terms, 1)
 	return nil
 }
 
 // Remove implements [Meter].
-func (p *planned) Remove(terms []privacy.Term) error {
+func (p *plannedMeter) Remove(terms []privacy.Term) error {
 	p.tally.add(terms, -1)
 	return nil
 }
@@ -118,7 +118,7 @@ func (p *planned) Remove(terms []privacy.Term) error {
 const readAhead = 1. / 16
 
 // Epsilon implements [Meter].
-func (p *planned) Epsilon(limit, delta float64) (float64, error) {
+func (p *plannedMeter) Epsilon(limit, delta float64) (float64, error) {
 	if p.read.of == nil || p.read.delta != delta || !p.tally.within(p.read.of) {
 		of := maps.Clone(p.tally)
 		if len(p.read.of) > 0 && p.read.delta == delta {
@@ -191,7 +191,7 @@ func (t tally) total(adjacency privacy.Adjacency) (*accountant.Total, error) {
 // adaptive measures with a filter made for one budget. Filters only grow, so it
 // is made again, from the tally, when something is taken back or the budget
 // changes.
-type adaptive struct {
+type adaptiveMeter struct {
 	adjacency privacy.Adjacency
 	orders    []float64 // nil: the orders that suit the current budget
 	tally     tally
@@ -204,7 +204,7 @@ type adaptive struct {
 }
 
 // Allows implements [Meter].
-func (a *adaptive) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
+func (a *adaptiveMeter) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
 	if err := a.make(limit, delta); err != nil {
 		return 0, false, err
 	}
@@ -224,7 +224,7 @@ func (a *adaptive) Allows(terms []privacy.Term, limit, delta float64) (float64, 
 }
 
 // Add implements [Meter].
-func (a *adaptive) Add(terms []privacy.Term) error {
+func (a *adaptiveMeter) Add(terms []privacy.Term) error {
 	a.tally.add(terms, 1)
 	if a.filter == nil {
 		return nil
@@ -240,14 +240,14 @@ func (a *adaptive) Add(terms []privacy.Term) error {
 }
 
 // Remove implements [Meter].
-func (a *adaptive) Remove(terms []privacy.Term) error {
+func (a *adaptiveMeter) Remove(terms []privacy.Term) error {
 	a.tally.add(terms, -1)
 	a.filter = nil
 	return nil
 }
 
 // Epsilon implements [Meter].
-func (a *adaptive) Epsilon(limit, delta float64) (float64, error) {
+func (a *adaptiveMeter) Epsilon(limit, delta float64) (float64, error) {
 	if err := a.make(limit, delta); err != nil {
 		return 0, err
 	}
@@ -258,7 +258,7 @@ func (a *adaptive) Epsilon(limit, delta float64) (float64, error) {
 }
 
 // make builds a filter for this budget with the tally charged to it.
-func (a *adaptive) make(limit, delta float64) error {
+func (a *adaptiveMeter) make(limit, delta float64) error {
 	if a.filter != nil && a.limit == limit && a.delta == delta {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (a *adaptive) make(limit, delta float64) error {
 // spend charges the filter, or charges nothing and returns the ε that the filter would
 // need. At each order the filter allows limit less a fixed cost of conversion, so the
 // excess at an order is missing in the limit.
-func (a *adaptive) spend(e privacy.Event) (excess float64, err error) {
+func (a *adaptiveMeter) spend(e privacy.Event) (excess float64, err error) {
 	err = a.filter.Spend(e, a.adjacency)
 	if exceeded, ok := errors.AsType[*accountant.ExceededError](err); ok {
 		excess = a.limit + (exceeded.Spent + exceeded.Charge - exceeded.Budget)

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var step = privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}}
@@ -90,9 +91,9 @@ func TestApproxIsBooked(t *testing.T) {
 	}
 	l := realLedger(t, ledger.Budget{Epsilon: 4, Delta: 2.5e-6})
 	n, refused := fill(t, l, "discovery", discovery)
-	if n != 2 || refused.NeededDelta < 3e-6 || refused.Needed > 4 {
-		t.Errorf("%d discoveries of δ = 1e-6 fit δ = 2.5e-6, one more needs ε = %v at δ = %v", n, refused.Needed, refused.NeededDelta)
-	}
+	expect.Equal(t, "n", n, 2)
+	expect.Min(t, "refused.NeededDelta", refused.NeededDelta, 3e-6)
+	expect.Max(t, "refused.Needed", refused.Needed, 4)
 	if b := balance(t, l); b.Spent > 1 || b.SpentDelta > 2.002e-6 {
 		t.Errorf("2 discoveries of (0.5, 1e-6) cost ε = %v and δ = %v", b.Spent, b.SpentDelta)
 	}

@@ -201,14 +201,14 @@ func named(s string) bool {
 }
 
 // checkText allows one line of text.
-func checkText(what, s string, least, most int) error {
+func checkText(what, s string, minLength, maxLength int) error {
 	switch n := utf8.RuneCountInString(s); {
 	case !utf8.ValidString(s):
 		return input("%s is not valid UTF-8", what)
-	case n < least:
+	case n < minLength:
 		return input("%s is missing", what)
-	case n > most:
-		return input("%s has %d characters, at most %d are allowed", what, n, most)
+	case n > maxLength:
+		return input("%s has %d characters, at most %d are allowed", what, n, maxLength)
 	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
 		return input("%s has control characters or line breaks", what)
 	}

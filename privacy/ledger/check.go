@@ -91,7 +91,7 @@ func (l *Ledger) Check(ctx context.Context, opt CheckOptions) (Report, error) {
 				return report, err
 			}
 			if over {
-				return report, &OverspentError{d.fingerprint, a.Name, a.most.epsilon, Epsilon(spent)}
+				return report, &OverspentError{d.fingerprint, a.Name, a.max.epsilon, Epsilon(spent)}
 			}
 		}
 	}

@@ -15,7 +15,7 @@ type Comparison struct {
 	// Is is the data set that the data is, in a state that is recorded; empty if none.
 	Is Fingerprint
 	// Shares are all data sets that it shares records with, the most first.
-	Shares []Shared
+	Shares []SharedDataset
 }
 
 // Compare finds the data sets that some data shares records with. Unlike [Ledger.Resolve]
@@ -51,12 +51,12 @@ func overlapError(id *Identity, exact *dataset, related []relative) error {
 }
 
 // shares returns what is related for display, the most first.
-func shares(related []relative) []Shared {
-	var list []Shared
+func shares(related []relative) []SharedDataset {
+	var list []SharedDataset
 	for _, r := range related {
-		list = append(list, Shared{r.dataset.fingerprint, r.dataset.name, r.overlap})
+		list = append(list, SharedDataset{r.dataset.fingerprint, r.dataset.name, r.overlap})
 	}
-	slices.SortStableFunc(list, func(a, b Shared) int {
+	slices.SortStableFunc(list, func(a, b SharedDataset) int {
 		if closer(a.Overlap, b.Overlap) {
 			return -1
 		}
@@ -65,17 +65,17 @@ func shares(related []relative) []Shared {
 	return list
 }
 
-// Shared is a data set that shares records with some data.
-type Shared struct {
+// SharedDataset is a data set that shares records with some data.
+type SharedDataset struct {
 	Dataset Fingerprint    `json:"dataset"`
 	Name    string         `json:"name,omitempty"`
 	Overlap sketch.Overlap `json:"-"`
 }
 
-func (s *Shared) title() string { return cmp.Or(s.Name, string(s.Dataset)) }
+func (s *SharedDataset) title() string { return cmp.Or(s.Name, string(s.Dataset)) }
 
 // titles lists data sets as arguments of a command.
-func titles(of []Shared) string {
+func titles(of []SharedDataset) string {
 	var names []string
 	for i := range of {
 		names = append(names, "\""+of[i].title()+"\"")

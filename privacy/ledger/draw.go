@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 )
 
-// Drawn is a use that was taken out of a series.
-type Drawn struct {
+// DrawResult is a use that was taken out of a series.
+type DrawResult struct {
 	// Charge is the series.
 	Charge Charge
 	// Left is the number of times its event can still be drawn.
@@ -34,13 +34,13 @@ func (e *NoSeriesError) Error() string {
 // When it returns, the use is on disk and taken for good. It measures nothing: the series was
 // charged in full when it was reserved, for its runs in any order and number (composition.go
 // has the argument).
-func (l *Ledger) Draw(ctx context.Context, req ReserveRequest) (Drawn, error) {
+func (l *Ledger) Draw(ctx context.Context, req ReserveRequest) (DrawResult, error) {
 	r, err := req.draw()
 	if err != nil {
-		return Drawn{}, err
+		return DrawResult{}, err
 	}
 	var from *charge
-	var out Drawn
+	var out DrawResult
 	err = l.write(ctx, func(s *state, at int64) (*change, error) {
 		d, err := s.find(req.Dataset)
 		if err != nil {
@@ -66,7 +66,7 @@ func (l *Ledger) Draw(ctx context.Context, req ReserveRequest) (Drawn, error) {
 		drawn.Charge = from.ID
 		return &change{subject: d.fingerprint, record: &drawn}, nil
 	}, func(s *state, row *chain.Row) {
-		out = Drawn{Charge: from.clone(), Left: from.left(r.booked.terms), Existed: row == nil}
+		out = DrawResult{Charge: from.clone(), Left: from.left(r.booked.terms), Existed: row == nil}
 	})
 	return out, err
 }
@@ -128,7 +128,7 @@ func (c *charge) remains(terms []privacy.Term) bool { return c.Series && c.left(
 
 // left returns the number of times terms can be drawn from a series.
 func (c *charge) left(terms []privacy.Term) int64 {
-	least := int64(-1)
+	fewest := int64(-1)
 	for _, t := range terms {
 		n := int64(0)
 		for _, have := range c.booked.terms {
@@ -136,11 +136,11 @@ func (c *charge) left(terms []privacy.Term) int64 {
 				n = (have.N - c.drawn[key].N) / t.N
 			}
 		}
-		if least < 0 || n < least {
-			least = n
+		if fewest < 0 || n < fewest {
+			fewest = n
 		}
 	}
-	return max(least, 0)
+	return max(fewest, 0)
 }
 
 // draw takes a use out of a series.

@@ -113,7 +113,7 @@ type OverlapError struct {
 	// Known is the data set that holds the data, if it is in the ledger.
 	Known string
 	// With are the data sets that it shares records with, the most first.
-	With []Shared
+	With []SharedDataset
 }
 
 // Error reports what is shared, and what the owner can do.

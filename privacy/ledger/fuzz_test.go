@@ -6,6 +6,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // someState returns a ledger with a data set, two budgets and two charges.
@@ -66,9 +67,9 @@ func FuzzRow(f *testing.F) {
 		if !errors.As(err, &tampered) || tampered.Seq != head.Count+1 {
 			t.Errorf("refused with %v", err)
 		}
-		if s.rows.Head() != head || len(s.charges) != charges || len(s.keys) != keys {
-			t.Errorf("a refused row changed the state")
-		}
+		expect.Equal(t, "s.rows.Head", s.rows.Head(), head)
+		expect.Equal(t, "charges", len(s.charges), charges)
+		expect.Equal(t, "keys", len(s.keys), keys)
 	})
 }
 

@@ -138,13 +138,13 @@ func (s *state) covers(to, others []*dataset, id *Identity) error {
 
 // smallest returns the global budget of the data set that allows least.
 func smallest(of []*dataset) Budget {
-	least := slices.MinFunc(of, func(a, b *dataset) int {
+	smallest := slices.MinFunc(of, func(a, b *dataset) int {
 		x, y := a.accounts[0], b.accounts[0]
 		return cmp.Or(cmp.Compare(x.Epsilon, y.Epsilon), cmp.Compare(x.Delta, y.Delta))
 	}).accounts[0].Budget
 	// The composition of their budgets was chosen for each of them alone.
-	least.Composition, least.Orders, least.Schedule, least.Beforehand = Sums, nil, "", false
-	return least
+	smallest.Composition, smallest.Orders, smallest.Schedule, smallest.Beforehand = Sums, nil, "", false
+	return smallest
 }
 
 func fingerprints(of []*dataset) []Fingerprint {
@@ -252,8 +252,8 @@ func (s *state) unfixed(c *charge, a *account) Cost {
 		a.whole = map[Fingerprint]bool{}
 	}
 	a.whole[c.Dataset] = true
-	most := s.datasets[c.Dataset].accounts[0].most
-	return Cost{Epsilon: most.epsilon, Delta: most.delta}
+	granted := s.datasets[c.Dataset].accounts[0].max
+	return Cost{Epsilon: granted.epsilon, Delta: granted.delta}
 }
 
 // count adds a charge to an account. Budgets of other data sets go by both names; names of

@@ -53,8 +53,8 @@ func (p *prices) epsilon(e privacy.Event, enough, delta float64) (float64, error
 const (
 	// priceDigits is how close a price comes to the least one: within a thousandth.
 	priceDigits = 1e-3
-	// leastShare is the least share that is looked for.
-	leastShare = 1e-6
+	// minShare is the least share that is looked for.
+	minShare = 1e-6
 	// guided is after how many evaluations halving takes over.
 	guided = 6
 )
@@ -91,7 +91,7 @@ func (p *prices) Price(terms []privacy.Term, epsilon, delta float64) (Cost, erro
 	if !(low >= 0) { // ε is 0: only δ is shared out
 		low = 0
 	}
-	for t, n := low, 0; high-low > priceDigits*high && high > leastShare; n++ {
+	for t, n := low, 0; high-low > priceDigits*high && high > minShare; n++ {
 		c, needed, err := at(t)
 		if err != nil {
 			return Cost{}, err

@@ -330,6 +330,6 @@ func (r *commitRecord) check() error { return nil }
 
 func (r *forfeitRecord) check() error { return checkNotes(r.Reason, 1, "", 0) }
 
-func checkNotes(reason string, leastReason int, key string, leastKey int) error {
-	return cmp.Or(checkText("the reason", reason, leastReason, 1024), checkText("the key", key, leastKey, 256))
+func checkNotes(reason string, minReason int, key string, minKey int) error {
+	return cmp.Or(checkText("the reason", reason, minReason, 1024), checkText("the key", key, minKey, 256))
 }

@@ -2,9 +2,9 @@ package ledger
 
 import "github.com/sotto-dp/sotto/privacy"
 
-// scheduled is the schedule of a planned budget. Its charges may be any part of it in any
+// scheduleState is the schedule of a planned budget. Its charges may be any part of it in any
 // order (see composition.go), so checking one takes only counting.
-type scheduled struct {
+type scheduleState struct {
 	// all holds the registered runs, taken the charged ones.
 	all, taken tally
 	// registered are the schedules: first the budget's own, then those of grants. sum is
@@ -19,14 +19,14 @@ type registration struct {
 	Cost
 }
 
-func newScheduled(schedule string, epsilon, delta float64) *scheduled {
-	p := &scheduled{all: tally{}, taken: tally{}, sum: newExactCost()}
+func newScheduleState(schedule string, epsilon, delta float64) *scheduleState {
+	p := &scheduleState{all: tally{}, taken: tally{}, sum: newExactCost()}
 	p.register(registration{schedule, Cost{Epsilon: epsilon, Delta: delta}})
 	return p
 }
 
 // register adds a schedule.
-func (p *scheduled) register(r registration) {
+func (p *scheduleState) register(r registration) {
 	b, err := parseSchedule(r.schedule)
 	if err != nil {
 		panic("a checked schedule cannot be read: " + err.Error()) // unreachable: checkComposition
@@ -37,7 +37,7 @@ func (p *scheduled) register(r registration) {
 }
 
 // room reports whether terms are a part of what is left.
-func (p *scheduled) room(terms []privacy.Term) bool {
+func (p *scheduleState) room(terms []privacy.Term) bool {
 	for _, t := range terms {
 		key := t.Event.String()
 		if t.N > p.all[key].N-p.taken[key].N {

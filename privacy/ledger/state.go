@@ -21,7 +21,7 @@ type state struct {
 	names    map[string]*dataset
 	order    []*dataset
 	charges  map[ChargeID]*charge
-	keys     map[string]keyed
+	keys     map[string]keyUse
 	// keyID names the key by which data sets are identified; empty if there is none yet.
 	keyID string
 	// drawsNamed: a draw has said what it is for. Older versions, whose draws do not, cannot read
@@ -31,9 +31,9 @@ type state struct {
 	parsed map[string]*chargedEvent
 }
 
-// keyed is the row that used a key, what was requested with it, and the charge that it made
+// keyUse is the row that used a key, what was requested with it, and the charge that it made
 // or drew from, if any.
-type keyed struct {
+type keyUse struct {
 	kind, subject, asked string
 	charge               *charge
 }
@@ -44,7 +44,7 @@ func newState() *state {
 		versions: map[Fingerprint]*dataset{},
 		names:    map[string]*dataset{},
 		charges:  map[ChargeID]*charge{},
-		keys:     map[string]keyed{},
+		keys:     map[string]keyUse{},
 		parsed:   map[string]*chargedEvent{},
 	}
 }
@@ -117,7 +117,7 @@ func (s *state) fold(r chain.Row) error {
 		s.drawsNamed = s.drawsNamed || !b.unnamed()
 	}
 	if key := body.key(); key != "" {
-		s.keys[key] = keyed{r.Kind, r.Subject, asked(body, r.Body), c}
+		s.keys[key] = keyUse{r.Kind, r.Subject, asked(body, r.Body), c}
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func (s *state) find(name string) (*dataset, error) {
 
 // replay looks up the key of a record: nil if it was not used, the row that used it if that
 // has the same content, otherwise a [*KeyError].
-func (s *state) replay(subject Fingerprint, r record) (*keyed, error) {
+func (s *state) replay(subject Fingerprint, r record) (*keyUse, error) {
 	used, ok := s.keys[r.key()]
 	if !ok {
 		return nil, nil

@@ -130,10 +130,10 @@ func (a *account) sumRefusal(p Pricer, b *chargedEvent, n int64, cost Cost) erro
 // sumOverspent reports whether the costs pass the largest allowance, or an event costs more
 // than was charged for it.
 func (s *state) sumOverspent(d *dataset, a *account, m Meter) (float64, bool, error) {
-	most := exactCost{decimal(a.most.epsilon), decimal(a.most.delta)}
+	granted := exactCost{decimal(a.max.epsilon), decimal(a.max.delta)}
 	spent := roundUp(a.sum.epsilon)
-	if !a.sum.within(most.epsilon, most.delta) {
-		return max(spent, math.Nextafter(a.most.epsilon, math.Inf(1))), true, nil
+	if !a.sum.within(granted.epsilon, granted.delta) {
+		return max(spent, math.Nextafter(a.max.epsilon, math.Inf(1))), true, nil
 	}
 	checked := map[string]bool{}
 	for _, c := range d.charges {

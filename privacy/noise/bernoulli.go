@@ -84,13 +84,13 @@ func (s *Stream) bernoulliRat(rest *big.Rat) bool {
 
 // fixedRat encloses a rational; 2^64 and above come back as expCutoff, which is
 // all that expNeg looks at.
-func fixedRat(x *big.Rat) fixed {
+func fixedRat(x *big.Rat) fixedPoint {
 	n := scaledFloor(x, 64)
 	lo := new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
 	if n.Rsh(n, 64); !n.IsUint64() {
-		return fixed{hi: expCutoff}
+		return fixedPoint{hi: expCutoff}
 	}
-	return fixed{hi: n.Uint64(), lo: lo, err: 1}
+	return fixedPoint{hi: n.Uint64(), lo: lo, err: 1}
 }
 
 func ratio(num, den uint64) *big.Rat {

@@ -14,7 +14,7 @@ import (
 func (s *Stream) bernoulliExp(num, den uint64) bool {
 	lo, _ := bits.Div64(num%den, 0, den)
 	u := s.Uint64()
-	v := s.belowExp(u, fixed{hi: num / den, lo: lo, err: 1})
+	v := s.belowExp(u, fixedPoint{hi: num / den, lo: lo, err: 1})
 	return v == below || v == undecided && s.settleExp(u, ratio(num, den))
 }
 

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// fixed encloses a non-negative real x by (hi + lo·2^-64) ≤ x ≤ the same plus
+// fixedPoint encloses a non-negative real x by (hi + lo·2^-64) ≤ x ≤ the same plus
 // err·2^-64. A unit of 2^-64 is called an ulp below. Arithmetic is on integers
 // only, so enclosures are the same on every machine.
-type fixed struct {
+type fixedPoint struct {
 	hi, lo, err uint64
 }
 
@@ -30,7 +30,7 @@ const expErr = 10
 // [a,a+d] ulps, B in [b,b+e] ulps and both are at most 1, then AB is in
 // [floor(ab/2^64), the same + d+e+1]. Three products with d=1 take 4 to 10.
 // A larger x by err ulps lowers exp(-x) by at most err ulps, as |exp'| ≤ 1.
-func expNeg(x fixed) (p, err uint64) {
+func expNeg(x fixedPoint) (p, err uint64) {
 	if x.hi >= expCutoff {
 		return 0, 1
 	}
@@ -48,7 +48,7 @@ func expNeg(x fixed) (p, err uint64) {
 }
 
 // belowExp compares a uniform real with first digits u to exp(-x).
-func (s *Stream) belowExp(u uint64, x fixed) conclusion {
+func (s *Stream) belowExp(u uint64, x fixedPoint) conclusion {
 	p, err := expNeg(x)
 	if s.widen != 0 {
 		cut := min(p, s.widen)

@@ -127,7 +127,7 @@ func TestExpNegBigProperties(t *testing.T) {
 // argument's own enclosure.
 func TestExpNegEncloses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := fixed{
+		x := fixedPoint{
 			hi:  uint64(rapid.IntRange(0, 70).Draw(t, "whole")),
 			lo:  rapid.Uint64().Draw(t, "fraction"),
 			err: rapid.Uint64Range(0, 1<<20).Draw(t, "err"),
@@ -142,11 +142,11 @@ func FuzzExpNegEncloses(f *testing.F) {
 	f.Add(uint64(44), ^uint64(0), uint64(3))
 	f.Add(uint64(63), uint64(1<<56), uint64(1<<30))
 	f.Fuzz(func(t *testing.T, hi, lo, err uint64) {
-		checkEnclosure(t, fixed{hi % 128, lo, err % (1 << 32)})
+		checkEnclosure(t, fixedPoint{hi % 128, lo, err % (1 << 32)})
 	})
 }
 
-func checkEnclosure(t interface{ Fatalf(string, ...any) }, x fixed) {
+func checkEnclosure(t interface{ Fatalf(string, ...any) }, x fixedPoint) {
 	p, err := expNeg(x)
 	low := new(big.Int).Or(new(big.Int).Lsh(new(big.Int).SetUint64(x.hi), 64), new(big.Int).SetUint64(x.lo))
 	high := new(big.Int).Add(low, new(big.Int).SetUint64(x.err))

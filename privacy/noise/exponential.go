@@ -11,7 +11,7 @@ func (s *Stream) exponential() (v uint64, x digits) {
 	for {
 		x = digits{head: s.Uint64()}
 		u := s.Uint64()
-		conclusion := s.belowExp(u, fixed{lo: x.head, err: 1})
+		conclusion := s.belowExp(u, fixedPoint{lo: x.head, err: 1})
 		if conclusion == below {
 			break
 		}

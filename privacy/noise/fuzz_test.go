@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Any parameters: an error or a draw, never a panic, never without end.
@@ -91,8 +93,11 @@ func FuzzInclusion(f *testing.F) {
 			t.Fatalf("n = %d: error %v", n, err)
 		}
 		for i, x := range out {
-			if x < 0 || x >= n%(1<<14) || i > 0 && out[i-1] >= x {
-				t.Fatalf("indices %v of %d", out, n)
+			at := expect.At(t, "indices %v of %d", out, n)
+			expect.Min(at, "x", x, 0)
+			expect.True(at, "x < n%(1<<14)", x < n%(1<<14), x)
+			if i > 0 {
+				expect.True(at, "out[i-1] < x", out[i-1] < x, out[i-1])
 			}
 		}
 	})

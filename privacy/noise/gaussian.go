@@ -83,10 +83,10 @@ func (g *DiscreteGaussian) Draw(s *Stream) int64 {
 // wide; D = |z-r| of their lower ends is within e = z.err+1 ulps of the true
 // difference d. Then |d²/2 - D²/2| ≤ D·e + e²/2 in reals, which is at most
 // (D.hi+1)·e + 1 ulps as e < 2^32; halfSquare is low by less than one.
-func (g *DiscreteGaussian) exponent(n uint64) fixed {
+func (g *DiscreteGaussian) exponent(n uint64) fixedPoint {
 	z := g.inverse.times(n)
 	if z.hi >= expCutoff {
-		return fixed{hi: expCutoff}
+		return fixedPoint{hi: expCutoff}
 	}
 	lo, borrow := bits.Sub64(z.lo, g.offset, 0)
 	hi, borrow := bits.Sub64(z.hi, 0, borrow)
@@ -98,7 +98,7 @@ func (g *DiscreteGaussian) exponent(n uint64) fixed {
 	x := halfSquare(hi, lo)
 	x.lo, borrow = bits.Sub64(x.lo, doubt, 0)
 	if x.hi < borrow {
-		return fixed{err: 2*doubt + 2}
+		return fixedPoint{err: 2*doubt + 2}
 	}
 	x.hi -= borrow
 	x.err = 2*doubt + 2
@@ -107,13 +107,13 @@ func (g *DiscreteGaussian) exponent(n uint64) fixed {
 
 // halfSquare returns (hi + lo·2^-64)²/2 rounded down by less than one ulp, for
 // hi < 2^31.
-func halfSquare(hi, lo uint64) fixed {
+func halfSquare(hi, lo uint64) fixedPoint {
 	whole := hi * hi
 	top, _ := bits.Mul64(lo, lo)
 	ch, cl := bits.Mul64(hi, lo)
 	frac, carry := bits.Add64(cl, top>>1, 0)
 	frac, carry2 := bits.Add64(frac, whole<<63, 0)
-	return fixed{hi: whole>>1 + ch + carry + carry2, lo: frac}
+	return fixedPoint{hi: whole>>1 + ch + carry + carry2, lo: frac}
 }
 
 // exactExponent returns (n·t - σ²)²/(2σ²t²), which is (n - σ²/t)²/(2σ²).
@@ -184,7 +184,7 @@ func (s *Stream) inverseSqrtE() bool {
 func (s *Stream) keepWhole(k uint64) bool {
 	whole := k * (k - 1) / 2
 	u := s.Uint64()
-	v := s.belowExp(u, fixed{hi: whole})
+	v := s.belowExp(u, fixedPoint{hi: whole})
 	return v == below || v == undecided && s.settleExp(u, ratio(whole, 1))
 }
 
@@ -195,7 +195,7 @@ func (s *Stream) keepFraction(k uint64, x *digits) bool {
 	square := halfSquare(0, x.head)
 	lo, carry := bits.Add64(lo, square.lo, 0)
 	u := s.Uint64()
-	switch s.belowExp(u, fixed{hi + carry, lo, k + 3}) {
+	switch s.belowExp(u, fixedPoint{hi + carry, lo, k + 3}) {
 	case below:
 		return true
 	case notBelow:

@@ -116,7 +116,7 @@ func TestCoefficientEncloses(t *testing.T) {
 		c.Mul(c, big.NewRat(1, rapid.Int64Range(1, 1000).Draw(t, "divisor")))
 		n := rapid.Uint64().Draw(t, "n") >> rapid.IntRange(0, 63).Draw(t, "shift")
 		exact := new(big.Rat).Mul(c, new(big.Rat).SetInt(new(big.Int).SetUint64(n)))
-		check := func(got fixed, exact *big.Rat) {
+		check := func(got fixedPoint, exact *big.Rat) {
 			low := new(big.Rat).Add(ratio(got.hi, 1), new(big.Rat).Quo(ratio(got.lo, 1), new(big.Rat).SetInt(new(big.Int).Lsh(one, 64))))
 			if low.Cmp(exact) > 0 {
 				t.Fatalf("lower end %v exceeds %v", low, exact)

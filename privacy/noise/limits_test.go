@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func mustProbability(t testing.TB, p float64) Probability {
@@ -104,9 +106,11 @@ func TestAdditiveRefusesOverflow(t *testing.T) {
 	s := KeyFromSeed(1).Stream("overflow")
 	values := []int64{5, 4611686018427387999, 7}
 	err = a.AddTo(s, values)
-	if err == nil || !strings.Contains(err.Error(), "value 1") || strings.Contains(err.Error(), "4611686018427387999") {
-		t.Errorf("error is %v", err)
+	if err == nil {
+		t.Fatal("no err")
 	}
+	expect.Contains(t, "err.Error", err.Error(), "value 1")
+	expect.Equal(t, "strings.Contains(err.Error(), \"4611686018427387999\")", strings.Contains(err.Error(), "4611686018427387999"), false)
 	if !slices.Equal(values, []int64{5, 4611686018427387999, 7}) {
 		t.Errorf("values changed to %v", values)
 	}
@@ -335,8 +339,10 @@ func TestNoAllocations(t *testing.T) {
 		"assign":            func() { indices, _ = s.Assign(100, 7, indices[:0]) },
 		"below n":           func() { s.Uint64n(1000003) },
 	} {
-		if n := testing.AllocsPerRun(200, f); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(200, f); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
 	}
 }

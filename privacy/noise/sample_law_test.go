@@ -63,7 +63,9 @@ func TestUniformLaw(t *testing.T) {
 		"big below 10^30":  new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil),
 		"big below 2^70+1": new(big.Int).Add(new(big.Int).Lsh(one, 70), one),
 	} {
-		sliceFit(name, n).run(t)
+		t.Run(name, func(t *testing.T) {
+			sliceFit(name, n).run(t)
+		})
 	}
 }
 

@@ -146,11 +146,11 @@ func scaledFloor(r *big.Rat, shift int) *big.Int {
 // and n is exact in 128 bits; shifting right rounds down by less than one ulp.
 // The relative width is at most 1/mant ≤ 2^-63, hence the absolute width below
 // whole+1 is at most 2·(whole+1) ulps.
-func (c coefficient) times(n uint64) fixed {
+func (c coefficient) times(n uint64) fixedPoint {
 	hi, lo := bits.Mul64(c.mant, n)
 	switch by := c.shift - 64; {
 	case n == 0:
-		return fixed{}
+		return fixedPoint{}
 	case by >= 128:
 		hi, lo = 0, 0
 	case by >= 64:
@@ -160,12 +160,12 @@ func (c coefficient) times(n uint64) fixed {
 	default:
 		left := uint(-by)
 		if left >= 64 || hi>>(64-left) != 0 {
-			return fixed{hi: expCutoff}
+			return fixedPoint{hi: expCutoff}
 		}
 		hi, lo = hi<<left|lo>>(64-left), lo<<left
 	}
 	if hi >= expCutoff {
-		return fixed{hi: expCutoff}
+		return fixedPoint{hi: expCutoff}
 	}
-	return fixed{hi, lo, 2*(hi+1) + 1}
+	return fixedPoint{hi, lo, 2*(hi+1) + 1}
 }

@@ -55,7 +55,7 @@ func best(scores []int64) (int64, error) {
 }
 
 // gap encloses (top-n)·unit. The subtraction wraps to the right unsigned value.
-func (c *Selector) gap(top, n int64) fixed {
+func (c *Selector) gap(top, n int64) fixedPoint {
 	return c.coeff.times(uint64(top) - uint64(n))
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Words 0, 1, 2 and 130 (past the first buffer) of streams computed with
@@ -239,14 +241,16 @@ func TestErase(t *testing.T) {
 	}
 	Key{}.Erase()
 	for name, key := range map[string]Key{"erased": duplicate, "zero": {}} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("a %s key made a stream", name)
-				}
+		t.Run(name, func(t *testing.T) {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("a %s key made a stream", name)
+					}
+				}()
+				key.Stream("after")
 			}()
-			key.Stream("after")
-		}()
+		})
 	}
 }
 
@@ -311,17 +315,19 @@ func TestBits(t *testing.T) {
 func TestDerivedKeys(t *testing.T) {
 	first := func(k Key) uint64 { return k.Stream("noise", 1).Uint64() }
 	parent := KeyFromSeed(7)
-	if a, b := parent.Derive("a"), parent.Derive("b"); first(a) != first(parent.Derive("a")) || first(a) == first(b) || first(a) == first(parent) || a.Private() {
-		t.Error("keys of purposes are not apart, or one of a seed is private")
-	}
+	a, b := parent.Derive("a"), parent.Derive("b")
+	expect.Equal(t, "first(a)", first(a), first(parent.Derive("a")))
+	expect.True(t, "first(a) != first(b)", first(a) != first(b))
+	expect.True(t, "first(a) != first(parent)", first(a) != first(parent))
+	expect.Equal(t, "a.Private()", a.Private(), false)
 	fresh, err := NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
 	derived := fresh.Derive("a")
-	if !derived.Private() || first(derived) == first(fresh) || first(derived) == first(parent.Derive("a")) {
-		t.Error("a derived key does not depend on its parent alone")
-	}
+	expect.Equal(t, "derived.Private", derived.Private(), true)
+	expect.True(t, "first(derived) != first(fresh)", first(derived) != first(fresh))
+	expect.True(t, "first(derived) != first(parent.Derive(\"a\"))", first(derived) != first(parent.Derive("a")))
 	fresh.Erase()
 	defer func() {
 		if recover() == nil {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const key = "0123456789abcdef"
@@ -123,9 +124,11 @@ func TestAlike(t *testing.T) {
 		if err != nil || o.Relation != want {
 			t.Errorf("%d kinds of rows: %s, not %s (%v)", kinds, o.Relation, want, err)
 		}
-		if o, err := sketch.Compare(a, a); err != nil || o.Relation != sketch.Same || !o.Equal {
-			t.Errorf("%d kinds of rows: a source is not itself: %v, %v", kinds, o, err)
-		}
+		o, err = sketch.Compare(a, a)
+		at := expect.At(t, "%d kinds of rows", kinds)
+		expect.NoError(at, err)
+		expect.Equal(at, "o.Relation", o.Relation, sketch.Same)
+		expect.Equal(at, "o.Equal", o.Equal, true)
 	}
 }
 
@@ -179,14 +182,16 @@ func TestRefused(t *testing.T) {
 		"share":      func(s *sketch.Sketch) { s.Rows.Duplicates = math.NaN() },
 		"more share": func(s *sketch.Sketch) { s.Rows.Duplicates = 1.5 },
 	} {
-		bad := good
-		harm(&bad)
-		if bad.Validate() == nil {
-			t.Errorf("%s: valid", name)
-		}
-		if _, err := sketch.Compare(good, bad); err == nil {
-			t.Errorf("%s: compared", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			bad := good
+			harm(&bad)
+			if bad.Validate() == nil {
+				t.Error("valid")
+			}
+			if _, err := sketch.Compare(good, bad); err == nil {
+				t.Error("compared")
+			}
+		})
 	}
 	other := good
 	other.KeyID = "fedcba9876543210"

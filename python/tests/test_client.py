@@ -82,24 +82,24 @@ def test_budget_and_certificate(place: pathlib.Path) -> None:
 def test_plan_and_rehearse(place: pathlib.Path) -> None:
     plan = sotto.plan(TASK, size=400, epsilon=4, methods=["clipped", "public"], shots=2)
     assert [row.method for row in plan.rows] == ["clipped", "public"] and (plan.rows[0].epsilon_upper or 0) <= 4
-    rehearsal = sotto.rehearse(TASK, size=400, epsilon=4, stand_in=office(40, seed=9), items=4, shots=2, flags={"no-choose": True, "batch": 8, "sets": 1, "tokens": 6})
+    rehearsal = sotto.rehearse(TASK, size=400, epsilon=4, stand_in=office(40, seed=9), items=4, shots=2, flags={"no-choose": True, "sets": 1}, settings={"batch": 8, "tokens": 6})
     assert rehearsal.method == "clipped" and rehearsal.rows and rehearsal.epsilon <= 4
     assert not sotto.ledger_list().rows
 
 
 def test_answers(place: pathlib.Path) -> None:
-    data, flags = office(200), {"prompts": 8}
+    data, settings = office(200), {"prompts": 8}
     with pytest.warns(sotto.SottoWarning):
-        answer = sotto.answer(TASK, data, "The printer on floor 5 smokes", size=200, epsilon=4, name="office", flags=flags)
+        answer = sotto.answer(TASK, data, "The printer on floor 5 smokes", size=200, epsilon=4, name="office", settings=settings)
     assert answer.answer in ("Blue", "Red") and answer.private and answer.epsilon <= 4 and answer.epsilon_left is not None and answer.epsilon_left < 0.1
     with pytest.raises(sotto.BudgetRefused):
-        sotto.answers(TASK, data, ["One?", "Two?"], size=200, epsilon=4, flags=flags)
+        sotto.answers(TASK, data, ["One?", "Two?"], size=200, epsilon=4, settings=settings)
     sotto.run("ledger", "grant", "office", epsilon=8, delta=1e-5, reason="more questions")
-    both = sotto.answers(TASK, data, ["The phone\nis dead", "No ink"], size=200, epsilon=4, together=True, flags=flags)
+    both = sotto.answers(TASK, data, ["The phone\nis dead", "No ink"], size=200, epsilon=4, together=True, settings=settings)
     assert [a.input for a in both] == ["The phone\nis dead", "No ink"] and all(a.answer in ("Blue", "Red") for a in both)
 
 
-CHOOSE = dict(size=300, epsilon=2, sets=[EXAMPLES[:4]], records=60, name="office", flags={"no-measure": True, "delta": 1e-5})
+CHOOSE = dict(size=300, epsilon=2, sets=[EXAMPLES[:4]], records=60, name="office", flags={"delta": 1e-5}, settings={"measurement-share": 0})
 
 SCRIPT = """
 import sys

@@ -21,9 +21,9 @@ README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 
 #: What makes a run quick, for each verb.
 QUICK: dict[str, list[str]] = {
-    "synth": ["--rounds=1", "--records=4", "--pool=4", "--tokens=6", "--generation-share=0", "--no-measure", "--shots=2"],
-    "choose": ["--rounds=1", "--records=4", "--no-measure"],
-    "answer": ["--prompts=8"],
+    "synth": ["--set=rounds=1", "--set=records=4", "--set=pool=4", "--set=tokens=6", "--set=generation-share=0", "--set=measurement-share=0", "--shots=2"],
+    "choose": ["--set=rounds=1", "--set=records=4", "--set=measurement-share=0"],
+    "answer": ["--set=prompts=8"],
 }
 
 

@@ -41,7 +41,7 @@ def private(n: int) -> list[Any]:
 
 
 def quick(**options: Any) -> PrivateFewShot:
-    return PrivateFewShot(**{"epsilon": 8, "size": 300, "out": "compiled", "records": 40, "name": "office", "flags": {"no-measure": True}, **options})
+    return PrivateFewShot(**{"epsilon": 8, "size": 300, "out": "compiled", "records": 40, "name": "office", "settings": {"measurement-share": 0}, **options})
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ def test_teacher_answers_public_examples(place: pathlib.Path) -> None:
 
 def test_the_model_writes(place: pathlib.Path) -> None:
     """Without public examples the texts to choose from are sotto's own."""
-    optimiser = quick(records=2, rounds=1, max_demos=2, flags={"no-measure": True, "pool": 4, "tokens": 6, "generation-share": 0})
+    optimiser = quick(records=2, rounds=1, max_demos=2, settings={"measurement-share": 0, "pool": 4, "tokens": 6, "generation-share": 0})
     compiled = optimiser.compile(dspy.Predict(Sort), trainset=private(300))
     assert compiled.release.verify().ok and all(demo.desk in ("Blue", "Red") and demo.message for demo in compiled.demos)
 

@@ -28,7 +28,7 @@ def test_choose(place: pathlib.Path) -> None:
     client = sotto.Client(on_progress=seen.append)
     release = client.choose(
         TASK, office(300), size=300, epsilon=8, out="chosen", sets=[EXAMPLES[:4], EXAMPLES], instructions=["Blue or Red?"], records=40, reading="raw",
-        flags={"no-measure": True}, name="office",
+        settings={"measurement-share": 0}, name="office",
     )
     assert {"reserved", "round", "committed", "completed"} <= {p.event for p in seen}
     assert release.dir == place / "chosen" and release.epsilon <= 8 and release.delta == pytest.approx(1e-6) and release.certificate.exists()
@@ -47,7 +47,7 @@ def test_choose(place: pathlib.Path) -> None:
 
 
 def test_synthesize(place: pathlib.Path) -> None:
-    release = sotto.synthesize(TASK, office(300), size=300, epsilon=8, out="written", method="clipped", shots=2, flags={"batch": 8, "tokens": 6})
+    release = sotto.synthesize(TASK, office(300), size=300, epsilon=8, out="written", method="clipped", shots=2, settings={"batch": 8, "tokens": 6})
     assert len(release.examples) == 2 and {example["desk"] for example in release.examples} == {"Blue", "Red"}
     frame, data = release.to_pandas(), release.to_dataset()
     assert list(frame.columns) == ["message", "desk"] and frame.to_dict("records") == data.to_list() == release.examples

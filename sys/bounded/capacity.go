@@ -25,7 +25,7 @@ var (
 )
 
 // Hold begins to hold bytes for a client. The caller releases it.
-func (c *Capacity) Hold(client string) *Held { return &Held{of: c, client: client} }
+func (c *Capacity) Hold(client string) *Reservation { return &Reservation{of: c, client: client} }
 
 // InUse returns how many bytes are held for a client, and for all.
 func (c *Capacity) InUse(client string) (of, all int64) {
@@ -34,8 +34,8 @@ func (c *Capacity) InUse(client string) (of, all int64) {
 	return c.by[client], c.held
 }
 
-// Held is what is held for one request. It is for one goroutine at a time.
-type Held struct {
+// Reservation is what is held for one request. It is for one goroutine at a time.
+type Reservation struct {
 	of     *Capacity
 	client string
 	bytes  int64
@@ -43,7 +43,7 @@ type Held struct {
 
 // Add holds more bytes. It does not wait: if there are too many it is [ErrClientFull] or
 // [ErrFull], and holds what it did.
-func (h *Held) Add(bytes int64) error {
+func (h *Reservation) Add(bytes int64) error {
 	c := h.of
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (h *Held) Add(bytes int64) error {
 }
 
 // Release gives back all that is held; more can be held after it.
-func (h *Held) Release() {
+func (h *Reservation) Release() {
 	if h.bytes == 0 {
 		return
 	}
@@ -78,17 +78,17 @@ func (h *Held) Release() {
 // A buffer begins with a length that is announced only up to firstBuffer: what is announced need
 // not come.
 const (
-	leastBuffer = 512
+	minBuffer   = 512
 	firstBuffer = 64 << 10
 )
 
 // Read is [Read] of what somebody announced to be so long, -1 if they did not. What it reads is held
 // before there is memory for it, and stays held.
-func (h *Held) Read(r io.Reader, announced, largest int64) ([]byte, error) {
+func (h *Reservation) Read(r io.Reader, announced, largest int64) ([]byte, error) {
 	if announced > largest {
 		return nil, tooLarge(largest)
 	}
-	size := int64(leastBuffer)
+	size := int64(minBuffer)
 	if announced >= 0 {
 		size = min(announced+1, firstBuffer) // one more finds the end
 	}

@@ -16,7 +16,7 @@ import (
 // released can be held again.
 func TestCapacity(t *testing.T) {
 	c := &bounded.Capacity{All: 100, Each: 40}
-	hold := func(client string, bytes int64) (*bounded.Held, error) {
+	hold := func(client string, bytes int64) (*bounded.Reservation, error) {
 		h := c.Hold(client)
 		return h, h.Add(bytes)
 	}

@@ -40,7 +40,7 @@ var errNotObject = errors.New("it is not a JSON object")
 // Object returns the members of a JSON object, of which there may be so many, as
 // json.Unmarshal into a map of raw messages does: of two with the same name the last counts. The
 // values are parts of data, and no copies.
-func Object(data []byte, most int) (map[string]json.RawMessage, error) {
+func Object(data []byte, limit int) (map[string]json.RawMessage, error) {
 	rest := bytes.TrimLeft(data, space)
 	if len(rest) == 0 || rest[0] != '{' || !json.Valid(data) {
 		return nil, errNotObject
@@ -51,8 +51,8 @@ func Object(data []byte, most int) (map[string]json.RawMessage, error) {
 		if rest[0] == '}' {                    // of an object without members
 			return out, nil
 		}
-		if n == most {
-			return nil, &Error{Reason: fmt.Sprintf("it has more than %d members", most)}
+		if n == limit {
+			return nil, &Error{Reason: fmt.Sprintf("it has more than %d members", limit)}
 		}
 		end := endOfString(rest, 0) + 1
 		var name string

@@ -16,9 +16,11 @@ func TestCount(t *testing.T) {
 	for text, want := range map[string]int{
 		`1`: 1, `[]`: 2, `[1,2,3]`: 4, `{"a":1,"b":[2,{}]}`: 6, `"[,,,{"`: 1, `{"a,\"[":"},{"}`: 2,
 	} {
-		if got := bounded.Count([]byte(text)); got != want {
-			t.Errorf("%s has %d values, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := bounded.Count([]byte(text)); got != want {
+				t.Errorf("%s has %d values, want %d", text, got, want)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto/sys/bounded"
 	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 type part struct {
@@ -40,9 +41,11 @@ func TestDecode(t *testing.T) {
 	if !ok || len(found.List) > 0 {
 		t.Fatal(found.List)
 	}
-	if f.Title != "a" || f.Limit != 3 || f.Parts[0].Name != "x" || f.Extra["y"].Size != 2 || f.Lists["z"][0].Name != "w" {
-		t.Errorf("%+v", f)
-	}
+	expect.Equal(t, "f.Title", f.Title, "a")
+	expect.Equal(t, "f.Limit", f.Limit, 3)
+	expect.Equal(t, "f.Parts[0].Name", f.Parts[0].Name, "x")
+	expect.Equal(t, "f.Extra[\"y\"].Size", f.Extra["y"].Size, 2)
+	expect.Equal(t, "f.Lists[\"z\"][0].Name", f.Lists["z"][0].Name, "w")
 }
 
 // TestUnknownKeys: wherever a key means nothing, it is reported, with its line and what may
@@ -83,11 +86,13 @@ func TestUndecodable(t *testing.T) {
 		"title = \"a":           "line 1, column 10",
 		"title=\"a\"\ntitle=''": "line 2, column 1",
 	} {
-		var f file
-		found, ok := document.Decode([]byte(text), &f)
-		if ok || len(found.List) != 1 || !strings.HasPrefix(found.List[0].String(), want) {
-			t.Errorf("%q: %v", text, found.List)
-		}
+		t.Run(text, func(t *testing.T) {
+			var f file
+			found, ok := document.Decode([]byte(text), &f)
+			expect.Equal(t, "ok", ok, false)
+			expect.Len(t, "found.List", found.List, 1)
+			expect.Prefix(t, "found.List[0].String", found.List[0].String(), want)
+		})
 	}
 }
 
@@ -112,9 +117,10 @@ func TestBounded(t *testing.T) {
 	} {
 		var f file
 		found, ok := document.Decode([]byte(text), &f)
-		if ok || len(found.List) != 1 || !strings.HasPrefix(found.List[0].String(), want) {
-			t.Errorf("%.30q: %v", text, found.List)
-		}
+		at := expect.At(t, "%.30q", text)
+		expect.Equal(at, "ok", ok, false)
+		expect.Len(at, "found.List", found.List, 1)
+		expect.Prefix(at, "found.List[0].String", found.List[0].String(), want)
 	}
 	var f file
 	if found, ok := document.Decode([]byte(unknown.String()), &f); ok || len(found.List) != 20 {
@@ -149,9 +155,11 @@ func TestDepth(t *testing.T) {
 	}
 	for name, text := range deep(4 * bounded.Depth) {
 		var v map[string]any
-		if found, ok := document.Decode([]byte(text), &v); ok || len(found.List) != 1 || !strings.Contains(found.List[0].What, "nested more than") {
-			t.Errorf("%s: %v", name, found.List)
-		}
+		found, ok := document.Decode([]byte(text), &v)
+		at := expect.At(t, "%s", name)
+		expect.Equal(at, "ok", ok, false)
+		expect.Len(at, "found.List", found.List, 1)
+		expect.Contains(at, "found.List[0].What", found.List[0].What, "nested more than")
 	}
 }
 
@@ -227,14 +235,18 @@ func TestCollection(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"mine": "m", "red": "not me", "bad.toml": "bad", "large.toml": strings.Repeat("x", 2<<20)} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	for ref, want := range map[string]string{"red": "red r", "mine": "mine m", "./red": "red not me"} {
-		if got, err := c.Find(ref); got != want || err != nil {
-			t.Errorf("%s: %q, %v", ref, got, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			if got, err := c.Find(ref); got != want || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
 	}
 	if got, err := c.Builtin("blue"); got != "blue b" || err != nil {
 		t.Error(got, err)
@@ -265,18 +277,22 @@ func TestNoPanic(t *testing.T) {
 		var f file
 		found, _ := document.Decode([]byte(strings.Join(rapid.SliceOfN(line, 0, 8).Draw(t, "lines"), "\n")), &f)
 		for _, p := range found.List {
-			if p.Where == "" || p.What == "" || p.Fix == "" || p.Line < 0 {
-				t.Fatalf("%+v", p)
-			}
+			at := expect.At(t, "%+v", p)
+			expect.True(at, "p.Where != \"\"", p.Where != "")
+			expect.True(at, "p.What != \"\"", p.What != "")
+			expect.True(at, "p.Fix != \"\"", p.Fix != "")
+			expect.Min(at, "p.Line", p.Line, 0)
 		}
 	})
 }
 
 func TestText(t *testing.T) {
 	for s, want := range map[string]string{"": "missing", " ": "blank", " a": "spaces", "a\nb": "line break", "a\tb": "control", "\xff": "UTF-8", "a b": ""} {
-		if got := document.Flaw(s); (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("%q: %s", s, got)
-		}
+		t.Run(s, func(t *testing.T) {
+			if got := document.Flaw(s); (got == "") != (want == "") || !strings.Contains(got, want) {
+				t.Errorf("%s", got)
+			}
+		})
 	}
 	if got := document.Quote(strings.Split("a b c d e f g h i j", " ")); got != `"a", "b", "c", "d", "e", "f", "g", "h" and 2 more` {
 		t.Error(got)

@@ -49,12 +49,12 @@ type scope struct {
 }
 
 const (
-	// mostUnknown limits how many keys that mean nothing are listed: with more, the
+	// maxUnknown limits how many keys that mean nothing are listed: with more, the
 	// file is of another kind.
-	mostUnknown = 20
-	// mostKeys limits how many keys a file has: the decoder compares each with all
+	maxUnknown = 20
+	// maxKeys limits how many keys a file has: the decoder compares each with all
 	// others of its table.
-	mostKeys = 20_000
+	maxKeys = 20_000
 )
 
 // walk reads a file's structure before anything is decoded: a decoder's memory is not
@@ -180,8 +180,8 @@ func (w *walker) tooMuch(depth, offset int) bool {
 	switch {
 	case depth > bounded.Depth:
 		what = fmt.Sprintf("it is nested more than %d deep", bounded.Depth)
-	case w.count > mostKeys:
-		what = fmt.Sprintf("it has more than %d keys", mostKeys)
+	case w.count > maxKeys:
+		what = fmt.Sprintf("it has more than %d keys", maxKeys)
 	}
 	if what != "" && !w.stop {
 		w.found.List = nil
@@ -213,7 +213,7 @@ func (w *walker) unknown(at scope, of reflect.Type, table []string, offset int) 
 	if _, known := w.by[plain.Replace(at.path)]; known || w.stop {
 		return
 	}
-	w.stop = len(w.found.List)+1 == mostUnknown
+	w.stop = len(w.found.List)+1 == maxUnknown
 	w.found.List = append(w.found.List, Problem{
 		Line: w.line(offset), Column: w.column(offset), Where: at.path, What: "there is no such key",
 		Fix: meant(w.root, of, table, at.keys[len(table)]),

@@ -38,19 +38,19 @@ func Controls(r rune) bool {
 
 // Shorten quotes a value in a message only as far as it helps.
 func Shorten(s string) string {
-	const most = 40
-	if utf8.RuneCountInString(s) <= most {
+	const limit = 40
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	return string([]rune(s)[:limit-1]) + "…"
 }
 
 // Quote lists values in a message, the first few of many.
 func Quote(list []string) string {
-	const most = 8
+	const limit = 8
 	var b strings.Builder
 	for i, s := range list {
-		if i == most && len(list) > most+1 {
+		if i == limit && len(list) > limit+1 {
 			fmt.Fprintf(&b, " and %d more", len(list)-i)
 			break
 		}

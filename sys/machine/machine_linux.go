@@ -48,12 +48,12 @@ func kilobytes(text string) int64 {
 // memoryLimit returns the least limit of the control groups that this process is in, 0 if
 // there is none.
 func memoryLimit(root fs.FS) int64 {
-	least := int64(0)
+	smallest := int64(0)
 	take := func(file string) {
 		raw, _ := fs.ReadFile(root, file)
 		// "max", and in the first version a number beyond all memory, are no limit.
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && n > 0 && n < 1<<60 && (least == 0 || n < least) {
-			least = n
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil && n > 0 && n < 1<<60 && (smallest == 0 || n < smallest) {
+			smallest = n
 		}
 	}
 	take("sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -62,7 +62,7 @@ func memoryLimit(root fs.FS) int64 {
 		group = path.Clean("/" + strings.TrimPrefix(strings.TrimPrefix(group, "/"), ":"))
 		take(path.Join("sys/fs/cgroup", group, "memory.max"))
 		if group == "/" {
-			return least
+			return smallest
 		}
 	}
 }

@@ -3,6 +3,8 @@ package machine
 import (
 	"testing"
 	"testing/fstest"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestRead(t *testing.T) {
@@ -29,16 +31,21 @@ func TestRead(t *testing.T) {
 	} {
 		var got Facts
 		got.read(files(c.files))
-		if got.Processor != c.want.Processor || got.Memory != c.want.Memory || got.Available != c.want.Available || got.Limited != c.want.Limited {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+		at := expect.At(t, "%s", c.name)
+		expect.Equal(at, "got.Processor", got.Processor, c.want.Processor)
+		expect.Equal(at, "got.Memory", got.Memory, c.want.Memory)
+		expect.Equal(at, "got.Available", got.Available, c.want.Available)
+		expect.Equal(at, "got.Limited", got.Limited, c.want.Limited)
 	}
 	var busy Facts
 	if busy.read(files(map[string]string{"proc/loadavg": "12.41 10.68 7.81 3/400 123\n"})); busy.Load != 12.41 {
 		t.Error(busy.Load)
 	}
 	f := Inspect()
-	if f.Cores < 1 || f.Memory <= 0 || f.System != "linux" || f.Instructions == nil {
-		t.Errorf("%+v", f)
+	expect.Min(t, "f.Cores", f.Cores, 1)
+	expect.True(t, "f.Memory > 0", f.Memory > 0, f.Memory)
+	expect.Equal(t, "f.System", f.System, "linux")
+	if f.Instructions == nil {
+		t.Fatal("no f.Instructions")
 	}
 }

@@ -14,9 +14,11 @@ func TestNear(t *testing.T) {
 	for name, want := range map[string][]string{
 		"cliped": {"clipped"}, "Gausian": {"gaussian"}, "rael": {"real"}, "nothing": nil, "": nil, "clipped": {"clipped"},
 	} {
-		if got := spell.Near(name, known); !slices.Equal(got, want) {
-			t.Errorf("%q: %v instead of %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := spell.Near(name, known); !slices.Equal(got, want) {
+				t.Errorf("%v instead of %v", got, want)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,8 @@ package version
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestRead(t *testing.T) {
@@ -18,9 +20,13 @@ func TestRead(t *testing.T) {
 		Deps: []*debug.Module{{Path: "example.org/b", Version: "v1.0.0", Sum: "h1:b"}, {Path: "example.org/a", Version: "v2.0.0", Sum: "h1:a"}},
 	}
 	b := read(info)
-	if b.Commit != "abc" || b.Date != "2026-01-02T03:04:05Z" || !b.Modified || !b.Static || !b.Trimmed || b.Level != "v8.0" || b.Modules != 2 {
-		t.Errorf("%+v", b)
-	}
+	expect.Equal(t, "b.Commit", b.Commit, "abc")
+	expect.Equal(t, "b.Date", b.Date, "2026-01-02T03:04:05Z")
+	expect.Equal(t, "b.Modified", b.Modified, true)
+	expect.Equal(t, "b.Static", b.Static, true)
+	expect.Equal(t, "b.Trimmed", b.Trimmed, true)
+	expect.Equal(t, "b.Level", b.Level, "v8.0")
+	expect.Equal(t, "b.Modules", b.Modules, 2)
 	// printf 'example.org/a v2.0.0 h1:a\nexample.org/b v1.0.0 h1:b\n' | sha256sum
 	if want := "70f315d2eea099721f4d69b21e2856a80f90913baa4a472653ce2e1bf740ad03"; b.Sums != want {
 		t.Errorf("sums %s, want %s", b.Sums, want)
@@ -33,9 +39,12 @@ func TestRead(t *testing.T) {
 	if again := read(info); again.Sums == b.Sums {
 		t.Error("a replaced module does not change the sums")
 	}
-	if b := read(&debug.BuildInfo{}); b.Static || b.Trimmed || b.Sums != "" || b.Go == "" || b.System == "" {
-		t.Errorf("without anything recorded: %+v", b)
-	}
+	b = read(&debug.BuildInfo{})
+	expect.Equal(t, "b.Static", b.Static, false)
+	expect.Equal(t, "b.Trimmed", b.Trimmed, false)
+	expect.Equal(t, "b.Sums", b.Sums, "")
+	expect.True(t, "b.Go != \"\"", b.Go != "")
+	expect.True(t, "b.System != \"\"", b.System != "")
 }
 
 func TestReadPrefersTheLinker(t *testing.T) {

@@ -54,27 +54,33 @@ const (
 // partly are packages that start goroutines and take long: of their tests only those with
 // Concurrent in their names run under the race detector. There have to be some.
 var partly = []string{
-	"cmd/sotto", "eval/report", "eval/suite", "internal/audit", "internal/private/table", "cmd/internal/serve/web", "lm/bert", "lm/llama", "lm/remote",
+	"cmd/internal/cli/model", "cmd/internal/cli/serve", "cmd/internal/cli/start", "lab/report", "lab/suite", "internal/audit", "internal/private/table", "cmd/internal/serve/web", "lm/bert", "lm/llama", "lm/remote",
 	"privacy/accountant",
 }
 
 // large are packages that need most of the program: to compile it again for the race detector takes
 // minutes, so their concurrent tests run under it in the rest, and without it where others have it.
-var large = []string{"cmd/sotto", "cmd/internal/serve/web"}
+var large = []string{
+	"cmd/internal/cli/budget", "cmd/internal/cli/model", "cmd/internal/cli/serve", "cmd/internal/cli/start", "cmd/internal/cli/texts",
+	"cmd/internal/serve/web",
+}
 
 // slowest go first, so that none of them is left to run alone at the end.
-var slowest = []string{"cmd/sotto", "internal/run", "cmd/internal/serve/web", "privacy/accountant", "lm/llama", "internal/private/internal/grader", "internal/plan", "eval/suite", "privacy/ledger/ledgertest"}
+var slowest = []string{
+	"cmd/internal/cli/texts", "cmd/internal/cli/serve", "cmd/sotto", "cmd/internal/cli/check", "cmd/internal/cli/tables", "cmd/internal/cli/root", "cmd/internal/cli/start",
+	"internal/run", "cmd/internal/serve/web", "privacy/accountant", "lm/llama", "internal/private/internal/grader", "internal/plan", "lab/suite", "privacy/ledger/ledgertest",
+}
 
 // once are modules that are not worth building again for the race detector: Beam and its
 // runner are 800 packages, and DuckDB is a C library, which the detector does not see.
 var once = []string{"engines/beam", "engines/duckdb"}
 
-// beside are modules that the program has nothing of: "make test-all" tests them.
-var beside = []string{"bench", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
+// beside are modules that the program has nothing of, such as the laboratory: "make test-all" tests them.
+var beside = []string{"lab", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
 
 // later are packages that "make test-all" tests, too: what builds and unpacks what is published, for all
-// systems, and the laboratory, of which no run or service makes use.
-var later = []string{"tools/release", "eval/report", "eval/suite", "eval/tabular"}
+// systems.
+var later = []string{"tools/release"}
 
 // linked are modules that need a C library: without a C compiler their tests are left out.
 var linked = []string{"engines/duckdb"}

@@ -16,13 +16,13 @@ func kinds(t *testing.T) []pkg {
 	var all []pkg
 	dir := t.TempDir()
 	for name, files := range map[string][2]string{
-		"statement":  {"func f() { go f() }", "func TestA(t T) {}"},
-		"group":      {"func f(g G) { g.Go(nil) }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestLongC(t T) {}"},
-		"suite":      {"", "func TestA(t T) { lmtest.Run(t) }"},
-		"some":       {"", "func TestConcurrentUse(t T) { go f() }\nfunc TestLongD(t T) {}"},
-		"quiet":      {"", "func TestA(t T) { go f() }\nfunc TestPlainB(t T) {}"},
-		"cmd/sotto":  {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}"},
-		"eval/suite": {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}\nfunc TestLongE(t T) {}"},
+		"statement":              {"func f() { go f() }", "func TestA(t T) {}"},
+		"group":                  {"func f(g G) { g.Go(nil) }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestLongC(t T) {}"},
+		"suite":                  {"", "func TestA(t T) { lmtest.Run(t) }"},
+		"some":                   {"", "func TestConcurrentUse(t T) { go f() }\nfunc TestLongD(t T) {}"},
+		"quiet":                  {"", "func TestA(t T) { go f() }\nfunc TestPlainB(t T) {}"},
+		"cmd/internal/cli/serve": {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}"},
+		"tools/release":          {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}\nfunc TestLongE(t T) {}"},
 	} {
 		p := pkg{ImportPath: "m/" + name, Dir: filepath.Join(dir, name), GoFiles: []string{"a.go"}, TestGoFiles: []string{"a_test.go"}}
 		if err := os.MkdirAll(p.Dir, 0o700); err != nil {
@@ -43,23 +43,23 @@ func kinds(t *testing.T) []pkg {
 // that say so, and what is long and only computes never does.
 func TestBatches(t *testing.T) {
 	m := &module{name: "m", packages: kinds(t)}
-	everything := []string{"m/cmd/sotto", "m/group", "m/quiet", "m/some", "m/statement", "m/suite"}
+	everything := []string{"m/cmd/internal/cli/serve", "m/group", "m/quiet", "m/some", "m/statement", "m/suite"}
 	for name, c := range map[string]struct {
 		in   tier
 		race bool
 		want map[string][]string
 	}{
 		"make test": {usual, true, map[string][]string{
-			"tests":                           {"m/cmd/sotto", "m/quiet", "m/some"},
+			"tests":                           {"m/cmd/internal/cli/serve", "m/quiet", "m/some"},
 			"tests that compute":              {"m/group"},
 			"race detector":                   {"m/group", "m/statement", "m/suite"},
 			"race detector, concurrent tests": {"m/some"},
-			"concurrent tests without the race detector": {"m/cmd/sotto"},
+			"concurrent tests without the race detector": {"m/cmd/internal/cli/serve"},
 		}},
 		"make test-all": {rest, true, map[string][]string{
-			"tests":                           {"m/eval/suite"},
-			"long tests":                      {"m/group", "m/some"},
-			"race detector, concurrent tests": {"m/cmd/sotto", "m/eval/suite"},
+			"long tests":                      {"m/group", "m/some", "m/tools/release"},
+			"race detector":                   {"m/tools/release"},
+			"race detector, concurrent tests": {"m/cmd/internal/cli/serve"},
 		}},
 		"make test without a C compiler": {usual, false, map[string][]string{"tests": everything}},
 		"make check":                     {short, false, map[string][]string{"short tests": everything}},
@@ -134,7 +134,7 @@ func selected(flags []string, test string) bool {
 // TestListsAreOfPackages: every package that plan.go names is there, and has tests.
 func TestListsAreOfPackages(t *testing.T) {
 	var all []pkg
-	for _, dir := range []string{"../..", ".."} {
+	for _, dir := range []string{"../..", "..", "../../lab"} {
 		m, err := open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -155,10 +155,10 @@ func TestLater(t *testing.T) {
 		want         bool
 	}{
 		{"example.org/m", "example.org/m/cmd/m", false},
-		{"example.org/m", "example.org/m/eval/suite", true},
+		{"example.org/m", "example.org/m/tools/release", true},
 		{"example.org/m/tools", "example.org/m/tools/planted", false},
 		{"example.org/m/tools", "example.org/m/tools/release", true},
-		{"example.org/m/bench", "example.org/m/bench/lm", true},
+		{"example.org/m/lab", "example.org/m/lab/bench/lm", true},
 	} {
 		m := module{name: c.module}
 		if got := m.later(pkg{ImportPath: c.path}); got != c.want {

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
@@ -67,7 +68,7 @@ func (f *File) Write(dir string) error {
 
 // Sample draws k examples. A seed makes them the same every time; they cost nothing either
 // way.
-func (f *File) Sample(k int, seed *uint64) ([]release.Example, error) {
+func (f *File) Sample(k int, seed *uint64) ([]prompt.Example, error) {
 	sets, err := f.draw(1, seed, func(s *reconstruct.Sampler, _ int, stream *noise.Stream) ([]schema.Row, error) {
 		return s.Rows(k, stream), nil
 	})
@@ -78,14 +79,14 @@ func (f *File) Sample(k int, seed *uint64) ([]release.Example, error) {
 }
 
 // Near draws k examples that resemble each of the rows.
-func (f *File) Near(rows []reconstruct.Near, k int, seed *uint64) ([][]release.Example, error) {
+func (f *File) Near(rows []reconstruct.Near, k int, seed *uint64) ([][]prompt.Example, error) {
 	return f.draw(len(rows), seed, func(s *reconstruct.Sampler, i int, stream *noise.Stream) ([]schema.Row, error) {
 		return s.Near(rows[i], k, stream)
 	})
 }
 
 // draw draws sets of examples.
-func (f *File) draw(sets int, seed *uint64, rows func(*reconstruct.Sampler, int, *noise.Stream) ([]schema.Row, error)) ([][]release.Example, error) {
+func (f *File) draw(sets int, seed *uint64, rows func(*reconstruct.Sampler, int, *noise.Stream) ([]schema.Row, error)) ([][]prompt.Example, error) {
 	s, err := reconstruct.NewSampler(len(f.Schema.Columns), f.Estimates...)
 	if err != nil {
 		return nil, inputError(err)
@@ -95,14 +96,14 @@ func (f *File) draw(sets int, seed *uint64, rows func(*reconstruct.Sampler, int,
 		return nil, err
 	}
 	words := f.Schema.Wording()
-	out := make([][]release.Example, sets)
+	out := make([][]prompt.Example, sets)
 	for i := range out {
 		drawn, err := rows(s, i, stream)
 		if err != nil {
 			return nil, inputError(err)
 		}
 		for _, row := range drawn {
-			out[i] = append(out[i], release.Example{Input: words.Text(row), Output: words.Answer(row)})
+			out[i] = append(out[i], prompt.Example{Input: words.Text(row), Output: words.Answer(row)})
 		}
 	}
 	return out, nil
@@ -122,7 +123,7 @@ func drawFrom(seed *uint64) (*noise.Stream, error) {
 }
 
 // release describes examples, and what they cost: what the perturbed rows did.
-func (f *File) release(examples []release.Example, version string) (release.Release, error) {
+func (f *File) release(examples []prompt.Example, version string) (release.Release, error) {
 	task, err := f.Schema.Task()
 	if err != nil {
 		return release.Release{}, inputError(err)
@@ -174,7 +175,7 @@ func (f *File) method() string {
 }
 
 // Save writes examples in all formats, if there are any, with what to show beside them.
-func (f *File) Save(dir, version string, examples []release.Example, beside ...release.Table) ([]string, error) {
+func (f *File) Save(dir, version string, examples []prompt.Example, beside ...release.Table) ([]string, error) {
 	if len(examples) == 0 {
 		return nil, nil
 	}

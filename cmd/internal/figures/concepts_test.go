@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/sys/reference"
 )
 
-// TestConceptFigures: the figures of docs/concepts.md are what the accountants and docs/results say.
+// TestConceptFigures: the figures of docs/concepts.md are what the accountants and lab/results say.
 // With -rewrite it draws them.
 func TestConceptFigures(t *testing.T) {
 	for name, draw := range map[string]func(*testing.T) plot.Figure{
@@ -57,8 +57,8 @@ func meaning(*testing.T) plot.Figure {
 	return plot.Figure{
 		Title: "What one record can lose", Subtitle: "the best that anybody can do who knows all other records, at δ = 0",
 		Panels: []plot.Panel{
-			{Title: "In or out? From even odds", X: plot.Axis{Label: "ε"}, Y: plot.Axis{Label: "right, in % of cases, at most", Fit: true, Most: 100}, Lines: []plot.Line{{Points: sure}}, Marks: []plot.Mark{mark(0.5), mark(1), mark(4)}},
-			{Title: "A suspicion of 1 % becomes", X: plot.Axis{Label: "ε"}, Y: plot.Axis{Label: "a certainty of at most, in %", Most: 100}, Lines: []plot.Line{{Points: after}}},
+			{Title: "In or out? From even odds", X: plot.Axis{Label: "ε"}, Y: plot.Axis{Label: "right, in % of cases, at most", Fit: true, Max: 100}, Lines: []plot.Line{{Points: sure}}, Marks: []plot.Mark{mark(0.5), mark(1), mark(4)}},
+			{Title: "A suspicion of 1 % becomes", X: plot.Axis{Label: "ε"}, Y: plot.Axis{Label: "a certainty of at most, in %", Max: 100}, Lines: []plot.Line{{Points: after}}},
 		},
 	}
 }
@@ -109,25 +109,25 @@ func draws(t *testing.T) plot.Figure {
 
 var number = regexp.MustCompile(`\d+\.\d`)
 
-// choosing is what docs/results/README.md has measured with the small model: means of five data sets.
+// choosing is what lab/results/README.md has measured with the small model: means of five data sets.
 func choosing(t *testing.T) plot.Figure {
-	data, err := os.ReadFile("../../../docs/results/README.md")
+	data, err := os.ReadFile("../../../lab/results/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second, ok := strings.Cut(string(data), "\n## Demonstrations written from the records")
 	if !ok {
-		t.Fatal("docs/results/README.md has no section about written demonstrations")
+		t.Fatal("lab/results/README.md has no section about written demonstrations")
 	}
 	if _, first, ok = strings.Cut(first, "\n## Chosen by the records"); !ok {
-		t.Fatal("docs/results/README.md has no section about what the records choose")
+		t.Fatal("lab/results/README.md has no section about what the records choose")
 	}
 	row := func(in, name string) float64 {
 		_, rest, found := strings.Cut(in, "\n| "+name+" |")
 		line, _, _ := strings.Cut(rest, "\n")
 		all := number.FindAllString(line, 5)
 		if !found || len(all) != 5 {
-			t.Fatalf("docs/results/README.md has no row %q with five data sets", name)
+			t.Fatalf("lab/results/README.md has no row %q with five data sets", name)
 		}
 		sum := 0.0
 		for _, s := range all {
@@ -139,16 +139,16 @@ func choosing(t *testing.T) plot.Figure {
 		}
 		return sum / 5
 	}
-	at := func(x, y float64) plot.Measured { return plot.Measured{X: x, Low: y, Y: y, High: y} }
+	at := func(x, y float64) plot.Estimate { return plot.Estimate{X: x, Low: y, Y: y, High: y} }
 	return plot.Figure{
-		Title: "Accuracy of the small default model", Subtitle: "mean of five data sets in points, 8 and 20 seeds (docs/results)",
+		Title: "Accuracy of the small default model", Subtitle: "mean of five data sets in points, 8 and 20 seeds (lab/results)",
 		Panels: []plot.Panel{{
 			X: plot.Axis{Label: "ε", Log: true, Ticks: []float64{0.1, 0.3, 1}}, Y: plot.Axis{Label: "right answers, in %", Fit: true},
 			Series: []plot.Series{
-				{Name: "chosen", Look: 1, Points: []plot.Measured{at(0.3, row(first, "**chosen, ε = 0.3**")), at(1, row(first, "**chosen, ε = 1**"))}},
-				{Name: "written", Look: 2, Points: []plot.Measured{at(0.1, row(second, "`clipped`, ε = 0.1")), at(0.3, row(second, "`clipped`, ε = 0.3")), at(1, row(second, "`clipped`, ε = 1"))}},
+				{Name: "chosen", Look: 1, Points: []plot.Estimate{at(0.3, row(first, "**chosen, ε = 0.3**")), at(1, row(first, "**chosen, ε = 1**"))}},
+				{Name: "written", Look: 2, Points: []plot.Estimate{at(0.1, row(second, "`clipped`, ε = 0.1")), at(0.3, row(second, "`clipped`, ε = 0.3")), at(1, row(second, "`clipped`, ε = 1"))}},
 			},
-			Levels: []plot.Level{{Name: "no examples", Look: 3, Y: row(first, "no examples")}, {Name: "the model's own", Look: 4, Y: row(first, "the model's own, 4, ε = 0")}, {Name: "real records", Look: 5, Y: row(first, "real records, 4")}},
+			Levels: []plot.Level{{Name: "no examples", Look: 3, Y: row(first, "no examples")}, {Name: "model-generated", Look: 4, Y: row(first, "model-generated, 4, ε = 0")}, {Name: "real records", Look: 5, Y: row(first, "real records, 4")}},
 		}},
 	}
 }

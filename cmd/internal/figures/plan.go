@@ -113,7 +113,7 @@ func Answers(ctx context.Context, c *sotto.Comparison[sotto.AnswerPlan], path st
 			if err != nil {
 				return fmt.Errorf("compute ε of %d answers: %w", n, err)
 			}
-			series.Points = append(series.Points, plot.Measured{X: float64(n), Low: total.Upper, Y: total.Upper, High: total.Upper})
+			series.Points = append(series.Points, plot.Estimate{X: float64(n), Low: total.Upper, Y: total.Upper, High: total.Upper})
 		}
 		panel.Series = append(panel.Series, series)
 	}

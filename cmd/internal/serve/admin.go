@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
@@ -55,7 +56,10 @@ func (s *Server) adminHandler() http.Handler {
 		mux.HandleFunc(pattern, s.admin(serve))
 	}
 	if s.Dashboard != nil {
-		mux.Handle("/", s.Dashboard(s.life, s))
+		pages := *s.Dashboard
+		pages.Store, pages.Verify, pages.Routes, pages.Ask, pages.Life, pages.Log = s.Store, s.Builder.Verify, s, s.Ask, s.life, s.Log
+		pages.Secure, pages.Local = s.Certificate != "", loopback(s.Admin)
+		mux.Handle("/", web.New(pages))
 	}
 	var all http.Handler = mux
 	if loopback(s.Admin) {
@@ -148,8 +152,8 @@ func adminError(w http.ResponseWriter, status int, err error) {
 // Bounds of an administrator's request: its bytes, and its values, of members and lists together. A
 // key may use about as many routes.
 const (
-	largestForm = 1 << 20
-	mostValues  = 10_000
+	maxForm   = 1 << 20
+	maxValues = 10_000
 )
 
 var errBusy = errors.New("too many requests are under way: try again in a moment")
@@ -157,7 +161,7 @@ var errBusy = errors.New("too many requests are under way: try again in a moment
 // heldBody is a request that is held while it is read.
 type heldBody struct {
 	io.ReadCloser
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 func (b heldBody) Read(to []byte) (int, error) {
@@ -168,15 +172,15 @@ func (b heldBody) Read(to []byte) (int, error) {
 // readAdmin reads the JSON of a request. Members that are not known are errors: they would be
 // taken for done.
 func readAdmin(r *http.Request, into any) error {
-	data, err := bounded.Read(r.Body, largestForm)
+	data, err := bounded.Read(r.Body, maxForm)
 	switch {
 	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
 		return errBusy
 	case err != nil:
 		return errors.New("the request broke off, or it is too long")
 	}
-	if bounded.Count(data) > mostValues || bounded.JSON(data, largestForm) != nil {
-		return fmt.Errorf("the request has more than %d values, or it is nested more than %d deep", mostValues, bounded.Depth)
+	if bounded.Count(data) > maxValues || bounded.JSON(data, maxForm) != nil {
+		return fmt.Errorf("the request has more than %d values, or it is nested more than %d deep", maxValues, bounded.Depth)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) || !json.Valid(data) {
 		return errors.New("the request is not a JSON object")

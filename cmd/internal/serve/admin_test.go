@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // startBoth serves at both addresses until the test ends.
@@ -86,9 +87,10 @@ func TestAdmin(t *testing.T) {
 	if !served {
 		t.Error("the new route is not served to the new key")
 	}
-	if status, got := do("GET", "/admin/v1/keys", secret, ""); status != 200 || strings.Contains(got, made.Secret) || !strings.Contains(got, "new team") {
-		t.Errorf("%d %s", status, got)
-	}
+	status, got = do("GET", "/admin/v1/keys", secret, "")
+	expect.Equal(t, "status", status, 200)
+	expect.True(t, "no made.Secret", !strings.Contains(got, made.Secret), got)
+	expect.Contains(t, "got", got, "new team")
 	for _, wrong := range []struct{ method, path, body string }{
 		{"PUT", "/admin/v1/routes/x", `{"upstream":"nowhere"}`},
 		{"PUT", "/admin/v1/routes/x", `{"upstream":"local","release":"/x","task":"/etc/hostname"}`},
@@ -124,20 +126,24 @@ func TestAdmin(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/admin/v1/routes", "/admin/v1/routes?all=1"} {
-		if status, got := do("GET", path, secret, ""); status != 200 || !strings.Contains(got, `"ask"`) || strings.Contains(got, "secret") {
-			t.Errorf("%d %s", status, got)
-		}
+		status, got := do("GET", path, secret, "")
+		expect.Equal(t, "status", status, 200)
+		expect.Contains(t, "got", got, `"ask"`)
+		expect.True(t, "no secret", !strings.Contains(got, "secret"), got)
 	}
 	// A release is read by its folder; what is wrong with a file is not said.
-	if status, got := do("PUT", "/admin/v1/routes/x", secret, `{"upstream":"local","release":"`+p.release(t, "private", "{broken: zyzzyva")+`","task":"agnews"}`); status != 400 || strings.Contains(got, "zyzzyva") || !strings.Contains(got, "log") {
-		t.Errorf("%d %s", status, got)
-	}
+	status, got = do("PUT", "/admin/v1/routes/x", secret, `{"upstream":"local","release":"`+p.release(t, "private", "{broken: zyzzyva")+`","task":"agnews"}`)
+	expect.Equal(t, "status", status, 400)
+	expect.True(t, "no zyzzyva", !strings.Contains(got, "zyzzyva"), got)
+	expect.Contains(t, "got", got, "log")
 	rebound, err := http.NewRequest("GET", "http://"+admin+"/metrics", nil)
 	must(t, err)
 	rebound.Host = "evil.example:80"
-	if r, err := http.DefaultClient.Do(rebound); err != nil || r.StatusCode != 403 || r.Body.Close() != nil {
-		t.Errorf("a page of another name reads the metrics: %v %v", r, err)
-	}
+	r, err := http.DefaultClient.Do(rebound)
+	at := expect.At(t, "a page of another name reads the metrics")
+	expect.NoError(at, err)
+	expect.Equal(at, "r.StatusCode", r.StatusCode, 403)
+	expect.True(at, "r.Body.Close() is nil", r.Body.Close() == nil, r.Body.Close())
 	for _, step := range []struct{ method, path, body string }{
 		{"PUT", "/admin/v1/routes/deep/name", `{"upstream":"local","model":"b"}`},
 		{"POST", "/admin/v1/use/deep/name", ``},

@@ -108,7 +108,7 @@ func TestAdministratorsAreBounded(t *testing.T) {
 		return w
 	}
 	for _, body := range []string{
-		`{"name":"` + strings.Repeat("x", largestForm) + `"}`, `{"name":"x","routes":[` + strings.Repeat(`"a",`, mostValues) + `"a"]}`,
+		`{"name":"` + strings.Repeat("x", maxForm) + `"}`, `{"name":"x","routes":[` + strings.Repeat(`"a",`, maxValues) + `"a"]}`,
 		`{"name":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
 	} {
 		if w := send(secrets[0], strings.NewReader(body)); w.Code != 400 || !strings.Contains(w.Body.String(), "the request") {
@@ -121,9 +121,9 @@ func TestAdministratorsAreBounded(t *testing.T) {
 		in, out := io.Pipe()
 		defer out.Close()
 		under.Go(func() { send(secrets[0], in) })
-		_, err := io.WriteString(out, strings.Repeat(" ", largestForm-1))
+		_, err := io.WriteString(out, strings.Repeat(" ", maxForm-1))
 		must(t, err)
-		soon(t, "what was sent", func() bool { _, all := s.forms.InUse(""); return all == int64(i+1)*(largestForm-1) })
+		soon(t, "what was sent", func() bool { _, all := s.forms.InUse(""); return all == int64(i+1)*(maxForm-1) })
 	}
 	w := send(secrets[0], strings.NewReader(`{"name":"x","routes":["*"]}`+strings.Repeat(" ", 1000)))
 	if again := w.Header().Get("Retry-After"); w.Code != 503 || again != "1" {

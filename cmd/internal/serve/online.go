@@ -34,7 +34,7 @@ type Records struct {
 }
 
 // online answers the questions of a route from private records.
-type online struct {
+type privateRoute struct {
 	route   string
 	records *Records
 	answers *sotto.Answers
@@ -69,7 +69,7 @@ func (b *Builder) online(ctx context.Context, r store.Route) (*gateway.Private, 
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &online{route: r.Name, records: records, allow: b.allow, log: b.Log}
+	o := &privateRoute{route: r.Name, records: records, allow: b.allow, log: b.Log}
 	if o.log == nil {
 		o.log = slog.New(slog.DiscardHandler)
 	}
@@ -103,7 +103,7 @@ func (r *Records) encoderOf(p plan.Answers) (lm.TrustedEmbedder, error) {
 }
 
 // Answer implements [gateway.Answerer].
-func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Said, error) {
+func (o *privateRoute) Answer(ctx context.Context, who, question string) (*gateway.PrivateAnswer, error) {
 	if !o.begin() {
 		return nil, gateway.Unavailable("this model was changed a moment ago: try again")
 	}
@@ -125,7 +125,7 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 	for _, w := range a.Warnings {
 		o.log.Warn(w, "route", o.route)
 	}
-	said := &gateway.Said{Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens, Charge: string(a.Charge), Paid: a.InSeries}
+	said := &gateway.PrivateAnswer{Text: a.Text, Asked: len(asked), Tokens: a.Steps, Full: a.Steps >= o.answers.Plan.Tokens, Charge: string(a.Charge), Paid: a.InSeries}
 	if a.Limit > 0 { // else the ledger could not be read
 		said.Spent, said.Left, said.Delta = a.Spent, &a.Left, a.Delta
 	}
@@ -134,7 +134,7 @@ func (o *online) Answer(ctx context.Context, who, question string) (*gateway.Sai
 
 // explain makes of an error what a client may be told, and takes the count back if nothing was
 // charged.
-func (o *online) explain(err error, back func()) error {
+func (o *privateRoute) explain(err error, back func()) error {
 	if charged := (*sotto.ChargedError)(nil); errors.As(err, &charged) {
 		// The cause may depend on who was drawn.
 		id := ""
@@ -159,7 +159,7 @@ func (o *online) explain(err error, back func()) error {
 }
 
 // begin notes that somebody asks.
-func (o *online) begin() bool {
+func (o *privateRoute) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.closed {
@@ -169,7 +169,7 @@ func (o *online) begin() bool {
 }
 
 // Close closes the records when nobody asks any more.
-func (o *online) Close() error {
+func (o *privateRoute) Close() error {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()

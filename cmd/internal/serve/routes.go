@@ -91,7 +91,7 @@ func (b *Builder) CheckAnswers(ctx context.Context, name string, spec store.Rout
 		return nil, err
 	}
 	defer b.retire(r)
-	answers := r.Private.Answerer.(*online).answers
+	answers := r.Private.Answerer.(*privateRoute).answers
 	if err := answers.CheckBudget(ctx, 1); err != nil || answers.Plan.Answers < 2 {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestJudgedPrompt: a route has the prompt that the records of its release chose: instruction, examples, form and calibration. The
@@ -47,9 +48,11 @@ func TestJudgedPrompt(t *testing.T) {
 			if !c.judged {
 				return
 			}
-			if got := r.Judged.Prompt; got.Instruction != "Which part of a newspaper?" || got.Form != prompt.TextForm || !got.Calibrated || len(got.Examples) == 0 {
-				t.Errorf("%+v", got)
-			}
+			got := r.Judged.Prompt
+			expect.Equal(t, "got.Instruction", got.Instruction, "Which part of a newspaper?")
+			expect.Equal(t, "got.Form", got.Form, prompt.TextForm)
+			expect.True(t, "got.Calibrated", got.Calibrated)
+			expect.True(t, "len(got.Examples) is not 0", len(got.Examples) != 0, len(got.Examples))
 		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/sys/bounded"
 	"github.com/sotto-dp/sotto/sys/fault"
 	"github.com/sotto-dp/sotto/sys/machine"
@@ -43,9 +44,9 @@ type Options struct {
 	// Log has events, and Requests, if set, a line for every request of a client; neither has
 	// anything of what was asked or answered.
 	Log, Requests *slog.Logger
-	// Dashboard, if set, makes the pages at the address for those who look after the service. life
-	// ends when the service does.
-	Dashboard func(life context.Context, s *Server) http.Handler
+	// Dashboard, if set, has pages at that address. Only what the service does not know is read: Ledger,
+	// Runs, OIDC and URL.
+	Dashboard *web.Options
 	// Tracer, if set, has traces, which hold as little.
 	Tracer trace.Tracer
 	// PollInterval is how often the store is looked at, 1 s by default; Drain how long requests may

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // angles is an encoder whose texts are numbers of degrees; others are at 0.
@@ -145,9 +146,10 @@ func TestWrongEncoders(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := Open(t.Context(), p, &angles{name: "angels"}); err == nil || !strings.Contains(err.Error(), "angels") || !strings.Contains(err.Error(), "angles") {
-		t.Errorf("the error does not name both encoders: %v", err)
-	}
+	_, err := Open(t.Context(), p, &angles{name: "angels"})
+	at := expect.At(t, "the error does not name both encoders")
+	expect.Contains(at, "err", fmt.Sprint(err), "angels")
+	expect.Contains(at, "err", fmt.Sprint(err), "angles")
 }
 
 // TestExamplesAreEncodedOnce, also after an error, and questions are forgotten.

@@ -25,10 +25,10 @@ const (
 const (
 	// knots of a scale. With 4 or 16 small tables were about as good, large ones worse or no better.
 	knots = 8
-	// mostValues of a column have features of their own, further ones share them.
-	mostValues = 256
-	// mostFeatures bounds the size of vectors.
-	mostFeatures = 1 << 12
+	// maxValues of a column have features of their own, further ones share them.
+	maxValues = 256
+	// maxFeatures bounds the size of vectors.
+	maxFeatures = 1 << 12
 	// curve of the second scale: the share of the way to the upper bound is log(1+curve·x)/log(1+curve).
 	curve = 100
 )
@@ -68,7 +68,7 @@ func New(s schema.Schema) (*Encoder, error) {
 		}
 		in := input{column: c, place: i, offset: e.width}
 		if c.Kind == schema.Categorical {
-			in.values = min(len(c.Values), mostValues)
+			in.values = min(len(c.Values), maxValues)
 			e.width += in.values
 		} else {
 			e.width += 2 * knots
@@ -78,8 +78,8 @@ func New(s schema.Schema) (*Encoder, error) {
 	if len(e.inputs) == 0 {
 		return nil, errors.New("the template of the schema has no column to know rows by: name some in it")
 	}
-	if e.width > mostFeatures {
-		return nil, fmt.Errorf("the columns of the schema have %d features, and evidence is for %d at most: leave columns out of the template, or leave evidence out", e.width, mostFeatures)
+	if e.width > maxFeatures {
+		return nil, fmt.Errorf("the columns of the schema have %d features, and evidence is for %d at most: leave columns out of the template, or leave evidence out", e.width, maxFeatures)
 	}
 	return e, nil
 }

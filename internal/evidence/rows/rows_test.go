@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // of is a built-in schema, and its encoder.
@@ -185,9 +186,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: another schema is taken for it", what)
 		}
 	}
-	if Named(nil, e.Name()) == nil || Named(nil, "all-MiniLM-L6-v2@1") != nil || Named(&s, "all-MiniLM-L6-v2@1") == nil {
-		t.Error("an encoder of rows needs its schema, and others have none")
-	}
+	at := expect.At(t, "an encoder of rows needs its schema, and others have none")
+	expect.True(at, "Named(nil, e.Name()) is not nil", Named(nil, e.Name()) != nil, Named(nil, e.Name()))
+	expect.True(at, "Named(nil, \"all-MiniLM-L6-v2@1\") is nil", Named(nil, "all-MiniLM-L6-v2@1") == nil, Named(nil, "all-MiniLM-L6-v2@1"))
+	expect.True(at, "Named(&s, \"all-MiniLM-L6-v2@1\") is not nil", Named(&s, "all-MiniLM-L6-v2@1") != nil, Named(&s, "all-MiniLM-L6-v2@1"))
 }
 
 // TestRefused: schemas without a label, without a column in their template, or with too many features.
@@ -214,7 +216,7 @@ func TestRefused(t *testing.T) {
 // TestManyValues: values beyond those with features of their own share them.
 func TestManyValues(t *testing.T) {
 	s := schema.Schema{Name: "many", Label: "y", Columns: []schema.Column{{Name: "x", Kind: schema.Categorical}, {Name: "y", Kind: schema.Categorical, Values: []string{"a", "b"}}}}
-	for i := range mostValues + 2 {
+	for i := range maxValues + 2 {
 		s.Columns[0].Values = append(s.Columns[0].Values, "v"+strings.Repeat("i", i))
 	}
 	e, err := New(s)
@@ -222,10 +224,10 @@ func TestManyValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(code int) string { return s.Text(schema.Row{{Code: code, Discrete: true}, {}}) }
-	v := embed(t, e, text(1), text(mostValues+1), text(2))
-	if e.Dimension() != first+mostValues || !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
-		t.Errorf("%d features", e.Dimension())
-	}
+	v := embed(t, e, text(1), text(maxValues+1), text(2))
+	expect.Equal(t, "e.Dimension", e.Dimension(), first+maxValues)
+	expect.True(t, "v[0] equal to v[1]", slices.Equal(v[0], v[1]), v[0], v[1])
+	expect.True(t, "not slices.Equal(v[0], v[2])", !slices.Equal(v[0], v[2]), v[0], v[2])
 }
 
 func reversed(texts []string) []string {

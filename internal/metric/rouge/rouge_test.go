@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func unzip(t testing.TB, path string) []byte {
@@ -130,9 +132,11 @@ func TestByHand(t *testing.T) {
 		// Of different lines, so that order between them does not matter.
 		"lines": {Options{}.LSum("a b\nc d", "c d\na b"), Score{1, 1, 1}},
 	} {
-		if math.Abs(c.got.F1-c.want.F1) > 1e-15 || c.got.Precision != c.want.Precision || c.got.Recall != c.want.Recall {
-			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			expect.Max(t, "math.Abs(c.got.F1-c.want.F1)", math.Abs(c.got.F1-c.want.F1), 1e-15)
+			expect.Equal(t, "c.got.Precision", c.got.Precision, c.want.Precision)
+			expect.Equal(t, "c.got.Recall", c.got.Recall, c.want.Recall)
+		})
 	}
 }
 

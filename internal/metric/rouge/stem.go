@@ -162,10 +162,10 @@ func rules(list string) (out []rule) {
 
 // apply takes the first rule whose suffix a word has, and only that one: if what is
 // before has a smaller measure than least, the word stays.
-func apply(word string, rules []rule, least int) string {
+func apply(word string, rules []rule, minMeasure int) string {
 	for _, r := range rules {
 		if stem, ok := strings.CutSuffix(word, r.from); ok {
-			if measure(stem) < least {
+			if measure(stem) < minMeasure {
 				return word
 			}
 			return stem + r.to

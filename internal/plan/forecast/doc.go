@@ -1,5 +1,5 @@
 // Package forecast says what prompts that records choose are likely to be worth, before
-// anything is spent: how many points above no examples, above the model's own examples and
+// anything is spent: how many points above no examples, above model-generated examples and
 // above real records, from a plan and the name of a model alone. It reads no record.
 //
 // Two things decide. One is how much choosing can bring for this kind of
@@ -7,7 +7,7 @@
 // of that the noise leaves. A round chooses a prompt with probability ∝ exp(c·u), where u is
 // the number of its B records that the prompt is right for, so that prompts whose accuracies
 // differ by a share d have odds of exp(c·B·d): what counts is the weight w = c·B. A choice by
-// chance (w = 0) is worth what the model's own examples are worth, since that is what
+// chance (w = 0) is worth what model-generated examples are worth, since that is what
 // candidates are made of. So for a data set
 //
 //	chosen(w) = own + G·w/(w + h)
@@ -15,10 +15,10 @@
 // with a gain G of its own and one half weight h for all, both fitted to what suites measured
 // by least squares ([NewFit]). Those measurements are in table.json, which
 //
-//	go run ./bench/forecast -out internal/plan/forecast/table.json DIR …
+//	go run ./lab/forecast -out internal/plan/forecast/table.json DIR …
 //
 // makes from the folders of suites (rows and suite.toml), and "make forecast" from those of
-// docs/results, so that anyone can repeat it. The
+// lab/results, so that anyone can repeat it. The
 // fit is made from that table whenever a forecast is asked for: there are no coefficients
 // that could be out of date.
 //

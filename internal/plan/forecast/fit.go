@@ -98,7 +98,7 @@ func own(c Curve) (float64, bool)  { return c.Own, true }
 func real(c Curve) (float64, bool) { return c.Real, c.Real > 0 }
 
 // Covered counts settings that were measured, and those whose score lies within what was
-// forecast for them over no examples, and over the model's own.
+// forecast for them over no examples, and over model-generated ones.
 type Covered struct{ Settings, None, Own int }
 
 // Coverage leaves out one data set after the other and forecasts it from the others: with the

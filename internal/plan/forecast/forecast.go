@@ -27,7 +27,7 @@ type Forecast struct {
 	// that it leaves.
 	Weight float64 `json:"weight"`
 	Kept   float64 `json:"kept"`
-	// OverNone, OverOwn and OverReal are gains over no examples, over the model's own and
+	// OverNone, OverOwn and OverReal are gains over no examples, over model-generated ones and
 	// over real records, which few forecasts have.
 	OverNone Interval  `json:"over_none"`
 	OverOwn  Interval  `json:"over_own"`
@@ -51,7 +51,7 @@ type RoundsError struct{ Planned, Measured int64 }
 
 // Error says what to do.
 func (e *RoundsError) Error() string {
-	return fmt.Sprintf("there is no forecast of what the chosen prompt is worth: it was not measured with so few rounds (%d, where suites had %d for as much data); --rounds and --time decide how many there are", e.Planned, e.Measured)
+	return fmt.Sprintf("there is no forecast of what the chosen prompt is worth: it was not measured with so few rounds (%d, where suites had %d for as much data); --set rounds=N and --time decide how many there are", e.Planned, e.Measured)
 }
 
 // Of forecasts a plan in which records choose among texts that are written for it, with a
@@ -174,7 +174,7 @@ func (t Table) sure(texts, guess bool) float64 {
 
 // Words say what to expect, and how sure that is.
 func (f Forecast) Words() string {
-	said := fmt.Sprintf("what to expect of the chosen prompt: %s above no examples, %s above the model's own", f.OverNone.words(), f.OverOwn.words())
+	said := fmt.Sprintf("what to expect of the chosen prompt: %s above no examples, %s above model-generated ones", f.OverNone.words(), f.OverOwn.words())
 	if f.Kept < 0.5 {
 		said += fmt.Sprintf("; the noise leaves about %.0f %% of what choosing can gain", 100*f.Kept)
 	}

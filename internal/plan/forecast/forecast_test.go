@@ -121,7 +121,7 @@ func TestModels(t *testing.T) {
 }
 
 // TestNoise: the fewer records and the smaller ε, the less is left of what can be gained, down
-// to what the model's own examples are worth.
+// to what model-generated examples are worth.
 func TestNoise(t *testing.T) {
 	last := Forecast{}
 	for i, c := range []struct{ records, wide float64 }{{20, 0.05}, {100, 0.1}, {60, 0.4}, {34, 2}, {34, 5}} {

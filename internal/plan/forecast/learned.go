@@ -42,7 +42,7 @@ type EvidenceError struct {
 func (e *EvidenceError) Error() string {
 	said := "suites always had more records for each label, or a larger ε"
 	if e.DataSets > 0 {
-		said = fmt.Sprintf("with as much signal of each label the private classifier alone was right for %.0f to %.0f of 100 questions, on %d public data sets (docs/results/learn-sizes), a prompt with it for 1 to 6 fewer with a small model, and for 2 fewer to 2 more with a larger one (docs/results/choose-text, choose-qwen)",
+		said = fmt.Sprintf("with as much signal of each label the private classifier alone was right for %.0f to %.0f of 100 questions, on %d public data sets (lab/results/learn-sizes), a prompt with it for 1 to 6 fewer with a small model, and for 2 fewer to 2 more with a larger one (lab/results/choose-text, choose-qwen)",
 			math.Floor(e.Low), math.Ceil(e.High), e.DataSets)
 	}
 	return "there is no forecast of what a prompt with evidence is worth on your records: " + said + "; sotto rehearse tries it out"

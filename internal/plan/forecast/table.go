@@ -14,7 +14,7 @@ import (
 
 // Table is what suites measured. Scores are from 0 to 100.
 type Table struct {
-	// Sources are the folders of suites' results, below docs/results.
+	// Sources are the folders of suites' results, below lab/results.
 	Sources []string `json:"sources"`
 	Curves  []Curve  `json:"curves"`
 	// Learned is what private classifiers are worth.
@@ -28,7 +28,7 @@ type Curve struct {
 	Task   string      `json:"task"`
 	Kind   prompt.Kind `json:"kind"`
 	Labels int         `json:"labels"`
-	// None is the score without examples, Own that with examples of the model's own, Real
+	// None is the score without examples, Own that with model-generated examples, Real
 	// that with real records, 0 if it was not measured. Where labels can be read off in two
 	// ways, they are from the better one.
 	None float64 `json:"none"`

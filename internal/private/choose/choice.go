@@ -43,8 +43,8 @@ type Choice struct {
 	Utility Utility `json:"utility"`
 }
 
-// leastRange keeps a range's half a float64 that is exact, and not zero.
-const leastRange = 1e-300
+// minRange keeps a range's half a float64 that is exact, and not zero.
+const minRange = 1e-300
 
 // Check finds what is wrong with the settings.
 func (c Choice) Check() error {
@@ -56,7 +56,7 @@ func (c Choice) Check() error {
 		return fmt.Errorf("each round of choosing has a draw of its own, in which each record is by itself: draw poisson or fixed-size per token, onto no prompts")
 	case c.Rounds < 1:
 		return fmt.Errorf("choosing takes at least one round, not %d", c.Rounds)
-	case !(c.Range >= leastRange) || math.IsInf(c.Range, 1):
+	case !(c.Range >= minRange) || math.IsInf(c.Range, 1):
 		return fmt.Errorf("a choice needs a positive range, not %v", c.Range)
 	}
 	switch c.Utility {

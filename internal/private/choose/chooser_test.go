@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestEvents: what a choice costs is what its draw makes of bounded range.
@@ -79,7 +80,7 @@ func TestWrongChoices(t *testing.T) {
 // TestExtremeSettings: ranges that Check allows choose something, large ones the right
 // thing.
 func TestExtremeSettings(t *testing.T) {
-	for width, sure := range map[float64]bool{leastRange: false, 1e-9: false, 1e3: true, 1e18: true} {
+	for width, sure := range map[float64]bool{minRange: false, 1e-9: false, 1e3: true, 1e18: true} {
 		for _, l := range []scheme.Scheme{often, {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}} {
 			o, _ := scene(t, of(likes("1"), likes("12"), likes("0")), choice(l, 20, width))
 			c := chooser(t, o)
@@ -247,9 +248,11 @@ var errInjected = errors.New("it broke")
 func clean(t *testing.T, what string, err error) {
 	t.Helper()
 	for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
-		if s := fmt.Sprintf(format, err); strings.Contains(s, canary) || strings.Contains(s, "4711") || strings.Contains(s, "likes") {
-			t.Errorf("%s: the error shows what is in a record: %s", what, s)
-		}
+		s := fmt.Sprintf(format, err)
+		at := expect.At(t, "%s: the error shows what is in a record", what)
+		expect.True(at, "no canary in s", !strings.Contains(s, canary), s)
+		expect.True(at, "no 4711 in s", !strings.Contains(s, "4711"), s)
+		expect.True(at, "no likes in s", !strings.Contains(s, "likes"), s)
 	}
 }
 
@@ -274,9 +277,10 @@ func TestErrorsHaveNoContent(t *testing.T) {
 			break
 		}
 		clean(t, fmt.Sprint("call ", fail), err)
-		if !errors.Is(err, errInjected) || got != (Outcome{}) || toy.Opened != 0 {
-			t.Errorf("call %d failed: %v, %v, %d sequences are open", fail, got, err, toy.Opened)
-		}
+		at := expect.At(t, "call %d failed", fail)
+		expect.True(at, "err is errInjected", errors.Is(err, errInjected), err)
+		expect.Equal(at, "got", got, (Outcome{}))
+		expect.Equal(at, "toy.Opened", toy.Opened, 0)
 	}
 	for what, change := range map[string]func(*pool){
 		"a record that cannot be found": func(p *pool) { p.choosing = errInjected },
@@ -334,7 +338,7 @@ func TestOutcomesAreSmall(t *testing.T) {
 func TestChoicesAreSettings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom([]scheme.Scheme{poisson, often, exact}).Draw(t, "sampling")
-		c := choice(l, rapid.Int64Range(1, 1e6).Draw(t, "rounds"), rapid.Float64Range(leastRange, 1e6).Draw(t, "range"))
+		c := choice(l, rapid.Int64Range(1, 1e6).Draw(t, "rounds"), rapid.Float64Range(minRange, 1e6).Draw(t, "range"))
 		c.Utility = rapid.SampledFrom(Utilities()).Draw(t, "utility")
 		if err := c.Check(); err != nil {
 			t.Fatal(err)
@@ -344,8 +348,10 @@ func TestChoicesAreSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var back Choice
-		if err := json.Unmarshal(data, &back); err != nil || back != c || back.Event().String() != c.Event().String() {
-			t.Fatalf("%s comes back as %+v: %v", data, back, err)
-		}
+		err = json.Unmarshal(data, &back)
+		at := expect.At(t, "%s", data)
+		expect.NoError(at, err)
+		expect.Equal(at, "back", back, c)
+		expect.Equal(at, "back.Event().String", back.Event().String(), c.Event().String())
 	})
 }

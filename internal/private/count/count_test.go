@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // dataset writes units with labels, as many as counts say, and opens them.
@@ -235,9 +236,10 @@ func TestEndings(t *testing.T) {
 	s := noise.KeyFromSeed(1).Stream("endings")
 	for least, want := range map[int64][]string{0: {"Stay sunny", "Good bye"}, 250: {"Stay sunny"}, 450: {}} {
 		found, event, err := Endings(context.Background(), d, 2, LabelOptions{Epsilon: 1, Delta: 1e-15, Least: least}, s)
-		if err != nil || !slices.Equal(found, want) || event.String() != "parallel(approx(1, 1e-15), approx(1, 1e-15))" {
-			t.Errorf("at least %d: %q, %v, %v", least, found, event, err)
-		}
+		at := expect.At(t, "at least %d", least)
+		expect.NoError(at, err)
+		expect.True(at, "found equal to want", slices.Equal(found, want), found, want)
+		expect.Equal(at, "event.String", event.String(), "parallel(approx(1, 1e-15), approx(1, 1e-15))")
 	}
 	if _, _, err := Endings(context.Background(), d, 0, LabelOptions{Epsilon: 1, Delta: 1e-6}, s); err == nil {
 		t.Error("an ending of no words")

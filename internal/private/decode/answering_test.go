@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // answered is a task whose answers are written.
@@ -59,9 +60,9 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s.Watched}
 			write(t, o, []decode.Job{job})
 			samples, err := draw.NewDrawer(p, o.Key).Draw(sampling, job.Text, 9)
-			if err != nil || len(samples[0].Prompts) == 0 || len(s.views[0].Prompts) != len(samples[0].Prompts) {
-				t.Fatalf("%d prompts for %v: %v", len(s.views[0].Prompts), samples, err)
-			}
+			expect.NoError(t, err)
+			expect.True(t, "len(samples[0].Prompts) is not 0", len(samples[0].Prompts) != 0, len(samples[0].Prompts))
+			expect.Len(t, "s.views[0].Prompts", s.views[0].Prompts, len(samples[0].Prompts))
 			if most := len(s.views); most > 9 {
 				t.Errorf("an answer of %d tokens, and 9 are allowed", most)
 			}
@@ -93,7 +94,7 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 func TestAnswersSaySomething(t *testing.T) {
 	first := func(least int) int {
 		o := answering(t, "samsum", examples(4))
-		o.Rules.Least = least
+		o.Rules.MinTokens = least
 		s := spying(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, 0)
 		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
 		return len(s.views[0].Public)
@@ -131,9 +132,11 @@ func TestAnsweringWithEveryMethod(t *testing.T) {
 			continue
 		}
 		full, again := run(true)
-		if err != nil || again != nil || cached != full || cached == "" {
-			t.Errorf("%s: %q, %v, and without caches %q, %v", name, cached, err, full, again)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.NoError(at, again)
+		expect.Equal(at, "cached", cached, full)
+		expect.True(at, "cached is not empty", cached != "", cached)
 	}
 	o := optionsFor(t, newToy(), tickets(n), noise.KeyFromSeed(1))
 	o.Answering = true

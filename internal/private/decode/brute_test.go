@@ -135,14 +135,14 @@ type trial struct {
 	// kept draws serve all tokens, whatever the scheme says: for planted bugs.
 	kept bool
 	// choose, if set, says which tokens are candidates after a text.
-	choose func(v View, prefix []int) []scored
+	choose func(v View, prefix []int) []candidate
 }
 
 // mustContain are the candidates where a text of so many tokens has to have "ba" in it,
 // not from its first token on. of are the scores that rules look at.
-func mustContain(tokens int, of func(View) []float64) func(View, []int) []scored {
+func mustContain(tokens int, of func(View) []float64) func(View, []int) []candidate {
 	w := &Writer{Options: Options{Tokens: tokens}, tokenizer: letters{}, rules: Rules{Contain: true, Favour: 2, After: 1, Penalty: 0.7, NoRepeat: 2}, ends: map[lm.Token]bool{}}
-	return func(v View, prefix []int) []scored {
+	return func(v View, prefix []int) []candidate {
 		t := &text{Job: Job{Condition: "BA"}, phrase: []lm.Token{1, 0}, after: 1}
 		for _, token := range prefix {
 			t.tokens = append(t.tokens, lm.Token(token))
@@ -166,7 +166,7 @@ func recordScores(v View) []float64 {
 }
 
 // among are the chances of all tokens where only candidates have one.
-func (c trial) among(v View, candidates []scored) []float64 {
+func (c trial) among(v View, candidates []candidate) []float64 {
 	var scores []lm.Scores
 	for _, p := range v.Prompts {
 		var own []float64
@@ -340,7 +340,7 @@ func trials() map[string]trial {
 		return clippedSubject(&Clipped{Draw: l, Expected: 1.5, Range: 1.2, Temperature: 0.7, Candidates: 2, Centre: centre})
 	}
 	mixing := func(l scheme.Scheme, temperature, most float64) subject {
-		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, Most: most, Candidates: 2})
+		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, MaxLambda: most, Candidates: 2})
 	}
 	return map[string]trial{
 		"gaussian":                  {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 2, steps: 2, worlds: 100},

@@ -282,10 +282,10 @@ func TestExtremeSettings(t *testing.T) {
 		{&Radius{Draw: oneEach(3), Sigma0: loudest, Sigma1: loudest, Sigma2: loudest, Lambda: 1e300, Rounds: 50}, false},
 		{&Clipped{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Candidates: 1}, true},
 		{&Clipped{Draw: perText(1), Expected: 1e3, Range: 1e-6, Temperature: 1e3, Candidates: 1}, false},
-		{&Mixing{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Most: farthest, Candidates: 2}, true},
-		{&Mixing{Draw: perText(1), Expected: heaviest, Range: 1e-6, Temperature: 1e3, Most: 1e-300}, false},
+		{&Mixing{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, MaxLambda: farthest, Candidates: 2}, true},
+		{&Mixing{Draw: perText(1), Expected: heaviest, Range: 1e-6, Temperature: 1e3, MaxLambda: 1e-300}, false},
 		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
-		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, Most: farthest}, true},
+		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, MaxLambda: farthest}, true},
 	} {
 		if err := c.method.Check(); err != nil {
 			t.Errorf("%+v: %v", c.method, err)

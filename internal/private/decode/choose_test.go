@@ -120,9 +120,9 @@ func TestRules(t *testing.T) {
 		want   []lm.Token
 	}{
 		"the best":                      {choice: Shortlist{Best: 4}, want: []lm.Token{0, 1, 3, theEnd}},
-		"no end yet":                    {rules: Rules{Least: 2}, text: "x", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, 3}},
-		"an end now":                    {rules: Rules{Least: 2}, text: "xy", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, theEnd}},
-		"no stop string yet":            {rules: Rules{Least: 2}, stop: []string{"b"}, choice: Shortlist{Best: 3}, want: []lm.Token{0, 3, 4}},
+		"no end yet":                    {rules: Rules{MinTokens: 2}, text: "x", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, 3}},
+		"an end now":                    {rules: Rules{MinTokens: 2}, text: "xy", choice: Shortlist{Best: 3}, want: []lm.Token{0, 1, theEnd}},
+		"no stop string yet":            {rules: Rules{MinTokens: 2}, stop: []string{"b"}, choice: Shortlist{Best: 3}, want: []lm.Token{0, 3, 4}},
 		"penalty":                       {rules: Rules{Penalty: 2.5}, text: "aa", choice: Shortlist{Best: 3}, want: []lm.Token{1, 3, theEnd}},
 		"penalty of three at most":      {rules: Rules{Penalty: 1.5}, text: "aaaaaaaa", choice: Shortlist{Best: 4}, want: []lm.Token{1, 3, 4, theEnd}},
 		"no repeated pair":              {rules: Rules{NoRepeat: 2}, text: "baxb", choice: Shortlist{Best: 3}, want: []lm.Token{1, 3, theEnd}},
@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %v, not %v", name, tokensOf(got), c.want)
 		}
 	}
-	for _, r := range []Rules{{Least: -1}, {NoRepeat: 1}, {NoRepeat: -2}, {Penalty: -1}, {Penalty: math.NaN()}, {Penalty: math.Inf(1)}} {
+	for _, r := range []Rules{{MinTokens: -1}, {NoRepeat: 1}, {NoRepeat: -2}, {Penalty: -1}, {Penalty: math.NaN()}, {Penalty: math.Inf(1)}} {
 		if r.Check() == nil {
 			t.Errorf("%+v is allowed", r)
 		}

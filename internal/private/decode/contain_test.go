@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // pieces is a tokeniser with tokens of several letters and of parts of one: é is two
@@ -100,7 +101,7 @@ func someRules(t *rapid.T) (*loop, string) {
 	o := Options{
 		Tokens: rapid.IntRange(1, 14).Draw(t, "limit"), Key: noise.KeyFromSeed(rapid.Uint64().Draw(t, "key")),
 		Rules: Rules{
-			Least: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
+			MinTokens: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
 			NoRepeat: rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "no repeat"),
 			Contain:  true, Favour: rapid.SampledFrom([]float64{0, 2}).Draw(t, "favour"), After: rapid.IntRange(0, 9).Draw(t, "after"),
 			Within: rapid.IntRange(0, 5).Draw(t, "within"), Close: rapid.SampledFrom([]float64{0, 4}).Draw(t, "close"),
@@ -330,7 +331,7 @@ func TestContainAgainstOtherRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func(piece string) bool {
-			return slices.ContainsFunc(list, func(s scored) bool { return p.list[s.token] == piece })
+			return slices.ContainsFunc(list, func(s candidate) bool { return p.list[s.token] == piece })
 		}
 	}
 	if !allowed(Rules{NoRepeat: 2}, nil, "a a a b", " a a")(" a") {
@@ -344,12 +345,16 @@ func TestContainAgainstOtherRules(t *testing.T) {
 			t.Errorf("after %q a text may end without its condition", text)
 		}
 	}
-	if may := allowed(Rules{}, []string{"\n\n", "\nb"}, "a b", " a b\n"); !may("") || !may("\n") || !may("b") {
-		t.Error("a text that has its condition may not end")
-	}
-	if may := allowed(Rules{Least: 3}, []string{"\n\n"}, "", " a\n"); may("") || may("\n") || !may("b") {
-		t.Error("a text that is too short may end with a stop string of two tokens")
-	}
+	may := allowed(Rules{}, []string{"\n\n", "\nb"}, "a b", " a b\n")
+	at := expect.At(t, "a text that has its condition may not end")
+	expect.True(at, "may(\"\")", may(""))
+	expect.True(at, "may(\"\\n\")", may("\n"))
+	expect.True(at, "may(\"b\")", may("b"))
+	may = allowed(Rules{MinTokens: 3}, []string{"\n\n"}, "", " a\n")
+	at = expect.At(t, "a text that is too short may end with a stop string of two tokens")
+	expect.True(at, "may not end with nothing", !may(""))
+	expect.True(at, "may not end with a line", !may("\n"))
+	expect.True(at, "may(\"b\")", may("b"))
 }
 
 // TestPlaces: every number of tokens up to After comes first, each about as often, and it

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ender is a toy that would end every text at once.
@@ -81,9 +82,11 @@ func TestOnlyTheMethodEndsTexts(t *testing.T) {
 			for i := 1; i <= want && i != last; i++ {
 				text += string(rune('a' + i))
 			}
-			if out.Steps() != want || picks != want || out.Text() != text || shown == 0 {
-				t.Errorf("%s: the method chose %q and the end at token %d, and the text is %q of %d tokens (%d prompts would have ended it)", name, text, last, out.Text(), out.Steps(), shown)
-			}
+			at := expect.At(t, "%s", name)
+			expect.Equal(at, "out.Steps", out.Steps(), want)
+			expect.Equal(at, "picks", picks, want)
+			expect.Equal(at, "out.Text", out.Text(), text)
+			expect.True(at, "shown is not 0", shown != 0, shown)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func FuzzVectors(f *testing.F) {
 		}
 		public := make([]float64, len(scores))
 		for _, most := range []float64{0, 1e-3, farthest} {
-			m := &Mixing{Draw: perText(0.5), Expected: 3, Range: 0.7, Temperature: 0.9, Most: most}
+			m := &Mixing{Draw: perText(0.5), Expected: 3, Range: 0.7, Temperature: 0.9, MaxLambda: most}
 			for _, v := range []View{{Public: public, Prompts: [][]float64{scores}}, {Public: scores, Prompts: [][]float64{public}}} {
 				for i, n := range m.sum(v) {
 					if n < 0 || n > m.width() {

@@ -141,7 +141,7 @@ func (l *loop) pick(t *text, v View) (int, error) {
 
 // look extends all sequences, chooses candidates from the public scores and asks the
 // private ones for theirs.
-func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, error) {
+func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]candidate, error) {
 	var steps []lm.Step
 	for _, t := range active {
 		if err := l.prompts(ctx, t); err != nil {
@@ -161,7 +161,7 @@ func (l *loop) look(ctx context.Context, active []*text) ([]View, [][]scored, er
 	if err != nil {
 		return nil, nil, err
 	}
-	candidates := make([][]scored, len(active))
+	candidates := make([][]candidate, len(active))
 	var asks []lm.Step
 	at := 0
 	for i, t := range active {
@@ -222,7 +222,7 @@ func (l *loop) step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	return all, nil
 }
 
-func tokensOf(candidates []scored) []lm.Token {
+func tokensOf(candidates []candidate) []lm.Token {
 	tokens := make([]lm.Token, len(candidates))
 	for i, c := range candidates {
 		tokens[i] = c.token
@@ -230,7 +230,7 @@ func tokensOf(candidates []scored) []lm.Token {
 	return tokens
 }
 
-func (t *text) view(candidates []scored, scores []lm.Scores) View {
+func (t *text) view(candidates []candidate, scores []lm.Scores) View {
 	v := View{Public: make([]float64, len(candidates)), Base: make([]float64, len(candidates))}
 	for i, c := range candidates {
 		v.Public[i], v.Base[i] = c.raw, c.base

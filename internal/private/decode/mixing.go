@@ -37,14 +37,14 @@ func init() {
 		Settings: []method.Setting{
 			method.Batch("what suits the method"), method.Per(), method.Temperature("0.5"), method.Candidates(),
 			{Name: "mean", Type: method.Choice, Help: "how to put prompts together: geometric or product, the paper's", Choices: []string{geometricMean, productMean}},
-			mostSetting(),
+			maxSetting(),
 		},
 	}, planMixing)
 }
 
-// mostSetting is how much of a record's difference counts.
-func mostSetting() method.Setting {
-	return method.Setting{Name: "most", Type: method.Float, Help: "the largest λ, how much of what a record says is mixed in", Default: "1.5"}
+// maxSetting is how much of a record's difference counts.
+func maxSetting() method.Setting {
+	return method.Setting{Name: "max_lambda", Type: method.Float, Help: "the largest λ, how much of what a record says is mixed in", Default: "1.5"}
 }
 
 // How mixing puts the densities of its prompts together: by their geometric mean at a
@@ -78,7 +78,7 @@ func planMixing(a method.Ask) (*Mixing, error) {
 		}
 		m, err := method.CalibrateBy(by, a, func(x float64) *Mixing {
 			return &Mixing{
-				Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, Most: a.Values.Float("most", 0), Candidates: a.Values.Tokens(),
+				Draw: sampling, Expected: float64(batch), Range: x, Temperature: temperature, MaxLambda: a.Values.Float("max_lambda", 0), Candidates: a.Values.Tokens(),
 			}
 		})
 		return m, err == nil && m.Width() >= enoughWidth, err
@@ -90,7 +90,7 @@ func planMixing(a method.Ask) (*Mixing, error) {
 // probability ∝ exp(score(v)/(Expected·Temperature)),
 //
 //	score(v) = Expected·base(v) + Σ_i λ_i(φ_i(v) − φ_0(v))
-//	λ_i      = min(Most, Width / range_S(φ_i − φ_0))
+//	λ_i      = min(MaxLambda, Width / range_S(φ_i − φ_0))
 //
 // with the range over the public candidates S. It is the decoder of Flemings et al. 2025,
 // "Differentially private in-context learning via sampling few-shot mixed with zero-shot
@@ -122,16 +122,16 @@ type Mixing struct {
 	Range float64 `json:"range"`
 	// Temperature τ of the geometric mean of all prompts.
 	Temperature float64 `json:"temperature"`
-	// Most is the largest λ; 0 means 1.5.
-	Most float64 `json:"most,omitempty"`
+	// MaxLambda is the largest λ; 0 means 1.5.
+	MaxLambda float64 `json:"most,omitempty"`
 	// Candidates is K, the number of best public tokens to choose among; 0 takes the
 	// whole vocabulary.
 	Candidates int `json:"candidates"`
 }
 
-// MostMixed is how much of a prompt's difference to the public scores is added to them
+// MaxMixed is how much of a prompt's difference to the public scores is added to them
 // at most, by default. Above 1 the difference is amplified.
-const MostMixed = 1.5
+const MaxMixed = 1.5
 
 // Name implements [Method].
 func (*Mixing) Name() string { return "mixing" }
@@ -150,7 +150,7 @@ func (m *Mixing) Check() error {
 	if err != nil {
 		return err
 	}
-	if err := checkMixed("mixing", m.Most, m.Candidates); err != nil {
+	if err := checkMixed("mixing", m.MaxLambda, m.Candidates); err != nil {
 		return err
 	}
 	return checkSelection("mixing", m.Expected, m.width(), m.Range)
@@ -158,8 +158,8 @@ func (m *Mixing) Check() error {
 
 // checkMixed is about what mixing with and without a proof have in common.
 func checkMixed(method string, most float64, candidates int) error {
-	if m := mostOf(most); !(m > 0 && m <= farthest) {
-		return fmt.Errorf("%s needs a largest λ between 0 and %v, not %v; the paper has %v", method, float64(farthest), m, MostMixed)
+	if m := maxOf(most); !(m > 0 && m <= farthest) {
+		return fmt.Errorf("%s needs a largest λ between 0 and %v, not %v; the paper has %v", method, float64(farthest), m, MaxMixed)
 	}
 	if candidates < 0 || candidates == 1 {
 		return fmt.Errorf("%s needs at least two candidates, or 0 for all, not %d: with one the answer is the public one, whatever records say", method, candidates)
@@ -223,7 +223,7 @@ func (m *Mixing) sum(v View) []int64 {
 			values[i] = difference(prompt[i], v.Public[i])
 		}
 		least := slices.Min(values)
-		lambda := min(mostOf(m.Most), m.Width()/(slices.Max(values)-least))
+		lambda := min(maxOf(m.MaxLambda), m.Width()/(slices.Max(values)-least))
 		for i, d := range values {
 			if d > least { // λ may be infinite where there is no range
 				sum[i] += max(0, min(width, steps(lambda*(d-least), nats)))
@@ -233,5 +233,5 @@ func (m *Mixing) sum(v View) []int64 {
 	return sum
 }
 
-// mostOf is the largest λ of a setting.
-func mostOf(most float64) float64 { return cmp.Or(most, MostMixed) }
+// maxOf is the largest λ of a setting.
+func maxOf(most float64) float64 { return cmp.Or(most, MaxMixed) }

@@ -29,7 +29,7 @@ func init() {
 		Not:   "On data that nobody may see: the published proof does not hold, and there is a counter-example in the tests.",
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
-			method.Batch("4"), method.Candidates(), mostSetting(),
+			method.Batch("4"), method.Candidates(), maxSetting(),
 			{Name: "order", Type: method.Int, Help: "the order α of its divergence", Default: "as the paper chooses it", Least: 2},
 		},
 	}, planPublished)
@@ -40,7 +40,7 @@ func init() {
 const publishedShots = 4
 
 // MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
-// is drawn from the product of the mixed densities, and λ_i is the largest in [0, Most]
+// is drawn from the product of the mixed densities, and λ_i is the largest in [0, MaxLambda]
 // at which the Rényi divergence of order Order between the mixed density and the public
 // one, in both directions, is at most Beta·Order.
 //
@@ -56,8 +56,8 @@ type MixingPublished struct {
 	// Order is α, and Beta the radius β of the ball around the public density, over α.
 	Order int     `json:"order"`
 	Beta  float64 `json:"beta"`
-	// Most is the largest λ; 0 means 1.5.
-	Most float64 `json:"most,omitempty"`
+	// MaxLambda is the largest λ; 0 means 1.5.
+	MaxLambda float64 `json:"most,omitempty"`
 	// Candidates is the number of best public tokens to choose among; 0 takes the whole
 	// vocabulary.
 	Candidates int `json:"candidates"`
@@ -95,7 +95,7 @@ func (m *MixingPublished) Check() error {
 	if err := checkPositive("mixing as published", setting{"β", m.Beta}); err != nil {
 		return err
 	}
-	return checkMixed("mixing as published", m.Most, m.Candidates)
+	return checkMixed("mixing as published", m.MaxLambda, m.Candidates)
 }
 
 // Scheme implements [Method].
@@ -136,13 +136,13 @@ func (m *MixingPublished) selection(v View) mechanism.Selection {
 	return mechanism.Selection{Scores: weigh(sum, v.Base, float64(max(1, len(v.Prompts)))), Exponent: nats, Rate: 1}
 }
 
-// halvings of [0, Most] leave λ known to the digits that matter.
+// halvings of [0, MaxLambda] leave λ known to the digits that matter.
 const halvings = 40
 
-// lambda is the largest λ in [0, Most] that stays in the ball. Both divergences grow
+// lambda is the largest λ in [0, MaxLambda] that stays in the ball. Both divergences grow
 // with λ, since the logarithm of E_{p_0} e^{λd} is convex, so bisection finds it.
 func (m *MixingPublished) lambda(public, differences []float64) float64 {
-	low, high := 0.0, mostOf(m.Most)
+	low, high := 0.0, maxOf(m.MaxLambda)
 	radius := m.Beta * float64(m.Order)
 	if symmetricDivergence(float64(m.Order), public, differences, high) <= radius {
 		return high

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // moment is Σ p^α/q^(α−1) in exact arithmetic: e to the (α−1)-fold Rényi divergence.
@@ -161,10 +162,11 @@ func TestPublishedLambda(t *testing.T) {
 			}
 			return math.Log(max(there, back)) / (order - 1)
 		}
-		if lambda < 0 || lambda > MostMixed || apart(lambda) > radius+1e-9 {
-			t.Fatalf("λ = %v leaves the ball: %v of %v", lambda, apart(lambda), radius)
-		}
-		if lambda < MostMixed-1e-6 && apart(lambda+1e-6) <= radius-1e-9 {
+		at := expect.At(t, "in a ball of %v", radius)
+		expect.Min(at, "lambda", lambda, 0)
+		expect.Max(at, "lambda", lambda, MaxMixed)
+		expect.Max(at, "apart(lambda)", apart(lambda), radius+1e-9)
+		if lambda < MaxMixed-1e-6 && apart(lambda+1e-6) <= radius-1e-9 {
 			t.Fatalf("λ = %v could be larger: %v of %v", lambda, apart(lambda+1e-6), radius)
 		}
 	})

@@ -37,7 +37,7 @@ func TestMixingIsTheProduct(t *testing.T) {
 		power := rapid.SampledFrom([]float64{1 / n, 1}).Draw(t, "power")
 		m := &Mixing{
 			Draw: perText(0.5), Expected: n, Temperature: 1 / (n * power), Candidates: 2,
-			Range: rapid.Float64Range(0.01, 4).Draw(t, "range"), Most: rapid.SampledFrom([]float64{0, 0.5, 1, 40}).Draw(t, "most"),
+			Range: rapid.Float64Range(0.01, 4).Draw(t, "range"), MaxLambda: rapid.SampledFrom([]float64{0, 0.5, 1, 40}).Draw(t, "most"),
 		}
 		if err := m.Check(); err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestMixingIsTheProduct(t *testing.T) {
 			for i := range p {
 				d[i] = p[i] - v.Public[i]
 			}
-			lambda := min(mostOf(m.Most), width/(slices.Max(d)-slices.Min(d)))
+			lambda := min(maxOf(m.MaxLambda), width/(slices.Max(d)-slices.Min(d)))
 			for i := range p {
 				logs[i] += power * (lambda*p[i] + (1-lambda)*v.Public[i])
 			}

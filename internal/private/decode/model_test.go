@@ -53,7 +53,7 @@ func TestLongOnTheDefaultModel(t *testing.T) {
 	}
 	texts := func(m decode.Method, tokens, threads, parallel int, seed uint64) map[uint64]string {
 		t.Helper()
-		o := decode.Options{Model: engines[threads], Task: task, Pool: p, Key: noise.KeyFromSeed(seed), Tokens: tokens, Rules: decode.Rules{Least: tokens}, Parallel: parallel}
+		o := decode.Options{Model: engines[threads], Task: task, Pool: p, Key: noise.KeyFromSeed(seed), Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}, Parallel: parallel}
 		var jobs []decode.Job
 		for i := range 2 {
 			jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(i), Part: i}, Condition: task.Labels[i], Method: m})

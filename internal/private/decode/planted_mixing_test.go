@@ -48,7 +48,7 @@ func unlimited(m *Mixing) subject {
 	return mixedBy(m, func(_ View, d []float64) []int64 {
 		out := make([]int64, len(d))
 		for i := range d {
-			out[i] = steps(mostOf(m.Most)*(d[i]-slices.Min(d)), nats)
+			out[i] = steps(maxOf(m.MaxLambda)*(d[i]-slices.Min(d)), nats)
 		}
 		return out
 	})
@@ -58,7 +58,7 @@ func unlimited(m *Mixing) subject {
 func partRange(m *Mixing) subject {
 	return mixedBy(m, func(_ View, d []float64) []int64 {
 		part := d[min(1, len(d)-1):]
-		lambda := min(mostOf(m.Most), m.Width()/max(math.SmallestNonzeroFloat64, slices.Max(part)-slices.Min(part)))
+		lambda := min(maxOf(m.MaxLambda), m.Width()/max(math.SmallestNonzeroFloat64, slices.Max(part)-slices.Min(part)))
 		out := make([]int64, len(d))
 		for i := range d {
 			out[i] = steps(lambda*(d[i]-slices.Min(d)), nats)
@@ -67,14 +67,14 @@ func partRange(m *Mixing) subject {
 	})
 }
 
-// leastOfAll takes from each difference the least one of all prompts.
-func leastOfAll(m *Mixing) subject {
+// minOfAll takes from each difference the least one of all prompts.
+func minOfAll(m *Mixing) subject {
 	return mixedBy(m, func(v View, d []float64) []int64 {
 		least := math.Inf(1)
 		for _, p := range v.Prompts {
 			least = min(least, slices.Min(differencesOf(v, p)))
 		}
-		lambda := min(mostOf(m.Most), m.Width()/max(math.SmallestNonzeroFloat64, slices.Max(d)-slices.Min(d)))
+		lambda := min(maxOf(m.MaxLambda), m.Width()/max(math.SmallestNonzeroFloat64, slices.Max(d)-slices.Min(d)))
 		out := make([]int64, len(d))
 		for i := range d {
 			out[i] = max(0, min(m.width(), steps(lambda*(d[i]-least), nats)))

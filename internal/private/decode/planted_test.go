@@ -156,7 +156,7 @@ func TestPlantedSensitivities(t *testing.T) {
 		"mixing: λ without a limit":                unlimited(mixing("mixing")),
 		"mixing: range of some candidates":         partRange(mixing("mixing")),
 		"mixing: realised size":                    realisedMixing(mixing("mixing")),
-		"mixing: least of all prompts":             leastOfAll(mixing("mixing")),
+		"mixing: least of all prompts":             minOfAll(mixing("mixing")),
 		"mixing: exchange taken for more or less":  mixingAsIfAdded(mixing("mixing, several a prompt")),
 		"mixing: the same for a fixed size":        mixingAsIfAdded(mixing("mixing, fixed size")),
 		"radius: coverage counted as nothing":      quieter(radius, covered, 0.5),

@@ -131,7 +131,7 @@ const (
 // privacy; rounded noise would move the thresholds by half a prompt.
 const counts = 16
 
-// loudest bounds multipliers: beyond it nothing of the prompts is heard, and sums of
+// loudest bounds multipliers: beyond it nothing of the prompts counts, and sums of
 // noisy values stay far from overflow.
 const loudest = 1000
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestRadiusAsPublished holds the aggregation on integers against one in floating point
@@ -101,9 +102,10 @@ func TestRadiusAsPublished(t *testing.T) {
 		}
 		ends[c.Want.End]++
 	}
-	if ends["rounds"] == 0 || ends["coverage"] == 0 || ends["wide"] == 0 {
-		t.Errorf("the cases do not end in all ways: %v", ends)
-	}
+	at := expect.At(t, "the cases do not end in all ways")
+	expect.True(at, "ends[\"rounds\"] is not 0", ends["rounds"] != 0, ends["rounds"])
+	expect.True(at, "ends[\"coverage\"] is not 0", ends["coverage"] != 0, ends["coverage"])
+	expect.True(at, "ends[\"wide\"] is not 0", ends["wide"] != 0, ends["wide"])
 }
 
 func points(k int) *rapid.Generator[[]int64] {
@@ -156,10 +158,12 @@ func TestAgreement(t *testing.T) {
 		radius := rapid.Int64Range(0, wide).Draw(t, "radius")
 		limit := rapid.Int64Range(1, a.size).Draw(t, "t")
 		centre := points(k).Draw(t, "centre")
-		if a.size != b.size || a.agreement(radius, limit) != b.agreement(radius, limit) || a.covered(centre, radius) != b.covered(centre, radius) ||
-			!slices.Equal(a.sum(), b.sum()) || !slices.Equal(a.projected(centre, radius), b.projected(centre, radius)) {
-			t.Fatal("a point that is there several times is not as good as several points")
-		}
+		at := expect.At(t, "a point that is there several times is not as good as several points")
+		expect.Equal(at, "a.size", a.size, b.size)
+		expect.Equal(at, "a.agreement(radius, limit)", a.agreement(radius, limit), b.agreement(radius, limit))
+		expect.Equal(at, "a.covered(centre, radius)", a.covered(centre, radius), b.covered(centre, radius))
+		expect.True(at, "a.sum() equal to b.sum()", slices.Equal(a.sum(), b.sum()), a.sum(), b.sum())
+		expect.True(at, "a.projected(centre, radius) equal to b.projected(centre, radius)", slices.Equal(a.projected(centre, radius), b.projected(centre, radius)), a.projected(centre, radius), b.projected(centre, radius))
 		if !slices.Equal(a.sum(), sumOf(v, probabilities)) {
 			t.Fatal("the points do not add up to the sum of the prompts")
 		}

@@ -14,9 +14,9 @@ import (
 // They change the public scores and the candidates, never what comes from records, so
 // they are free.
 type Rules struct {
-	// Least tokens before a text may end. Of an answer the first one is more than white
+	// MinTokens before a text may end. Of an answer the first one is more than white
 	// space, unless this is 0.
-	Least int `json:"least"`
+	MinTokens int `json:"least"`
 	// Penalty in nats on a token for each time that it is in the text already, up to
 	// three times.
 	Penalty float64 `json:"penalty,omitempty"`
@@ -46,7 +46,7 @@ type Rules struct {
 
 // Check finds what is wrong with rules.
 func (r Rules) Check() error {
-	whole := min(r.Least, r.After, r.Within, r.NoRepeat) >= 0 && r.NoRepeat != 1
+	whole := min(r.MinTokens, r.After, r.Within, r.NoRepeat) >= 0 && r.NoRepeat != 1
 	nats := min(r.Penalty, r.Favour, r.Close) >= 0 && !math.IsInf(max(r.Penalty, r.Favour, r.Close), 1)
 	if !whole || !nats {
 		return fmt.Errorf("rules for texts must not be negative, and a repeated sequence has at least 2 tokens: %+v", r)
@@ -57,8 +57,8 @@ func (r Rules) Check() error {
 	return nil
 }
 
-// scored is a token with its public score, before and after the rules.
-type scored struct {
+// candidate is a token with its public score, before and after the rules.
+type candidate struct {
 	token     lm.Token
 	raw, base float64
 }
@@ -69,13 +69,13 @@ const width = 1024
 
 // candidates applies rules to the public scores and takes those of a choice, in the
 // order of their tokens.
-func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choice Shortlist) ([]scored, error) {
+func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choice Shortlist) ([]candidate, error) {
 	lacks, err := w.lacks(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	if lacks.now {
-		return []scored{{token: lacks.next}}, nil
+		return []candidate{{token: lacks.next}}, nil
 	}
 	ranked, err := w.judge(ctx, rank(public, choice.Best), t.tokens, lacks)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choi
 		}
 	}
 	if len(ranked) == 0 && lacks.open {
-		return []scored{{token: lacks.next}}, nil
+		return []candidate{{token: lacks.next}}, nil
 	}
 	if len(ranked) == 0 {
 		return nil, fmt.Errorf("no token is left to choose from: the model's best ones are all forbidden; allow shorter texts or repetitions")
@@ -101,12 +101,12 @@ func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choi
 		}
 		ranked = ranked[:n]
 	}
-	slices.SortFunc(ranked, func(a, b scored) int { return int(a.token - b.token) })
+	slices.SortFunc(ranked, func(a, b candidate) int { return int(a.token - b.token) })
 	return ranked, nil
 }
 
 // rank lists the best tokens of the public scores; all of them for 0.
-func rank(public lm.Scores, best int) []scored {
+func rank(public lm.Scores, best int) []candidate {
 	tokens := public.Tokens
 	if tokens == nil {
 		n := len(public.LogProbs)
@@ -115,7 +115,7 @@ func rank(public lm.Scores, best int) []scored {
 		}
 		tokens = lm.Best(public.LogProbs, n)
 	}
-	out := make([]scored, len(tokens))
+	out := make([]candidate, len(tokens))
 	for i, t := range tokens {
 		lp := 0.
 		if public.Tokens == nil {
@@ -123,14 +123,14 @@ func rank(public lm.Scores, best int) []scored {
 		} else {
 			lp = public.LogProbs[i]
 		}
-		out[i] = scored{token: t, raw: lp, base: lp}
+		out[i] = candidate{token: t, raw: lp, base: lp}
 	}
 	return out
 }
 
 // judge applies the rules: forbidden tokens go, others are penalised, and the rest is
 // in the order of what remains.
-func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, lacks wish) ([]scored, error) {
+func (w *Writer) judge(ctx context.Context, ranked []candidate, text []lm.Token, lacks wish) ([]candidate, error) {
 	counts := map[lm.Token]int{}
 	for _, t := range text {
 		counts[t]++
@@ -162,7 +162,7 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		}
 		// An answer is paid for, and small models like to begin it with white space and to end
 		// it then.
-		if w.Answering && w.rules.Least > 0 && len(text) == 0 && strings.TrimSpace(spelling) == "" {
+		if w.Answering && w.rules.MinTokens > 0 && len(text) == 0 && strings.TrimSpace(spelling) == "" {
 			continue
 		}
 		if allowed, err := w.allowed(ctx, text, tail, spelling, ends, lacks); err != nil {
@@ -184,7 +184,7 @@ func (w *Writer) judge(ctx context.Context, ranked []scored, text []lm.Token, la
 		}
 		kept = append(kept, s)
 	}
-	slices.SortFunc(kept, func(a, b scored) int {
+	slices.SortFunc(kept, func(a, b candidate) int {
 		switch {
 		case a.base > b.base:
 			return -1
@@ -205,7 +205,7 @@ func (w *Writer) allowed(ctx context.Context, text []lm.Token, tail, spelling st
 	}
 	if ends || w.stops(tail, spelling) {
 		goesOn := lacks.shut && w.rules.Within > 0
-		return len(text) >= w.rules.Least && !lacks.open && !goesOn, nil
+		return len(text) >= w.rules.MinTokens && !lacks.open && !goesOn, nil
 	}
 	if !w.fielded(tail, spelling) {
 		return true, nil
@@ -325,7 +325,7 @@ func (w *Writer) fieldMayEnd(ctx context.Context, text []lm.Token, spelling stri
 		}
 		at += len(spelt)
 	}
-	return n >= w.rules.Least, nil
+	return n >= w.rules.MinTokens, nil
 }
 
 // cut ends a text at the first stop string, or field of the prompt.

@@ -19,7 +19,7 @@ func nearLimit(tokens int) int { return min(12, max(2, tokens/4)) }
 // limit is not near: it grows up to the rule's Close at the last token.
 func (w *Writer) closing(tokens []lm.Token) float64 {
 	near, room := nearLimit(w.Tokens), w.Tokens-len(tokens)
-	if w.rules.Close == 0 || room > near || len(tokens) < w.rules.Least {
+	if w.rules.Close == 0 || room > near || len(tokens) < w.rules.MinTokens {
 		return 0
 	}
 	return w.rules.Close * float64(near-room+1) / float64(near)
@@ -38,7 +38,7 @@ const sentenceMarks = ".!?…。！？؟।"
 
 // sentences is a text that its limit ended, without the beginning of a sentence that it has
 // at its end: the tokens up to the last end of a sentence. It is all of them where there is
-// no such end in the second half, where less than Least tokens or not all of the condition
+// no such end in the second half, where less than MinTokens or not all of the condition
 // would be left, and for a text that ended by itself.
 func (w *Writer) sentences(ctx context.Context, t *text) ([]lm.Token, error) {
 	tokens := t.tokens
@@ -63,7 +63,7 @@ func (w *Writer) sentences(ctx context.Context, t *text) ([]lm.Token, error) {
 	if len(t.phrase) > 0 && w.holds(all, w.wanted(t.Condition)) {
 		wanted = w.wanted(t.Condition)
 	}
-	for n := len(tokens) - 1; n >= max(1, w.rules.Least, (len(tokens)+1)/2); n-- {
+	for n := len(tokens) - 1; n >= max(1, w.rules.MinTokens, (len(tokens)+1)/2); n-- {
 		text, err := spell(tokens[:n])
 		if err != nil {
 			return nil, err

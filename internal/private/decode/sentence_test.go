@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestComplete(t *testing.T) {
@@ -86,7 +87,7 @@ func TestClose(t *testing.T) {
 		{Rules{Close: 6}, filled(9, " back."), 6, ends},
 		{Rules{}, filled(10, " back"), 0, nil},
 		{Rules{Close: 6}, filled(10, " Mr"), 6, []string{"!", "?"}},
-		{Rules{Close: 6, Least: 12}, filled(10, " back"), 0, nil},
+		{Rules{Close: 6, MinTokens: 12}, filled(10, " back"), 0, nil},
 		{Rules{Close: 6, Contain: true}, filled(8, " back"), 0, nil},
 		{Rules{Close: 6, Contain: true}, " war film" + filled(6, " back"), 2, marks},
 	} {
@@ -111,7 +112,7 @@ func TestSentences(t *testing.T) {
 		{Rules{Close: 1}, " I want money. I want", " I want money."},
 		{Rules{}, " I want money. I want", " I want money. I want"},
 		{Rules{Close: 1}, " I want! I want. I want", " I want! I want."},
-		{Rules{Close: 1, Least: 5}, " I want money. I want", " I want money. I want"},
+		{Rules{Close: 1, MinTokens: 5}, " I want money. I want", " I want money. I want"},
 		{Rules{Close: 1}, " I want money back I", " I want money back I"},
 		{Rules{Close: 1}, " I want money back.", " I want money back."},
 		{Rules{Close: 1}, " I want. I want money back", " I want. I want money back"},         // less than half
@@ -156,7 +157,7 @@ func TestFieldsEndTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(list, func(s scored) bool { return phrasebook.list[s.token] == piece })
+		return slices.ContainsFunc(list, func(s candidate) bool { return phrasebook.list[s.token] == piece })
 	}
 	for _, c := range []struct {
 		rules       Rules
@@ -168,8 +169,8 @@ func TestFieldsEndTexts(t *testing.T) {
 		{Rules{}, " Message", ":", false},
 		{Rules{}, "** Message**", ":", false},
 		{Rules{}, " Text", ":", true}, // no field of this task
-		{Rules{Least: 3}, " I want money Message", ":", true},
-		{Rules{Least: 4}, " I want money Message", ":", false},
+		{Rules{MinTokens: 3}, " I want money Message", ":", true},
+		{Rules{MinTokens: 4}, " I want money Message", ":", false},
 		{Rules{Contain: true}, " I want money Message", ":", false},
 		{Rules{Contain: true}, " I war film Message", ":", true},
 	} {
@@ -191,7 +192,7 @@ func TestFieldsEndTexts(t *testing.T) {
 		t.Errorf("%q names no field", released)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		rules := Rules{Least: rapid.IntRange(0, 4).Draw(t, "least"), Fields: true}
+		rules := Rules{MinTokens: rapid.IntRange(0, 4).Draw(t, "least"), Fields: true}
 		l := author(phrasebook, Options{Tokens: 12, Rules: rules, Task: task})
 		x := l.begun(t, 0, "")
 		l.writeAny(t, x)
@@ -199,7 +200,7 @@ func TestFieldsEndTexts(t *testing.T) {
 		switch {
 		case found:
 			t.Fatalf("%q names a field", released)
-		case strings.TrimSpace(released) == "" && rules.Least > 1 && len(x.tokens) > 2 && !strings.Contains(released, "\n"):
+		case strings.TrimSpace(released) == "" && rules.MinTokens > 1 && len(x.tokens) > 2 && !strings.Contains(released, "\n"):
 			spelling, _ := phrasebook.Decode(context.Background(), x.tokens)
 			if strings.TrimSpace(spelling) != "" && !strings.HasPrefix(strings.TrimLeft(spelling, " "), "\n") {
 				t.Fatalf("nothing is left of %q", spelling)
@@ -240,7 +241,7 @@ func TestWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(list, func(s scored) bool { return phrasebook.list[s.token] == "m" }); got != want {
+		if got := slices.ContainsFunc(list, func(s candidate) bool { return phrasebook.list[s.token] == "m" }); got != want {
 			t.Errorf("after %q a letter may follow: %v", text, got)
 		}
 	}
@@ -273,9 +274,11 @@ func TestWithin(t *testing.T) {
 		" I I I I I I war":   {8, false, true},
 		" I I I I I I I I I": {8, false, true},
 	} {
-		if got := next(text); got.favour != want.favour || got.early != want.early || got.now != want.due {
-			t.Errorf("%q: %+v, want %+v", text, got, want)
-		}
+		got := next(text)
+		at := expect.At(t, "%q", text)
+		expect.Equal(at, "got.favour", got.favour, want.favour)
+		expect.Equal(at, "got.early", got.early, want.early)
+		expect.Equal(at, "got.now", got.now, want.due)
 	}
 	for _, within := range []int{0, 4} {
 		l.rules.Within = within
@@ -286,7 +289,7 @@ func TestWithin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := slices.ContainsFunc(list, func(s scored) bool { return s.token == phrasebook.end() }); got != want {
+			if got := slices.ContainsFunc(list, func(s candidate) bool { return s.token == phrasebook.end() }); got != want {
 				t.Errorf("within %d: a text may end after %q: %v", within, text, got)
 			}
 		}

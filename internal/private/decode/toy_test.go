@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy is a model whose tokens are bytes and whose scores are a hash of the sequence: any
@@ -300,9 +301,11 @@ func TestMethodsPlanThemselves(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := m.Check(); err != nil || m.Name() != name || decode.Genuine(m) != nil {
-			t.Errorf("%s plans %+v: %v", name, m, err)
-		}
+		err = m.Check()
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Equal(at, "m.Name", m.Name(), name)
+		expect.True(at, "decode.Genuine(m) is nil", decode.Genuine(m) == nil, decode.Genuine(m))
 		sampling := m.Scheme()
 		if sampling.Kind == "" {
 			continue
@@ -312,9 +315,13 @@ func TestMethodsPlanThemselves(t *testing.T) {
 		}
 		sampling.Rate /= 2
 		other := decode.WithScheme(m, sampling)
-		if other.Scheme() != sampling || m.Scheme() == sampling && sampling.Rate != 0 || other.Name() != name || decode.Genuine(other) != nil {
-			t.Errorf("%s with %+v is %+v", name, sampling, other)
+		at = expect.At(t, "%s", name)
+		expect.Equal(at, "other.Scheme", other.Scheme(), sampling)
+		if m.Scheme() == sampling {
+			expect.Equal(at, "sampling.Rate", sampling.Rate, 0)
 		}
+		expect.Equal(at, "other.Name", other.Name(), name)
+		expect.True(at, "decode.Genuine(other) is nil", decode.Genuine(other) == nil, decode.Genuine(other))
 	}
 }
 
@@ -329,5 +336,5 @@ func jobsOf(m decode.Method, labels []string) []decode.Job {
 
 func optionsFor(t testing.TB, m *toy, p draw.Pool, key noise.Key) decode.Options {
 	t.Helper()
-	return decode.Options{Model: m.trusted(t), Task: task(t), Pool: p, Key: key, Rules: decode.Rules{Least: 3, Penalty: 0.5, NoRepeat: 3}}
+	return decode.Options{Model: m.trusted(t), Task: task(t), Pool: p, Key: key, Rules: decode.Rules{MinTokens: 3, Penalty: 0.5, NoRepeat: 3}}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAnswers: every method answers, says what it cost, leaves nothing open, and gives the
@@ -134,9 +136,9 @@ func TestNothingToChoose(t *testing.T) {
 	s := scenes(t)["samsum embedding"]
 	s.toy.still = true // all candidates are the same
 	got, err := s.answer(t, 1)
-	if err != nil || got.Text() == "" || len(s.pool.read) > 0 {
-		t.Errorf("%q, %v, %d records were read", got.Text(), err, len(s.pool.read))
-	}
+	expect.NoError(t, err)
+	expect.True(t, "got.Text() is not empty", got.Text() != "", got.Text())
+	expect.Equal(t, "len(s.pool.read)", len(s.pool.read), 0)
 	if got.Used() == nil || got.Used().String() != (privacy.Compose{}).String() {
 		t.Errorf("used %v", got.Used())
 	}
@@ -196,9 +198,10 @@ func TestLongRecords(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.toy.context, s.pool.read = need-1, nil
-		if _, err := s.answer(t, 3); err == nil || !strings.Contains(err.Error(), "ask a shorter one") || len(s.pool.read) > 0 {
-			t.Errorf("%s: %v, %d records were read", name, err, len(s.pool.read))
-		}
+		_, err = s.answer(t, 3)
+		at := expect.At(t, "%s", name)
+		expect.Contains(at, "err", fmt.Sprint(err), "ask a shorter one")
+		expect.Equal(at, "len(s.pool.read)", len(s.pool.read), 0)
 	}
 }
 

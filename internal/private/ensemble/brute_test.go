@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/draw/drawtest"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // worlds say what any records make a prompt reply, adversarially in different ways. Record
@@ -215,9 +216,10 @@ func TestTrialsAreAllMethods(t *testing.T) {
 	}
 	for _, name := range method.Names(method.List(method.Answers)) {
 		m, err := method.New[Method](name, method.Answers)
-		if err != nil || m.Name() != name || !have[name] {
-			t.Errorf("%s is not among the trials of these tests, or calls itself otherwise: %v", name, err)
-		}
+		at := expect.At(t, "%s is not among the trials of these tests, or calls itself otherwise", name)
+		expect.NoError(at, err)
+		expect.Equal(at, "m.Name", m.Name(), name)
+		expect.True(at, "have[name]", have[name])
 	}
 }
 

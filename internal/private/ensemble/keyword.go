@@ -126,7 +126,7 @@ func (k *Keyword) Check() error {
 	}
 	switch k.Select {
 	case "", Joint:
-		if !(k.Range >= leastRange) || math.IsInf(k.Range, 1) {
+		if !(k.Range >= minRange) || math.IsInf(k.Range, 1) {
 			return fmt.Errorf("a joint choice of keywords needs a positive range, not %v", k.Range)
 		}
 		if k.Candidates < 1 {

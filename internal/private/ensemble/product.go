@@ -95,7 +95,7 @@ func (*Product) Proof() string {
 
 // Check implements [Method].
 func (p *Product) Check() error {
-	if !(p.Range >= leastRange) || math.IsInf(p.Range, 1) {
+	if !(p.Range >= minRange) || math.IsInf(p.Range, 1) {
 		return fmt.Errorf("a product needs a positive range, not %v", p.Range)
 	}
 	if !positive(p.Clip) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // replies are as models should not give them, and as they should.
@@ -66,9 +67,10 @@ func pairs(l scheme.Scheme) *rapid.Generator[[2]room] {
 
 // apart checks ‖a−b‖ ≤ sensitivity, exactly.
 func apart(t *rapid.T, what string, a, b mechanism.Query) {
-	if a.Sensitivity != b.Sensitivity || a.Sigma != b.Sigma || len(a.Values) != len(b.Values) {
-		t.Fatalf("%s: the noise or the size depends on records", what)
-	}
+	at := expect.At(t, "%s: the noise or the size depends on records", what)
+	expect.Equal(at, "a.Sensitivity", a.Sensitivity, b.Sensitivity)
+	expect.Equal(at, "a.Sigma", a.Sigma, b.Sigma)
+	expect.Len(at, "a.Values", a.Values, len(b.Values))
 	square := new(big.Int)
 	for i, x := range a.Values {
 		d := big.NewInt(x - b.Values[i])
@@ -213,8 +215,12 @@ func FuzzWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		all := words(text)
 		for i, w := range all {
-			if w == "" || stopWords[w] || strings.ContainsAny(w, " ,.") || i > 0 && all[i-1] >= w {
-				t.Errorf("%q has the word %q", text, w)
+			at := expect.At(t, "the word %q of %q", w, text)
+			expect.True(at, "w is not empty", w != "", w)
+			expect.True(at, "not stopWords[w]", !stopWords[w])
+			expect.True(at, "not strings.ContainsAny(w, \" ,.\")", !strings.ContainsAny(w, " ,."), w)
+			if i > 0 {
+				expect.True(at, "all[i-1] < w", all[i-1] < w, all[i-1])
 			}
 		}
 		counts := tally{}

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestBadOptions(t *testing.T) {
@@ -42,9 +44,10 @@ func TestBadOptions(t *testing.T) {
 	}
 	other := scenes(t)["samsum embedding"]
 	other.options.Encoder = lm.TrustedEmbedder{}
-	if _, err := other.answer(t, 1); err == nil || !strings.Contains(err.Error(), "trusted encoder") || len(other.pool.read) > 0 {
-		t.Errorf("without an encoder: %v", err)
-	}
+	_, err = other.answer(t, 1)
+	at := expect.At(t, "without an encoder")
+	expect.Contains(at, "err", fmt.Sprint(err), "trusted encoder")
+	expect.Equal(at, "len(other.pool.read)", len(other.pool.read), 0)
 	if err := (&Vote{}).Serves(prompt.Task{Name: "x", Kind: prompt.Generate}); err == nil {
 		t.Error("a vote serves a task without labels")
 	}

@@ -38,7 +38,7 @@ func init() {
 			Name: "noise", Type: method.Choice, Help: "how it is decided: exponential, gaussian, or threshold, which is gaussian if enough prompts agree, and public otherwise",
 			Choices: []string{string(Exponential), string(Gaussian), string(Threshold)},
 		}, method.Setting{
-			Name: "threshold", Type: method.Float, Help: "with --noise threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
+			Name: "threshold", Type: method.Float, Help: "with noise=threshold: how many prompts have to agree, or below 1 which share of them", Default: "0.6",
 		}, uncalibratedSetting()), decode.SoftSettings()...),
 	}, planVote)
 }
@@ -189,8 +189,8 @@ func (v *Vote) Proof() string {
 	return "exponential mechanism on counts of votes, of which one unit adds, removes or exchanges one: bounded range"
 }
 
-// leastRange keeps a range's half a float64 that is exact, and not zero.
-const leastRange = 1e-300
+// minRange keeps a range's half a float64 that is exact, and not zero.
+const minRange = 1e-300
 
 func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
@@ -211,7 +211,7 @@ func (v *Vote) Check() error {
 	}
 	switch v.Noise {
 	case "", Exponential:
-		if !(v.Range >= leastRange) || math.IsInf(v.Range, 1) {
+		if !(v.Range >= minRange) || math.IsInf(v.Range, 1) {
 			return fmt.Errorf("an exponential vote needs a positive range, not %v", v.Range)
 		}
 	case Gaussian, Threshold:

@@ -8,11 +8,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // KeyPath returns where the key of a folder is.
-func KeyPath(dir string) string { return filepath.Join(dir, origin.KeyFile) }
+func KeyPath(dir string) string { return filepath.Join(dir, keys.KeyFile) }
 
 // HasKey reports whether a folder has a key. It makes none.
 func HasKey(dir string) (bool, error) {
@@ -26,7 +27,7 @@ func HasKey(dir string) (bool, error) {
 // KeyID returns the id of the key of a folder. It makes none: without a key the error is
 // [fs.ErrNotExist].
 func KeyID(dir string) (string, error) {
-	key, err := origin.ReadKey(KeyPath(dir))
+	key, err := keys.ReadKey(KeyPath(dir))
 	if err != nil {
 		return "", err
 	}
@@ -36,7 +37,7 @@ func KeyID(dir string) (string, error) {
 // Export copies the key of a folder to a new file with mode 0600, and returns its id. It
 // replaces nothing.
 func Export(dir, to string) (id string, err error) {
-	key, err := origin.ReadKey(KeyPath(dir))
+	key, err := keys.ReadKey(KeyPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s has no key yet: the first use of data makes one, or import one", dir)
 	}
@@ -52,7 +53,7 @@ func Export(dir, to string) (id string, err error) {
 // Import gives a folder the key of an exported file, and returns its id. A folder that has
 // another key keeps it: what that one identified would not be recognised any more.
 func Import(dir, from string) (id string, err error) {
-	key, err := origin.ReadKey(from)
+	key, err := keys.ReadKey(from)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +63,7 @@ func Import(dir, from string) (id string, err error) {
 	if err := key.WriteNew(KeyPath(dir)); !errors.Is(err, fs.ErrExist) {
 		return key.ID(), err
 	}
-	known, err := origin.ReadKey(KeyPath(dir))
+	known, err := keys.ReadKey(KeyPath(dir))
 	if err != nil {
 		return "", err
 	}
@@ -81,4 +82,4 @@ func IsSealed(path string) bool { return origin.IsSealed(path) }
 
 // Seal returns a writer that encrypts records for the key of a private folder, which the first
 // use makes. What it writes is whole once it is closed.
-func Seal(dir string, to io.Writer) (io.WriteCloser, error) { return origin.Seal(dir, to) }
+func Seal(dir string, to io.Writer) (io.WriteCloser, error) { return keys.Seal(dir, to) }

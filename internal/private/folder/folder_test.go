@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/folder"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 )
 
 // made is a folder with a key.
 func made(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "private")
-	if _, err := origin.FolderKey(dir); err != nil {
+	if _, err := keys.FolderKey(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -112,7 +112,7 @@ func TestConcurrentFirstUse(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range ids {
 		wait.Go(func() {
-			key, err := origin.FolderKey(dir)
+			key, err := keys.FolderKey(dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -135,7 +135,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := origin.ReadKey(folder.KeyPath(dir))
+	key, err := keys.ReadKey(folder.KeyPath(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/grader"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // mechanism is what a measurement does with drawn grades, in a form whose distribution is known
@@ -333,12 +334,13 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *out.Pair != (Pair{4, 1, 0, -1}) || out.Counts[0] != (Count{5, -1}) || out.Counts[1] != (Count{4, 0}) {
-		t.Errorf("%+v %+v", *out.Pair, out.Counts)
-	}
-	if out, err = read([][]int64{{grader.One, 0}, {2 * grader.One, -half - 1, half}}, 1, 3); err != nil || !slices.Equal(out.Labels, []int64{2, -1, 1}) || out.Counts[0] != (Count{1, 0}) {
-		t.Errorf("%+v %v", out, err)
-	}
+	expect.Equal(t, "*out.Pair", *out.Pair, (Pair{4, 1, 0, -1}))
+	expect.Equal(t, "out.Counts[0]", out.Counts[0], (Count{5, -1}))
+	expect.Equal(t, "out.Counts[1]", out.Counts[1], (Count{4, 0}))
+	out, err = read([][]int64{{grader.One, 0}, {2 * grader.One, -half - 1, half}}, 1, 3)
+	expect.NoError(t, err)
+	expect.True(t, "out.Labels equal to []int64{2, -1, 1}", slices.Equal(out.Labels, []int64{2, -1, 1}), out.Labels, []int64{2, -1, 1})
+	expect.Equal(t, "out.Counts[0]", out.Counts[0], (Count{1, 0}))
 	for _, none := range [][][]int64{{}, {{1, 2}}} {
 		if _, err := read(none, 1, 3); err == nil || !strings.Contains(err.Error(), "internal error") {
 			t.Error(err)

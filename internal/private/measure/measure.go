@@ -70,11 +70,11 @@ type Measure struct {
 	Labels int `json:"labels,omitempty"`
 }
 
-// Most is how many prompts are measured at most.
-const Most = 64
+// MaxPrompts is how many prompts are measured at most.
+const MaxPrompts = 64
 
-// mostLabels is how many a task may have.
-const mostLabels = 1000
+// maxLabels is how many a task may have.
+const maxLabels = 1000
 
 // Check finds what is wrong with the settings.
 func (m Measure) Check() error {
@@ -84,10 +84,10 @@ func (m Measure) Check() error {
 	switch {
 	case m.Draw.Kind == scheme.Disjoint || m.Draw.Per != scheme.PerText || m.Draw.Prompts != 0:
 		return fmt.Errorf("a measurement has one draw, in which each record is by itself: draw poisson or fixed-size per text, onto no prompts")
-	case m.Prompts < 1 || m.Prompts > Most:
-		return fmt.Errorf("from 1 to %d prompts are measured at once, not %d", Most, m.Prompts)
-	case m.Labels < 0 || m.Labels == 1 || m.Labels > mostLabels:
-		return fmt.Errorf("records are counted by from 2 to %d labels, or by none, not by %d", mostLabels, m.Labels)
+	case m.Prompts < 1 || m.Prompts > MaxPrompts:
+		return fmt.Errorf("from 1 to %d prompts are measured at once, not %d", MaxPrompts, m.Prompts)
+	case m.Labels < 0 || m.Labels == 1 || m.Labels > maxLabels:
+		return fmt.Errorf("records are counted by from 2 to %d labels, or by none, not by %d", maxLabels, m.Labels)
 	case !(m.Scale > 0) || math.IsInf(m.Scale, 1):
 		return fmt.Errorf("a measurement needs noise of a positive scale, not %v", m.Scale)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tickets are 60 articles in two parts. With the oracle all but the last 6 of each part are
@@ -76,23 +77,27 @@ func TestCounts(t *testing.T) {
 		t.Errorf("zero-shot: %+v", got)
 	}
 	got := counts(t, options(t, nearly(2, measure.Right), 1), zero, oracle)
-	if want := (measure.Pair{Both: 24, First: 6, Second: 24, Neither: 6}); *got.Pair != want || got.Counts[0] != of["zero"] || got.Counts[1] != of["oracle"] {
-		t.Errorf("two: %+v, %+v", got, *got.Pair)
-	}
+	want := (measure.Pair{Both: 24, First: 6, Second: 24, Neither: 6})
+	at := expect.At(t, "two")
+	expect.Equal(at, "*got.Pair", *got.Pair, want)
+	expect.Equal(at, "got.Counts[0]", got.Counts[0], of["zero"])
+	expect.Equal(at, "got.Counts[1]", got.Counts[1], of["oracle"])
 	calibrated := prompt.Prompt{Calibrated: true}
 	got = counts(t, options(t, nearly(3, measure.Right), 1), zero, oracle, calibrated)
-	if got.Counts[0] != of["zero"] || got.Counts[1] != of["oracle"] || got.Pair != nil {
-		t.Errorf("three: %+v", got)
-	}
+	at = expect.At(t, "three")
+	expect.Equal(at, "got.Counts[0]", got.Counts[0], of["zero"])
+	expect.Equal(at, "got.Counts[1]", got.Counts[1], of["oracle"])
+	expect.True(at, "got.Pair is nil", got.Pair == nil, got.Pair)
 	if want := nearly(3, measure.Right).Event().String(); got.Event.String() != want || want != "repeat(3, laplace(0.01))" {
 		t.Errorf("three cost %v, not %v", got.Event, want)
 	}
 	counted := nearly(2, measure.Right)
 	counted.Labels = 4
 	got = counts(t, options(t, counted, 1), zero, oracle)
-	if want := []int64{30, 30, 0, 0}; !slices.Equal(got.Labels, want) || got.Counts[1] != of["oracle"] || got.Event.String() != "repeat(2, laplace(0.01))" {
-		t.Errorf("by label: %+v", got)
-	}
+	at = expect.At(t, "by label")
+	expect.True(at, "30 of each of two labels", slices.Equal(got.Labels, []int64{30, 30, 0, 0}), got.Labels)
+	expect.Equal(at, "got.Counts[1]", got.Counts[1], of["oracle"])
+	expect.Equal(at, "got.Event.String", got.Event.String(), "repeat(2, laplace(0.01))")
 	counted.Labels = 3
 	if _, err := measure.New(t.Context(), options(t, counted, 1)); err == nil {
 		t.Error("records are counted by three labels of four")
@@ -110,9 +115,11 @@ func TestCounts(t *testing.T) {
 func TestWrittenOutputs(t *testing.T) {
 	o := options(t, nearly(1, measure.Probability), 1)
 	got := counts(t, o, oracle).Counts[0]
-	if got.Right+got.Wrong < 59 || got.Right+got.Wrong > 61 || got.Right < 40 || got.Right > 48 {
-		t.Errorf("probability: %+v", got)
-	}
+	at := expect.At(t, "probability")
+	expect.Min(at, "got.Right+got.Wrong", got.Right+got.Wrong, 59)
+	expect.Max(at, "got.Right+got.Wrong", got.Right+got.Wrong, 61)
+	expect.Min(at, "got.Right", got.Right, 40)
+	expect.Max(at, "got.Right", got.Right, 48)
 	o.Task.Kind, o.Task.Labels = prompt.Generate, nil
 	if got := measure.Default(o.Task); got != measure.Rouge {
 		t.Errorf("written outputs are measured by %s", got)
@@ -171,7 +178,7 @@ func TestRefusals(t *testing.T) {
 		"no noise":         func(o *measure.Options) { o.Measure.Scale = 0 },
 		"infinite noise":   func(o *measure.Options) { o.Measure.Scale = math.Inf(1) },
 		"no prompt":        func(o *measure.Options) { o.Measure.Prompts = 0 },
-		"many prompts":     func(o *measure.Options) { o.Measure.Prompts = measure.Most + 1 },
+		"many prompts":     func(o *measure.Options) { o.Measure.Prompts = measure.MaxPrompts + 1 },
 		"no grade":         func(o *measure.Options) { o.Measure.Grade = "" },
 		"a grade of texts": func(o *measure.Options) { o.Measure.Grade = measure.Written },
 		"per token":        func(o *measure.Options) { o.Measure.Draw.Per = scheme.PerToken },

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -219,7 +220,7 @@ func TestPrivateFolder(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if info.Mode().Perm()&0o077 != 0 && !origin.ForeignModes {
+		if info.Mode().Perm()&0o077 != 0 && !keys.ForeignModes {
 			t.Errorf("%s has mode %v", filepath.Base(path), info.Mode())
 		}
 		return nil
@@ -227,8 +228,8 @@ func TestPrivateFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := filepath.Join(private, origin.KeyFile)
-	if !origin.ForeignModes {
+	key := filepath.Join(private, keys.KeyFile)
+	if !keys.ForeignModes {
 		if err := os.Chmod(key, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,29 +1,14 @@
 package record
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
 )
 
 // findColumns says which roles each column of a header has.
 func findColumns(names []string, o *Options) ([][]int, error) {
-	roles := make([][]int, len(names))
-	for role, column := range o.wanted(names) {
-		if column == "" {
-			continue
-		}
-		at := slices.Index(names, column)
-		if at < 0 {
-			return nil, origin.NoColumn(column, names)
-		}
-		if slices.Index(names[at+1:], column) >= 0 {
-			return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", column)}
-		}
-		roles[at] = append(roles[at], role)
-	}
-	return roles, nil
+	return rows.Find(names, o.wanted(names))
 }
 
 // wanted are the columns to read from a source that has these: of a table by the schema,

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 )
@@ -90,8 +91,8 @@ type conditions struct {
 	chosen []slot
 }
 
-func (c *conditions) take(ordinal int64, r *row, e *entry) error {
-	s, err := newSlot(ordinal, r.place, c.m.checkOf(ordinal, e))
+func (c *conditions) take(ordinal int64, r *rows.Row, e *entry) error {
+	s, err := newSlot(ordinal, r.Place, c.m.checkOf(ordinal, e))
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -73,18 +75,18 @@ func TestPostgresGone(t *testing.T) {
 
 // TestPostgresTypes: what a value is in the database, and what it is to us.
 func TestPostgresTypes(t *testing.T) {
-	for expression, want := range map[string]value{
-		"'a'::text":       {text, "a"},
-		"'a'::varchar(3)": {text, "a"},
-		"7::smallint":     {scalar, "7"},
-		"7::bigint":       {scalar, "7"},
-		"1.50::numeric":   {scalar, "1.50"},
-		"true":            {scalar, "true"},
-		"false":           {scalar, "false"},
-		"'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'::uuid": {scalar, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
-		"'2020-01-02 03:04:05+02'::timestamptz":        {scalar, "2020-01-02 01:04:05+00"},
-		"'happy'::mood":                                {text, "happy"},
-		"'{}'::jsonb":                                  {kind: compound},
+	for expression, want := range map[string]rows.Value{
+		"'a'::text":       {Kind: rows.Text, S: "a"},
+		"'a'::varchar(3)": {Kind: rows.Text, S: "a"},
+		"7::smallint":     {Kind: rows.Scalar, S: "7"},
+		"7::bigint":       {Kind: rows.Scalar, S: "7"},
+		"1.50::numeric":   {Kind: rows.Scalar, S: "1.50"},
+		"true":            {Kind: rows.Scalar, S: "true"},
+		"false":           {Kind: rows.Scalar, S: "false"},
+		"'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'::uuid": {Kind: rows.Scalar, S: "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"},
+		"'2020-01-02 03:04:05+02'::timestamptz":        {Kind: rows.Scalar, S: "2020-01-02 01:04:05+00"},
+		"'happy'::mood":                                {Kind: rows.Text, S: "happy"},
+		"'{}'::jsonb":                                  {Kind: rows.Compound},
 		"NULL::text":                                   {},
 	} {
 		location := pgtest.Schema(t)
@@ -103,11 +105,13 @@ func TestPostgresTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []value
-		err = s.scan(ctx, nil, func(r *row) error { got = append(got, r.values[roleText]); return nil })
-		if err := errors.Join(err, s.close()); err != nil || len(got) != 1 || got[0] != want {
-			t.Errorf("%s is %v, want %v: %v", expression, got, want, err)
-		}
+		var got []rows.Value
+		err = s.scan(ctx, nil, func(r *rows.Row) error { got = append(got, r.Values[roleText]); return nil })
+		err = errors.Join(err, s.close())
+		at := expect.At(t, "%s", expression)
+		expect.NoError(at, err)
+		expect.Len(at, "got", got, 1)
+		expect.Equal(at, "got[0]", got[0], want)
 	}
 }
 
@@ -261,8 +265,13 @@ func TestProgress(t *testing.T) {
 		location, query := f.put(t, t.TempDir(), tickets(3000))
 		var last, size int64
 		d := open(t, location, Options{Query: query, Progress: func(read, total int64) { last, size = read, total }})
-		if last == 0 || query == "" && last != size || query != "" && size != 0 {
-			t.Errorf("%s: %d of %d at the end", f.name, last, size)
+		at := expect.At(t, "%s", f.name)
+		expect.True(at, "last is not 0", last != 0, last)
+		if query == "" {
+			expect.Equal(at, "last", last, size)
+		}
+		if query != "" {
+			expect.Equal(at, "size", size, 0)
 		}
 		last = -1
 		if _, err := d.Choose(0, 1, noise.KeyFromSeed(1).Stream("x")); err != nil {

@@ -31,13 +31,13 @@ func (d *Data) Declared(sizes []int64) string {
 		what = fmt.Sprintf("values of %q", d.o.Unit)
 	}
 	if by := beyond(declared, there); by > 0 {
-		return fmt.Sprintf("CHECK THE SIZE: %d %s are declared, and the data has less than 1/%d of that. Next to none is drawn, all of ε is charged, and what comes out is the model's own in effect. Declare the right number (--size), or have it counted (--size auto)", declared, what, by)
+		return fmt.Sprintf("CHECK THE SIZE: %d %s are declared, and the data has less than 1/%d of that. Next to none is drawn, all of ε is charged, and what comes out is model-generated in effect. Declare the right number (--size), or have it counted (--size auto)", declared, what, by)
 	}
 	if by := beyond(there, declared); by > 0 {
 		return fmt.Sprintf("check the size: %d %s are declared, and the data has more than %d times as many. More are drawn than planned, which takes longer; the right number (--size) gives more for the same ε", declared, what, by)
 	}
 	if len(few) > 0 {
-		return fmt.Sprintf("check the sizes of labels: of %s the data has less than 1/%d of the %s that are declared, or assumed because labels share the size evenly. Texts for them are the model's own in effect. Declare how many each has (--label-size)", strings.Join(few, ", "), least, what)
+		return fmt.Sprintf("check the sizes of labels: of %s the data has less than 1/%d of the %s that are declared, or assumed because labels share the size evenly. Texts for them are model-generated in effect. Declare how many each has (--label-size)", strings.Join(few, ", "), least, what)
 	}
 	return ""
 }

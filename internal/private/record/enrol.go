@@ -8,8 +8,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // enrolment is the one pass over a source that makes its index.
@@ -29,7 +30,7 @@ type enrolment struct {
 }
 
 // enrol reads a source from end to end and writes its index.
-func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *index, err error) {
+func enrol(ctx context.Context, s source, o *Options, k *purposeKeys, dir string) (x *index, err error) {
 	labels := o.Labels
 	if o.Together {
 		labels = nil
@@ -77,16 +78,16 @@ func enrol(ctx context.Context, s source, o *Options, k *keys, dir string) (x *i
 }
 
 // each returns the function that takes every row of the source.
-func (e *enrolment) each(s source) func(*row) error {
+func (e *enrolment) each(s source) func(*rows.Row) error {
 	read := newReading(e.o, s)
-	return func(r *row) error {
+	return func(r *rows.Row) error {
 		e.w.x.Rows++
 		entry, why := read.entry(r)
 		if why != 0 {
 			e.problems.Add(origin.Problem{Ordinal: e.w.x.Rows, Reason: why, Column: read.column})
 			return nil
 		}
-		return e.take(e.w.x.Rows, r.place, &entry)
+		return e.take(e.w.x.Rows, r.Place, &entry)
 	}
 }
 

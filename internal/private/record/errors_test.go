@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestErrorsSayWhatToDo opens what cannot be opened.
@@ -189,9 +190,10 @@ func TestReasons(t *testing.T) {
 func checkSecond(t *testing.T, d *Data, want origin.Reason, line string) {
 	t.Helper()
 	p := d.Problems()
-	if p.Count != 1 || len(p.First) != 1 || p.First[0] != (origin.Problem{Ordinal: 2, Reason: want}) {
-		t.Errorf("%.60q: %v, want record 2: %v", line, p, want)
-	}
+	at := expect.At(t, "%.60q", line)
+	expect.Equal(at, "p.Count", p.Count, 1)
+	expect.Len(at, "p.First", p.First, 1)
+	expect.Equal(at, "p.First[0]", p.First[0], (origin.Problem{Ordinal: 2, Reason: want}))
 	n := 0
 	if err := d.Scan(context.Background(), func(seal.Record) error { n++; return nil }); err != nil || n != 2 {
 		t.Errorf("%.60q: %d good records, %v", line, n, err)

@@ -3,94 +3,83 @@ package record
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
-	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
-	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
-
-// rows reads rows one after the other; io.EOF ends them.
-type rows interface {
-	next() (*row, error)
-	// feed gives every row that follows to the sketch.
-	feed(*rowsketch.Rows)
-}
 
 // textFile is a file of rows of text, one after the other, perhaps compressed.
 type textFile struct {
-	f        origin.File
-	info     fs.FileInfo
+	*rows.TextFile
 	progress func(read, total int64)
 	// prepare reads what the rest depends on. It is called before the first row is
 	// read, not when a source is opened.
 	prepare func() error
-	codec   origin.Codec
-	// reader makes a reader of rows, whose first byte is at an offset.
-	reader func(in *bufio.Reader, offset int64) rows
-	// header is where the first row begins.
-	header int64
-	// comma separates the fields of comma-separated values; 0 is to be found out.
-	comma byte
-	known func() []string
+	columns []string
+	roles   [][]int // of the columns of a header
 }
 
 const bufferSize = 256 << 10
 
 func newTextFile(path string, o *Options) (*textFile, error) {
-	f, info, format, err := origin.Rows(path, o.format, true, origin.Opener(path, o.Private, o.open))
+	f, err := rows.OpenText(path, o.format, true, keys.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
-	o.format = format
-	t := &textFile{f: f, info: info, progress: o.Progress}
-	t.prepare = sync.OnceValue(func() (err error) {
-		if t.codec, err = origin.FindCodec(path, f); err != nil {
-			return err
-		}
-		if o.format == origin.CSV {
-			if t.comma, err = origin.Comma(path, f); err != nil {
-				return err
-			}
-			return t.asCSV(o)
-		}
-		t.asJSONL(o)
-		return nil
-	})
+	o.format = f.Format
+	t := &textFile{TextFile: f, progress: o.Progress, columns: o.columns()}
+	t.prepare = sync.OnceValue(func() error { return t.begin(o) })
 	return t, nil
 }
 
-// stream opens the uncompressed content, and a function that closes it.
-func (t *textFile) stream() (io.Reader, func(), error) {
-	return t.codec.Unpack(origin.Content(t.f, t.info, t.progress))
+// begin finds the columns that are asked for in the header, if there is one.
+func (t *textFile) begin(o *Options) (err error) {
+	if err = t.Begin(o.columns()); err != nil || t.Format != origin.CSV {
+		return err
+	}
+	if names := t.Head.Names; !o.anyColumns && !isHeader(names, o) {
+		return &Error{Code: origin.Columns, Msg: fmt.Sprintf("the first row has %d fields, and none of them names a column that is asked for, such as %q: is there a header row?", len(names), o.example())}
+	}
+	t.roles, err = findColumns(t.Head.Names, o)
+	return err
 }
 
-func (t *textFile) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+func (t *textFile) reader(in *bufio.Reader, offset int64, sink rows.Sink) rows.Reader {
+	return t.Reader(in, offset, t.columns, t.roles, sink)
+}
+
+func (t *textFile) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	in, done, err := t.stream()
+	in, done, err := t.Content(t.progress)
 	if err != nil {
 		return err
 	}
 	defer done()
+	var sink rows.Sink
 	if w != nil {
 		in = io.TeeReader(in, w.content)
+		if w.rows != nil {
+			sink = w.rows.Sink(t.Head.Names)
+		}
 	}
 	buffered := bufio.NewReaderSize(in, bufferSize)
-	if _, err := buffered.Discard(int(t.header)); err != nil {
+	if _, err := buffered.Discard(int(t.Head.Start)); err != nil {
 		return origin.Fail(err)
 	}
-	rows := t.reader(buffered, t.header)
-	if w != nil && w.rows != nil {
-		rows.feed(w.rows)
-	}
+	read := t.reader(buffered, t.Head.Start, sink)
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r, err := rows.next()
+		r, err := read.Next()
 		if err == io.EOF {
 			break
 		}
@@ -101,14 +90,14 @@ func (t *textFile) scan(ctx context.Context, w *witness, yield func(*row) error)
 			return err
 		}
 	}
-	return origin.StillSame(t.f, t.info)
+	return origin.StillSame(t.File, t.Info)
 }
 
-func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	if err := t.prepare(); err != nil {
 		return err
 	}
-	if t.codec != origin.Plain {
+	if t.Codec != origin.Plain {
 		return fetchByScan(ctx, t, at, yield)
 	}
 	buffered := bufio.NewReaderSize(nil, 4<<10)
@@ -116,9 +105,9 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buffered.Reset(io.NewSectionReader(t.f, s.place, origin.Length(t.f, t.info)-s.place))
-		r, err := t.reader(buffered, s.place).next()
-		if err == io.EOF || err == nil && r.place != s.place {
+		buffered.Reset(io.NewSectionReader(t.File, s.place, origin.Length(t.File, t.Info)-s.place))
+		r, err := t.reader(buffered, s.place, nil).Next()
+		if err == io.EOF || err == nil && r.Place != s.place {
 			return origin.Differs(s.ordinal)
 		}
 		if err != nil {
@@ -133,9 +122,46 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *row) e
 
 func (t *textFile) seeks() (bool, error) {
 	err := t.prepare()
-	return t.codec == origin.Plain, err
+	return t.Codec == origin.Plain, err
 }
 
-func (t *textFile) stamp() string   { return origin.Stamp(t.info) }
-func (t *textFile) names() []string { return t.known() }
-func (t *textFile) close() error    { return t.f.Close() }
+func (t *textFile) stamp() string { return origin.Stamp(t.Info) }
+func (t *textFile) close() error  { return t.Close() }
+
+// names are the header, or the keys of the first object among the first rows.
+func (t *textFile) names() (names []string) {
+	if t.Format == origin.CSV {
+		return t.Head.Names
+	}
+	t.firstLines(100, func(j *rows.Lines, r *rows.Row) bool {
+		if r.Bad == 0 {
+			names = slices.Sorted(maps.Keys(j.Keys))
+		}
+		return r.Bad != 0
+	})
+	return names
+}
+
+// note says what the first line is of, if it nests something.
+func (t *textFile) note() (what string) {
+	if n := origin.Note(t.File); n != "" || t.prepare() != nil || t.Format == origin.CSV {
+		return n
+	}
+	t.firstLines(1, func(j *rows.Lines, _ *rows.Row) bool { what = j.What; return false })
+	return what
+}
+
+// firstLines looks at some lines, as long as more is wanted.
+func (t *textFile) firstLines(n int, more func(j *rows.Lines, r *rows.Row) bool) {
+	in, done, err := t.Content(t.progress)
+	if err != nil {
+		return
+	}
+	defer done()
+	j := rows.NewLines(bufio.NewReaderSize(in, bufferSize), 0, nil, nil)
+	for range n {
+		if r, err := j.Next(); err != nil || !more(j, r) {
+			return
+		}
+	}
+}

@@ -14,16 +14,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // readAll reads rows with a buffer of the least size, so that rows come in pieces.
-func readAll(t testing.TB, data []byte, reader func(*bufio.Reader, int64) rows) (out []row) {
+func readAll(t testing.TB, data []byte, reader func(*bufio.Reader, int64) rows.Reader) (out []rows.Row) {
 	t.Helper()
 	in := reader(bufio.NewReaderSize(bytes.NewReader(data), 16), 0)
 	for {
-		r, err := in.next()
+		r, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
@@ -35,15 +35,15 @@ func readAll(t testing.TB, data []byte, reader func(*bufio.Reader, int64) rows) 
 }
 
 // checkPlaces reads every row again from its place alone.
-func checkPlaces(t testing.TB, data []byte, found []row, reader func(*bufio.Reader, int64) rows) {
+func checkPlaces(t testing.TB, data []byte, found []rows.Row, reader func(*bufio.Reader, int64) rows.Reader) {
 	t.Helper()
 	last := int64(-1)
 	for i, want := range found {
-		if want.place <= last || want.place >= int64(len(data)) {
-			t.Fatalf("row %d is at %d, after %d", i, want.place, last)
+		if want.Place <= last || want.Place >= int64(len(data)) {
+			t.Fatalf("row %d is at %d, after %d", i, want.Place, last)
 		}
-		last = want.place
-		got, err := reader(bufio.NewReader(bytes.NewReader(data[want.place:])), want.place).next()
+		last = want.Place
+		got, err := reader(bufio.NewReader(bytes.NewReader(data[want.Place:])), want.Place).Next()
 		if err != nil || !reflect.DeepEqual(*got, want) {
 			t.Fatalf("row %d is not found at its place: %v", i, err)
 		}
@@ -59,13 +59,13 @@ func FuzzJSONL(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	reader := func(in *bufio.Reader, offset int64) rows {
-		return &jsonl{in: in, offset: offset, columns: []string{"text", "label", "user"}}
+	reader := func(in *bufio.Reader, offset int64) rows.Reader {
+		return rows.NewLines(in, offset, []string{"text", "label", "user"}, nil)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		found := readAll(t, data, reader)
 		checkPlaces(t, data, found, reader)
-		lines := bytes.Split(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\n"))
+		lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 		i := 0
 		for _, line := range lines {
 			if len(bytes.TrimSpace(line)) == 0 {
@@ -83,16 +83,16 @@ func FuzzJSONL(f *testing.F) {
 	})
 }
 
-func compareJSON(t *testing.T, line []byte, r row) {
+func compareJSON(t *testing.T, line []byte, r rows.Row) {
 	t.Helper()
 	var want map[string]json.RawMessage
 	err := json.Unmarshal(line, &want)
-	if valid := err == nil && want != nil && utf8.Valid(line); !valid && r.bad == 0 {
+	if valid := err == nil && want != nil && utf8.Valid(line); !valid && r.Bad == 0 {
 		t.Fatalf("%q is accepted", line)
-	} else if valid && r.bad != 0 && r.bad != origin.DuplicateKey && r.bad != origin.NotUTF8 {
-		t.Fatalf("%q is refused: %v", line, r.bad)
+	} else if valid && r.Bad != 0 && r.Bad != origin.DuplicateKey && r.Bad != origin.NotUTF8 {
+		t.Fatalf("%q is refused: %v", line, r.Bad)
 	}
-	if r.bad != 0 {
+	if r.Bad != 0 {
 		return
 	}
 	for role, name := range []string{"text", "label", "user"} {
@@ -102,31 +102,31 @@ func compareJSON(t *testing.T, line []byte, r row) {
 				v = string(raw) // a number out of the range of float64
 			}
 		}
-		got := r.values[role]
+		got := r.Values[role]
 		switch v := v.(type) {
 		case nil:
-			if got.kind != absent {
+			if got.Kind != rows.Absent {
 				t.Fatalf("%q: %s should be absent", line, name)
 			}
 		case string:
-			if got.kind == text && got.s != v || got.kind == scalar && got.s != string(want[name]) {
-				t.Fatalf("%q: %s is %q", line, name, got.s)
+			if got.Kind == rows.Text && got.S != v || got.Kind == rows.Scalar && got.S != string(want[name]) {
+				t.Fatalf("%q: %s is %q", line, name, got.S)
 			}
 		case float64, bool:
-			if got.kind != scalar || got.s != string(bytes.TrimSpace(want[name])) {
-				t.Fatalf("%q: %s is %q", line, name, got.s)
+			if got.Kind != rows.Scalar || got.S != string(bytes.TrimSpace(want[name])) {
+				t.Fatalf("%q: %s is %q", line, name, got.S)
 			}
 		default:
-			if got.kind != compound {
-				t.Fatalf("%q: %s is %q", line, name, got.s)
+			if got.Kind != rows.Compound {
+				t.Fatalf("%q: %s is %q", line, name, got.S)
 			}
 		}
 	}
 }
 
-func csvReader(width int) func(in *bufio.Reader, offset int64) rows {
-	return func(in *bufio.Reader, offset int64) rows {
-		return newCSV(in, offset, csvrows.Head{Names: make([]string, width), Comma: ','}, [][]int{{roleText}, {roleCondition}, {roleUnit}}, 0)
+func csvReader(width int) func(in *bufio.Reader, offset int64) rows.Reader {
+	return func(in *bufio.Reader, offset int64) rows.Reader {
+		return rows.NewCSV(in, offset, rows.Head{Names: make([]string, width), Comma: ','}, 3, [][]int{{roleText}, {roleCondition}, {roleUnit}}, nil)
 	}
 }
 
@@ -154,7 +154,7 @@ func FuzzCSV(f *testing.F) {
 				t.Fatal("a row is missing")
 			}
 			if err != nil {
-				if found[i].bad == 0 {
+				if found[i].Bad == 0 {
 					t.Fatalf("row %d is accepted: %v", i, err)
 				}
 				return
@@ -165,18 +165,18 @@ func FuzzCSV(f *testing.F) {
 }
 
 // compareCSV knows of one difference: we keep line ends within quotes as they are.
-func compareCSV(t *testing.T, want []string, r row) {
+func compareCSV(t *testing.T, want []string, r rows.Row) {
 	t.Helper()
 	if len(want) != 3 {
-		if r.bad != origin.FieldCount {
-			t.Fatalf("%d fields: %v", len(want), r.bad)
+		if r.Bad != origin.FieldCount {
+			t.Fatalf("%d fields: %v", len(want), r.Bad)
 		}
 		return
 	}
 	for i, w := range want {
-		got := r.values[i]
-		if got.kind != text || strings.ReplaceAll(got.s, "\r\n", "\n") != strings.ReplaceAll(w, "\r\n", "\n") {
-			t.Fatalf("field %d is %q, want %q: %v", i, got.s, w, r.bad)
+		got := r.Values[i]
+		if got.Kind != rows.Text || strings.ReplaceAll(got.S, "\r\n", "\n") != strings.ReplaceAll(w, "\r\n", "\n") {
+			t.Fatalf("field %d is %q, want %q: %v", i, got.S, w, r.Bad)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestCSVReadsWhatIsQuoted(t *testing.T) {
 		}
 		var got [][]string
 		for _, r := range readAll(t, []byte(b.String()), csvReader(3)) {
-			got = append(got, []string{r.values[0].s, r.values[1].s, r.values[2].s})
+			got = append(got, []string{r.Values[0].S, r.Values[1].S, r.Values[2].S})
 		}
 		if !reflect.DeepEqual(got, table) {
 			rt.Errorf("%q comes back as %q", table, got)

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
@@ -43,14 +45,14 @@ func Identify(ctx context.Context, location, private string) (id Identity, err e
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	w := &witness{content: hmac.New(sha256.New, k.content), rows: rowsketch.New(k.folder)}
-	rows := 0
-	if err := s.scan(ctx, w, func(*row) error { rows++; return nil }); err != nil {
+	count := 0
+	if err := s.scan(ctx, w, func(*rows.Row) error { count++; return nil }); err != nil {
 		return id, err
 	}
-	if rows == 0 {
+	if count == 0 {
 		return id, origin.Refuse("the source has no records")
 	}
-	id = Identity{Sketch: w.rows.Sketch(), KeyID: k.folder.ID(), KeyPath: filepath.Join(private, origin.KeyFile)}
+	id = Identity{Sketch: w.rows.Sketch(), KeyID: k.folder.ID(), KeyPath: filepath.Join(private, keys.KeyFile)}
 	w.content.Sum(id.Fingerprint[:0])
 	return id, nil
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestIdentify: a file is known before anybody has named a column, by the same fingerprint and
@@ -36,9 +38,12 @@ func TestIdentify(t *testing.T) {
 				t.Fatalf("%s, %s: %v", f.name, name, err)
 			}
 			sketched, err := d.Sketch()
-			if err != nil || d.Fingerprint() != got.Fingerprint || fmt.Sprint(sketched) != fmt.Sprint(got.Sketch) || d.KeyID() != got.KeyID || d.KeyPath() != got.KeyPath {
-				t.Errorf("%s, %s: the file is known otherwise: %v", f.name, name, err)
-			}
+			at := expect.At(t, "%s, %s: the file is known otherwise", f.name, name)
+			expect.NoError(at, err)
+			expect.Equal(at, "d.Fingerprint", d.Fingerprint(), got.Fingerprint)
+			expect.Equal(at, "fmt.Sprint(sketched)", fmt.Sprint(sketched), fmt.Sprint(got.Sketch))
+			expect.Equal(at, "d.KeyID", d.KeyID(), got.KeyID)
+			expect.Equal(at, "d.KeyPath", d.KeyPath(), got.KeyPath)
 			_ = d.Close() // it was read
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
@@ -92,14 +92,14 @@ func (x *index) adopt() {
 // indexName is where the index of a source and its options is cached. Both halves are
 // keyed hashes: the name of a file is nobody's business. An index of an earlier state
 // of the source has the same first half.
-func indexName(dir string, k *keys, location, stamp string, o *Options) string {
+func indexName(dir string, k *purposeKeys, location, stamp string, o *Options) string {
 	m := newMAC(k.name)
 	source, state := m.digest(location, o.identity()), m.digest(location, o.identity(), stamp)
 	return filepath.Join(dir, hex.EncodeToString(source[:])+"-"+hex.EncodeToString(state[:])+".index")
 }
 
 // openIndex opens a cached index, or returns nil if there is none that can be trusted.
-func openIndex(path string, k *keys) *index {
+func openIndex(path string, k *purposeKeys) *index {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -112,7 +112,7 @@ func openIndex(path string, k *keys) *index {
 	return x
 }
 
-func (x *index) load(k *keys) bool {
+func (x *index) load(k *purposeKeys) bool {
 	info, err := x.f.Stat()
 	if err != nil || info.Size() < trailerSize {
 		return false
@@ -234,7 +234,7 @@ func (w *indexWriter) add(s slot) error {
 }
 
 // finish ends the file with its summary.
-func (w *indexWriter) finish(k *keys) (*index, error) {
+func (w *indexWriter) finish(k *purposeKeys) (*index, error) {
 	if w.starts != nil {
 		if err := w.starts.Flush(); err != nil {
 			return nil, indexFailed(err)

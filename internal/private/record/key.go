@@ -6,25 +6,25 @@ import (
 	"crypto/subtle"
 	"strconv"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 )
 
 // digest is a keyed hash that stands for a value.
 type digest [16]byte
 
-// keys are independent keys, one for each purpose, derived from that of the folder.
-type keys struct {
-	folder                                        origin.Key
+// purposeKeys are independent keys, one for each purpose, derived from that of the folder.
+type purposeKeys struct {
+	folder                                        keys.Key
 	content, name, check, unit, label, rank, seal []byte
 }
 
 // folderKeys reads the key of a private folder. The first use of a folder makes both.
-func folderKeys(dir string) (*keys, error) {
-	key, err := origin.FolderKey(dir)
+func folderKeys(dir string) (*purposeKeys, error) {
+	key, err := keys.FolderKey(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &keys{
+	return &purposeKeys{
 		folder:  key,
 		content: key.For("content"), name: key.For("name"), check: key.For("check"),
 		unit: key.For("unit"), label: key.For("label"), rank: key.For("rank"), seal: key.For("seal"),
@@ -32,9 +32,9 @@ func folderKeys(dir string) (*keys, error) {
 }
 
 // mac gives digests of lists of strings. It is not for concurrent use.
-type mac struct{ *origin.MAC }
+type mac struct{ *keys.MAC }
 
-func newMAC(key []byte) *mac { return &mac{origin.NewMAC(key)} }
+func newMAC(key []byte) *mac { return &mac{keys.NewMAC(key)} }
 
 func (m *mac) digest(parts ...string) digest {
 	sum := m.Of(parts...)
@@ -47,7 +47,7 @@ type marks struct {
 	rank               cipher.Block
 }
 
-func (k *keys) marks() *marks {
+func (k *purposeKeys) marks() *marks {
 	block, err := aes.NewCipher(k.rank)
 	if err != nil {
 		panic(err) // a derived key has a length that AES takes

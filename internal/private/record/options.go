@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -122,9 +122,6 @@ func (o *Options) columns() []string {
 	}
 	return out
 }
-
-// cells is how many columns of a schema a row has.
-func (o *Options) cells() int { return len(o.columns()) - numRoles }
 
 // detect finds the format of a location.
 func (o *Options) detect(location string) error {

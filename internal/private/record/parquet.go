@@ -7,12 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"sort"
 	"strconv"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -25,54 +26,43 @@ type parquetFile struct {
 	progress func(read, total int64)
 	prepare  func() error // as for text files
 	p        *parquet.File
-	columns  []parquetColumn
-	groups   []parquet.RowGroup
-	starts   []int64 // the first row of each group, then their end
-	cells    int     // columns of a schema
-}
-
-// parquetColumn is a column that is used.
-type parquetColumn struct {
-	index   int
-	roles   []int
-	convert func(parquet.Value) value
+	rows     *rows.Parquet
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
+	f, info, err := origin.Open(path, keys.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
-	s := &parquetFile{f: f, info: info, progress: o.Progress, cells: o.cells()}
+	s := &parquetFile{f: f, info: info, progress: o.Progress}
 	s.prepare = sync.OnceValue(func() error { return s.readFooter(o) })
 	return s, nil
 }
 
 // readFooter reads where things are. Footers hold extreme values of columns too, so
 // that this is done no sooner than reading records.
-func (s *parquetFile) readFooter(o *Options) error {
-	var err, found error
+func (s *parquetFile) readFooter(o *Options) (err error) {
 	if s.p, err = origin.Parquet(s.f, s.info); err != nil {
 		return err
 	}
+	var columns []rows.ParquetColumn
+	var found error
 	err = origin.Calm(func() error {
-		end := int64(0)
-		for _, g := range s.p.RowGroups() {
-			s.groups, s.starts = append(s.groups, g), append(s.starts, end)
-			end += g.NumRows()
-		}
-		s.starts = append(s.starts, end)
-		found = s.find(o)
+		columns, found = s.find(o)
 		return nil
 	})
-	return cmp.Or(err, found)
+	if err := cmp.Or(err, found); err != nil {
+		return err
+	}
+	s.rows, err = rows.NewParquet(s.p, len(o.columns()), columns)
+	return err
 }
 
 // find looks up the columns that are used.
-func (s *parquetFile) find(o *Options) error {
+func (s *parquetFile) find(o *Options) (columns []rows.ParquetColumn, err error) {
 	roles, err := findColumns(s.names(), o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, c := range s.p.Root().Columns() {
 		if roles[i] == nil {
@@ -80,42 +70,44 @@ func (s *parquetFile) find(o *Options) error {
 		}
 		convert := converter(c, slices.Max(roles[i]) >= numRoles)
 		if convert == nil {
-			return &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
+			return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of strings nor of integers or booleans: write it as strings", c.Name())}
 		}
 		if err := origin.CheckCompression(s.p, c); err != nil {
-			return err
+			return nil, err
 		}
-		s.columns = append(s.columns, parquetColumn{c.Index(), roles[i], convert})
+		columns = append(columns, rows.ParquetColumn{Index: c.Index(), Places: roles[i], Convert: convert})
 	}
-	return nil
+	return columns, nil
 }
 
 // converter returns how values of a column become text; nil if they do not. Numbers with a
 // point do for a schema only.
-func converter(c *parquet.Column, ofSchema bool) func(parquet.Value) value {
+func converter(c *parquet.Column, ofSchema bool) func(parquet.Value) rows.Value {
 	if !c.Leaf() || c.Repeated() {
 		return nil
 	}
 	is, number := kindOf(c)
 	write := origin.ParquetText(c)
 	switch physical := c.Type().Kind(); {
-	case is != absent:
-		return func(v parquet.Value) value { return value{is, string(write(nil, v))} }
+	case is != rows.Absent:
+		return func(v parquet.Value) rows.Value { return rows.Value{Kind: is, S: string(write(nil, v))} }
 	case !number || !ofSchema:
 		return nil
 	case physical == parquet.Float:
-		return func(v parquet.Value) value { return plainNumber(float64(v.Float())) }
+		return func(v parquet.Value) rows.Value { return plainNumber(float64(v.Float())) }
 	case physical == parquet.Double:
-		return func(v parquet.Value) value { return plainNumber(v.Double()) }
+		return func(v parquet.Value) rows.Value { return plainNumber(v.Double()) }
 	default:
-		return func(v parquet.Value) value { return value{scalar, string(write(nil, v))} }
+		return func(v parquet.Value) rows.Value { return rows.Value{Kind: rows.Scalar, S: string(write(nil, v))} }
 	}
 }
 
-func plainNumber(x float64) value { return value{scalar, strconv.FormatFloat(x, 'f', -1, 64)} }
+func plainNumber(x float64) rows.Value {
+	return rows.Value{Kind: rows.Scalar, S: strconv.FormatFloat(x, 'f', -1, 64)}
+}
 
 // kindOf returns what the values of a column are, and whether they are numbers with a point.
-func kindOf(c *parquet.Column) (is kind, number bool) {
+func kindOf(c *parquet.Column) (is rows.Kind, number bool) {
 	physical, logical := c.Type().Kind(), origin.Logical(c)
 	decimal, isDecimal := logical.(*format.DecimalType)
 	_, isInteger := logical.(*format.IntType)
@@ -123,17 +115,17 @@ func kindOf(c *parquet.Column) (is kind, number bool) {
 	switch physical {
 	case parquet.ByteArray:
 		if !isDecimal {
-			is = text
+			is = rows.Text
 		}
 	case parquet.FixedLenByteArray:
 		if isUUID {
-			is = scalar
+			is = rows.Scalar
 		}
 	case parquet.Boolean:
-		is = scalar
+		is = rows.Scalar
 	case parquet.Int32, parquet.Int64:
 		if isInteger || logical == nil && c.Type().ConvertedType() == nil {
-			is = scalar
+			is = rows.Scalar
 		}
 		number = isDecimal && decimal.Scale >= 0 && decimal.Scale <= 18
 	case parquet.Float, parquet.Double:
@@ -142,7 +134,7 @@ func kindOf(c *parquet.Column) (is kind, number bool) {
 	return is, number
 }
 
-func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
@@ -157,13 +149,13 @@ func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*row) err
 			}
 		}
 	}
-	group := &rowGroup{s: s}
-	defer group.close()
-	for place := range s.starts[len(s.groups)] {
+	read := s.rows.Again()
+	defer read.Close()
+	for place := range read.Len() {
 		if place%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		r, err := group.row(place)
+		r, err := read.At(place)
 		if err != nil {
 			return err
 		}
@@ -174,20 +166,20 @@ func (s *parquetFile) scan(ctx context.Context, w *witness, yield func(*row) err
 	return origin.StillSame(s.f, s.info)
 }
 
-func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	group := &rowGroup{s: s}
-	defer group.close()
+	read := s.rows.Again()
+	defer read.Close()
 	for i, spot := range at {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if spot.place >= s.starts[len(s.groups)] {
+		if spot.place >= read.Len() {
 			return origin.Differs(spot.ordinal)
 		}
-		r, err := group.row(spot.place)
+		r, err := read.At(spot.place)
 		if err != nil {
 			return err
 		}
@@ -196,58 +188,6 @@ func (s *parquetFile) fetch(ctx context.Context, at []spot, yield func(int, *row
 		}
 	}
 	return nil
-}
-
-// rowGroup reads rows, forwards, from one group after the other.
-type rowGroup struct {
-	s          *parquetFile
-	start, end int64
-	readers    []*origin.Values
-}
-
-// enter opens the group that holds a row.
-func (g *rowGroup) enter(place int64) {
-	g.close()
-	n := sort.Search(len(g.s.groups), func(i int) bool { return g.s.starts[i+1] > place })
-	g.start, g.end = g.s.starts[n], g.s.starts[n+1]
-	chunks := g.s.groups[n].ColumnChunks()
-	for _, c := range g.s.columns {
-		g.readers = append(g.readers, origin.NewValues(chunks[c.index]))
-	}
-}
-
-func (g *rowGroup) row(place int64) (*row, error) {
-	r := &row{place: place, cells: make([]value, g.s.cells)}
-	err := origin.Calm(func() error {
-		if place >= g.end {
-			g.enter(place)
-		}
-		for i, c := range g.s.columns {
-			v, err := g.readers[i].At(place - g.start)
-			if err != nil {
-				return err
-			}
-			if v.IsNull() {
-				continue
-			}
-			converted := c.convert(v)
-			for _, role := range c.roles {
-				r.set(role, converted)
-			}
-		}
-		return nil
-	})
-	return r, err
-}
-
-func (g *rowGroup) close() {
-	_ = origin.Calm(func() error { // nothing was written
-		for _, r := range g.readers {
-			_ = r.Close()
-		}
-		return nil
-	})
-	g.readers = nil
 }
 
 func (s *parquetFile) names() []string {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -23,12 +25,12 @@ type postgresQuery struct {
 }
 
 func newPostgres(ctx context.Context, address string, o *Options) (*postgresQuery, error) {
-	c, err := origin.Postgres(ctx, address)
+	c, err := databases.Postgres(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	s := &postgresQuery{result: newResult(o), c: c}
-	fields, err := origin.PostgresDescribe(ctx, c, s.query)
+	fields, err := databases.PostgresDescribe(ctx, c, s.query)
 	for _, f := range fields {
 		s.header, s.types = append(s.header, f.Name), append(s.types, f.DataTypeOID)
 	}
@@ -42,7 +44,7 @@ func newPostgres(ctx context.Context, address string, o *Options) (*postgresQuer
 }
 
 func (s *postgresQuery) exec(ctx context.Context, sql string) error {
-	return origin.PostgresExec(ctx, s.c, sql)
+	return databases.PostgresExec(ctx, s.c, sql)
 }
 
 const postgresBatch = 1000
@@ -55,7 +57,7 @@ func (s *postgresQuery) pull(ctx context.Context, n int64, take func(cells [][]b
 		err = take(result.Values())
 	}
 	if _, closing := result.Close(); err == nil && closing != nil {
-		err = origin.PostgresFailed(closing)
+		err = databases.PostgresFailed(closing)
 	}
 	return got, err
 }
@@ -77,12 +79,12 @@ func (s *postgresQuery) pass(ctx context.Context, do func() error) error {
 	return err
 }
 
-func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	return s.pass(ctx, func() error {
 		content := newRowHash(w, s.header)
 		content.plain = func(i int, v string) string {
 			if s.types[i] == pgtype.BoolOID {
-				return postgresValue(s.types[i], v).s
+				return postgresValue(s.types[i], v).S
 			}
 			return v
 		}
@@ -108,7 +110,7 @@ func (s *postgresQuery) scan(ctx context.Context, w *witness, yield func(*row) e
 	})
 }
 
-func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	if len(at) == 0 {
 		return nil
 	}
@@ -133,10 +135,10 @@ func (s *postgresQuery) fetch(ctx context.Context, at []spot, yield func(int, *r
 	})
 }
 
-func (s *postgresQuery) read(place int64, cells [][]byte) *row {
-	return s.row(place, func(i int) value {
+func (s *postgresQuery) read(place int64, cells [][]byte) *rows.Row {
+	return s.row(place, func(i int) rows.Value {
 		if cells[i] == nil {
-			return value{}
+			return rows.Value{}
 		}
 		return postgresValue(s.types[i], string(cells[i]))
 	})
@@ -144,23 +146,23 @@ func (s *postgresQuery) read(place int64, cells [][]byte) *row {
 
 // postgresValue says what a value in text form was. Types that the server's users made,
 // such as enumerations, count as strings.
-func postgresValue(oid uint32, s string) value {
+func postgresValue(oid uint32, s string) rows.Value {
 	const firstUserType = 16384
 	switch oid {
 	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.NameOID, pgtype.QCharOID, pgtype.UnknownOID:
-		return value{text, s}
+		return rows.Value{Kind: rows.Text, S: s}
 	case pgtype.BoolOID:
 		if s == "t" {
-			return value{scalar, "true"}
+			return rows.Value{Kind: rows.Scalar, S: "true"}
 		}
-		return value{scalar, "false"}
+		return rows.Value{Kind: rows.Scalar, S: "false"}
 	case pgtype.JSONOID, pgtype.JSONBOID, pgtype.ByteaOID, pgtype.RecordOID:
-		return value{kind: compound}
+		return rows.Value{Kind: rows.Compound}
 	}
 	if oid >= firstUserType {
-		return value{text, s}
+		return rows.Value{Kind: rows.Text, S: s}
 	}
-	return value{scalar, s}
+	return rows.Value{Kind: rows.Scalar, S: s}
 }
 
-func (s *postgresQuery) close() error { return origin.PostgresClose(s.c) }
+func (s *postgresQuery) close() error { return databases.PostgresClose(s.c) }

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sameStat is a file that says of itself what another one said.
@@ -74,7 +76,7 @@ func TestStamp(t *testing.T) {
 	if again, _ := stamp(); again != before {
 		t.Error("the stamp changes by itself")
 	}
-	if origin.ForeignModes {
+	if keys.ForeignModes {
 		return // what the system keeps besides is not known
 	}
 	time.Sleep(20 * time.Millisecond) // the clock of a file system is coarse
@@ -84,7 +86,9 @@ func TestStamp(t *testing.T) {
 	if err := os.Chtimes(path, time.Time{}, info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if after, now := stamp(); after == before || !now.ModTime().Equal(info.ModTime()) || now.Size() != info.Size() {
-		t.Error("the stamp is the same")
-	}
+	after, now := stamp()
+	at := expect.At(t, "the stamp is the same")
+	expect.True(at, "after is not before", after != before, after)
+	expect.True(at, "now.ModTime().Equal(info.ModTime())", now.ModTime().Equal(info.ModTime()), info.ModTime())
+	expect.Equal(at, "now.Size", now.Size(), info.Size())
 }

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -23,7 +25,7 @@ type Data struct {
 	seal.Hidden
 	s source
 	o Options
-	k *keys
+	k *purposeKeys
 	x *index
 	// scratch reports that the index is for this Data alone.
 	scratch bool
@@ -162,7 +164,7 @@ func (d *Data) Sketch() (sketch.Sketch, error) { return d.x.Sketch, nil }
 func (d *Data) KeyID() string { return d.k.folder.ID() }
 
 // KeyPath is where that key is, for messages.
-func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
+func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, keys.KeyFile) }
 
 // Note says what the source was recognised as, if that was not plain from its name: the tool
 // that wrote it, in words and without content. It is for the one who runs the program.
@@ -262,7 +264,7 @@ func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
 	}
 	read, m := newReading(&d.o, d.s), d.k.marks()
 	found := make(map[slot]seal.Record, len(sorted))
-	err := d.s.fetch(ctx, at, func(i int, r *row) error {
+	err := d.s.fetch(ctx, at, func(i int, r *rows.Row) error {
 		e, why := read.entry(r)
 		if why != 0 || m.checkOf(at[i].ordinal, &e) != sorted[i].check() {
 			return origin.Differs(at[i].ordinal)
@@ -283,16 +285,16 @@ func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
 // Scan hands every record that can be used to fn, in the order of the source, and fails
 // in the end if the source is not what was enrolled.
 func (d *Data) Scan(ctx context.Context, fn func(seal.Record) error) error {
-	return d.scan(ctx, func(ordinal int64, _ *row, e *entry) error {
+	return d.scan(ctx, func(ordinal int64, _ *rows.Row, e *entry) error {
 		return fn(seal.NewRecord(ordinal, e.condition, e.text))
 	})
 }
 
-func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *row, e *entry) error) error {
+func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *rows.Row, e *entry) error) error {
 	read := newReading(&d.o, d.s)
 	w := &witness{content: hmac.New(sha256.New, d.k.content)}
 	ordinal := int64(0)
-	err := d.s.scan(ctx, w, func(r *row) error {
+	err := d.s.scan(ctx, w, func(r *rows.Row) error {
 		ordinal++
 		e, why := read.entry(r)
 		if why != 0 {

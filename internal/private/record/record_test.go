@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sample is a record as tests write it.
@@ -155,9 +156,10 @@ func TestRecordsComeBack(t *testing.T) {
 				t.Fatalf("%d records", len(got))
 			}
 			for i, r := range got {
-				if seal.Ordinal(r) != int64(i+1) || seal.Text(r) != few[i].text || seal.Condition(r) != few[i].label {
-					t.Errorf("record %d is (%d, %q, %q)", i+1, seal.Ordinal(r), seal.Condition(r), seal.Text(r))
-				}
+				at := expect.At(t, "record %d", i+1)
+				expect.Equal(at, "seal.Ordinal(r)", seal.Ordinal(r), int64(i+1))
+				expect.Equal(at, "seal.Text(r)", seal.Text(r), few[i].text)
+				expect.Equal(at, "seal.Condition(r)", seal.Condition(r), few[i].label)
 			}
 			i := 0
 			err := d.Scan(context.Background(), func(r seal.Record) error {
@@ -209,9 +211,10 @@ func TestTogether(t *testing.T) {
 	path := write(t, "a.jsonl", encodeJSONL(t, few))
 	o := Options{Condition: "label", Labels: []string{"Sports", "World", "Business"}, Together: true, Private: t.TempDir()}
 	d := open(t, path, o)
-	if got := all(t, d); len(got) != 1 || len(got[0]) != len(few) || d.Labels() != nil {
-		t.Errorf("%d parts, %v", len(got), d.Labels())
-	}
+	got := all(t, d)
+	expect.Len(t, "got", got, 1)
+	expect.Len(t, "got[0]", got[0], len(few))
+	expect.True(t, "d.Labels() is nil", d.Labels() == nil, d.Labels())
 	apart := o
 	apart.Together = false
 	if other := open(t, path, apart); other.Parts() != 3 || other.Fingerprint() != d.Fingerprint() {

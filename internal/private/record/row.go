@@ -4,12 +4,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // maxRow is how long a record may be, in bytes.
-const maxRow = csvrows.MaxRow
+const maxRow = rows.MaxRow
 
 // The roles that a column can have.
 const (
@@ -18,41 +18,6 @@ const (
 	roleUnit
 	numRoles
 )
-
-// kind is what a value was in its source.
-type kind uint8
-
-const (
-	absent   kind = iota // no such column, or null
-	text                 // a string
-	scalar               // a number or boolean, as text
-	compound             // anything else
-)
-
-type value struct {
-	kind kind
-	s    string
-}
-
-// row is what a source reads: the values of the columns asked for, or why they cannot
-// be had. Place is where the source finds the row again.
-type row struct {
-	place  int64
-	values [numRoles]value
-	// cells are the values of a schema's columns, which have roles from numRoles on. None
-	// without a schema.
-	cells []value
-	bad   origin.Reason
-}
-
-// set gives a value to a role.
-func (r *row) set(role int, v value) {
-	if role < numRoles {
-		r.values[role] = v
-		return
-	}
-	r.cells[role-numRoles] = v
-}
 
 // entry is a row that can be used.
 type entry struct {
@@ -90,17 +55,17 @@ func newReading(o *Options, s source) *reading {
 }
 
 // entry judges a row: the reason is 0 if it can be used.
-func (d *reading) entry(r *row) (e entry, why origin.Reason) {
+func (d *reading) entry(r *rows.Row) (e entry, why origin.Reason) {
 	d.column = ""
-	if r.bad != 0 {
-		return e, r.bad
+	if r.Bad != 0 {
+		return e, r.Bad
 	}
 	if d.table != nil && !d.table.already(r) {
 		if why, d.column = d.table.say(r); why != 0 {
 			return e, why
 		}
 	}
-	for role, v := range r.values {
+	for role, v := range r.Values[:numRoles] {
 		if role == roleCondition && !d.condition || role == roleUnit && !d.unit {
 			continue
 		}
@@ -108,19 +73,19 @@ func (d *reading) entry(r *row) (e entry, why origin.Reason) {
 			return e, why
 		}
 	}
-	if e.text = r.values[roleText].s; d.oneLine {
+	if e.text = r.Values[roleText].S; d.oneLine {
 		e.text = clean(e.text, true)
 	}
 	if strings.TrimSpace(e.text) == "" {
 		return e, origin.TextEmpty
 	}
 	if d.unit {
-		e.unit = r.values[roleUnit].s
+		e.unit = r.Values[roleUnit].S
 	}
 	if !d.condition {
 		return e, 0
 	}
-	return e, d.label(&e, r.values[roleCondition].s)
+	return e, d.label(&e, r.Values[roleCondition].S)
 }
 
 // label finds the condition and the part of an entry.
@@ -150,21 +115,21 @@ func (d *reading) label(e *entry, raw string) origin.Reason {
 }
 
 // judge looks at the value of one role.
-func judge(role int, v value) origin.Reason {
+func judge(role int, v rows.Value) origin.Reason {
 	missing := [numRoles]origin.Reason{origin.TextMissing, origin.ConditionMissing, origin.UnitMissing}[role]
 	wrong := [numRoles]origin.Reason{origin.TextNotString, origin.ConditionNotScalar, origin.UnitNotScalar}[role]
 	switch {
-	case v.kind == absent:
+	case v.Kind == rows.Absent:
 		return missing
-	case v.kind == compound, v.kind == scalar && role == roleText:
+	case v.Kind == rows.Compound, v.Kind == rows.Scalar && role == roleText:
 		return wrong
-	case v.s == "" && role == roleUnit:
+	case v.S == "" && role == roleUnit:
 		return missing
-	case len(v.s) > maxRow:
+	case len(v.S) > maxRow:
 		return origin.TooLong
-	case !utf8.ValidString(v.s):
+	case !utf8.ValidString(v.S):
 		return origin.NotUTF8
-	case strings.IndexByte(v.s, 0) >= 0:
+	case strings.IndexByte(v.S, 0) >= 0:
 		return origin.HasNUL
 	}
 	return 0

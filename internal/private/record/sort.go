@@ -9,7 +9,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // tuple is what is sorted: two keys and a slot, all ordered by their bytes.
@@ -30,9 +31,9 @@ func (t *tuple) slot() slot { return slot(t[32:]) }
 
 const (
 	// sortedAtOnce is how many tuples are sorted in memory: 24 MiB of them. The
-	// buffers for merging take no more, except leastBuffer for each run.
+	// buffers for merging take no more, except minBuffer for each run.
 	sortedAtOnce = 1 << 19
-	leastBuffer  = 4 << 10
+	minBuffer    = 4 << 10
 )
 
 // sorter sorts any number of tuples in bounded memory: runs of them go sorted to a
@@ -124,7 +125,7 @@ func (s *sorter) each(yield func(*tuple) error) error {
 func (s *sorter) merge(yield func(*tuple) error) error {
 	var h runs
 	start := int64(0)
-	size := max(leastBuffer, min(bufferSize, s.limit*tupleSize/len(s.ends)))
+	size := max(minBuffer, min(bufferSize, s.limit*tupleSize/len(s.ends)))
 	for _, end := range s.ends {
 		in := io.NewSectionReader(s.f, start, end-start)
 		r := &runReader{r: bufio.NewReaderSize(in, size)}
@@ -192,7 +193,7 @@ func scratch(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, indexFailed(err)
 	}
-	if !origin.ForeignModes {
+	if !keys.ForeignModes {
 		if err := os.Remove(f.Name()); err != nil {
 			return nil, errors.Join(indexFailed(err), f.Close())
 		}
@@ -202,7 +203,7 @@ func scratch(dir string) (*os.File, error) {
 
 func discard(f *os.File) error {
 	err := f.Close()
-	if origin.ForeignModes {
+	if keys.ForeignModes {
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -43,9 +44,9 @@ func TestSlot(t *testing.T) {
 		want := spot{rapid.Int64Range(1, maxOrdinal).Draw(rt, "ordinal"), rapid.Int64Range(0, maxPlace).Draw(rt, "place")}
 		check := [checkSize]byte(rapid.SliceOfN(rapid.Byte(), checkSize, checkSize).Draw(rt, "check"))
 		s, err := newSlot(want.ordinal, want.place, check)
-		if err != nil || s.spot() != want || s.check() != check {
-			rt.Errorf("%v comes back as %v: %v", want, s.spot(), err)
-		}
+		expect.NoError(rt, err)
+		expect.Equal(rt, "s.spot", s.spot(), want)
+		expect.Equal(rt, "s.check", s.check(), check)
 	})
 	for _, s := range []spot{{maxOrdinal + 1, 0}, {1, maxPlace + 1}} {
 		if _, err := newSlot(s.ordinal, s.place, [checkSize]byte{}); err == nil {

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"hash"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // source reads the rows of one data set.
@@ -16,10 +17,10 @@ import (
 type source interface {
 	// scan yields every row in order, and gives what the fingerprint and the sketch are
 	// about to w, unless it is nil. An error of yield ends it and is returned.
-	scan(ctx context.Context, w *witness, yield func(*row) error) error
+	scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error
 	// fetch yields the rows at some spots, which are in strictly increasing order, with
 	// the index of the spot.
-	fetch(ctx context.Context, at []spot, yield func(i int, r *row) error) error
+	fetch(ctx context.Context, at []spot, yield func(i int, r *rows.Row) error) error
 	// seeks reports whether fetch reads only what is asked for.
 	seeks() (bool, error)
 	// stamp identifies this state of the source without reading it: the empty text if
@@ -48,12 +49,12 @@ var errEnough = errors.New("enough")
 
 // fetchByScan fetches where there is no random access: in one pass, up to the last row
 // that is wanted.
-func fetchByScan(ctx context.Context, s source, at []spot, yield func(int, *row) error) error {
+func fetchByScan(ctx context.Context, s source, at []spot, yield func(int, *rows.Row) error) error {
 	if len(at) == 0 {
 		return nil
 	}
 	next, ordinal := 0, int64(0)
-	err := s.scan(ctx, nil, func(r *row) error {
+	err := s.scan(ctx, nil, func(r *rows.Row) error {
 		if ordinal++; at[next].ordinal != ordinal {
 			return nil
 		}

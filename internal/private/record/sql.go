@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"hash"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
 )
 
 // result is what a query on a database gives. The place of a row is its number in it, from
@@ -15,23 +16,23 @@ type result struct {
 	header   []string
 	roles    [][]int
 	progress func(read, total int64)
-	width    int // columns of a schema
+	width    int // values of a row
 }
 
 func newResult(o *Options) result {
-	return result{query: origin.Statement(o.Query), progress: o.Progress, width: o.cells()}
+	return result{query: databases.Statement(o.Query), progress: o.Progress, width: len(o.columns())}
 }
 
 // row takes the cells of the columns that are used.
-func (s *result) row(place int64, cell func(column int) value) *row {
-	r := &row{place: place, cells: make([]value, s.width)}
+func (s *result) row(place int64, cell func(column int) rows.Value) *rows.Row {
+	r := &rows.Row{Place: place, Values: make([]rows.Value, s.width)}
 	for i, roles := range s.roles {
 		if len(roles) == 0 {
 			continue
 		}
 		v := cell(i)
 		for _, role := range roles {
-			r.set(role, v)
+			r.Values[role] = v
 		}
 	}
 	return r

@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/rows"
 )
 
 // sqliteQuery is a query on an SQLite file. Each pass is a statement of its own, so that
@@ -18,7 +19,7 @@ type sqliteQuery struct {
 }
 
 func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery, err error) {
-	db, err := origin.SQLite(location)
+	db, err := databases.SQLite(location)
 	if err != nil {
 		return nil, err
 	}
@@ -31,26 +32,26 @@ func newSQLite(ctx context.Context, location string, o *Options) (_ *sqliteQuery
 	// No row is read here, so that an error is about the query alone.
 	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+s.query+"\n) LIMIT 0")
 	if err != nil {
-		return nil, origin.SQLiteRefused(err)
+		return nil, databases.SQLiteRefused(err)
 	}
 	defer rows.Close()
 	if s.header, err = rows.Columns(); err != nil {
-		return nil, origin.SQLiteFailed(ctx, err)
+		return nil, databases.SQLiteFailed(ctx, err)
 	}
 	s.roles, err = findColumns(s.header, o)
 	return s, err
 }
 
-func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) error) error {
+func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	content := newRowHash(w, s.header)
 	place, read := int64(0), int64(0)
-	var values []value
-	return origin.Each(ctx, s.db, origin.SQLiteFailed, s.query, nil, func(cells []any) error {
+	var values []rows.Value
+	return databases.Each(ctx, s.db, databases.SQLiteFailed, s.query, nil, func(cells []any) error {
 		values = values[:0]
 		for i, cell := range cells {
 			v := cellValue(cell)
-			content.add(i, v.s, v.kind != absent)
-			read += int64(len(v.s))
+			content.add(i, v.S, v.Kind != rows.Absent)
+			read += int64(len(v.S))
 			values = append(values, v)
 		}
 		content.flush()
@@ -58,32 +59,32 @@ func (s *sqliteQuery) scan(ctx context.Context, w *witness, yield func(*row) err
 			s.report(w, read)
 		}
 		place++
-		return yield(s.row(place-1, func(i int) value { return values[i] }))
+		return yield(s.row(place-1, func(i int) rows.Value { return values[i] }))
 	})
 }
 
 // cellValue turns what the driver gives into text.
-func cellValue(cell any) value {
+func cellValue(cell any) rows.Value {
 	switch v := cell.(type) {
 	case nil:
-		return value{}
+		return rows.Value{}
 	case string:
-		return value{text, v}
+		return rows.Value{Kind: rows.Text, S: v}
 	case []byte:
-		return value{text, string(v)}
+		return rows.Value{Kind: rows.Text, S: string(v)}
 	case int64:
-		return value{scalar, strconv.FormatInt(v, 10)}
+		return rows.Value{Kind: rows.Scalar, S: strconv.FormatInt(v, 10)}
 	case float64:
-		return value{scalar, strconv.FormatFloat(v, 'g', -1, 64)}
+		return rows.Value{Kind: rows.Scalar, S: strconv.FormatFloat(v, 'g', -1, 64)}
 	case bool:
-		return value{scalar, strconv.FormatBool(v)}
+		return rows.Value{Kind: rows.Scalar, S: strconv.FormatBool(v)}
 	case time.Time:
-		return value{scalar, v.UTC().Format(time.RFC3339Nano)}
+		return rows.Value{Kind: rows.Scalar, S: v.UTC().Format(time.RFC3339Nano)}
 	}
-	return value{kind: compound}
+	return rows.Value{Kind: rows.Compound}
 }
 
-func (s *sqliteQuery) fetch(ctx context.Context, at []spot, yield func(int, *row) error) error {
+func (s *sqliteQuery) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	return fetchByScan(ctx, s, at, yield)
 }
 

@@ -155,7 +155,7 @@ func TestConditions(t *testing.T) {
 // 1 - 2·exp(-2·4000·0.05²) > 1 - 5e-9; the test uses 0.052, for under 1e-9 in all.
 func TestChoiceOfLabelIsFair(t *testing.T) {
 	const n = 4000
-	m := (&keys{unit: []byte("u"), label: []byte("l"), rank: make([]byte, 32), check: []byte("c")}).marks()
+	m := (&purposeKeys{unit: []byte("u"), label: []byte("l"), rank: make([]byte, 32), check: []byte("c")}).marks()
 	a, b := m.labelOf("World"), m.labelOf("Sports")
 	first, same := 0, 0
 	last := false

@@ -4,9 +4,9 @@ import (
 	"encoding/hex"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/lm"
 )
 

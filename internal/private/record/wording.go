@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -40,7 +41,7 @@ func newWording(o *Options, s source) *wording {
 // already reports whether a row is in words. Where there is a header, that says so of all
 // rows. JSON has none: each line says it of itself, so that no line decides how another is
 // read.
-func (w *wording) already(r *row) bool {
+func (w *wording) already(r *rows.Row) bool {
 	if w.o.format != origin.JSONL {
 		if w.inWords == nil {
 			known := w.o.inWords(w.s.names())
@@ -48,15 +49,15 @@ func (w *wording) already(r *row) bool {
 		}
 		return *w.inWords
 	}
-	there := func(v value) bool { return v.kind != absent }
-	all := !slices.ContainsFunc(r.cells, func(v value) bool { return !there(v) })
-	return !all && (there(r.values[roleText]) || !slices.ContainsFunc(r.cells, there))
+	there := func(v rows.Value) bool { return v.Kind != rows.Absent }
+	all := !slices.ContainsFunc(r.Values[numRoles:], func(v rows.Value) bool { return !there(v) })
+	return !all && (there(r.Values[roleText]) || !slices.ContainsFunc(r.Values[numRoles:], there))
 }
 
 // say puts the cells of a row into words, or says which column the schema refuses it for.
-func (w *wording) say(r *row) (why origin.Reason, column string) {
+func (w *wording) say(r *rows.Row) (why origin.Reason, column string) {
 	for i, e := range w.encodings {
-		if refused := w.encode(e, r.cells[i]); refused != 0 {
+		if refused := w.encode(e, r.Values[numRoles:][i]); refused != 0 {
 			return refused, w.o.Schema.Columns[i].Name
 		}
 		w.row[i] = schema.Value{Code: int(w.cell.Codes[0]), Discrete: true}
@@ -64,28 +65,28 @@ func (w *wording) say(r *row) (why origin.Reason, column string) {
 			w.row[i] = schema.Value{Number: w.scales[i].Value(float64(w.cell.Steps[0]))}
 		}
 	}
-	r.values[roleText] = value{text, w.words.Text(w.row)}
-	r.values[roleCondition] = value{text, w.words.Answer(w.row)}
+	r.Values[roleText] = rows.Value{Kind: rows.Text, S: w.words.Text(w.row)}
+	r.Values[roleCondition] = rows.Value{Kind: rows.Text, S: w.words.Answer(w.row)}
 	return 0, ""
 }
 
 // encode puts a value into the cell. A number in a database or a file of types is a number,
 // however many digits it is written with.
-func (w *wording) encode(e *table.Encoding, v value) origin.Reason {
-	switch v.kind {
-	case absent:
+func (w *wording) encode(e *table.Encoding, v rows.Value) origin.Reason {
+	switch v.Kind {
+	case rows.Absent:
 		return e.Null(&w.cell, 0)
-	case compound:
+	case rows.Compound:
 		return origin.ValueWrongKind
-	case scalar:
-		if n, err := strconv.ParseInt(v.s, 10, 64); err == nil {
+	case rows.Scalar:
+		if n, err := strconv.ParseInt(v.S, 10, 64); err == nil {
 			return e.Int(&w.cell, 0, n)
 		}
-		if x, err := strconv.ParseFloat(v.s, 64); err == nil {
+		if x, err := strconv.ParseFloat(v.S, 64); err == nil {
 			return e.Number(&w.cell, 0, x)
 		}
 	}
-	return e.Text(&w.cell, 0, []byte(v.s))
+	return e.Text(&w.cell, 0, []byte(v.S))
 }
 
 // example is a column that a source should have.

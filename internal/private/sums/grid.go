@@ -20,10 +20,10 @@ const (
 )
 
 // unit is what the records of a unit say.
-type unit []said
+type unit []recordVector
 
-// said is a record: its label, negative for one that is not of the task's, and its vector in steps.
-type said struct {
+// recordVector is a record: its label, negative for one that is not of the task's, and its vector in steps.
+type recordVector struct {
 	label  int
 	vector []int16
 }
@@ -118,7 +118,7 @@ func addRecord(sum []int64, coefficients []int32, vector []int16) {
 
 // coefficients of a record for the rows of labels, in steps, of a norm of at most one: one for its label in
 // a single sum, else what moves the classifier towards its label, cut.
-func (s *Summer) coefficients(r said, vectors [][]float64) []int32 {
+func (s *Summer) coefficients(r recordVector, vectors [][]float64) []int32 {
 	out := make([]int32, len(vectors))
 	if r.label < 0 {
 		return out

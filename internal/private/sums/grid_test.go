@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -335,7 +336,7 @@ func drawWorld(t *rapid.T) world {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u = append(u, said{rapid.IntRange(-1, k-1).Draw(t, "label"), grid})
+			u = append(u, recordVector{rapid.IntRange(-1, k-1).Draw(t, "label"), grid})
 		}
 		w.units = append(w.units, u)
 	}
@@ -357,7 +358,7 @@ func TestSensitivity(t *testing.T) {
 		// Exchanged for the worst: the opposite vector, or another label.
 		other := make(unit, len(w.units[last]))
 		for i, r := range w.units[last] {
-			other[i] = said{r.label, slices.Clone(r.vector)}
+			other[i] = recordVector{r.label, slices.Clone(r.vector)}
 			if rapid.Bool().Draw(t, "relabel") {
 				other[i].label = rapid.IntRange(-1, len(w.vectors)-1).Draw(t, "other label")
 			}
@@ -402,9 +403,10 @@ func TestExchangeDoublesNoise(t *testing.T) {
 		s := settings(8, 3.5)
 		s.Adjacency = adjacency
 		n, err := s.noise()
-		if err != nil || n.Scale() != want || n.Granularity() != math.Ldexp(1, -2*fine) {
-			t.Errorf("%s: %v, %v", adjacency, n.Scale(), err)
-		}
+		at := expect.At(t, "%s", adjacency)
+		expect.NoError(at, err)
+		expect.Equal(at, "n.Scale", n.Scale(), want)
+		expect.Equal(at, "n.Granularity", n.Granularity(), math.Ldexp(1, -2*fine))
 		if got, want := s.Event().String(), fmt.Sprintf("repeat(8, %v)", privacy.Gaussian{Sigma: 3.5}); got != want {
 			t.Errorf("%s costs %s, not %s", adjacency, got, want)
 		}

@@ -2,23 +2,24 @@ package sums
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // keeping is a pool that keeps vectors.
 type keeping struct {
 	*pool
 	dir string
-	key origin.Key
+	key keys.Key
 }
 
 func init() { seal.Admit[*keeping]() }
@@ -45,7 +46,7 @@ func keepingOptions(t *testing.T, s Sums) (*scene, *counting, Options) {
 	t.Helper()
 	data, _ := crowd(1, 1)
 	dir := t.TempDir()
-	key, err := origin.FolderKey(dir)
+	key, err := keys.FolderKey(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +93,9 @@ func TestKeptVectorsAreChecked(t *testing.T) {
 	}
 	for i := range 2 {
 		out, err := summer(t, o).Evidence(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "not of length one") || out.Evidence.Vectors != nil {
-			t.Errorf("run %d: %v, %v", i, out.Event, err)
-		}
+		at := expect.At(t, "run %d", i)
+		expect.Contains(at, "err", fmt.Sprint(err), "not of length one")
+		expect.True(at, "out.Evidence.Vectors is nil", out.Evidence.Vectors == nil, out.Evidence.Vectors)
 		if i == 1 && encoder.seen > 0 {
 			t.Errorf("%d texts were encoded again, so nothing was kept", encoder.seen)
 		}

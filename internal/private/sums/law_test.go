@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ratio is a/(b·c), exactly.
@@ -188,7 +189,7 @@ func TestUnitsHaveRandomnessOfTheirOwn(t *testing.T) {
 			data.unit(part, data.record("label 0", normal(3, random)), data.record("label 1", normal(3, random)))
 		}
 	}
-	data.pool.heard = map[string]uint64{}
+	data.pool.seeds = map[string]uint64{}
 	s := settings(4, 1)
 	s.Each = 3
 	o := data.options(t, 2, s)
@@ -204,14 +205,14 @@ func TestUnitsHaveRandomnessOfTheirOwn(t *testing.T) {
 	if len(used) != int(s.Sums) {
 		t.Error("sums share noise")
 	}
-	for name, x := range data.pool.heard {
+	for name, x := range data.pool.seeds {
 		if used[x] != "" {
 			t.Errorf("%s has the randomness of %s", name, used[x])
 		}
 		used[x] = name
 	}
-	if len(data.pool.heard) != 120 {
-		t.Errorf("%d units were asked", len(data.pool.heard))
+	if len(data.pool.seeds) != 120 {
+		t.Errorf("%d units were asked", len(data.pool.seeds))
 	}
 }
 
@@ -270,10 +271,11 @@ func TestProgressIsHeard(t *testing.T) {
 	data.pool.parts = append(data.pool.parts, nil)
 	all := int64(len(data.pool.parts[0]) + len(data.pool.parts[1]))
 	o := data.options(t, 3, settings(1, 1))
-	var heard []int64
-	o.Encoded = func(n int64) { heard = append(heard, n) }
+	var counts []int64
+	o.Encoded = func(n int64) { counts = append(counts, n) }
 	released(t, o)
-	if len(records) == 0 || len(heard) < 4 || !slices.IsSorted(heard) || heard[len(heard)-1] != all {
-		t.Errorf("of %d: %v", all, heard)
-	}
+	expect.True(t, "len(records) is not 0", len(records) != 0, len(records))
+	expect.Min(t, "len(counts)", len(counts), 4)
+	expect.True(t, "slices.IsSorted(counts)", slices.IsSorted(counts), counts)
+	expect.Equal(t, "counts[len(counts)-1]", counts[len(counts)-1], all)
 }

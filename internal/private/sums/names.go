@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// mostNames is the weight that names of labels have at most, where settings are chosen: a cosine of 1 more than
+	// maxNames is the weight that names of labels have at most, where settings are chosen: a cosine of 1 more than
 	// that with other names is worth odds of e^15.
-	mostNames = 15
+	maxNames = 15
 	// namesGain makes a weight of how much closer, in cosine, records are to the name of their own label than to the
 	// others on average.
 	namesGain = 150

@@ -58,7 +58,7 @@ func TestNamesAreTheBeginning(t *testing.T) {
 				closer -= to * float64(r.vector[(l+turned)%k]) / float64(len(records))
 			}
 		}
-		for _, most := range []float64{0, 0.5, mostNames} {
+		for _, most := range []float64{0, 0.5, maxNames} {
 			s := settings(4, 1e-7)
 			s.Size, s.Step, s.Names = int64(len(records)), 1e-9, most
 			weight := min(max(150*closer, 0), most)
@@ -114,11 +114,11 @@ func TestNamesHelp(t *testing.T) {
 		return n * 100 / (20 * len(records))
 	}
 	data.named(k, 0)
-	if without, with := right(0, 40), right(mostNames, 40); with < without+15 {
+	if without, with := right(0, 40), right(maxNames, 40); with < without+15 {
 		t.Errorf("%d %% without names, %d with them", without, with)
 	}
 	data.named(k, 1)
-	if without, misled := right(0, 1), right(mostNames, 1); misled < without-10 {
+	if without, misled := right(0, 1), right(maxNames, 1); misled < without-10 {
 		t.Errorf("%d %% without names, %d with those of others", without, misled)
 	}
 }
@@ -130,7 +130,7 @@ func TestNoiseOfNames(t *testing.T) {
 	for adjacency, by := range exchange {
 		data := newScene(2, 1).named(2, 0)
 		s := settings(sums, sigma)
-		s.Step, s.Size, s.Adjacency, s.Names = 1e-6, size, adjacency, mostNames
+		s.Step, s.Size, s.Adjacency, s.Names = 1e-6, size, adjacency, maxNames
 		o := data.options(t, 2, s)
 		samples := make([]float64, runs)
 		for i := range samples {
@@ -157,7 +157,7 @@ func TestNamesAgain(t *testing.T) {
 	data, _ := near(3, 5, 30)
 	s := settings(4, 2)
 	without := released(t, data.named(3, 1).options(t, 3, s))
-	s.Names = mostNames
+	s.Names = maxNames
 	first := released(t, data.options(t, 3, s))
 	if !reflect.DeepEqual(first, released(t, data.options(t, 3, s))) {
 		t.Error("asked again it gives something else")
@@ -175,7 +175,7 @@ func TestNamesAgain(t *testing.T) {
 // read.
 func TestBadNames(t *testing.T) {
 	data, _ := near(3, 5, 4)
-	for _, wrong := range []float64{-1, mostNames + 1, math.NaN(), math.Inf(1)} {
+	for _, wrong := range []float64{-1, maxNames + 1, math.NaN(), math.Inf(1)} {
 		s := settings(4, 1)
 		if s.Names = wrong; s.Check() == nil {
 			t.Errorf("names have a weight of %v", wrong)
@@ -186,7 +186,7 @@ func TestBadNames(t *testing.T) {
 		t.Error("names are in one sum")
 	}
 	s = settings(4, 1)
-	s.Names = mostNames
+	s.Names = maxNames
 	for name, spoil := range map[string]func([][]float32) [][]float32{
 		"none":      func(v [][]float32) [][]float32 { return nil },
 		"too long":  func(v [][]float32) [][]float32 { v[1] = axis(5, 0, 2); return v },
@@ -223,7 +223,7 @@ func TestWordsOfLabels(t *testing.T) {
 func TestNamesWithoutRecords(t *testing.T) {
 	data := newScene(2, 1).named(2, 0)
 	s := settings(2, 1000)
-	s.Step, s.Size, s.Names = 1e-12, 100, mostNames
+	s.Step, s.Size, s.Names = 1e-12, 100, maxNames
 	e := released(t, data.options(t, 2, s)).Evidence
 	// The names are (½, −½) and the opposite.
 	if got, want := e.Vectors[0][0], 5.; math.Abs(got-want) > 0.1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAPersonCountsOnce: of people with many records of several labels in a file each is one unit, with all
@@ -48,9 +49,10 @@ func TestAPersonCountsOnce(t *testing.T) {
 			}
 			for _, u := range units {
 				sum := of.add([]unit{u}, of.empty().Vectors)
-				if len(u) != each || length(sum).Cmp(whole(1)) > 0 || length(sum).Sign() == 0 {
-					t.Errorf("together %v: a person with %d records adds %v", together, len(u), sum)
-				}
+				at := expect.At(t, "together %v", together)
+				expect.Len(at, "u", u, each)
+				expect.Max(at, "length(sum).Cmp(whole(1))", length(sum).Cmp(whole(1)), 0)
+				expect.True(at, "length(sum).Sign() is not 0", length(sum).Sign() != 0, length(sum).Sign())
 			}
 		}
 		if err := d.Close(); err != nil {

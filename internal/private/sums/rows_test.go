@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tables are the schemas that come with the program, with their encoders.
@@ -59,7 +60,7 @@ func TestRowsOnTheGrid(t *testing.T) {
 			if square > one*one || square < one*one*998/1000 {
 				t.Fatalf("%s: row %d has a square of %v", s.Name, i, float64(square)/one/one)
 			}
-			units = append(units, unit{said{random.IntN(3) - 1, got}})
+			units = append(units, unit{recordVector{random.IntN(3) - 1, got}})
 		}
 		for _, sums := range []int64{1, 8} {
 			summer := &Summer{Options{Sums: settings(sums, 1), Encoder: trust(t, e)}}
@@ -95,9 +96,16 @@ func TestSumsForRows(t *testing.T) {
 					t.Errorf("%d rows at %v: %v", size, sigma, err)
 				}
 				way := s.Step * float64(s.Sums)
-				if s.Names != 0 || s.Sums < 2 || s.Sums > 240 || s.Step > 12.5 || s.Step > 6.25 && s.Sums < 240 || way > 3000+1e-9 || way*sigma*s.sensitivity() > 1.5*float64(size)*(1+1e-9) {
-					t.Errorf("%d rows at %v: %d sums with steps of %v", size, sigma, s.Sums, s.Step)
+				at := expect.At(t, "%d rows at %v", size, sigma)
+				expect.Equal(at, "s.Names", s.Names, 0)
+				expect.Min(at, "s.Sums", s.Sums, 2)
+				expect.Max(at, "s.Sums", s.Sums, 240)
+				expect.Max(at, "s.Step", s.Step, 12.5)
+				if s.Step > 6.25 {
+					expect.Min(at, "s.Sums", s.Sums, 240)
 				}
+				expect.Max(at, "way", way, 3000+1e-9)
+				expect.Max(at, "way*sigma*s.sensitivity", way*sigma*s.sensitivity(), 1.5*float64(size)*(1+1e-9))
 				if cost := ratio(float64(s.Sums), s.Sigma, s.Sigma); cost.Cmp(ratio(1, sigma, sigma)) > 0 {
 					t.Errorf("%d rows at %v: %d sums cost more than one", size, sigma, s.Sums)
 				}

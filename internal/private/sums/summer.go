@@ -246,7 +246,7 @@ func (s *Summer) units(ctx context.Context, key noise.Key, encoder evidence.Enco
 		for i, r := range some {
 			label, _ := s.Task.ResolveLabel(seal.Condition(r))
 			u := &out[(at+i)/s.Sums.Each]
-			*u = append(*u, said{slices.Index(s.Task.Labels, label), vectors[i]})
+			*u = append(*u, recordVector{slices.Index(s.Task.Labels, label), vectors[i]})
 		}
 		if s.Encoded != nil {
 			s.Encoded(before + int64((at+len(some))/s.Sums.Each))

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // known is a unit as the slow computation has it.
@@ -105,9 +106,10 @@ func TestEvidenceIsThatOfTheDefinition(t *testing.T) {
 					}
 				}
 			}
-			if out.Event.String() != s.Event().String() || out.Evidence.Encoder != toyName || out.Evidence.Sums != int(sums) || out.Evidence.Sigma != s.Sigma {
-				t.Errorf("%+v", out)
-			}
+			expect.Equal(t, "out.Event.String", out.Event.String(), s.Event().String())
+			expect.Equal(t, "out.Evidence.Encoder", out.Evidence.Encoder, toyName)
+			expect.Equal(t, "out.Evidence.Sums", out.Evidence.Sums, int(sums))
+			expect.Equal(t, "out.Evidence.Sigma", out.Evidence.Sigma, s.Sigma)
 			if err := out.Evidence.Suits(labels(3)); err != nil {
 				t.Error(err)
 			}
@@ -221,7 +223,7 @@ func TestRefusals(t *testing.T) {
 		"no pool":                func(o *Options) { o.Pool = nil },
 		"no sum":                 func(o *Options) { o.Sums.Sums = 0 },
 		"a negative number":      func(o *Options) { o.Sums.Sums = -1 },
-		"many sums":              func(o *Options) { o.Sums.Sums = MostSums + 1 },
+		"many sums":              func(o *Options) { o.Sums.Sums = MaxSums + 1 },
 		"no noise":               func(o *Options) { o.Sums.Sigma = 0 },
 		"negative noise":         func(o *Options) { o.Sums.Sigma = -1 },
 		"infinite noise":         func(o *Options) { o.Sums.Sigma = math.Inf(1) },
@@ -230,7 +232,7 @@ func TestRefusals(t *testing.T) {
 		"no size":                func(o *Options) { o.Sums.Size = 0 },
 		"a negative size":        func(o *Options) { o.Sums.Size = -5 },
 		"no record of a unit":    func(o *Options) { o.Sums.Each = 0 },
-		"many records of a unit": func(o *Options) { o.Sums.Each = mostEach + 1 },
+		"many records of a unit": func(o *Options) { o.Sums.Each = maxEach + 1 },
 		"no adjacency":           func(o *Options) { o.Sums.Adjacency = "" },
 		"another adjacency":      func(o *Options) { o.Sums.Adjacency = privacy.Adjacency("none") },
 		"no step":                func(o *Options) { o.Sums.Step = 0 },
@@ -291,9 +293,13 @@ func TestSumsFor(t *testing.T) {
 		if err := s.Check(); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if s.Sums != c.sums || math.Abs(s.Step*float64(s.Sums)-c.way) > 1e-9 || s.Size != c.size || s.Each != 2 || s.Names != mostNames || s.Adjacency != c.adjacency {
-			t.Errorf("%+v: %+v", c, s)
-		}
+		at := expect.At(t, "%+v", c)
+		expect.Equal(at, "s.Sums", s.Sums, c.sums)
+		expect.Max(at, "math.Abs(s.Step*float64(s.Sums)-c.way)", math.Abs(s.Step*float64(s.Sums)-c.way), 1e-9)
+		expect.Equal(at, "s.Size", s.Size, c.size)
+		expect.Equal(at, "s.Each", s.Each, 2)
+		expect.Equal(at, "s.Names", s.Names, maxNames)
+		expect.Equal(at, "s.Adjacency", s.Adjacency, c.adjacency)
 		// N/σ² is what N sums cost.
 		if cost := ratio(float64(s.Sums), s.Sigma, s.Sigma); cost.Cmp(ratio(1, c.sigma, c.sigma)) > 0 {
 			t.Errorf("%+v: %d sums cost more than one", c, s.Sums)

@@ -38,9 +38,9 @@ const (
 	// temperature of the vectors of one sum: cosines of sentence vectors are divided by it. About 0.06
 	// makes probabilities of them.
 	temperature = 0.06
-	// MostSums and mostEach bound the work.
-	MostSums = 256
-	mostEach = 16
+	// MaxSums and maxEach bound the work.
+	MaxSums = 256
+	maxEach = 16
 )
 
 // Check finds what is wrong with the settings.
@@ -48,20 +48,20 @@ func (s Sums) Check() error {
 	switch {
 	case s.Encoder == "":
 		return errors.New("sums need the name of an encoder")
-	case s.Sums < 1 || s.Sums > MostSums:
-		return fmt.Errorf("there are from 1 to %d sums, not %d", MostSums, s.Sums)
+	case s.Sums < 1 || s.Sums > MaxSums:
+		return fmt.Errorf("there are from 1 to %d sums, not %d", MaxSums, s.Sums)
 	case s.Size < 1:
 		return fmt.Errorf("sums need the declared number of records, not %d", s.Size)
-	case s.Each < 1 || s.Each > mostEach:
-		return fmt.Errorf("from 1 to %d records of a unit are asked, not %d", mostEach, s.Each)
+	case s.Each < 1 || s.Each > maxEach:
+		return fmt.Errorf("from 1 to %d records of a unit are asked, not %d", maxEach, s.Each)
 	case s.Adjacency != privacy.AddRemove && s.Adjacency != privacy.ReplaceOne:
 		return fmt.Errorf("sums are under %s or %s adjacency, not %q", privacy.AddRemove, privacy.ReplaceOne, s.Adjacency)
 	}
 	if one := s.Sums == 1; one != (s.Step == 0) || s.Step < 0 || math.IsNaN(s.Step) || math.IsInf(s.Step, 0) {
 		return fmt.Errorf("several sums have a positive step, and one has none, not %v", s.Step)
 	}
-	if !(s.Names >= 0 && s.Names <= mostNames) || s.Names > 0 && s.Sums == 1 {
-		return fmt.Errorf("names of labels have a weight from 0 to %d, and 0 in one sum, not %v", mostNames, s.Names)
+	if !(s.Names >= 0 && s.Names <= maxNames) || s.Names > 0 && s.Sums == 1 {
+		return fmt.Errorf("names of labels have a weight from 0 to %d, and 0 in one sum, not %v", maxNames, s.Names)
 	}
 	if !(s.Sigma > 0) {
 		return fmt.Errorf("sums need noise of a positive scale, not %v", s.Sigma)
@@ -86,12 +86,12 @@ func (Sums) Proof() string {
 // that of a single sum; several have the square root of their number times it, which costs the same.
 //
 // Settled in trials on six data sets with from 500 to 8,000 training records, on others of them that were kept back
-// (docs/results). What noise does to the logarithm of a label's odds is about Step·Sums·sigma/Size, or twice that where
+// (lab/results). What noise does to the logarithm of a label's odds is about Step·Sums·sigma/Size, or twice that where
 // units are exchanged: it may be 0.9. A single sum, whose rows are mean directions, was worse everywhere. Vectors begin
 // at the names of the labels.
 func (s Sums) For(sigma float64) Sums {
-	const odds, mostWay = 0.9, 1600
-	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), mostWay)
+	const odds, maxWay = 0.9, 1600
+	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), maxWay)
 	n := int64(32)
 	switch {
 	case way < 150:
@@ -101,7 +101,7 @@ func (s Sums) For(sigma float64) Sums {
 	case way < 1000:
 		n = 16
 	}
-	s.Names = mostNames
+	s.Names = maxNames
 	return s.several(n, way, sigma)
 }
 
@@ -121,8 +121,8 @@ func (s Sums) several(n int64, way, sigma float64) Sums {
 // on all eight, with 449 rows and with 34,168, so there are several however few rows there are; and with few features
 // more noise in the odds is worth its while.
 func (s Sums) ForRows(sigma float64) Sums {
-	const odds, mostWay, stride, most = 1.5, 3000, 6.25, 240
-	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), mostWay)
+	const odds, maxWay, stride, most = 1.5, 3000, 6.25, 240
+	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), maxWay)
 	return s.several(min(max(int64(math.Ceil(way/stride)), 2), most), way, sigma)
 }
 

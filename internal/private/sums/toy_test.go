@@ -55,8 +55,8 @@ func trust(t testing.TB, e lm.Embedder) lm.TrustedEmbedder {
 // pool has units of records, in parts.
 type pool struct {
 	parts [][][]seal.Record
-	// heard is the beginning of the randomness that each unit's records were chosen with.
-	heard map[string]uint64
+	// seeds is the beginning of the randomness that each unit's records were chosen with.
+	seeds map[string]uint64
 }
 
 func init() { seal.Admit[*pool]() }
@@ -66,9 +66,9 @@ func (p *pool) Size(part int) seal.Count { return seal.NewCount(len(p.parts[part
 func (p *pool) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
 	records := p.parts[part][unit]
 	x := s.Uint64()
-	if name := fmt.Sprint(part, "/", unit); p.heard != nil {
-		if _, ok := p.heard[name]; !ok {
-			p.heard[name] = x
+	if name := fmt.Sprint(part, "/", unit); p.seeds != nil {
+		if _, ok := p.seeds[name]; !ok {
+			p.seeds[name] = x
 		}
 	}
 	return seal.NewRef(seal.Ordinal(records[x%uint64(len(records))]), int64(part)), nil

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // CanAggregate reports whether the source can answer a query by itself: a database that

@@ -26,11 +26,11 @@ type chunk struct {
 	cells   cells
 	dict    parquet.Dictionary
 	// coded are the dictionary's entries as each role has them.
-	coded []*coded
+	coded []*dictionary
 }
 
-// coded is a dictionary, encoded once.
-type coded struct {
+// dictionary has the entries of a dictionary as one role has them, encoded once.
+type dictionary struct {
 	vector Vector
 	units  []uint64
 	why    []Reason
@@ -110,7 +110,7 @@ func (c *chunk) learn(s *sheet, dict parquet.Dictionary, roles []int) error {
 	}
 	c.dict, c.coded = dict, nil
 	for _, role := range roles {
-		k := &coded{why: make([]Reason, entries.n)}
+		k := &dictionary{why: make([]Reason, entries.n)}
 		if role == s.p.unitColumn() {
 			k.units = make([]uint64, entries.n)
 			for i := range entries.n {
@@ -148,7 +148,7 @@ func (c *chunk) put(s *sheet, role, i, row, m int, full bool) {
 	}
 }
 
-func (c *chunk) putIndexes(s *sheet, role int, k *coded, row int, indexes []int32) {
+func (c *chunk) putIndexes(s *sheet, role int, k *dictionary, row int, indexes []int32) {
 	switch {
 	case k.units != nil:
 		gather(s.batch.Units[row:], k.units, indexes)

@@ -8,69 +8,59 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // csvFile is a file of comma-separated values with a header row (RFC 4180), perhaps
 // compressed. Rows that cannot be read count as rows; blank lines do not.
 type csvFile struct {
-	file
-	codec origin.Codec
-	// head says where the first row begins, in the uncompressed content.
-	head csvrows.Head
+	*rows.TextFile
+	path string
 }
 
 func newCSVFile(path string, format origin.Format, o *Options) (*csvFile, error) {
-	f, info, _, err := origin.Rows(path, format, false, origin.Opener(path, o.Private, o.open))
+	f, err := rows.OpenText(path, format, false, keys.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
-	c := &csvFile{file: file{path, f, info}}
-	if err := c.readHeader(path, o); err != nil {
+	c := &csvFile{f, path}
+	if err := c.readHeader(o); err != nil {
 		_ = f.Close() // the error that matters is err
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *csvFile) readHeader(path string, o *Options) (err error) {
-	if c.codec, err = origin.FindCodec(path, c.f); err != nil {
-		return err
-	}
-	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))
-	if err != nil {
-		return err
-	}
-	defer done()
-	comma, err := origin.Comma(path, c.f)
-	if err != nil {
-		return err
-	}
-	if c.head, err = csvrows.Header(in, comma, o.wanted()); err != nil {
+func (c *csvFile) readHeader(o *Options) error {
+	if err := c.Begin(o.wanted()); err != nil {
 		return err
 	}
 	for _, column := range o.Schema.Columns {
-		if slices.Contains(c.head.Names, column.Name) {
+		if slices.Contains(c.Head.Names, column.Name) {
 			return nil
 		}
 	}
 	return &Error{Code: origin.Columns, Msg: "the first row names no column of the schema: is there a header row?"}
 }
 
-func (c *csvFile) header() []string { return c.head.Names }
+func (c *csvFile) header() []string  { return c.Head.Names }
+func (c *csvFile) close() error      { return c.Close() }
+func (c *csvFile) stat() fs.FileInfo { return c.Info }
+func (c *csvFile) unchanged() error  { return origin.Unchanged(c.path, c.File, c.Info) }
 
-func (c *csvFile) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
-	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, nil))
+func (c *csvFile) fingerprint(ctx context.Context, key keys.Key) (sum [32]byte, err error) {
+	in, done, err := c.Content(nil)
 	if err != nil {
 		return sum, err
 	}
 	defer done()
-	return contentHash(ctx, in, key, c.f, c.info)
+	return contentHash(ctx, in, key, c.File, c.Info)
 }
 
 // contentHash is the fingerprint of a file, as texts have it.
-func contentHash(ctx context.Context, in io.Reader, key origin.Key, f origin.File, info fs.FileInfo) (sum [32]byte, err error) {
+func contentHash(ctx context.Context, in io.Reader, key keys.Key, f origin.File, info fs.FileInfo) (sum [32]byte, err error) {
 	h := hmac.New(sha256.New, key.For("content"))
 	for buf := make([]byte, 1<<20); ; {
 		if err := ctx.Err(); err != nil {
@@ -91,33 +81,33 @@ func contentHash(ctx context.Context, in io.Reader, key origin.Key, f origin.Fil
 
 func (c *csvFile) scan(ctx context.Context, p *pass) error {
 	readers := make([]*csvReader, p.workers)
-	roles := p.roles(c.head.Names)
+	roles := p.roles(c.Head.Names)
 	for i := range readers {
-		readers[i] = &csvReader{roles: roles, s: p.newSheet(), fields: csvrows.Fields{Comma: c.head.Comma}}
+		readers[i] = &csvReader{roles: roles, s: p.newSheet(), fields: rows.Fields{Comma: c.Head.Comma}}
 	}
-	return c.blocks(ctx, p.workers, p.progress, func(worker int, b *csvrows.Block) error {
+	return c.blocks(ctx, p.workers, p.progress, func(worker int, b *rows.Block) error {
 		return readers[worker].read(worker, b)
 	})
 }
 
 // blocks hands the rows to workers, in blocks.
-func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, total int64), each func(worker int, b *csvrows.Block) error) error {
-	in, done, err := c.codec.Unpack(origin.Content(c.f, c.info, progress))
+func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, total int64), each func(worker int, b *rows.Block) error) error {
+	in, done, err := c.Content(progress)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := io.CopyN(io.Discard, in, c.head.Start); err != nil {
+	if _, err := io.CopyN(io.Discard, in, c.Head.Start); err != nil {
 		return origin.Fail(err)
 	}
 	// Blocks go round: two for each worker, one for the reading.
-	free := make(chan *csvrows.Block, 2*workers+1)
+	free := make(chan *rows.Block, 2*workers+1)
 	for range cap(free) {
-		free <- &csvrows.Block{}
+		free <- &rows.Block{}
 	}
-	err = feed(ctx, workers, func(ctx context.Context, put func(*csvrows.Block) error) error {
-		return cutCSV(ctx, in, c.head.Comma, free, put)
-	}, func(worker int, b *csvrows.Block) error {
+	err = feed(ctx, workers, func(ctx context.Context, put func(*rows.Block) error) error {
+		return cutCSV(ctx, in, c.Head.Comma, free, put)
+	}, func(worker int, b *rows.Block) error {
 		err := each(worker, b)
 		free <- b
 		return err
@@ -125,26 +115,26 @@ func (c *csvFile) blocks(ctx context.Context, workers int, progress func(read, t
 	if err != nil {
 		return err
 	}
-	return origin.StillSame(c.f, c.info)
+	return origin.StillSame(c.File, c.Info)
 }
 
 // cutCSV reads blocks of whole rows.
-func cutCSV(ctx context.Context, in io.Reader, comma byte, free chan *csvrows.Block, put func(*csvrows.Block) error) error {
-	rows := csvrows.NewReader(in, 0, csvrows.BlockSize, comma)
+func cutCSV(ctx context.Context, in io.Reader, comma byte, free chan *rows.Block, put func(*rows.Block) error) error {
+	split := rows.NewSplitter(in, 0, rows.BlockSize, comma)
 	for index, first := int64(0), int64(1); ; index++ {
-		var b *csvrows.Block
+		var b *rows.Block
 		select {
 		case b = <-free:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		err := rows.Fill(b, BatchRows)
+		err := split.Fill(b, BatchRows)
 		if err != nil && err != io.EOF {
 			return origin.Fail(err)
 		}
 		b.Index, b.First = index, first
-		first += int64(len(b.Rows))
-		if len(b.Rows) > 0 {
+		first += int64(len(b.Lines))
+		if len(b.Lines) > 0 {
 			if err := put(b); err != nil {
 				return err
 			}
@@ -159,12 +149,12 @@ func cutCSV(ctx context.Context, in io.Reader, comma byte, free chan *csvrows.Bl
 type csvReader struct {
 	roles  [][]int
 	s      *sheet
-	fields csvrows.Fields
+	fields rows.Fields
 }
 
-func (r *csvReader) read(worker int, b *csvrows.Block) error {
-	r.s.begin(b.Index, b.First, len(b.Rows))
-	for i, row := range b.Rows {
+func (r *csvReader) read(worker int, b *rows.Block) error {
+	r.s.begin(b.Index, b.First, len(b.Lines))
+	for i, row := range b.Lines {
 		if row.Quoted || row.Bad != 0 {
 			r.slow(i, b.Data, row)
 		} else {
@@ -198,7 +188,7 @@ func (r *csvReader) fast(i int, line []byte) {
 	r.s.refuse(i, -1, FieldCount)
 }
 
-func (r *csvReader) slow(i int, data []byte, row csvrows.Row) {
+func (r *csvReader) slow(i int, data []byte, row rows.Line) {
 	fields := 0
 	why := r.fields.Each(data, row, func(n int, text []byte) {
 		fields++

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -45,7 +46,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return describeSQLite(ctx, location, query)
 	}
 	if format == origin.ParquetFile {
-		f, info, err := origin.Open(location, origin.Opener(location, o.Private, o.open))
+		f, info, err := origin.Open(location, keys.Opener(location, o.Private, o.open))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -61,38 +62,20 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 			return nil, nil, cmp.Or(err, ErrInRecords)
 		}
 	}
-	f, info, _, err := origin.Rows(location, format, false, origin.Opener(location, o.Private, o.open))
+	f, err := rows.OpenText(location, format, false, keys.Opener(location, o.Private, o.open))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	codec, err := origin.FindCodec(location, f)
-	if err != nil {
+	if err := f.Begin(nil); err != nil {
 		return nil, nil, err
 	}
-	comma, err := origin.Comma(location, f)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, done, err := codec.Unpack(origin.Content(f, info, nil))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	return describeCSV(in, comma)
+	return describeCSV(f.Head.Names)
 }
 
-// mostHeader is the longest header that is read.
-const mostHeader = 1 << 20
-
-// describeCSV reads the first row. A file without a header has a row of data there, which
+// describeCSV takes the first row. A file without a header has a row of data there, which
 // must not be taken for names and shown.
-func describeCSV(in io.Reader, comma byte) ([]string, []schema.Kind, error) {
-	head, err := csvrows.Header(io.LimitReader(in, mostHeader), comma, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	names := head.Names
+func describeCSV(names []string) ([]string, []schema.Kind, error) {
 	if first := strings.TrimSpace(names[0]); strings.HasPrefix(first, "{") || strings.HasPrefix(first, "[") {
 		return nil, nil, ErrInRecords // whatever the name of the file says
 	}
@@ -130,19 +113,19 @@ func parquetKind(c *parquet.Column) schema.Kind {
 // selection is the query that has the columns.
 func selection(o Options) (string, error) {
 	if o.Query != "" {
-		return origin.Statement(o.Query), nil
+		return databases.Statement(o.Query), nil
 	}
 	parts, err := splitName(o.Table)
 	return "SELECT * FROM " + quoteAll(parts), err
 }
 
 func describePostgres(ctx context.Context, address, query string) (names []string, kinds []schema.Kind, err error) {
-	c, err := origin.Postgres(ctx, address)
+	c, err := databases.Postgres(ctx, address)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	fields, err := origin.PostgresDescribe(ctx, c, query)
+	fields, err := databases.PostgresDescribe(ctx, c, query)
 	for _, f := range fields {
 		kind := schema.Kind("")
 		switch f.DataTypeOID {
@@ -157,19 +140,19 @@ func describePostgres(ctx context.Context, address, query string) (names []strin
 }
 
 func describeSQLite(ctx context.Context, location, query string) (names []string, kinds []schema.Kind, err error) {
-	db, err := origin.SQLite(location)
+	db, err := databases.SQLite(location)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+query+"\n) LIMIT 0")
 	if err != nil {
-		return nil, nil, origin.SQLiteRefused(err)
+		return nil, nil, databases.SQLiteRefused(err)
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
 	if err != nil {
-		return nil, nil, origin.SQLiteFailed(ctx, err)
+		return nil, nil, databases.SQLiteFailed(ctx, err)
 	}
 	for _, t := range types {
 		names, kinds = append(names, t.Name()), append(kinds, declaredKind(t.DatabaseTypeName()))

@@ -14,8 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )

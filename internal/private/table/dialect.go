@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // Class is what a database holds in a column.
@@ -166,7 +166,7 @@ func splitName(name string) ([]string, error) {
 	for rest := name; ; {
 		var part string
 		if strings.HasPrefix(rest, `"`) {
-			end, ok := csvrows.ClosingQuote([]byte(rest), 1)
+			end, ok := rows.ClosingQuote([]byte(rest), 1)
 			if !ok {
 				return nil, bad
 			}

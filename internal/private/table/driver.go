@@ -8,7 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // sqlDriver runs statements on one connection of package database/sql.
@@ -84,7 +85,7 @@ func (r *sqlDriver) begin(ctx context.Context, _ bool) (func(), error) {
 
 func (r *sqlDriver) query(ctx context.Context, statement string, args []any, row func([]cell) error) error {
 	var cells []cell
-	return origin.Each(ctx, r.c, r.fail, statement, args, func(values []any) error {
+	return databases.Each(ctx, r.c, r.fail, statement, args, func(values []any) error {
 		cells = cells[:0]
 		for _, v := range values {
 			cells = append(cells, cellOf(v))

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // elsewhere is a table that this process does not read: its rows are in places that an
@@ -87,6 +88,6 @@ func (e *elsewhere) sketch(context.Context, []*rowsketch.Rows) error {
 	return origin.Refuse("the rows are elsewhere, and are not read from here: nothing is known of them but what their owner says")
 }
 
-func (e *elsewhere) fingerprint(_ context.Context, key origin.Key) ([32]byte, error) {
-	return origin.NewMAC(key.For("table place")).Of(append([]string{"elsewhere"}, e.places...)...), nil
+func (e *elsewhere) fingerprint(_ context.Context, key keys.Key) ([32]byte, error) {
+	return keys.NewMAC(key.For("table place")).Of(append([]string{"elsewhere"}, e.places...)...), nil
 }

@@ -51,8 +51,8 @@ func (w *writer) real(x float64) string {
 	return w.reals[x]
 }
 
-// encoded is a column in SQL.
-type encoded struct {
+// columnSQL is a column in SQL.
+type columnSQL struct {
 	// raw are expressions over the source that the code needs, by name.
 	raw map[string]string
 	// code is an expression over these: a code or steps, or NULL for a refused value.
@@ -101,8 +101,8 @@ func saneBounds(c schema.Column) bool {
 const tiny = 1e-120
 
 // encodeNumber writes the encoding of a number n, as [Encoding.Number] has it.
-func (w *writer) encodeNumber(c *columnPlan, n string) encoded {
-	var out encoded
+func (w *writer) encodeNumber(c *columnPlan, n string) columnSQL {
+	var out columnSQL
 	var b strings.Builder
 	when := func(condition string, x float64) {
 		code, why := c.clamped(x)
@@ -189,7 +189,7 @@ func (c *columnPlan) known() map[string]bool {
 
 // encodeText writes the encoding of a text t as [Encoding.Text] has it: as it is, and only
 // then without blanks around it.
-func (w *writer) encodeText(c *columnPlan, t string) encoded {
+func (w *writer) encodeText(c *columnPlan, t string) columnSQL {
 	var b strings.Builder
 	missing, why := c.missing()
 	other, whyOther := c.other()
@@ -206,7 +206,7 @@ func (w *writer) encodeText(c *columnPlan, t string) encoded {
 	}
 	fmt.Fprintf(&b, " WHEN %s = %s THEN %s", trimmed, w.text(""), codeOrNull(missing, why))
 	fmt.Fprintf(&b, " ELSE %s END", codeOrNull(other, whyOther))
-	return encoded{code: b.String(), refuses: why != 0 || whyOther != 0}
+	return columnSQL{code: b.String(), refuses: why != 0 || whyOther != 0}
 }
 
 // missing is the code of a missing value of a categorical column.
@@ -227,7 +227,7 @@ func (c *columnPlan) other() (int64, Reason) {
 
 // encodeFloat writes the encoding of a number in a categorical column: a value is one that
 // is written as the number is.
-func (w *writer) encodeFloat(c *columnPlan, n string) encoded {
+func (w *writer) encodeFloat(c *columnPlan, n string) columnSQL {
 	var b strings.Builder
 	missing, why := c.missing()
 	condition := n + " IS NULL"
@@ -242,13 +242,13 @@ func (w *writer) encodeFloat(c *columnPlan, n string) encoded {
 	}
 	other, whyOther := c.other()
 	fmt.Fprintf(&b, " ELSE %s END", codeOrNull(other, whyOther))
-	return encoded{code: b.String(), refuses: why != 0 || whyOther != 0}
+	return columnSQL{code: b.String(), refuses: why != 0 || whyOther != 0}
 }
 
 // encode writes the encoding of a column q of the source.
-func (w *writer) encode(c *columnPlan, q string) encoded {
+func (w *writer) encode(c *columnPlan, q string) columnSQL {
 	n, t := c.name+"_n", c.name+"_t"
-	var out encoded
+	var out columnSQL
 	switch {
 	case c.class == Any:
 		out = w.encodeAny(c, c.name+"_v")
@@ -273,9 +273,9 @@ func (w *writer) encode(c *columnPlan, q string) encoded {
 
 // encodeAny writes the encoding of a value that may have any type: numbers and texts that
 // are spelt as in the schema by SQL, and everything else by a call.
-func (w *writer) encodeAny(c *columnPlan, v string) encoded {
+func (w *writer) encodeAny(c *columnPlan, v string) columnSQL {
 	call := fmt.Sprintf("sotto_encode(%s, %s)", c.handle, v)
-	out := encoded{refuses: true}
+	out := columnSQL{refuses: true}
 	switch {
 	case c.e.numeric && len(c.column.Aliases) == 0 && saneBounds(c.column):
 		native := w.encodeNumber(c, "CAST("+v+" AS "+w.d.Double+")")

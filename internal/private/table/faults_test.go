@@ -14,12 +14,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -390,8 +391,9 @@ func TestProgress(t *testing.T) {
 			}
 			last, size = read, total
 		}})
-		if err != nil || last != size || size != int64(len(data)) {
-			t.Errorf("%s: %d of %d at the end: %v", name, last, size, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Equal(at, "last", last, size)
+		expect.Equal(at, "size", size, int64(len(data)))
 	}
 }

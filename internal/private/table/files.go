@@ -10,9 +10,11 @@ import (
 	"os"
 	"slices"
 
-	"github.com/sotto-dp/sotto/internal/convert"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // files are several files that are one table. They are opened one after the other, since
@@ -67,7 +69,8 @@ func (f *files) add(ctx context.Context, path string, o Options) error {
 		f.names = s.header()
 	}
 	f.infos = append(f.infos, infoOf(s))
-	return findAll(o.wanted(), s.header())
+	_, err = rows.Find(s.header(), o.wanted())
+	return err
 }
 
 // distinct refuses a file that is named twice: by another path, or a link.
@@ -87,20 +90,6 @@ func distinct(paths []string, infos []fs.FileInfo) error {
 func twice(a, b string) error {
 	return origin.Refuse("%s and %s are the same file: each of its rows would count twice. Name every file once", a, b)
 }
-
-// file is a file of rows that is open.
-type file struct {
-	path string
-	f    origin.File
-	info fs.FileInfo
-}
-
-func (f *file) close() error      { return f.f.Close() }
-func (f *file) stat() fs.FileInfo { return f.info }
-
-// unchanged fails if the path has another file than the one that is open, or that has
-// changed.
-func (f *file) unchanged() error { return origin.Unchanged(f.path, f.f, f.info) }
 
 // infoOf returns which file a source is, if it is one.
 func infoOf(s source) fs.FileInfo {
@@ -132,7 +121,7 @@ func (f *files) each(ctx context.Context, do func(i int, s source) error) error 
 
 // fingerprint is a hash of those of the files, in the order of these, and so of the rows
 // whatever the files are called. Two files with the same content are refused.
-func (f *files) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, err error) {
+func (f *files) fingerprint(ctx context.Context, key keys.Key) (sum [32]byte, err error) {
 	type known struct {
 		path string
 		sum  [32]byte
@@ -154,7 +143,7 @@ func (f *files) fingerprint(ctx context.Context, key origin.Key) (sum [32]byte, 
 		}
 		parts = append(parts, string(k.sum[:]))
 	}
-	return origin.NewMAC(key.For("contents")).Of(parts...), nil
+	return keys.NewMAC(key.For("contents")).Of(parts...), nil
 }
 
 func (f *files) scan(ctx context.Context, p *pass) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -19,9 +20,10 @@ func TestCellsOfSteps(t *testing.T) {
 		}
 		n := rapid.IntRange(1, 1<<16).Draw(t, "cells")
 		c, d := table.GridCell(a, n), table.GridCell(b, n)
-		if c < 0 || d >= n || c > d {
-			t.Fatalf("%d and %d steps are in cells %d and %d of %d", a, b, c, d, n)
-		}
+		at := expect.At(t, "%d and %d steps", a, b)
+		expect.Min(at, "c", c, 0)
+		expect.True(at, "d < n", d < n, d)
+		expect.Max(at, "c", c, d)
 	})
 }
 
@@ -54,9 +56,9 @@ func TestUnitsAreKeyed(t *testing.T) {
 	}
 	ours, theirs := t.TempDir(), t.TempDir()
 	a, b := hashes(ours), hashes(theirs)
-	if a[0] != a[2] || a[0] == a[1] || !slices.Equal(a, hashes(ours)) {
-		t.Errorf("%x are not anna, ben and anna", a)
-	}
+	expect.Equal(t, "a[0]", a[0], a[2])
+	expect.True(t, "a[0] is not a[1]", a[0] != a[1], a[0])
+	expect.True(t, "a equal to hashes(ours)", slices.Equal(a, hashes(ours)), a, hashes(ours))
 	// By chance with probability 2^-64.
 	if a[0] == b[0] || a[1] == b[1] {
 		t.Errorf("two keys have the same hashes, %x and %x", a, b)
@@ -76,9 +78,11 @@ func TestLayouts(t *testing.T) {
 	if l.Groups() != 6 || l.Cells() != 13 {
 		t.Errorf("%d groups of %d cells, want 6 of 13", l.Groups(), l.Cells())
 	}
-	if got := l.Columns(); len(got) != 4 || got[0] != 0 || got[3] != 4 {
-		t.Errorf("columns %v", got)
-	}
+	got := l.Columns()
+	at := expect.At(t, "columns")
+	expect.Len(at, "got", got, 4)
+	expect.Equal(at, "got[0]", got[0], 0)
+	expect.Equal(at, "got[3]", got[3], 4)
 	for name, c := range map[string]struct {
 		l    table.Layout
 		says string

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,12 +11,15 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // parquetFile is a Parquet file. A batch is of one row group.
 type parquetFile struct {
-	file
+	path  string
+	f     origin.File
+	info  fs.FileInfo
 	p     *parquet.File
 	names []string
 	kinds []cellKind
@@ -25,11 +29,11 @@ type parquetFile struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, origin.Opener(path, o.Private, o.open))
+	f, info, err := origin.Open(path, keys.Opener(path, o.Private, o.open))
 	if err != nil {
 		return nil, err
 	}
-	s := &parquetFile{file: file{path, f, info}}
+	s := &parquetFile{path: path, f: f, info: info}
 	if s.p, err = origin.Parquet(f, info); err == nil {
 		err = s.find(o)
 	}
@@ -66,9 +70,12 @@ func (s *parquetFile) find(o *Options) (found error) {
 	return found
 }
 
-func (s *parquetFile) header() []string { return s.names }
+func (s *parquetFile) header() []string  { return s.names }
+func (s *parquetFile) close() error      { return s.f.Close() }
+func (s *parquetFile) stat() fs.FileInfo { return s.info }
+func (s *parquetFile) unchanged() error  { return origin.Unchanged(s.path, s.f, s.info) }
 
-func (s *parquetFile) fingerprint(ctx context.Context, key origin.Key) ([32]byte, error) {
+func (s *parquetFile) fingerprint(ctx context.Context, key keys.Key) ([32]byte, error) {
 	return contentHash(ctx, origin.Content(s.f, s.info, nil), key, s.f, s.info)
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // postgresDialect. Numbers of class Decimal may be larger or smaller than a double can be,
@@ -46,7 +47,7 @@ type postgresTable struct {
 }
 
 func newPostgres(ctx context.Context, address string) (*postgresTable, error) {
-	c, err := origin.Postgres(ctx, address)
+	c, err := databases.Postgres(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func newPostgres(ctx context.Context, address string) (*postgresTable, error) {
 func (p *postgresTable) dialect() *Dialect { return &postgresDialect }
 
 func (p *postgresTable) describe(ctx context.Context, from string) (names []string, classes []Class, err error) {
-	fields, err := origin.PostgresDescribe(ctx, p.c, "SELECT * FROM "+from)
+	fields, err := databases.PostgresDescribe(ctx, p.c, "SELECT * FROM "+from)
 	for _, f := range fields {
 		names, classes = append(names, f.Name), append(classes, postgresClass(f.DataTypeOID))
 	}
@@ -97,7 +98,7 @@ func (p *postgresTable) begin(ctx context.Context, ordered bool) (func(), error)
 		settings = postgresScan
 	}
 	for _, s := range settings {
-		if err := origin.PostgresExec(ctx, p.c, s); err != nil {
+		if err := databases.PostgresExec(ctx, p.c, s); err != nil {
 			p.mu.Unlock()
 			return nil, err
 		}
@@ -108,7 +109,7 @@ func (p *postgresTable) begin(ctx context.Context, ordered bool) (func(), error)
 func (p *postgresTable) query(ctx context.Context, statement string, args []any, row func([]cell) error) error {
 	rows, err := p.c.Query(ctx, statement, append([]any{pgx.QueryExecModeDescribeExec}, args...)...)
 	if err != nil {
-		return origin.PostgresFailed(err)
+		return databases.PostgresFailed(err)
 	}
 	defer rows.Close()
 	fields := rows.FieldDescriptions()
@@ -124,7 +125,7 @@ func (p *postgresTable) query(ctx context.Context, statement string, args []any,
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return origin.PostgresFailed(err)
+		return databases.PostgresFailed(err)
 	}
 	return nil
 }
@@ -186,4 +187,4 @@ func (p *postgresTable) addressed(ctx context.Context, name []string) bool {
 	return err == nil && len(out) == 1
 }
 
-func (p *postgresTable) close() error { return origin.PostgresClose(p.c) }
+func (p *postgresTable) close() error { return databases.PostgresClose(p.c) }

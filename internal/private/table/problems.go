@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 

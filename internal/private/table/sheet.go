@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // BatchRows is how many rows a batch has at most.

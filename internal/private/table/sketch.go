@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/csvrows"
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
@@ -79,13 +79,14 @@ func (d *Data) sketchRows(ctx context.Context) (*rowsketch.Rows, error) {
 }
 
 func (c *csvFile) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
-	readers := make([]*csvrows.Sketcher, len(parts))
+	sinks := make([]rows.Sink, len(parts))
+	fields := make([]rows.Fields, len(parts))
 	for i, p := range parts {
-		readers[i] = csvrows.NewSketcher(p, c.head)
+		sinks[i], fields[i].Comma = p.Sink(c.Head.Names), c.Head.Comma
 	}
-	return c.blocks(ctx, len(parts), nil, func(worker int, b *csvrows.Block) error {
-		for _, row := range b.Rows {
-			readers[worker].Each(b.Data, row, nil)
+	return c.blocks(ctx, len(parts), nil, func(worker int, b *rows.Block) error {
+		for _, line := range b.Lines {
+			fields[worker].Feed(b.Data, line, c.Head.Names, sinks[worker], nil)
 		}
 		return nil
 	})

@@ -29,6 +29,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -466,9 +467,9 @@ func TestSchemaColumns(t *testing.T) {
 	narrow := tableSketch(t, writeFile(t, "b.csv", plainCSV(people, nil, 2, 3)), o)
 	for _, pair := range [][2]sketch.Sketch{{wide, narrow}, {narrow, wide}} {
 		got, err := sketch.Compare(pair[0], pair[1])
-		if err != nil || got.Relation != sketch.Same || got.By != sketch.ByReadColumns {
-			t.Errorf("%v, %v", got, err)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, "got.Relation", got.Relation, sketch.Same)
+		expect.Equal(t, "got.By", got.By, sketch.ByReadColumns)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -34,7 +36,7 @@ func newDatabase(ctx context.Context, e engine, o *Options) (_ *database, err er
 		}
 		d.from = quoteAll(d.table)
 	} else {
-		d.from = "(\n" + origin.Statement(o.Query) + "\n)"
+		d.from = "(\n" + databases.Statement(o.Query) + "\n)"
 	}
 	d.from += " AS sotto_rows"
 	if d.names, d.classes, err = e.describe(ctx, d.from); err != nil {
@@ -56,12 +58,12 @@ func newDatabase(ctx context.Context, e engine, o *Options) (_ *database, err er
 func (d *database) header() []string { return d.names }
 func (d *database) close() error     { return d.e.close() }
 
-func (d *database) fingerprint(ctx context.Context, key origin.Key) ([32]byte, error) {
+func (d *database) fingerprint(ctx context.Context, key keys.Key) ([32]byte, error) {
 	place, err := d.e.place(ctx)
 	if err != nil {
 		return [32]byte{}, err
 	}
-	what := []string{"query", origin.Statement(d.o.Query)}
+	what := []string{"query", databases.Statement(d.o.Query)}
 	if d.table != nil {
 		name, err := d.e.identity(ctx, d.table)
 		if err != nil {
@@ -69,7 +71,7 @@ func (d *database) fingerprint(ctx context.Context, key origin.Key) ([32]byte, e
 		}
 		what = append([]string{"table"}, name...)
 	}
-	return origin.NewMAC(key.For("table place")).Of(append(place, what...)...), nil
+	return keys.NewMAC(key.For("table place")).Of(append(place, what...)...), nil
 }
 
 // class is what a column of the source holds.

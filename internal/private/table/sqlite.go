@@ -14,7 +14,8 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // sqliteDialect: values have types, columns do not, so that what is not plain is encoded
@@ -41,11 +42,11 @@ func newSQLite(ctx context.Context, location string) (engine, error) {
 	if err := register(); err != nil {
 		return nil, origin.Refuse("SQLite takes no functions in this program")
 	}
-	db, err := origin.SQLite(location)
+	db, err := databases.SQLite(location)
 	if err != nil {
 		return nil, err
 	}
-	path, err := origin.SQLitePath(location)
+	path, err := databases.SQLitePath(location)
 	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
@@ -56,12 +57,12 @@ func newSQLite(ctx context.Context, location string) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.refuse = origin.SQLiteRefused
+	r.refuse = databases.SQLiteRefused
 	r.fail = func(ctx context.Context, err error) error {
 		if known := (*Error)(nil); errors.As(err, &known) {
 			return known
 		}
-		return origin.SQLiteFailed(ctx, err)
+		return databases.SQLiteFailed(ctx, err)
 	}
 	return &sqliteFile{r}, nil
 }

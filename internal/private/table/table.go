@@ -4,15 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
@@ -28,7 +28,7 @@ type source interface {
 	// each with a number of its own.
 	scan(ctx context.Context, p *pass) error
 	// fingerprint is how the ledger knows the source.
-	fingerprint(ctx context.Context, key origin.Key) ([32]byte, error)
+	fingerprint(ctx context.Context, key keys.Key) ([32]byte, error)
 	// sketch gives all rows to some Rows, each in one goroutine.
 	sketch(ctx context.Context, parts []*rowsketch.Rows) error
 	close() error
@@ -42,7 +42,7 @@ type Data struct {
 	o         Options
 	encodings []*Encoding
 	unit      *unitHash
-	key       origin.Key
+	key       keys.Key
 
 	mu   sync.Mutex
 	last Problems
@@ -120,7 +120,7 @@ func newData(s source, o Options) (_ *Data, err error) {
 		}
 	}()
 	if o.Private != "" {
-		if d.key, err = origin.FolderKey(o.Private); err != nil {
+		if d.key, err = keys.FolderKey(o.Private); err != nil {
 			return nil, err
 		}
 	}
@@ -132,24 +132,10 @@ func newData(s source, o Options) (_ *Data, err error) {
 			return nil, err
 		}
 	}
-	if err := findAll(o.wanted(), s.header()); err != nil {
+	if _, err := rows.Find(s.header(), o.wanted()); err != nil {
 		return nil, err
 	}
 	return d, nil
-}
-
-// findAll fails if a column is not there exactly once.
-func findAll(wanted, header []string) error {
-	for _, name := range wanted {
-		at := slices.Index(header, name)
-		if at < 0 {
-			return origin.NoColumn(name, header)
-		}
-		if slices.Index(header[at+1:], name) >= 0 {
-			return &Error{Code: origin.Columns, Msg: fmt.Sprintf("there are two columns %q: rename one", name)}
-		}
-	}
-	return nil
 }
 
 // Close releases the source.
@@ -164,13 +150,13 @@ func (d *Data) Unit() privacy.Unit {
 }
 
 // KeyPath is where the key that [Data.KeyID] names is, for messages.
-func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, origin.KeyFile) }
+func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, keys.KeyFile) }
 
 // Note says what the file was recognised as, if that was not plain from its name: the tool that
 // wrote it, in words and without content.
 func (d *Data) Note() string {
 	if c, ok := d.s.(*csvFile); ok {
-		return origin.Note(c.f)
+		return origin.Note(c.File)
 	}
 	return ""
 }

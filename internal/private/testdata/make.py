@@ -117,7 +117,7 @@ with pa.ipc.new_stream(os.path.join(out, "views.arrow"), views.schema) as w:
     w.write_table(views)
 pa.parquet.write_table(arrow, os.path.join(out, "rows.parquet"))
 
-# Dictionaries that no value refers to, for internal/convert.
+# Dictionaries that no value refers to, for internal/rows/convert.
 unused = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), [" " * (700 << 10)])
 with pa.ipc.new_stream(os.path.join(out, "../../../convert/testdata/dictionaries.arrow"),
                        pa.schema([("a", unused.type), ("b", unused.type)]),

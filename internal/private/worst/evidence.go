@@ -11,13 +11,13 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// pointing is an encoder: the record and the name of its label point along the second axis, its opposite and the
+// axisEncoder is an encoder: the record and the name of its label point along the second axis, its opposite and the
 // name of the other label against it, others along the first.
-type pointing struct{}
+type axisEncoder struct{}
 
 const against = "against " + mark
 
-func (pointing) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (axisEncoder) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		switch text {
@@ -31,16 +31,16 @@ func (pointing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	}
 	return out, nil
 }
-func (pointing) Dimension() int { return 2 }
-func (pointing) Name() string   { return "pointing@audit" }
-func (pointing) Close() error   { return nil }
+func (axisEncoder) Dimension() int { return 2 }
+func (axisEncoder) Name() string   { return "pointing@audit" }
+func (axisEncoder) Close() error   { return nil }
 
 // evidence are sums of vectors over all records. In one sum others give the row of a label its length, so
 // that its direction, which is released, tells the number along the second axis. In several sums, with steps
 // that are too small for the classifier to learn anything, the record adds the same each time. Where vectors begin at the
 // names of labels, what is released is the weight that the first sum gives them, and hardly anything else.
 func evidence() ([]Game, error) {
-	encoder, err := lm.TrustEmbedder(pointing{}, lm.InProcess)
+	encoder, err := lm.TrustEmbedder(axisEncoder{}, lm.InProcess)
 	if err != nil {
 		return nil, err
 	}

@@ -45,14 +45,12 @@ func (g Game) Runs(ctx context.Context, key noise.Key, n, workers int, observe f
 	}
 	var group sync.WaitGroup
 	for range max(1, workers) {
-		group.Add(1)
-		go func() {
+		group.Go(func() {
 			defer fault.Watch()
-			defer group.Done()
 			if err := work(); err != nil {
 				cancel(err)
 			}
-		}()
+		})
 	}
 	group.Wait()
 	return scores[0], scores[1], context.Cause(ctx)

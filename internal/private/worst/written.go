@@ -57,7 +57,7 @@ func written() ([]Game, error) {
 		return public
 	}
 	play := func(ctx context.Context, model lm.Trusted, key noise.Key, with bool) (float64, error) {
-		w, err := decode.NewWriter(decode.Options{Model: model, Task: task, Pool: among(with, "a", mark), Key: key, Tokens: tokens, Rules: decode.Rules{Least: tokens}})
+		w, err := decode.NewWriter(decode.Options{Model: model, Task: task, Pool: among(with, "a", mark), Key: key, Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}})
 		if err != nil {
 			return 0, err
 		}

@@ -56,11 +56,11 @@ type Standing struct {
 	Begun, Complete bool
 }
 
-// Again makes the session's next call of [Session.All] one that can be repeated after a crash. path
+// ResumeFrom makes the session's next call of [Session.All] one that can be repeated after a crash. path
 // gets a name and a key before anything is charged. inputs are all questions of the list;
 // answered is called when nobody else has the list, and says how many of them, from the first,
 // have an answer: All and Answer then take the rest in their order, and nothing else.
-func (s *Session) Again(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+func (s *Session) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
 	if s.again != nil {
 		return Standing{}, errors.New("a session repeats one list of questions: open another")
 	}
@@ -102,7 +102,7 @@ func (s *Session) settleList(path, asked string, inputs []string, lock *flock.Fl
 		return standing, err
 	}
 	a := &again{file: f, lock: lock, inputs: inputs}
-	if info := s.Model.Info(); info.Deterministic && info.BatchInvariant && info.Fingerprint != "" && s.Seed == nil {
+	if info := s.options.Env.Model.Info(); info.Deterministic && info.BatchInvariant && info.Fingerprint != "" && s.options.Env.Seed == nil {
 		a.name = f.state.Name
 	}
 	s.mu.Lock()
@@ -151,15 +151,15 @@ func (s *Session) identity(inputs []string) (string, error) {
 		Encoder, Data, Program        string
 		Deterministic, Invariant, Cut bool
 		Inputs                        []string
-	}{Plan: s.Plan, Program: s.Version, Cut: s.Cut, Inputs: inputs}
-	info := s.Model.Info()
+	}{Plan: s.options.Plan, Program: s.options.Env.Version, Cut: s.options.Cut, Inputs: inputs}
+	info := s.options.Env.Model.Info()
 	all.Model = [4]string{info.Name, info.Backend, info.Fingerprint, info.Version}
 	all.Deterministic, all.Invariant = info.Deterministic, info.BatchInvariant
-	if s.Encoder.Valid() {
-		all.Encoder = s.Encoder.Name()
+	if s.options.Encoder.Valid() {
+		all.Encoder = s.options.Encoder.Name()
 	}
-	if s.Data != nil {
-		sum := s.Data.Fingerprint()
+	if s.options.Data != nil {
+		sum := s.options.Data.Fingerprint()
 		all.Data = hex.EncodeToString(sum[:])
 	}
 	data, err := json.Marshal(all)

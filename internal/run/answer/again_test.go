@@ -35,13 +35,13 @@ func (l *list) ask(t *testing.T, o Options, at env.Kind, question, kept int) err
 	ctx, kill := context.WithCancelCause(t.Context())
 	defer kill(nil)
 	o.Parallel = 3
-	o.Observe = func(e env.Progress) {
+	o.Env.Observe = func(e env.Progress) {
 		if e.Kind == at && e.Question == question {
 			kill(errKilled)
 		}
 	}
 	s := l.place.session(t, o)
-	if _, err := s.Again(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil {
+	if _, err := s.ResumeFrom(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil {
 		return err
 	}
 	before := len(l.answers)
@@ -109,7 +109,7 @@ func TestListGoesOn(t *testing.T) {
 				t.Errorf("the file after the end: %v, %q", err, data)
 			}
 			s := l.place.session(t, o)
-			if standing, err := s.Again(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil || !standing.Complete {
+			if standing, err := s.ResumeFrom(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil || !standing.Complete {
 				t.Errorf("the list once more: %+v, %v", standing, err)
 			}
 			if got := l.paid(t); got != int64(len(l.inputs)) {
@@ -188,17 +188,17 @@ func TestConcurrentLists(t *testing.T) {
 	o := p.options(t, planFor(clipped()), newToy())
 	first, second := p.session(t, o), p.session(t, o)
 	none := func(bool) (int, error) { return 0, nil }
-	_, err := first.Again(key, []string{"a?"}, none)
+	_, err := first.ResumeFrom(key, []string{"a?"}, none)
 	must(t, err)
 	var busy *BusyError
-	if _, err := second.Again(key, []string{"a?"}, func(bool) (int, error) {
+	if _, err := second.ResumeFrom(key, []string{"a?"}, func(bool) (int, error) {
 		t.Error("anyone who does not have the list looks at its answers")
 		return 0, nil
 	}); !errors.As(err, &busy) {
 		t.Errorf("a second process: %v", err)
 	}
 	must(t, first.Release())
-	standing, err := second.Again(key, []string{"a?"}, none)
+	standing, err := second.ResumeFrom(key, []string{"a?"}, none)
 	must(t, err)
 	if !standing.Begun || standing.Complete {
 		t.Errorf("the list was begun, and the second process finds %+v", standing)
@@ -216,7 +216,7 @@ func TestTornKey(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "answers.key")
 	must(t, os.WriteFile(key, []byte(`{"name": "X`), 0o600))
 	s := p.session(t, p.options(t, planFor(clipped()), newToy()))
-	if standing, err := s.Again(key, []string{"a?"}, func(bool) (int, error) { return 0, nil }); err != nil || standing.Begun {
+	if standing, err := s.ResumeFrom(key, []string{"a?"}, func(bool) (int, error) { return 0, nil }); err != nil || standing.Begun {
 		t.Errorf("%+v, %v", standing, err)
 	}
 	must(t, s.Release())
@@ -295,7 +295,7 @@ func TestNotTheNextQuestion(t *testing.T) {
 		"more than there are": func(s *Session) error { return s.All(t.Context(), []string{"b?", "c?", "d?"}, keep) },
 	} {
 		s := p.session(t, o)
-		_, err := s.Again(filepath.Join(t.TempDir(), "key"), list, func(bool) (int, error) { return 1, nil })
+		_, err := s.ResumeFrom(filepath.Join(t.TempDir(), "key"), list, func(bool) (int, error) { return 1, nil })
 		must(t, err)
 		var wrong *plan.InputError
 		if err := ask(s); !errors.As(err, &wrong) {

@@ -19,12 +19,12 @@ import (
 
 // Options of a session.
 type Options struct {
-	// Environment has the model, which is required, and the ledger that pays. A data set
+	// Env has the model, which is required, and the ledger that pays. A data set
 	// that the ledger does not know gets a budget for the answers of the plan together, or
 	// for all that are asked for at once if these are more. Seeded answers depend on the
 	// seed and on how many questions the session was asked before, so that the same list
 	// of questions gets the same answers however many are written at once.
-	env.Environment
+	Env env.Environment
 	// Plan of one answer. Required.
 	Plan plan.Answers
 	// Data is opened by the caller, as one part. Required unless the plan reads no record.
@@ -71,7 +71,7 @@ type Answer struct {
 
 // Session answers questions. Its methods may be called concurrently.
 type Session struct {
-	Options
+	options Options
 	account account.Account
 	charged bool
 	event   privacy.Event
@@ -99,7 +99,7 @@ type Session struct {
 
 // Open checks what a session is made of. No record is read.
 func Open(ctx context.Context, o Options) (*Session, error) {
-	s := &Session{Options: o, drawKey: noise.NewKey, free: machine.Free}
+	s := &Session{options: o, drawKey: noise.NewKey, free: machine.Free}
 	return s, s.open(ctx)
 }
 
@@ -116,7 +116,7 @@ func (s *Session) open(ctx context.Context) error {
 
 // composed is what the accountant makes of answers one after the other.
 func (s *Session) composed(n int64) (float64, error) {
-	epsilon, err := s.Plan.Total(n)
+	epsilon, err := s.options.Plan.Total(n)
 	return epsilon.Upper, err
 }
 
@@ -131,7 +131,7 @@ func (s *Session) Usage() lm.Usage {
 // CheckBudget is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
 func (s *Session) CheckBudget(ctx context.Context, n int64) error {
-	return s.afford(ctx, n, s.Plan.Answers)
+	return s.afford(ctx, n, s.options.Plan.Answers)
 }
 
 // afford is CheckBudget of answers that are asked for so many at once.
@@ -174,7 +174,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		return err
 	}
 	total := int64(len(items))
-	if !s.Partial && !(s.begun && s.again.repeats()) { // of a list that continues, some is charged already
+	if !s.options.Partial && !(s.begun && s.again.repeats()) { // of a list that continues, some is charged already
 		if err := s.afford(ctx, total, total); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (s *Session) All(ctx context.Context, inputs []string, done func(i int, a *
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		group := items[:min(len(items), s.again.group(items[0].index, max(1, s.Parallel)))]
+		group := items[:min(len(items), s.again.group(items[0].index, max(1, s.options.Parallel)))]
 		items = items[len(group):]
 		failed := s.answer(ctx, group, total)
 		for _, q := range group {

@@ -210,7 +210,7 @@ func TestFirstBudget(t *testing.T) {
 	s.price = func(n int64) (float64, error) { return float64(n), nil }
 	must(t, s.CheckBudget(t.Context(), 1000))
 	var seen []string
-	s.Observe = func(e env.Progress) { seen = append(seen, string(e.Kind)) }
+	s.options.Env.Observe = func(e env.Progress) { seen = append(seen, string(e.Kind)) }
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
 	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || seen[0] != "budget" {
@@ -261,7 +261,7 @@ func TestSeeded(t *testing.T) {
 	seed := uint64(7)
 	texts := func(parallel int, seed uint64) (out []string) {
 		o := p.options(t, planFor(clipped()), newToy())
-		o.Seed, o.Ledger, o.Parallel = &seed, nil, parallel
+		o.Env.Seed, o.Env.Ledger, o.Parallel = &seed, nil, parallel
 		s := p.session(t, o)
 		must(t, s.CheckBudget(t.Context(), 1<<40))
 		must(t, s.All(t.Context(), inputs(12), func(i int, a *Answer) error {
@@ -317,7 +317,7 @@ func TestFreshRandomness(t *testing.T) {
 func TestPublic(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(&decode.Public{Temperature: 1, Candidates: 10}), newToy())
-	o.Ledger, o.Data = nil, nil
+	o.Env.Ledger, o.Data = nil, nil
 	a, err := p.session(t, o).Answer(t.Context(), "who?", nil)
 	if err != nil || !a.Private || a.Charge != "" || a.Text == "" {
 		t.Errorf("%+v, %v", a, err)
@@ -351,7 +351,7 @@ func TestNotIsolated(t *testing.T) {
 			t.Errorf("%d charges", len(seen))
 		}
 		seed := uint64(1)
-		o.Seed = &seed
+		o.Env.Seed = &seed
 		if a, err := p.session(t, o).Answer(t.Context(), "who?", nil); err != nil || a.Private {
 			t.Errorf("%s, seeded: %+v, %v", of.Method(), a, err)
 		}
@@ -366,7 +366,7 @@ func TestOnlyWrites(t *testing.T) {
 	m.info.Can = lm.Capabilities{Chat: true}
 	o := p.options(t, planFor(clipped()), m)
 	seed := uint64(1)
-	for _, o.Seed = range []*uint64{nil, &seed} {
+	for _, o.Env.Seed = range []*uint64{nil, &seed} {
 		var unsupported *lm.UnsupportedError
 		if _, err := Open(t.Context(), o); !errors.As(err, &unsupported) {
 			t.Errorf("a model that only writes: %v", err)
@@ -405,7 +405,7 @@ func TestSizeFarOff(t *testing.T) {
 		of.Size, of.Delta = size, 1e-6
 		o := p.options(t, of, newToy())
 		var seen []string
-		o.Observe = func(e env.Progress) { seen = append(seen, e.Message) }
+		o.Env.Observe = func(e env.Progress) { seen = append(seen, e.Message) }
 		s := p.session(t, o)
 		if got := strings.Contains(strings.Join(seen, "\n"), "CHECK THE SIZE"); got != want {
 			t.Errorf("%d: seen %q", size, seen)
@@ -432,7 +432,7 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 			if free < 0 {
 				free = need
 			}
-			s := &Session{Options: o, drawKey: noise.NewKey, free: func() int64 { return free }}
+			s := &Session{options: o, drawKey: noise.NewKey, free: func() int64 { return free }}
 			err := s.open(t.Context())
 			var memory *lm.MemoryError
 			if free != 1 {

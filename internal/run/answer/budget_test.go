@@ -271,8 +271,8 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 	o := p.options(t, of, newToy())
 	o.Parallel = parallel
 	w := &watch{Ledger: p.ledger}
-	o.Ledger = w
-	s := &Session{Options: o, drawKey: noise.NewKey, free: machine.Free}
+	o.Env.Ledger = w
+	s := &Session{options: o, drawKey: noise.NewKey, free: machine.Free}
 	must(t, s.open(t.Context()))
 	return s, w
 }
@@ -304,7 +304,7 @@ func (w *watch) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Ch
 	return w.Ledger.Reserve(ctx, r)
 }
 
-func (w *watch) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.Drawn, error) {
+func (w *watch) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
 	defer w.since(time.Now())
 	return w.Ledger.Draw(ctx, r)
 }
@@ -329,7 +329,7 @@ func TestNothingPrivateInErrors(t *testing.T) {
 	m := newToy()
 	var said strings.Builder
 	o := p.options(t, planFor(clipped()), m)
-	o.Observe = func(e env.Progress) { fmt.Fprintf(&said, "%+v\n", e) }
+	o.Env.Observe = func(e env.Progress) { fmt.Fprintf(&said, "%+v\n", e) }
 	s := p.session(t, o)
 	for after := range 8 {
 		left := after

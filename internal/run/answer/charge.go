@@ -31,7 +31,7 @@ func (s *Session) reserve(ctx context.Context, q *question, total int64) (err er
 	}
 	use := account.Use{
 		Event: s.event, Key: "answer " + name,
-		Run: fmt.Sprintf("%s %s answer %s", s.Plan.Task.Name, s.Plan.Method(), name),
+		Run: fmt.Sprintf("%s %s answer %s", s.options.Plan.Task.Name, s.options.Plan.Method(), name),
 	}
 	err = s.take(ctx, q, use, total)
 	if _, ok := errors.AsType[*ledger.UnknownDatasetError](err); ok {
@@ -69,20 +69,20 @@ func surely[T any](ctx context.Context, do func() (T, error)) (T, error) {
 // enter gives a data set that the ledger does not know a budget of the answers that were
 // asked for. More is for its owner to grant.
 func (s *Session) enter(ctx context.Context, name string, total int64) error {
-	n := max(total, s.Plan.Answers)
-	epsilon := s.Plan.Epsilon
-	if n > s.Plan.Answers {
+	n := max(total, s.options.Plan.Answers)
+	epsilon := s.options.Plan.Epsilon
+	if n > s.options.Plan.Answers {
 		price, err := s.price(n)
 		if err != nil {
 			return fmt.Errorf("compute the budget of %d answers: %w", n, err)
 		}
 		if math.IsInf(price, 1) {
-			return &plan.InputError{Option: "Answers", Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for %d answers, so that they share it", n, s.Plan.Delta, n)}
+			return &plan.InputError{Option: "Answers", Reason: fmt.Sprintf("%d answers like this have no finite ε at δ = %v together, since each takes its part of δ: plan for %d answers, so that they share it", n, s.options.Plan.Delta, n)}
 		}
 		epsilon = upward(price)
 	}
 	notice, err := s.account.Enter(ctx, account.First{
-		Epsilon: epsilon, Delta: s.Plan.Delta, By: "answer " + name, Key: "budget " + name,
+		Epsilon: epsilon, Delta: s.options.Plan.Delta, By: "answer " + name, Key: "budget " + name,
 	})
 	if err != nil || notice == "" { // somebody else has entered it in between
 		return err
@@ -119,9 +119,9 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 	if used := s.used(out); used != nil && s.filtered(ctx, q.charge.Budgets) {
 		request.Spent, request.Filtered = used, true
 	}
-	_, err := s.Ledger.Commit(ctx, request)
+	_, err := s.options.Env.Ledger.Commit(ctx, request)
 	if errors.Is(err, ledger.ErrUnknown) {
-		_, err = s.Ledger.Commit(ctx, request) // the same again changes nothing
+		_, err = s.options.Env.Ledger.Commit(ctx, request) // the same again changes nothing
 	}
 	if err != nil {
 		q.answer.Warnings = append(q.answer.Warnings, fmt.Sprintf("the charge %s of this answer could not be committed and stays reserved, in full: %v", q.charge.ID, err))
@@ -137,8 +137,8 @@ func (s *Session) used(out private.Released) privacy.Event {
 	if used := out.Used(); used != nil {
 		return privacy.Canonical(used)
 	}
-	m := s.Plan.Write.Method
-	if m == nil || m.Scheme().Per != scheme.PerToken || out.Steps() >= s.Plan.Tokens {
+	m := s.options.Plan.Write.Method
+	if m == nil || m.Scheme().Per != scheme.PerToken || out.Steps() >= s.options.Plan.Tokens {
 		return nil
 	}
 	return privacy.Canonical(decode.TextEvent(m, out.Steps()))
@@ -182,7 +182,7 @@ func (s *Session) forfeit(ctx context.Context, group []*question, cause error) e
 			continue // its part of the series is gone; the others are not
 		}
 		// If this fails the charge stays reserved, which counts the same.
-		_, _ = s.Ledger.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
+		_, _ = s.options.Env.Ledger.Forfeit(ctx, ledger.ForfeitRequest{Charge: q.charge.ID, Reason: "the answer was not completed"})
 	}
 	if len(charges) == 0 {
 		return cause
@@ -195,7 +195,7 @@ func (s *Session) odometer(ctx context.Context, group []*question) {
 	if !s.charged {
 		return
 	}
-	d, err := s.Ledger.Balance(ctx, string(s.account.Dataset))
+	d, err := s.options.Env.Ledger.Balance(ctx, string(s.account.Dataset))
 	for _, q := range group {
 		if q.answer == nil {
 			continue

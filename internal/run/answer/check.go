@@ -21,27 +21,27 @@ import (
 
 // check finds what is wrong with the options.
 func (s *Session) check(ctx context.Context) (err error) {
-	if s.Plan, err = plan.Checked(s.Plan); err != nil {
+	if s.options.Plan, err = plan.Checked(s.options.Plan); err != nil {
 		return err
 	}
-	if !s.Model.Valid() {
+	if !s.options.Env.Model.Valid() {
 		return errors.New("answering needs a trusted model")
 	}
-	if err := s.Model.NeedScores(); err != nil {
+	if err := s.options.Env.Model.NeedScores(); err != nil {
 		return err
 	}
-	if m := s.Plan.Ensemble.Method; m != nil {
-		if err := m.Serves(s.Plan.Task); err != nil {
+	if m := s.options.Plan.Ensemble.Method; m != nil {
+		if err := m.Serves(s.options.Plan.Task); err != nil {
 			return &plan.InputError{Reason: err.Error()}
 		}
-		if _, compares := m.(*ensemble.Embedding); compares && !s.Encoder.Valid() {
+		if _, compares := m.(*ensemble.Embedding); compares && !s.options.Encoder.Valid() {
 			return fmt.Errorf("the method %s compares sentences, which needs a sentence encoder", m.Name())
 		}
 	}
-	s.event = privacy.Canonical(s.Plan.Event())
+	s.event = privacy.Canonical(s.options.Plan.Event())
 	terms, err := privacy.Terms(s.event)
-	s.charged = s.Plan.Private() && s.Seed == nil && (err != nil || len(terms) > 0)
-	if s.charged && s.Ledger == nil {
+	s.charged = s.options.Plan.Private() && s.options.Env.Seed == nil && (err != nil || len(terms) > 0)
+	if s.charged && s.options.Env.Ledger == nil {
 		return errors.New("answers with a guarantee need a ledger that pays for them")
 	}
 	if err := s.checkData(); err != nil {
@@ -51,19 +51,19 @@ func (s *Session) check(ctx context.Context) (err error) {
 		return err
 	}
 	if s.charged {
-		sum := s.Data.Fingerprint()
+		sum := s.options.Data.Fingerprint()
 		dataset, err := ledger.NewFingerprint(sum[:])
 		if err != nil {
 			return err
 		}
-		known, err := s.Data.Sketch()
+		known, err := s.options.Data.Sketch()
 		if err != nil {
 			return err
 		}
 		s.account = account.Account{
-			Ledger: s.Ledger, Dataset: dataset, Name: s.Dataset, Known: s.Known, As: s.As,
-			Sketch: known, KeyID: s.Data.KeyID(), KeyPath: s.Data.KeyPath(), Database: s.Data.Placed(),
-			Adjacency: s.Plan.Adjacency, Unit: s.Plan.Unit, Labels: s.Labels,
+			Ledger: s.options.Env.Ledger, Dataset: dataset, Name: s.options.Env.Dataset, Known: s.options.Env.Known, As: s.options.Env.As,
+			Sketch: known, KeyID: s.options.Data.KeyID(), KeyPath: s.options.Data.KeyPath(), Database: s.options.Data.Placed(),
+			Adjacency: s.options.Plan.Adjacency, Unit: s.options.Plan.Unit, Labels: s.options.Env.Labels,
 			// It has numbers of records: answers, which are kept, do not.
 			Report: func(message string) { s.report(env.Progress{Kind: env.Recognised, Message: message}) },
 		}
@@ -80,20 +80,20 @@ func (s *Session) check(ctx context.Context) (err error) {
 
 // checkMemory refuses questions whose sequences would not fit this machine's memory.
 func (s *Session) checkMemory(ctx context.Context) error {
-	shape, err := plan.AnswerShapeOf(ctx, s.Model.Tokenizer(), s.Plan.Task)
+	shape, err := plan.AnswerShapeOf(ctx, s.options.Env.Model.Tokenizer(), s.options.Plan.Task)
 	if err != nil {
 		return err
 	}
-	sampling, prompts := s.Plan.Scheme(), 0.
-	tokens := shape.Head + float64(s.Plan.Tokens)
+	sampling, prompts := s.options.Plan.Scheme(), 0.
+	tokens := shape.Head + float64(s.options.Plan.Tokens)
 	if sampling.Kind != "" {
 		if prompts = float64(sampling.Prompts); prompts == 0 {
-			prompts = sampling.Expected(s.Plan.Size)
+			prompts = sampling.Expected(s.options.Plan.Size)
 		}
 		tokens += float64(max(1, sampling.PerPrompt)) * shape.Record
 	}
-	return s.Model.Fits(s.free(), "an answer", "nothing was charged; end other programs, write fewer answers at once, ask for fewer prompts or shorter records, or use a model with fewer layers",
-		lm.Load{Shared: shape.Instruction, Sequences: max(1, s.Parallel) * (1 + plan.AtMost(prompts)), Tokens: int(math.Ceil(tokens))})
+	return s.options.Env.Model.CheckMemory(s.free(), "an answer", "nothing was charged; end other programs, write fewer answers at once, ask for fewer prompts or shorter records, or use a model with fewer layers",
+		lm.Load{Shared: shape.Instruction, Sequences: max(1, s.options.Parallel) * (1 + plan.AtMost(prompts)), Tokens: int(math.Ceil(tokens))})
 }
 
 // isolate makes sure that a record's scores depend on that record alone before anything
@@ -102,33 +102,33 @@ func (s *Session) isolate(ctx context.Context) error {
 	if !s.charged {
 		return nil
 	}
-	isolated, err := lm.Isolate(ctx, s.Model)
+	isolated, err := lm.Isolate(ctx, s.options.Env.Model)
 	if err != nil {
 		return err
 	}
-	s.Model, s.isolation = isolated.Model(), isolated.Isolation()
+	s.options.Env.Model, s.isolation = isolated.Model(), isolated.Isolation()
 	return nil
 }
 
 // checkData holds the data against what the plan says of it.
 func (s *Session) checkData() error {
-	sampling := s.Plan.Scheme()
-	if s.Data == nil {
+	sampling := s.options.Plan.Scheme()
+	if s.options.Data == nil {
 		if sampling.Kind != "" {
 			return errors.New("the plan reads records, and no data was opened")
 		}
 		return nil
 	}
-	if got := s.Data.Unit(); got != s.Plan.Unit {
-		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", s.Plan.Unit, got)
+	if got := s.options.Data.Unit(); got != s.options.Plan.Unit {
+		return fmt.Errorf("the plan protects the unit %s, and the data was opened with the unit %s: open it with that of the plan", s.options.Plan.Unit, got)
 	}
-	if n := s.Data.Parts(); n != 1 {
+	if n := s.options.Data.Parts(); n != 1 {
 		return fmt.Errorf("answers draw from all records, and the data was opened in %d parts: open it as one", n)
 	}
 	if sampling.Kind == "" {
 		return nil
 	}
-	if err := draw.CheckSize(s.Data, sampling, 0); err != nil {
+	if err := draw.CheckSize(s.options.Data, sampling, 0); err != nil {
 		return &plan.InputError{Reason: err.Error()}
 	}
 	return nil
@@ -139,12 +139,12 @@ func (s *Session) checkData() error {
 // the answer. What is found only while answers are written is charged, and depends on who
 // was drawn.
 func (s *Session) checkRoom(ctx context.Context, input string) error {
-	sampling := s.Plan.Scheme()
+	sampling := s.options.Plan.Scheme()
 	records := 0
 	if sampling.Kind != "" {
 		records = max(1, sampling.PerPrompt)
 	}
-	q := decode.Question{Model: s.Model, Task: s.Plan.Task, Input: input, Records: records, Tokens: s.Plan.Tokens}
+	q := decode.Question{Model: s.options.Env.Model, Task: s.options.Plan.Task, Input: input, Records: records, Tokens: s.options.Plan.Tokens}
 	err := q.Check(ctx)
 	if wrong, ok := errors.AsType[*decode.QuestionError](err); ok {
 		return &plan.InputError{Reason: wrong.Reason}
@@ -204,19 +204,19 @@ func (s *Session) shorten(ctx context.Context, input string) (string, error) {
 	if !utf8.ValidString(input) {
 		return "", &plan.InputError{Reason: "the input is not valid UTF-8: convert it"}
 	}
-	if !s.Cut {
+	if !s.options.Cut {
 		return input, nil
 	}
-	limit := s.Plan.Task.WithDefaults().Limits.InputTokens
+	limit := s.options.Plan.Task.WithDefaults().Limits.InputTokens
 	for most := limit; most > 0; most-- {
-		tokens, err := s.Model.Tokenizer().Encode(ctx, input)
+		tokens, err := s.options.Env.Model.Tokenizer().Encode(ctx, input)
 		if err != nil {
 			return "", fmt.Errorf("measure the input: %w", err)
 		}
 		if len(tokens) <= limit {
 			break
 		}
-		if input, err = s.Model.Tokenizer().Decode(ctx, tokens[:most]); err != nil {
+		if input, err = s.options.Env.Model.Tokenizer().Decode(ctx, tokens[:most]); err != nil {
 			return "", fmt.Errorf("cut the input: %w", err)
 		}
 		input = strings.ToValidUTF8(input, "")

@@ -56,7 +56,7 @@ func TestCut(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(clipped()), newToy())
 	seed := uint64(1)
-	o.Cut, o.Seed = true, &seed
+	o.Cut, o.Env.Seed = true, &seed
 	s := p.session(t, o)
 	for input, want := range map[string]string{
 		strings.Repeat("x", 50):       strings.Repeat("x", 40),
@@ -79,14 +79,14 @@ func TestWrongOptions(t *testing.T) {
 		want   string
 	}{
 		{"no plan", func(o *Options) { o.Plan = plan.Answers{} }, "plan"},
-		{"no model", func(o *Options) { o.Model = lm.Trusted{} }, "model"},
+		{"no model", func(o *Options) { o.Env.Model = lm.Trusted{} }, "model"},
 		{"no data", func(o *Options) { o.Data = nil }, "no data"},
-		{"no ledger", func(o *Options) { o.Ledger = nil }, "ledger"},
+		{"no ledger", func(o *Options) { o.Env.Ledger = nil }, "ledger"},
 		{"other unit", func(o *Options) { o.Plan.Unit = "user:who" }, "unit"},
 		{"no room", func(o *Options) {
 			m := newToy()
 			m.info.Context = 50
-			o.Model = m.trusted()
+			o.Env.Model = m.trusted()
 		}, "more than the model's 50"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestSeriesOfAnotherUnit(t *testing.T) {
 	})
 	t.Run("scope", func(t *testing.T) {
 		o := o
-		o.Labels = map[string]string{"team": "other"}
+		o.Env.Labels = map[string]string{"team": "other"}
 		_, err := p.session(t, o).Answer(t.Context(), "who?", nil)
 		if !errors.Is(err, ledger.ErrBudget) {
 			t.Errorf("answered for another team: %v", err)

@@ -20,7 +20,7 @@
 //     is handed out only if it was written by that event, in no more steps.
 //   - Whatever happens after the reservation, it stays charged: a failure is a
 //     [*ChargedError] that names the charge, a crash leaves it reserved. The question,
-//     asked again, is a new one, unless it is one of a list that continues ([Session.Again]):
+//     asked again, is a new one, unless it is one of a list that continues ([Session.ResumeFrom]):
 //     then charge and randomness are those of the first time, and so is the answer.
 //   - All answers together cost what the ledger says they do (package ledger), however
 //     many sessions in however many processes there are.

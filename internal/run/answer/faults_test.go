@@ -48,8 +48,8 @@ func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.C
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
-func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.Drawn, error) {
-	return tap(b.points, "draw", func() (ledger.Drawn, error) { return b.Ledger.Draw(ctx, r) })
+func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
+	return tap(b.points, "draw", func() (ledger.DrawResult, error) { return b.Ledger.Draw(ctx, r) })
 }
 
 func (b *tapped) InSeries(ctx context.Context, r ledger.ReserveRequest) (int64, error) {
@@ -90,8 +90,8 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 // watched is a session whose every contact with the world is a point.
 func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	t.Helper()
-	o.Ledger = &tapped{o.Ledger, w}
-	s := &Session{Options: o, free: machine.Free}
+	o.Env.Ledger = &tapped{o.Env.Ledger, w}
+	s := &Session{options: o, free: machine.Free}
 	s.drawKey = func() (noise.Key, error) {
 		if err := w.reach("draw a key"); err != nil {
 			return noise.Key{}, err

@@ -59,7 +59,7 @@ func gaussian() decode.Method {
 func planFor(m decode.Method) plan.Answers {
 	return plan.Answers{
 		Task: chats(), Epsilon: 100, Delta: 1e-3, Answers: 1, Adjacency: privacy.AddRemove, Unit: privacy.Record,
-		Size: 40, Tokens: 6, Rules: decode.Rules{Least: 1}, Write: decode.Settings{Method: m},
+		Size: 40, Tokens: 6, Rules: decode.Rules{MinTokens: 1}, Write: decode.Settings{Method: m},
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *place) open(t testing.TB) *record.Data {
 // options of a session whose data set is entered with a budget of as many runs.
 func (p *place) options(t testing.TB, of plan.Answers, m *toy) Options {
 	t.Helper()
-	return Options{Environment: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}, Plan: of, Data: p.open(t)}
+	return Options{Env: env.Environment{Model: m.trusted(), Ledger: p.ledger, Dataset: "chats"}, Plan: of, Data: p.open(t)}
 }
 
 // budget enters the data set.

@@ -21,7 +21,7 @@ func FuzzQuestion(f *testing.F) {
 		q := p.fresh(t)
 		o := q.options(t, planFor(clipped()), newToy())
 		seed := uint64(1)
-		o.Seed, o.Cut = &seed, cut
+		o.Env.Seed, o.Cut = &seed, cut
 		s := q.session(t, o)
 		a, err := s.Answer(t.Context(), input, func(soFar string) {
 			if !utf8.ValidString(soFar) {

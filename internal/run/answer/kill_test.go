@@ -48,7 +48,7 @@ func (c *child) run(ctx context.Context) error {
 	}
 	s, err := Open(ctx, Options{
 		Plan: planFor(clipped()), Data: d,
-		Environment: env.Environment{
+		Env: env.Environment{
 			Model: newToy().trusted(), Ledger: l, Dataset: "chats",
 			Observe: func(e env.Progress) {
 				if e.Kind == c.At {

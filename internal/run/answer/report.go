@@ -9,13 +9,13 @@ import (
 
 // report reports progress, one at a time.
 func (s *Session) report(e env.Progress) {
-	if s.Observe == nil {
+	if s.options.Env.Observe == nil {
 		return
 	}
-	e.Answering, e.MaxTokens = true, s.Plan.Tokens
+	e.Answering, e.MaxTokens = true, s.options.Plan.Tokens
 	s.reporting.Lock()
 	defer s.reporting.Unlock()
-	s.Observe(e)
+	s.options.Env.Observe(e)
 }
 
 // warn reports a message, and adds it to the next answer.
@@ -29,19 +29,19 @@ func (s *Session) warn(k env.Kind, format string, args ...any) {
 
 // caution warns of what is allowed and yet not as it should be.
 func (s *Session) caution() {
-	for _, w := range s.Plan.Warnings() {
+	for _, w := range s.options.Plan.Warnings() {
 		s.warn(env.Cautioned, "%s", w)
 	}
 	// It depends on the records: no answer, which may be kept, has it.
-	if s.Data != nil {
-		if message := s.Data.Declared([]int64{s.Plan.Size}); message != "" {
+	if s.options.Data != nil {
+		if message := s.options.Data.Declared([]int64{s.options.Plan.Size}); message != "" {
 			s.report(env.Progress{Kind: env.Recognised, Message: message})
 		}
 	}
 	if !s.charged {
 		return
 	}
-	if large := privacy.LargeDelta(s.Plan.Delta, s.Plan.Size); large != "" {
+	if large := privacy.LargeDelta(s.options.Plan.Delta, s.options.Plan.Size); large != "" {
 		s.warn(env.Cautioned, "%s", large)
 	}
 	if s.isolation.Declared() {

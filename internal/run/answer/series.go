@@ -41,7 +41,7 @@ func (s *Session) take(ctx context.Context, q *question, use account.Use, total 
 // else as many as are asked for, else fewer. Tries have charges of their own. It reports
 // whether the question was paid for on the way.
 func (s *Session) newSeries(ctx context.Context, q *question, use account.Use, ask int64, try int) (drawn bool, err error) {
-	for _, n := range sizes(s.Plan.Answers, ask) {
+	for _, n := range sizes(s.options.Plan.Answers, ask) {
 		reserve := use
 		reserve.Key, reserve.Run = fmt.Sprintf("series %d for %s", n, use.Key), fmt.Sprintf("%d answers together, for %s", n, use.Run)
 		if try > 0 {
@@ -75,7 +75,7 @@ func sizes(together, ask int64) []int64 {
 
 // draw takes a part of a series.
 func (s *Session) draw(ctx context.Context, q *question, use account.Use) error {
-	d, err := surely(ctx, func() (ledger.Drawn, error) { return s.account.Draw(ctx, use) })
+	d, err := surely(ctx, func() (ledger.DrawResult, error) { return s.account.Draw(ctx, use) })
 	if err == nil {
 		q.charge, q.left = d.Charge, d.Left
 	}
@@ -85,7 +85,7 @@ func (s *Session) draw(ctx context.Context, q *question, use account.Use) error 
 // inSeries reports whether answers are reserved many at once. How a budget composes never
 // changes; that one is added is found by the next session.
 func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
-	if max(total, s.Plan.Answers) <= 1 {
+	if max(total, s.options.Plan.Answers) <= 1 {
 		return false, nil
 	}
 	s.mu.Lock()
@@ -109,7 +109,7 @@ func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
 func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequest, out private.Released) {
 	if q.left == 0 {
 		// If this fails the series stays open, with nothing left in it.
-		_, _ = s.Ledger.Commit(ctx, last)
+		_, _ = s.options.Env.Ledger.Commit(ctx, last)
 	}
 	s.report(env.Progress{Kind: env.Committed, Question: q.at + 1, Questions: q.of, Tokens: out.Steps(), Charge: q.charge.ID})
 }
@@ -122,14 +122,14 @@ func (s *Session) measure(ctx context.Context, n, together int64) error {
 		return err
 	}
 	if !series {
-		return s.Ledger.CanReserve(ctx, s.account.Request(use), n)
+		return s.options.Env.Ledger.CanReserve(ctx, s.account.Request(use), n)
 	}
 	left, err := s.account.InSeries(ctx, use)
 	if err != nil || left >= n {
 		return err
 	}
 	if n -= left; n <= together {
-		return s.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, n), 1)
+		return s.options.Env.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, n), 1)
 	}
-	return s.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
+	return s.options.Env.Ledger.CanReserve(ctx, s.account.SeriesRequest(use, together), (n+together-1)/together)
 }

@@ -27,7 +27,7 @@ func TestStream(t *testing.T) {
 		of.Tokens = rapid.IntRange(1, 12).Draw(rt, "tokens")
 		o := p.options(t, of, m)
 		seed := rapid.Uint64().Draw(rt, "seed")
-		o.Seed = &seed
+		o.Env.Seed = &seed
 		var all []string
 		a, err := p.session(t, o).Answer(t.Context(), "who?", func(soFar string) { all = append(all, soFar) })
 		if err != nil {

@@ -30,8 +30,8 @@ func (s *Session) answer(ctx context.Context, group []*question, total int64) er
 		return refused
 	}
 	show := func() {}
-	if s.Hold != nil {
-		show = s.Hold(ctx)
+	if s.options.Hold != nil {
+		show = s.options.Hold(ctx)
 	}
 	for _, q := range group {
 		q.show = show
@@ -71,7 +71,7 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 		return err
 	}
 	defer key.Erase()
-	if s.Plan.Ensemble.Method != nil {
+	if s.options.Plan.Ensemble.Method != nil {
 		return s.whole(ctx, key, group)
 	}
 	return s.tokens(ctx, key, group)
@@ -80,8 +80,8 @@ func (s *Session) write(ctx context.Context, group []*question) error {
 // key is fresh: answers that were written apart share no randomness. That of a list that continues is
 // of the block that the index is in, whose questions have streams of their own.
 func (s *Session) key(index uint64) (noise.Key, error) {
-	if s.Seed != nil {
-		return noise.KeyFromSeed(*s.Seed), nil
+	if s.options.Env.Seed != nil {
+		return noise.KeyFromSeed(*s.options.Env.Seed), nil
 	}
 	if s.again.repeats() {
 		return s.again.key(index)
@@ -100,18 +100,18 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 	jobs := make([]decode.Job, len(group))
 	for i, q := range group {
 		byIndex[q.index] = q
-		jobs[i] = decode.Job{Text: draw.Text{Index: q.index}, Condition: q.input, Method: s.Plan.Write.Method}
+		jobs[i] = decode.Job{Text: draw.Text{Index: q.index}, Condition: q.input, Method: s.options.Plan.Write.Method}
 	}
 	o := decode.Options{
-		Model: s.Model, Task: s.Plan.Task, Key: key, Tokens: s.Plan.Tokens, Rules: s.Plan.Rules, Parallel: len(group), Answering: true,
+		Model: s.options.Env.Model, Task: s.options.Plan.Task, Key: key, Tokens: s.options.Plan.Tokens, Rules: s.options.Plan.Rules, Parallel: len(group), Answering: true,
 		Stream: func(job decode.Job, soFar private.Released) { s.show(byIndex[job.Index], soFar) },
 		Observe: func(p decode.Progress) {
 			q := byIndex[p.Text]
 			s.report(env.Progress{Kind: env.Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
 		},
 	}
-	if s.Data != nil {
-		o.Pool = s.Data
+	if s.options.Data != nil {
+		o.Pool = s.options.Data
 	}
 	w, err := decode.NewWriter(o)
 	if err != nil {
@@ -125,9 +125,9 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 
 // whole has each question answered by an ensemble.
 func (s *Session) whole(ctx context.Context, key noise.Key, group []*question) error {
-	o := ensemble.Options{Model: s.Model, Encoder: s.Encoder, Task: s.Plan.Task, Key: key, Tokens: s.Plan.Tokens}
-	if s.Data != nil {
-		o.Pool = s.Data
+	o := ensemble.Options{Model: s.options.Env.Model, Encoder: s.options.Encoder, Task: s.options.Plan.Task, Key: key, Tokens: s.options.Plan.Tokens}
+	if s.options.Data != nil {
+		o.Pool = s.options.Data
 	}
 	a, err := ensemble.NewAnswerer(o)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Session) whole(ctx context.Context, key noise.Key, group []*question) e
 	}
 	defer func() { s.count(a.Usage()) }()
 	for _, q := range group {
-		out, err := a.Answer(ctx, ensemble.Job{Text: draw.Text{Index: q.index}, Input: q.input, Method: s.Plan.Ensemble.Method})
+		out, err := a.Answer(ctx, ensemble.Job{Text: draw.Text{Index: q.index}, Input: q.input, Method: s.options.Plan.Ensemble.Method})
 		if err == nil {
 			err = s.release(ctx, q, out)
 		}
@@ -157,7 +157,7 @@ func (s *Session) release(ctx context.Context, q *question, out private.Released
 	if err := s.covered(q, out); err != nil {
 		return err
 	}
-	q.answer = &Answer{Input: q.input, Text: out.Text(), Steps: out.Steps(), Private: s.Plan.Private() && s.Seed == nil, Charge: q.charge.ID}
+	q.answer = &Answer{Input: q.input, Text: out.Text(), Steps: out.Steps(), Private: s.options.Plan.Private() && s.options.Env.Seed == nil, Charge: q.charge.ID}
 	if q.answer.Private {
 		q.answer.Event = s.event
 	}
@@ -171,11 +171,11 @@ func (s *Session) release(ctx context.Context, q *question, out private.Released
 
 // covered makes sure that an answer was made as the plan pays for.
 func (s *Session) covered(q *question, out private.Released) error {
-	if !s.Plan.Private() {
+	if !s.options.Plan.Private() {
 		return nil
 	}
 	ran := out.Event()
-	if ran == nil || out.Steps() > s.Plan.Tokens || privacy.Canonical(ran).String() != s.event.String() {
+	if ran == nil || out.Steps() > s.options.Plan.Tokens || privacy.Canonical(ran).String() != s.event.String() {
 		return fmt.Errorf("question %d was answered by what the plan does not pay for: this is an internal error; nothing of the answer is released", q.at+1)
 	}
 	return nil
@@ -188,7 +188,7 @@ func (s *Session) show(q *question, soFar private.Released) {
 		return
 	}
 	text := soFar.Text()
-	for _, stop := range s.Plan.Task.WithDefaults().Stop {
+	for _, stop := range s.options.Plan.Task.WithDefaults().Stop {
 		text = strings.TrimSpace(withhold(text, stop))
 	}
 	if len(text) > len(q.shown) {

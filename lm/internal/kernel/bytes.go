@@ -31,9 +31,9 @@ const (
 	byteBlock = ByteBlock / 2
 	// byteWords is the size of a block of activations: the scale and the bytes.
 	byteWords = 1 + byteBlock/4
-	// mostByte is the largest magnitude that an activation becomes, and zeroByte the byte of
+	// maxByte is the largest magnitude that an activation becomes, and zeroByte the byte of
 	// 0: instructions multiply unsigned bytes by signed ones.
-	mostByte, zeroByte = 63, 64
+	maxByte, zeroByte = 63, 64
 
 	// A block of a panel:
 	//
@@ -316,8 +316,8 @@ func roundBytesPortable(dst []uint32, x []float32) {
 		switch {
 		case largest >= 0xff<<23:
 			scale = math.Float32frombits(quietNaN)
-		case amax >= least:
-			inverse, scale = mostByte/amax, amax/mostByte
+		case amax >= minScaled:
+			inverse, scale = maxByte/amax, amax/maxByte
 		}
 		dst[0] = math.Float32bits(scale)
 		clear(dst[1:byteWords])

@@ -98,10 +98,10 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 	}
 	j := integerJob{integerFuncs: f, x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
 	for p := p0; p < p1; p += j.panels {
-		j.panels, j.inner, j.most = 1, f.tile, f.tileTokens
+		j.panels, j.inner, j.maxTokens = 1, f.tile, f.tileTokens
 		depth := even(groups, unpackedGroups, 1)
 		if f.pair != nil && p+2 <= p1 {
-			j.panels, j.inner, j.most = 2, f.pair, f.pairTokens
+			j.panels, j.inner, j.maxTokens = 2, f.pair, f.pairTokens
 			depth = even(groups, f.pairedGroups(), 1)
 		}
 		for g := 0; g < groups; g += depth {
@@ -123,7 +123,6 @@ func (f *integerFuncs) pairedGroups() int {
 	return 6
 }
 
-// groups returns the scratch for unpacked groups.
 func (s *Scratch) groups() []uint32 {
 	if s.integers == nil {
 		s.integers = words(2 * unpackedGroups * (Block/2 + 2) * Panel)
@@ -140,8 +139,8 @@ type integerJob struct {
 	xStride, dstStride, n int
 
 	// inner multiplies so many panels at once by at most so many tokens.
-	panels, most int
-	inner        tileIntFunc
+	panels, maxTokens int
+	inner             tileIntFunc
 }
 
 // mulGroups multiplies groups of columns of the job's panels.
@@ -170,7 +169,7 @@ func (f *integerFuncs) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 // multiply splits the tokens evenly over tiles.
 func (j *integerJob) multiply(groups int, x []uint32, dst []float32, share sharing, add bool) {
 	n := j.n
-	for count := (n + j.most - 1) / j.most; count > 0; count-- {
+	for count := (n + j.maxTokens - 1) / j.maxTokens; count > 0; count-- {
 		tokens := (n + count - 1) / count
 		j.inner(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
 		n -= tokens

@@ -211,16 +211,18 @@ func TestShort(t *testing.T) {
 			"scale":        func() { k.Scale(dst, x[:10], 1) },
 			"dst of norms": func() { k.LayerNorm(dst, x[:10], x, x, 1e-5) },
 		} {
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("%v: %s: no panic", l, name)
-					}
+			t.Run(name, func(t *testing.T) {
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Errorf("%v: %s: no panic", l, name)
+						}
+					}()
+					// The capacity must not hide the end of a slice.
+					x, dst = x[:len(x):len(x)], dst[:len(dst):len(dst)]
+					call()
 				}()
-				// The capacity must not hide the end of a slice.
-				x, dst = x[:len(x):len(x)], dst[:len(dst):len(dst)]
-				call()
-			}()
+			})
 		}
 	}
 }

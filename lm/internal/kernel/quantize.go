@@ -51,8 +51,8 @@ const Block = 32
 const (
 	pairWords = 2 + Block/2
 	fourWords = 5 + Block/4
-	// least is the magnitude below which a block is zero.
-	least = 0x1p-100
+	// minScaled is the magnitude below which a block is zero.
+	minScaled = 0x1p-100
 )
 
 // NewQuantized returns room for rows of cols activations, a multiple of Block.
@@ -88,7 +88,7 @@ func pairOf(word int) (low, high int) {
 }
 
 func quantizePortable(integer int32, dst []uint32, x []float32) {
-	most := float32(integer)
+	steps := float32(integer)
 	for ; len(x) > 0; x, dst = x[Block:], dst[pairWords:] {
 		largest := uint32(0)
 		for _, v := range x[:Block] {
@@ -100,10 +100,10 @@ func quantizePortable(integer int32, dst []uint32, x []float32) {
 		case largest >= 0xff<<23:
 			dst[0], dst[1] = quietNaN, quietNaN
 			continue
-		case amax < least:
+		case amax < minScaled:
 			continue
 		}
-		inverse, scale, sum := most/amax, amax/most, int32(0)
+		inverse, scale, sum := steps/amax, amax/steps, int32(0)
 		var q [Block]int32
 		for i, v := range x[:Block] {
 			q[i] = int32(math.RoundToEven(float64(v * inverse)))

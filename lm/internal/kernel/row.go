@@ -90,7 +90,6 @@ func DequantizeRow(t gguf.Type, row []byte, dst []float32) error {
 	return nil
 }
 
-// weights writes the values of the block.
 func (b *block) weights(l *layout, dst []float32) {
 	for g := range l.values / l.group {
 		scale, minimum := l.affine(b.scale, b.minimum, b.sub[g], b.subMins[g])

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestBlocks compares with values that another implementation computed; the
@@ -80,8 +81,11 @@ func TestHalf(t *testing.T) {
 			want = -want
 		}
 		got := float64(half(h))
-		if got != want && (got == got || want == want) || math.Signbit(got) != (h>>15 == 1) {
+		if got != want && (got == got || want == want) {
 			t.Fatalf("half(%#04x) = %v, want %v", h, got, want)
+		}
+		if sign := math.Signbit(got); sign != (h>>15 == 1) {
+			t.Fatalf("half(%#04x) is negative: got %v, want %v", h, sign, !sign)
 		}
 	}
 }
@@ -206,8 +210,8 @@ func TestBytes(t *testing.T) {
 func TestAligned(t *testing.T) {
 	for _, n := range []int{1, 63, 64, 1000, 1 << 20} {
 		b := aligned(n)
-		if len(b) != n || cap(b) != n || uintptr(unsafe.Pointer(&b[0]))%line != 0 {
-			t.Errorf("%d bytes: %d, room for %d, at %p", n, len(b), cap(b), &b[0])
-		}
+		expect.Equal(t, "length", len(b), n)
+		expect.Equal(t, "capacity", cap(b), n)
+		expect.Equal(t, "offset in a line", uintptr(unsafe.Pointer(&b[0]))%line, 0)
 	}
 }

@@ -23,7 +23,7 @@ type Ledger interface {
 	Balance(context.Context, string) (ledger.Dataset, error)
 	Show(context.Context, string) (ledger.Dataset, error)
 	Resolve(context.Context, ledger.ResolveRequest) (ledger.Resolution, error)
-	Draw(context.Context, ledger.ReserveRequest) (ledger.Drawn, error)
+	Draw(context.Context, ledger.ReserveRequest) (ledger.DrawResult, error)
 	InSeries(context.Context, ledger.ReserveRequest) (int64, error)
 	CanReserve(context.Context, ledger.ReserveRequest, int64) error
 	Commit(context.Context, ledger.CommitRequest) (ledger.Charge, error)
@@ -128,7 +128,7 @@ func (p *Account) SeriesRequest(u Use, n int64) ledger.ReserveRequest {
 }
 
 // Draw takes a use out of an open series; a [*ledger.NoSeriesError] says that there is none.
-func (p *Account) Draw(ctx context.Context, u Use) (ledger.Drawn, error) {
+func (p *Account) Draw(ctx context.Context, u Use) (ledger.DrawResult, error) {
 	return p.Ledger.Draw(ctx, p.Request(u))
 }
 

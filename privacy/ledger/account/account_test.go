@@ -33,28 +33,30 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"patients": `sotto ledger grant "patients" --epsilon 2 --reason`,
 		"":         "sotto ledger grant " + string(fingerprint) + " --epsilon 2 --reason",
 	} {
-		_, p := counting(t, name)
-		if _, err := p.Reserve(t.Context(), use("a", 1)); !errors.As(err, new(*ledger.UnknownDatasetError)) {
-			t.Fatalf("before it is entered: %v", err)
-		}
-		notice, err := p.Enter(t.Context(), account.First{Epsilon: 4, Delta: 1e-6, By: "test", Key: "enter"})
-		if err != nil || !strings.Contains(notice, "ε = 4 at δ = 1e-06") {
-			t.Fatalf("%q, %v", notice, err)
-		}
-		if _, err := p.Reserve(t.Context(), use("a", 3)); err != nil {
-			t.Fatal(err)
-		}
-		p.Name = "another"
-		_, err = p.Reserve(t.Context(), use("b", 3))
-		var refused *ledger.RefusedError
-		if !errors.As(err, &refused) || refused.Needed != 6 {
-			t.Fatal(err)
-		}
-		for _, part := range []string{want, "ε = 1 and δ = 1e-06 are left", "would be ε = 6"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%q is not in: %v", part, err)
+		t.Run(name, func(t *testing.T) {
+			_, p := counting(t, name)
+			if _, err := p.Reserve(t.Context(), use("a", 1)); !errors.As(err, new(*ledger.UnknownDatasetError)) {
+				t.Fatalf("before it is entered: %v", err)
 			}
-		}
+			notice, err := p.Enter(t.Context(), account.First{Epsilon: 4, Delta: 1e-6, By: "test", Key: "enter"})
+			if err != nil || !strings.Contains(notice, "ε = 4 at δ = 1e-06") {
+				t.Fatalf("%q, %v", notice, err)
+			}
+			if _, err := p.Reserve(t.Context(), use("a", 3)); err != nil {
+				t.Fatal(err)
+			}
+			p.Name = "another"
+			_, err = p.Reserve(t.Context(), use("b", 3))
+			var refused *ledger.RefusedError
+			if !errors.As(err, &refused) || refused.Needed != 6 {
+				t.Fatal(err)
+			}
+			for _, part := range []string{want, "ε = 1 and δ = 1e-06 are left", "would be ε = 6"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q is not in: %v", part, err)
+				}
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func log(n int) []chain.Row {
@@ -145,8 +146,8 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 		text, err := c.MarshalText()
 		var read chain.Checkpoint
-		if err != nil || read.UnmarshalText(text) != nil || read != c {
-			t.Errorf("%s does not round-trip", c)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, read.UnmarshalText(text))
+		expect.Equal(t, "read", read, c)
 	})
 }

@@ -33,17 +33,24 @@ type backend struct {
 	Unlock []string
 }
 
-// conforms runs the tests of what a back-end does for one at a time.
+// conforms runs the tests of what a back-end does for one at a time. Most of their time they wait
+// for a disk, so they run beside each other.
 func conforms(t *testing.T, b backend) {
-	t.Run("ledger", func(t *testing.T) { testLedger(t, b) })
-	t.Run("identity", func(t *testing.T) { testIdentity(t, b) })
-	t.Run("coverage", func(t *testing.T) { testCoverage(t, b) })
-	t.Run("model", func(t *testing.T) { testModel(t, b) })
-	if b.SQL == nil {
-		return
+	t.Parallel()
+	run := func(name string, test func(*testing.T, backend)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
 	}
-	t.Run("tamper", func(t *testing.T) { testTamper(t, b) })
-	t.Run("crash", func(t *testing.T) { testCrash(t, b) })
+	run("ledger", testLedger)
+	run("identity", testIdentity)
+	run("coverage", testCoverage)
+	run("model", testModel)
+	if b.SQL != nil {
+		run("tamper", testTamper)
+		run("crash", testCrash)
+	}
 }
 
 // conformsAtOnce runs the tests of what a back-end does for many at once. They are short

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func scopes(f *fixture) {
@@ -114,9 +115,9 @@ func grants(f *fixture) {
 	f.reserve("a", 3)
 	change(revoke, 2, 1e-6, 2, 2e-6)
 	e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, request("b", 1))))
-	if e.Left() != 0 || e.Spent != 3 || e.Limit != 2 {
-		f.Errorf("below what is spent: %+v", e)
-	}
+	expect.Equal(f, "e.Left", e.Left(), 0)
+	expect.Equal(f, "e.Spent", e.Spent, 3)
+	expect.Equal(f, "e.Limit", e.Limit, 2)
 	f.spent(3) // Check does not blame a budget that was lowered
 	change(grant, 8, 0, 10, 2e-6)
 	f.reserve("b", 7)
@@ -135,9 +136,10 @@ func grants(f *fixture) {
 		}
 	}
 	d, err := f.Show(f.ctx, "records")
-	if err != nil || len(d.Changes) != 5 || d.Changes[3].Kind != "revoke" || d.Changes[3].Reason != "because" {
-		f.Errorf("changes: %+v, %v", d.Changes, err)
-	}
+	expect.NoError(f, err)
+	expect.Len(f, "d.Changes", d.Changes, 5)
+	expect.Equal(f, "d.Changes[3].Kind", d.Changes[3].Kind, "revoke")
+	expect.Equal(f, "d.Changes[3].Reason", d.Changes[3].Reason, "because")
 	f.spent(10)
 }
 
@@ -148,9 +150,9 @@ func later(f *fixture) {
 		f.Fatal(err)
 	}
 	d, err := f.AddBudget(f.ctx, ledger.BudgetRequest{Dataset: "records", Budget: ledger.Budget{Name: "risk", Epsilon: 5, Scope: map[string]string{"team": "risk"}}})
-	if err != nil || d.Budgets[1].Spent != 6 || d.Budgets[1].Left != 0 {
-		f.Errorf("the later budget has %+v, %v", d.Budgets, err)
-	}
+	expect.NoError(f, err)
+	expect.Equal(f, "d.Budgets[1].Spent", d.Budgets[1].Spent, 6)
+	expect.Equal(f, "d.Budgets[1].Left", d.Budgets[1].Left, 0)
 	r.Key, r.Event = "b", units(1)
 	if e := wants[*ledger.RefusedError](f, second(f.Reserve(f.ctx, r))); e.Budget != "risk" {
 		f.Errorf("refused by %q", e.Budget)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func compared(f *fixture) {
@@ -29,9 +30,10 @@ func compared(f *fixture) {
 		for _, s := range c.Shares {
 			names = append(names, s.Name)
 		}
-		if err != nil || c.Is != tt.is || strings.Join(names, " ") != tt.shares {
-			f.Errorf("it is %q and shares with %q, want %q and %q: %v", c.Is, names, tt.is, tt.shares, err)
-		}
+		at := expect.At(f, "%+v", tt)
+		expect.NoError(at, err)
+		expect.Equal(at, "c.Is", c.Is, tt.is)
+		expect.Equal(at, "strings.Join(names, \" \")", strings.Join(names, " "), tt.shares)
 	}
 	wants[*ledger.KeyIDError](f, second(f.Compare(f.ctx, people("n.csv", otherKey, 1, 2000))))
 	if f.head() != before {
@@ -65,9 +67,10 @@ func recorded(f *fixture) {
 	}
 	for _, as := range []string{"north", string(printOf("n.csv " + ourKey))} {
 		found, err := f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("n.csv", ourKey, 1, 2000), As: as})
-		if err != nil || found.Name != "north" || found.Version {
-			f.Errorf("%+v, %v", found, err)
-		}
+		at := expect.At(f, "by %q", as)
+		expect.NoError(at, err)
+		expect.Equal(at, "found.Name", found.Name, "north")
+		expect.Equal(at, "found.Version", found.Version, false)
 	}
 	wants[*ledger.InputError](f, second(f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("n.csv", ourKey, 1, 2000), As: "nobody"})))
 	if f.head() != before {
@@ -85,9 +88,9 @@ func towardAndApart(f *fixture) {
 	wants[*ledger.UnknownDatasetError](f, second(f.Link(f.ctx, ask)))
 	ask.Apart = []string{"north"}
 	d, err := f.Link(f.ctx, ask)
-	if err != nil || d.Fingerprint != both.Fingerprint || d.Budgets[0].Epsilon != 4 {
-		f.Fatalf("%+v, %v", d, err)
-	}
+	expect.NoError(f, err)
+	expect.Equal(f, "d.Fingerprint", d.Fingerprint, both.Fingerprint)
+	expect.Equal(f, "d.Budgets[0].Epsilon", d.Budgets[0].Epsilon, 4)
 	f.is(both, "both")
 	c, err := f.charge("both", "a", 3)
 	if err != nil || fmt.Sprint(c.Budgets) != "[global south:global]" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // crash is a process that works with the ledger until it is killed.
@@ -245,9 +246,10 @@ func testKills(t *testing.T, b backend) {
 				spent--
 			}
 		}
-		if steps < said || steps > said+1 || d.Budgets[0].Spent != spent || said == 0 {
-			t.Errorf("kill %d: %d steps were acknowledged, the ledger has %d; %v is spent, want %v", i, said, steps, d.Budgets[0].Spent, spent)
-		}
+		at := expect.At(t, "kill %d", i)
+		expect.Within(at, "steps", steps, said, said+1)
+		expect.Equal(at, "d.Budgets[0].Spent", d.Budgets[0].Spent, spent)
+		expect.True(at, "said != 0", said != 0)
 		f.spent(0) // of the data set "records", and the ledger is in order
 	}
 }

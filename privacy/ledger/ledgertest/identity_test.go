@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // The ids of two keys.
@@ -207,9 +208,9 @@ func recognised(f *fixture) {
 	wants[*ledger.RefusedError](f, second(f.charge(string(people("part.csv", ourKey, 1, 700).Fingerprint), "l", 2)))
 	wants[*ledger.UnknownDatasetError](f, second(f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("b.csv", ourKey, 10001, 12000)})))
 	d, err := f.Show(f.ctx, "clients")
-	if err != nil || len(d.Versions) != 5 || !d.Versions[4].Recognised {
-		f.Errorf("%+v: %v", d.Versions, err)
-	}
+	expect.NoError(f, err)
+	expect.Len(f, "d.Versions", d.Versions, 5)
+	expect.Equal(f, "d.Versions[4].Recognised", d.Versions[4].Recognised, true)
 	f.sound()
 }
 
@@ -227,9 +228,9 @@ func partly(f *fixture) {
 	f.is(mixed, "clients")
 	f.is(people("more.csv", ourKey, 1801, 4005), "clients")
 	d, err := f.Show(f.ctx, "clients")
-	if err != nil || len(d.Versions) != 3 || d.Versions[1].Reason != "the same shop" {
-		f.Errorf("%+v: %v", d.Versions, err)
-	}
+	expect.NoError(f, err)
+	expect.Len(f, "d.Versions", d.Versions, 3)
+	expect.Equal(f, "d.Versions[1].Reason", d.Versions[1].Reason, "the same shop")
 	f.sound()
 }
 
@@ -253,8 +254,11 @@ func several(f *fixture) {
 	f.left("north", 7)
 	f.left("south", 1)
 	e := wants[*ledger.RefusedError](f, second(f.charge("middle", "b", 2)))
-	if south, err := f.Balance(f.ctx, "south"); err != nil || e.Limit != 4 || e.Dataset == south.Fingerprint && e.Needed != 5 {
-		f.Errorf("%+v, %v", e, err)
+	south, err := f.Balance(f.ctx, "south")
+	expect.NoError(f, err)
+	expect.Equal(f, "e.Limit", e.Limit, 4)
+	if e.Dataset == south.Fingerprint {
+		expect.Equal(f, "e.Needed", e.Needed, 5)
 	}
 	f.left("north", 7)
 	if _, err := f.charge("north", "b", 7); err != nil {
@@ -283,9 +287,11 @@ func newPeople(f *fixture) {
 	f.is(people("more.csv", ourKey, 1901, 3901), "patients")
 	f.is(people("a2.csv", ourKey, 1, 2001), "clients")
 	d, err := f.Show(f.ctx, "patients")
-	if err != nil || len(d.Links) != 1 || d.Links[0].Kind != "apart" || d.Links[0].Name != "clients" || d.Links[0].Reason != "another country" {
-		f.Errorf("%+v: %v", d.Links, err)
-	}
+	expect.NoError(f, err)
+	expect.Len(f, "d.Links", d.Links, 1)
+	expect.Equal(f, "d.Links[0].Kind", d.Links[0].Kind, "apart")
+	expect.Equal(f, "d.Links[0].Name", d.Links[0].Name, "clients")
+	expect.Equal(f, "d.Links[0].Reason", d.Links[0].Reason, "another country")
 	if _, err := f.charge("patients", "c", 5); err != nil {
 		f.Fatal(err)
 	}
@@ -365,9 +371,9 @@ func goesOn(f *fixture) {
 	}
 	f.is(first, "clients")
 	got, err := f.Resolve(f.ctx, ledger.ResolveRequest{Identity: again, Key: "run 1"})
-	if err != nil || got.Name != "clients again" || got.Version {
-		f.Errorf("%+v, %v", got, err)
-	}
+	expect.NoError(f, err)
+	expect.Equal(f, "got.Name", got.Name, "clients again")
+	expect.Equal(f, "got.Version", got.Version, false)
 	wants[*ledger.OverlapError](f, second(f.Resolve(f.ctx, ledger.ResolveRequest{Identity: again, Key: "run 2"})))
 	wants[*ledger.OverlapError](f, second(f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("b.csv", ourKey, 1500, 3500), Key: "run 1"})))
 }
@@ -403,9 +409,9 @@ func linkedLate(f *fixture) {
 	f.left("y", 0)
 	f.sound()
 	reopened, err := f.handle(false).Show(f.ctx, "y")
-	if err != nil || len(reopened.Charges) != 3 || reopened.Budgets[0].Left != 0 {
-		f.Errorf("%+v, %v", reopened, err)
-	}
+	expect.NoError(f, err)
+	expect.Len(f, "reopened.Charges", reopened.Charges, 3)
+	expect.Equal(f, "reopened.Budgets[0].Left", reopened.Budgets[0].Left, 0)
 }
 
 func circle(f *fixture) {
@@ -467,8 +473,8 @@ func atOnce(f *fixture) {
 		}
 	}
 	list, err := f.List(f.ctx)
-	if err != nil || paid != 1 || len(list) != 2 { // the fixture has one of its own
-		f.Errorf("%d were paid for, of %d data sets: %v", paid, len(list), err)
-	}
+	expect.NoError(f, err)
+	expect.Equal(f, "paid", paid, 1)
+	expect.Len(f, "list", list, 2)
 	f.sound()
 }

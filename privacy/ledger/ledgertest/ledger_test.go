@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testLedger checks what the ledger promises, one sentence a test.
@@ -45,9 +46,11 @@ func refused(f *fixture) {
 	if !errors.Is(err, ledger.ErrBudget) {
 		f.Error("a refusal is not ErrBudget")
 	}
-	if e.Budget != ledger.Global || e.Limit != 10 || e.Spent != 7 || e.Needed != 11 || e.Left() != 3 {
-		f.Errorf("refused with %+v", e)
-	}
+	expect.Equal(f, "e.Budget", e.Budget, ledger.Global)
+	expect.Equal(f, "e.Limit", e.Limit, 10)
+	expect.Equal(f, "e.Spent", e.Spent, 7)
+	expect.Equal(f, "e.Needed", e.Needed, 11)
+	expect.Equal(f, "e.Left", e.Left(), 3)
 	f.spent(7)
 	f.reserve("b", 3) // the refusal did not use up the key
 	f.spent(10)
@@ -63,9 +66,12 @@ func dryRun(f *fixture) {
 		f.Errorf("three of 2 beside 4 of 10: %v", err)
 	}
 	e := wants[*ledger.RefusedError](f, f.CanReserve(f.ctx, request("b", 2), 4))
-	if e.Dataset != fingerprint(1) || e.Limit != 10 || e.Spent != 4 || e.Needed != 12 || e.Left() != 6 || e.AsOf != 3 {
-		f.Errorf("refused with %+v", e)
-	}
+	expect.Equal(f, "e.Dataset", e.Dataset, fingerprint(1))
+	expect.Equal(f, "e.Limit", e.Limit, 10)
+	expect.Equal(f, "e.Spent", e.Spent, 4)
+	expect.Equal(f, "e.Needed", e.Needed, 12)
+	expect.Equal(f, "e.Left", e.Left(), 6)
+	expect.Equal(f, "e.AsOf", e.AsOf, 3)
 	f.spent(4)
 	if _, err := f.handle(false).Reserve(f.ctx, request("b", 6)); err != nil {
 		f.Error(err)
@@ -99,9 +105,9 @@ func second[T any](_ T, err error) error { return err }
 func idempotent(f *fixture) {
 	first := f.reserve("a", 3)
 	again := f.reserve("a", 3)
-	if first.Existed || !again.Existed || again.ID != first.ID {
-		f.Errorf("first %+v, again %+v", first, again)
-	}
+	expect.Equal(f, "first.Existed", first.Existed, false)
+	expect.Equal(f, "again.Existed", again.Existed, true)
+	expect.Equal(f, "again.ID", again.ID, first.ID)
 	same := request("a", 3)
 	same.Event = privacy.Compose{Events: []privacy.Event{units(1), privacy.Repeat{N: 2, Event: units(1)}}}
 	if c, err := f.Reserve(f.ctx, same); err != nil || c.ID != first.ID {
@@ -149,9 +155,11 @@ func states(f *fixture) {
 		if c, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID}); err != nil || c.State != ledger.Committed {
 			f.Errorf("commit: %+v, %v", c, err)
 		}
-		if c, err := f.Forfeit(f.ctx, ledger.ForfeitRequest{Charge: b.ID, Reason: "machine lost"}); err != nil || c.State != ledger.Forfeited || c.Reason != "machine lost" {
-			f.Errorf("forfeit: %+v, %v", c, err)
-		}
+		c, err := f.Forfeit(f.ctx, ledger.ForfeitRequest{Charge: b.ID, Reason: "machine lost"})
+		at := expect.At(f, "forfeit")
+		expect.NoError(at, err)
+		expect.Equal(at, "c.State", c.State, ledger.Forfeited)
+		expect.Equal(at, "c.Reason", c.Reason, "machine lost")
 	}
 	f.reserve("c", 4)
 	f.spent(9)
@@ -164,9 +172,10 @@ func states(f *fixture) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if len(d.Charges) != 3 || d.Budgets[0].Reserved != 1 || d.Budgets[0].Committed != 1 || d.Budgets[0].Forfeited != 1 {
-		f.Errorf("shows %+v", d)
-	}
+	expect.Len(f, "d.Charges", d.Charges, 3)
+	expect.Equal(f, "d.Budgets[0].Reserved", d.Budgets[0].Reserved, 1)
+	expect.Equal(f, "d.Budgets[0].Committed", d.Budgets[0].Committed, 1)
+	expect.Equal(f, "d.Budgets[0].Forfeited", d.Budgets[0].Forfeited, 1)
 	f.spent(9)
 }
 
@@ -186,9 +195,10 @@ func handsBack(f *fixture) {
 	f.spent(8)
 	for range 2 {
 		c, err := f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(5), Filtered: true})
-		if err != nil || c.Spent != units(5).String() || c.State != ledger.Committed {
-			f.Errorf("handing back: %+v, %v", c, err)
-		}
+		at := expect.At(f, "handing back")
+		expect.NoError(at, err)
+		expect.Equal(at, "c.Spent", c.Spent, units(5).String())
+		expect.Equal(at, "c.State", c.State, ledger.Committed)
 	}
 	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(4), Filtered: true})))
 	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID})))
@@ -288,9 +298,10 @@ func checkpoints(f *fixture) {
 		f.Errorf("%s reads as %s, %v", past, again, err)
 	}
 	report, err := f.Check(f.ctx, ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{past}})
-	if err != nil || report.Rows != 4 || report.Charges != 2 || report.Datasets[0].Budgets[0].Spent != 2 {
-		f.Errorf("report %+v, %v", report, err)
-	}
+	expect.NoError(f, err)
+	expect.Equal(f, "report.Rows", report.Rows, 4)
+	expect.Equal(f, "report.Charges", report.Charges, 2)
+	expect.Equal(f, "report.Datasets[0].Budgets[0].Spent", report.Datasets[0].Budgets[0].Spent, 2)
 	bad := map[string]func(*ledger.Checkpoint){
 		"another ledger":      func(c *ledger.Checkpoint) { c.Log[0] ^= 1 },
 		"another past":        func(c *ledger.Checkpoint) { c.Hash[0] ^= 1 },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testModel compares the ledger with a model of it that is simple enough to be
@@ -198,9 +199,10 @@ func (m *machine) retry(rt *rapid.T) {
 	req := m.request(c.key, c.n, c.team)
 	req.Series = c.series
 	got, err := m.any(rt).Reserve(m.t.Context(), req)
-	if err != nil || got.ID != c.id || !got.Existed || got.State != c.state {
-		rt.Fatalf("a retry of %+v gives %+v, %v", c, got, err)
-	}
+	expect.NoError(rt, err)
+	expect.Equal(rt, "got.ID", got.ID, c.id)
+	expect.Equal(rt, "got.Existed", got.Existed, true)
+	expect.Equal(rt, "got.State", got.State, c.state)
 	req.Event = units(c.n + 1)
 	_, err = m.any(rt).Reserve(m.t.Context(), req)
 	if !isA[*ledger.KeyError](err) {
@@ -238,13 +240,16 @@ func (m *machine) draw(rt *rapid.T) {
 		return
 	}
 	from.drawn++
-	if err != nil || got.Charge.ID != from.id || got.Left != from.n-from.drawn || got.Existed {
-		rt.Fatalf("drawn from %+v: %+v, %v", from, got, err)
-	}
+	expect.NoError(rt, err)
+	expect.Equal(rt, "got.Charge.ID", got.Charge.ID, from.id)
+	expect.Equal(rt, "got.Left", got.Left, from.n-from.drawn)
+	expect.Equal(rt, "got.Existed", got.Existed, false)
 	m.wrote()
-	if got, err = m.any(rt).Draw(m.t.Context(), req); err != nil || got.Charge.ID != from.id || got.Left != from.n-from.drawn || !got.Existed {
-		rt.Fatalf("drawn again with the same key from %+v: %+v, %v", from, got, err)
-	}
+	got, err = m.any(rt).Draw(m.t.Context(), req)
+	expect.NoError(rt, err)
+	expect.Equal(rt, "got.Charge.ID", got.Charge.ID, from.id)
+	expect.Equal(rt, "got.Left", got.Left, from.n-from.drawn)
+	expect.Equal(rt, "got.Existed", got.Existed, true)
 }
 
 // end commits all or part of a charge, or forfeits it.
@@ -383,14 +388,18 @@ func (m *machine) check(rt *rapid.T) {
 	}
 	for i := range m.budgets {
 		b := &m.budgets[i]
-		if got := d.Budgets[i]; int64(got.Spent) != m.spent(b) || int64(got.Epsilon) != b.limit || got.Open != b.open(m.now()) {
-			rt.Fatalf("%+v shows %+v, want %d spent", b, got, m.spent(b))
-		}
+		got := d.Budgets[i]
+		at := expect.At(rt, "%+v", b)
+		expect.Equal(at, "int64(got.Spent)", int64(got.Spent), m.spent(b))
+		expect.Equal(at, "int64(got.Epsilon)", int64(got.Epsilon), b.limit)
+		expect.Equal(at, "got.Open", got.Open, b.open(m.now()))
 	}
 	for i, c := range m.charges {
-		if got := d.Charges[i]; got.ID != c.id || got.State != c.state || got.Drawn != c.drawn {
-			rt.Fatalf("%+v shows %+v", c, got)
-		}
+		got := d.Charges[i]
+		at := expect.At(rt, "%+v", c)
+		expect.Equal(at, "got.ID", got.ID, c.id)
+		expect.Equal(at, "got.State", got.State, c.state)
+		expect.Equal(at, "got.Drawn", got.Drawn, c.drawn)
 	}
 	if _, err := l.Check(m.t.Context(), ledger.CheckOptions{}); err != nil {
 		rt.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testTamper changes the database past the ledger, everywhere and in every way,
@@ -253,9 +254,10 @@ func testForgeries(t *testing.T, b backend) {
 	// Grown to 12 and lowered to 11, the budget never allowed 13.
 	f.forge(t, reserve(units(13-8).String()))
 	_, err := f.handle(false).Check(f.ctx, ledger.CheckOptions{})
-	if e := wants[*ledger.OverspentError](t, err); e.Budget != ledger.Global || e.Spent != 13 || e.Limit != 12 {
-		t.Errorf("overspent with %+v", e)
-	}
+	e := wants[*ledger.OverspentError](t, err)
+	expect.Equal(t, "e.Budget", e.Budget, ledger.Global)
+	expect.Equal(t, "e.Spent", e.Spent, 13)
+	expect.Equal(t, "e.Limit", e.Limit, 12)
 }
 
 // forge appends a row as the ledger would, without asking it.

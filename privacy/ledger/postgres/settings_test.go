@@ -34,17 +34,19 @@ func TestSynchronousCommitIsRaised(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, want := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_write": "remote_write"} {
-		config.RuntimeParams["synchronous_commit"] = from
-		c, err := connect(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got string
-		if err := c.(*conn).QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&got); err != nil || got != want {
-			t.Errorf("%s becomes %s, %v; want %s", from, got, err, want)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		t.Run(from, func(t *testing.T) {
+			config.RuntimeParams["synchronous_commit"] = from
+			c, err := connect(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			if err := c.(*conn).QueryRow(t.Context(), "SHOW synchronous_commit").Scan(&got); err != nil || got != want {
+				t.Errorf("%s becomes %s, %v; want %s", from, got, err, want)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestOnlyTheOwnerMayRead(t *testing.T) {
@@ -53,9 +54,9 @@ func TestOnlyTheOwnerMayRead(t *testing.T) {
 	if _, err := l2.Grant(t.Context(), ledger.GrantRequest{Dataset: string(records), Epsilon: 1, Reason: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	if !seen[filepath.Base(path)] || !seen[filepath.Base(path)+"-journal"] || len(seen) != 2 {
-		t.Errorf("files: %v", seen)
-	}
+	expect.Equal(t, "seen[filepath.Base(path)]", seen[filepath.Base(path)], true)
+	expect.Equal(t, "seen[filepath.Base(path)+\"-journal\"]", seen[filepath.Base(path)+"-journal"], true)
+	expect.Equal(t, "files seen", len(seen), 2)
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy/ledger/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // openAt opens a file with a program that knows the given migrations on top of
@@ -83,10 +84,9 @@ func TestMigrations(t *testing.T) {
 	if err := add(t, fresh); err != nil {
 		t.Error(err)
 	}
-	var newer *chain.SchemaError
-	if err := add(t, old); !errors.As(err, &newer) || newer.Found != 2 || newer.Known != 1 {
-		t.Errorf("the old program writes on: %v", err)
-	}
+	newer := expect.As[*chain.SchemaError](t, add(t, old))
+	expect.Equal(t, "newer.Found", newer.Found, 2)
+	expect.Equal(t, "newer.Known", newer.Known, 1)
 	if _, err := openAt(t, path); !errors.As(err, &newer) {
 		t.Errorf("the old program opens the new schema: %v", err)
 	}
@@ -106,9 +106,11 @@ func TestSettingsHold(t *testing.T) {
 	}
 	defer c.Close()
 	for pragma, want := range map[string]string{"journal_mode": "delete", "synchronous": "3", "fullfsync": "1"} {
-		var got string
-		if err := c.(*conn).QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
-			t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
-		}
+		t.Run(pragma, func(t *testing.T) {
+			var got string
+			if err := c.(*conn).QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %s, %v; want %s", pragma, got, err, want)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import typing
 import warnings
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
@@ -31,8 +32,8 @@ class Client:
     of the same names (SOTTO_LEDGER, …); what is None is as on the command line. ``timeout`` is in
     seconds and for each call. ``on_progress`` is called in the caller's thread.
 
-    Further flags of a verb go into ``flags``, with their names on the command line:
-    ``flags={"batch": 16, "no-measure": True}``.
+    Further flags of a verb go into ``flags``, with their names on the command line, and settings (``sotto plan
+    --settings`` lists them) into ``settings``: ``flags={"known": True}, settings={"batch": 16}``.
     """
 
     def __init__(
@@ -72,30 +73,32 @@ class Client:
 
     def plan(
         self, task: TaskLike, *, size: int | str, epsilon: float, delta: float | None = None, methods: Sequence[str] = (), shots: int | None = None,
-        answers: int | None = None, flags: Mapping[str, Option] | None = None,
+        answers: int | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> results.Plan:
         """What each method would do and cost; no record is read."""
         with task_file(task) as named:
             options = {"task": named, "size": size, "epsilon": epsilon, "delta": delta, "method": methods, "shots": shots, "answers": answers}
-            return results.Plan.read(self._one(("plan",), _joined(options, flags)))
+            return results.Plan.read(self._one(("plan",), _joined(options, flags, settings)))
 
     def rehearse(
         self, task: TaskLike, *, size: int | str, epsilon: float, stand_in: Records | None = None, delta: float | None = None, examples: Records | None = None,
         shots: int | None = None, time: str | None = None, rounds: int | None = None, records: int | None = None, items: int | None = None,
-        out: StrPath | None = None, flags: Mapping[str, Option] | None = None,
+        out: StrPath | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> results.Rehearsal:
         """A whole run on stand-in records, which are public, or which the model invents; nothing is charged."""
         with task_file(task) as named, _data.public(stand_in, "stand-in") as stand, _data.public(examples) as pool:
             options = {
-                "task": named, "size": size, "epsilon": epsilon, "delta": delta, "stand-in": stand, "examples": pool, "shots": shots, "time": time, "rounds": rounds,
-                "records": records, "items": items, "out": out,
+                "task": named, "size": size, "epsilon": epsilon, "delta": delta, "stand-in": stand, "examples": pool, "shots": shots, "time": time, "items": items, "out": out,
             }
-            return results.Rehearsal.read(self._one(("rehearse",), _joined(options, flags)))
+            return results.Rehearsal.read(self._one(("rehearse",), _joined(options, flags, settings, rounds=rounds, records=records)))
 
     def synthesize(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
         unit: str | None = None, method: str | None = None, examples: Records | None = None, shots: int | None = None, time: str | None = None,
-        rounds: int | None = None, records: int | None = None, pool: int | None = None, flags: Mapping[str, Option] | None = None,
+        rounds: int | None = None, records: int | None = None, pool: int | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> Release:
         """Synthetic examples from private records, with a certificate.
 
@@ -105,14 +108,15 @@ class Client:
         with task_file(task) as named, _data.public(examples) as given:
             options = {
                 "task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "method": method, "examples": given, "shots": shots,
-                "time": time, "rounds": rounds, "records": records, "pool": pool,
+                "time": time,
             }
-            return self._released(("synth",), data, name, _joined(options, flags))
+            return self._released(("synth",), data, name, _joined(options, flags, settings, rounds=rounds, records=records, pool=pool))
 
     def choose(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, sets: Iterable[Records] = (),
         examples: Records | None = None, instructions: Sequence[str] = (), delta: float | None = None, name: str | None = None, unit: str | None = None,
-        time: str | None = None, rounds: int | None = None, records: int | None = None, reading: str | None = None, flags: Mapping[str, Option] | None = None,
+        time: str | None = None, rounds: int | None = None, records: int | None = None, reading: str | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> Release:
         """Private records choose among ``sets`` of public examples, or sets that are made from ``examples``."""
         with contextlib.ExitStack() as stack:
@@ -120,10 +124,10 @@ class Client:
             given = stack.enter_context(_data.public(examples))
             several = [path for i, s in enumerate(sets) if (path := stack.enter_context(_data.public(s, f"set-{i + 1}"))) is not None]
             options = {
-                "task": named, "size": size, "epsilon": epsilon, "out": out, "set": several, "examples": given, "instruction": instructions, "delta": delta,
-                "unit": unit, "time": time, "rounds": rounds, "records": records, "reading": reading,
+                "task": named, "size": size, "epsilon": epsilon, "out": out, "from": several, "examples": given, "instruction": instructions, "delta": delta,
+                "unit": unit, "time": time,
             }
-            return self._released(("choose",), data, name, _joined(options, flags))
+            return self._released(("choose",), data, name, _joined(options, flags, settings, rounds=rounds, records=records, reading=reading))
 
     def learn(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
@@ -131,7 +135,7 @@ class Client:
     ) -> Release:
         """A private classifier of records with a list of labels, which needs no language model: see :meth:`predict`."""
         with task_file(task) as named:
-            options = {"task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "measuring": measuring}
+            options = {"task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "measurement-share": measuring}
             return self._released(("learn",), data, name, _joined(options, flags))
 
     def predict(self, classifier: StrPath | Release, texts: Sequence[str]) -> list[results.Label]:
@@ -144,17 +148,19 @@ class Client:
 
     def answer(
         self, task: TaskLike, data: Records, question: str, *, size: int | str, epsilon: float, delta: float | None = None, name: str | None = None,
-        unit: str | None = None, method: str | None = None, max_tokens: int | None = None, flags: Mapping[str, Option] | None = None,
+        unit: str | None = None, method: str | None = None, max_tokens: int | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> results.Answer:
         """A private answer to a question; each one is charged."""
         with task_file(task) as named:
             options = {"task": named, "size": size, "epsilon": epsilon, "delta": delta, "unit": unit, "method": method, "max-tokens": max_tokens, "input": "-"}
-            found = self._private(("answer",), data, name, _joined(options, flags), stdin=question)
+            found = self._private(("answer",), data, name, _joined(options, flags, settings), stdin=question)
             return results.Answer.read(_warned(found[-1]))
 
     def answers(
         self, task: TaskLike, data: Records, questions: Sequence[str], *, size: int | str, epsilon: float, together: bool = False, delta: float | None = None,
-        name: str | None = None, unit: str | None = None, method: str | None = None, max_tokens: int | None = None, flags: Mapping[str, Option] | None = None,
+        name: str | None = None, unit: str | None = None, method: str | None = None, max_tokens: int | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> list[results.Answer]:
         """Private answers to several questions: ``epsilon`` is for each, or with ``together`` for all of them.
 
@@ -169,7 +175,7 @@ class Client:
                 "task": named, "size": size, "epsilon": epsilon, "delta": delta, "unit": unit, "method": method, "max-tokens": max_tokens, "inputs": asked,
                 "answers": len(questions) if together else None,
             }
-            return [results.Answer.read(_warned(line)) for line in self._private(("answer",), data, name, _joined(options, flags))]
+            return [results.Answer.read(_warned(line)) for line in self._private(("answer",), data, name, _joined(options, flags, settings))]
 
     def evaluate(
         self, task: TaskLike, *, demos: Sequence[StrPath | Release], test: Records, metric: str | None = None, limit: int | None = None,
@@ -255,13 +261,23 @@ class Client:
         )
 
 
-def _joined(options: Mapping[str, Any], flags: Mapping[str, Option] | None) -> dict[str, Option]:
-    """Options and further flags, each flag once."""
+def _joined(
+    options: Mapping[str, Any], flags: Mapping[str, Option] | None, settings: Mapping[str, Option] | None = None, **own: Option
+) -> dict[str, Option]:
+    """Options and further flags, each flag once, and settings, those of arguments among them."""
+    joined = _once("--", options, flags)
+    if given := {name: value for name, value in _once("the setting ", own, settings).items() if value is not None}:
+        joined["set"] = typing.cast(Option, given)
+    return joined
+
+
+def _once(kind: str, options: Mapping[str, Any], more: Mapping[str, Option] | None) -> dict[str, Option]:
+    """Both, unless they give the same twice."""
     joined: dict[str, Option] = dict(options)
-    for name, value in (flags or {}).items():
+    for name, value in (more or {}).items():
         name = name.lstrip("-").replace("_", "-")
         if joined.get(name) not in (None, (), []):
-            raise errors.UsageError(f"--{name} is given as an argument and among the flags")
+            raise errors.UsageError(f"{kind}{name} is given as an argument and again")
         joined[name] = value
     return joined
 

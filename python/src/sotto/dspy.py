@@ -46,8 +46,8 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
 
     ``labels`` are the possible outputs, if the signature does not say so by ``Literal``, ``bool``
     or an enum. ``instructions`` are others to try beside the signature's own. ``client`` has the
-    ledger, the keys and the model that judges; ``flags`` are further flags of ``sotto choose``, or of
-    ``sotto synth`` if there are no examples.
+    ledger, the keys and the model that judges; ``flags`` and ``settings`` are further ones of ``sotto choose``,
+    or of ``sotto synth`` if there are no examples.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
         name: str | None = None,
         client: Client | None = None,
         flags: Mapping[str, Option] | None = None,
+        settings: Mapping[str, Option] | None = None,
     ) -> None:
         super().__init__()
         if num_candidate_programs is not None and not examples:
@@ -77,7 +78,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
         self.examples, self.labels, self.instructions = list(examples), list(labels), list(instructions)
         self.num_candidate_programs, self.max_demos, self.seed = num_candidate_programs, max_demos, seed
         self.rounds, self.records, self.time, self.name = rounds, records, time, name
-        self.client, self.flags = client or Client(), dict(flags or {})
+        self.client, self.flags, self.settings = client or Client(), dict(flags or {}), dict(settings or {})
 
     def compile(
         self,
@@ -113,8 +114,9 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
     def _run(self, layout: _Layout, records: list[dict[str, str]], examples: list[dict[str, str]]) -> Release:
         task = layout.task(self.max_demos)
         flags: dict[str, Option] = {**self.flags}
+        settings: dict[str, Option] = {**self.settings}
         if layout.labels:
-            flags.setdefault("reading", "raw")  # DSPy sees what a model writes, and no probabilities
+            settings.setdefault("reading", "raw")  # DSPy sees what a model writes, and no probabilities
         if not examples:
             if layout.several or not layout.labels:
                 raise UsageError("there are no public examples to choose from: give examples; sotto's model writes them only where there is one input, and the output is one of a list")
@@ -122,7 +124,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
                 flags["instruction"] = [*typing.cast(Sequence[str], flags.get("instruction") or ()), instruction]
             return self.client.synthesize(
                 task, records, size=self.size, epsilon=self.epsilon, delta=self.delta, out=self.out, name=self.name, time=self.time, rounds=self.rounds,
-                records=self.records, shots=self.max_demos, flags=flags,
+                records=self.records, shots=self.max_demos, flags=flags, settings=settings,
             )
         sets: list[list[dict[str, str]]] = []
         if self.num_candidate_programs is not None:
@@ -131,7 +133,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
             sets = [draw.sample(examples, draw.randint(1, most)) for _ in range(self.num_candidate_programs)]
         return self.client.choose(
             task, records, size=self.size, epsilon=self.epsilon, delta=self.delta, out=self.out, name=self.name, time=self.time, rounds=self.rounds,
-            records=self.records, sets=sets, examples=None if sets else examples, instructions=self.instructions, flags=flags,
+            records=self.records, sets=sets, examples=None if sets else examples, instructions=self.instructions, flags=flags, settings=settings,
         )
 
     @staticmethod

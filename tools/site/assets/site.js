@@ -85,7 +85,7 @@
       if (n === 0) return 0;
       sum += n;
     }
-    return sum / (entry.s.u.startsWith("results/") ? 2 : 1);
+    return sum;
   }
   function show() {
     prepare();

@@ -10,18 +10,18 @@ import (
 	"github.com/sotto-dp/sotto/sys/machine"
 )
 
-// opening is what the prompts of a route begin with: its instruction and examples, in turns or as a
+// promptPrefix is what the prompts of a route begin with: its instruction and examples, in turns or as a
 // text. It is released, and nothing of a request is in it.
-type opening struct {
+type promptPrefix struct {
 	shots *Shots
 	chat  bool
 }
 
-type openingKey struct{}
+type prefixKey struct{}
 
 // openingOf is that of a request under way; of routes without examples it is none.
-func openingOf(ctx context.Context) opening {
-	o, _ := ctx.Value(openingKey{}).(opening)
+func openingOf(ctx context.Context) promptPrefix {
+	o, _ := ctx.Value(prefixKey{}).(promptPrefix)
 	return o
 }
 
@@ -65,9 +65,9 @@ func (s *Shots) opening(ctx context.Context, m lm.Scorer, chat bool) ([]lm.Token
 	return common, nil
 }
 
-// beginning is what a route's prompts begin with, as far as it is computed.
-type beginning struct {
-	// of is an [opening], or a [*Judged].
+// prefixCache is what a route's prompts begin with, as far as it is computed.
+type prefixCache struct {
+	// of is an [promptPrefix], or a [*Judged].
 	of    any
 	bytes int64
 	// tokens of an opening, and the sequence that has them; 0 if it is too large to be kept.
@@ -76,13 +76,13 @@ type beginning struct {
 	drop     func() error
 }
 
-// beginnings holds those that were used last, within a bound. They are made of releases alone: what a
+// prefixCaches holds those that were used last, within a bound. They are made of releases alone: what a
 // client sends is in none, so that how long an answer takes does not show what others asked. It is for
 // anyone who has the turn of the model.
-type beginnings struct {
+type prefixCaches struct {
 	most, bytes int64
 	// all, those used last at the end.
-	all []*beginning
+	all []*prefixCache
 }
 
 // defaultKeep is a few releases of the largest models that a small machine runs.
@@ -100,8 +100,8 @@ func bound(want int64) int64 {
 }
 
 // use returns what was computed for something, nil if there is nothing.
-func (b *beginnings) use(of any) *beginning {
-	i := slices.IndexFunc(b.all, func(one *beginning) bool { return one.of == of })
+func (b *prefixCaches) use(of any) *prefixCache {
+	i := slices.IndexFunc(b.all, func(one *prefixCache) bool { return one.of == of })
 	if i < 0 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (b *beginnings) use(of any) *beginning {
 
 // room drops those that were not used for longest until so many bytes more fit; false if they never
 // do.
-func (b *beginnings) room(bytes int64) (bool, error) {
+func (b *prefixCaches) room(bytes int64) (bool, error) {
 	if bytes > b.most {
 		return false, nil
 	}
@@ -125,21 +125,21 @@ func (b *beginnings) room(bytes int64) (bool, error) {
 }
 
 // keep adds one for which there is room.
-func (b *beginnings) keep(one *beginning) {
+func (b *prefixCaches) keep(one *prefixCache) {
 	b.all = append(b.all, one)
 	b.bytes += one.bytes
 }
 
 // trim drops the one that was used last if it is too large.
-func (b *beginnings) trim() {
+func (b *prefixCaches) trim() {
 	if n := len(b.all); n > 0 && b.bytes > b.most {
 		_ = b.forget(b.all[n-1].of) // it is gone all the same
 	}
 }
 
 // forget drops one, if it is there.
-func (b *beginnings) forget(of any) error {
-	i := slices.IndexFunc(b.all, func(one *beginning) bool { return one.of == of })
+func (b *prefixCaches) forget(of any) error {
+	i := slices.IndexFunc(b.all, func(one *prefixCache) bool { return one.of == of })
 	if i < 0 {
 		return nil
 	}
@@ -166,13 +166,13 @@ func size(m lm.Model, tokens int) int64 {
 
 // begins reports whether it is there, and a prompt resumes from it. A client's own instruction comes before
 // the examples, and a template may put other things there: then it does not.
-func (b *beginning) begins(tokens []lm.Token) bool {
+func (b *prefixCache) begins(tokens []lm.Token) bool {
 	return b != nil && b.sequence != 0 && len(tokens) > len(b.tokens) && slices.Equal(tokens[:len(b.tokens)], b.tokens)
 }
 
 // begin returns the sequence that a prompt resumes from, and notes how many of its tokens that has. What
 // all prompts of its route begin with is computed for the first of them.
-func (l *Local) begin(ctx context.Context, m lm.Scorer, w *wanted) (_ lm.Sequence, err error) {
+func (l *Local) begin(ctx context.Context, m lm.Scorer, w *textRequest) (_ lm.Sequence, err error) {
 	w.shared = 0
 	if w.opening.shots == nil {
 		return 0, nil
@@ -191,12 +191,12 @@ func (l *Local) begin(ctx context.Context, m lm.Scorer, w *wanted) (_ lm.Sequenc
 }
 
 // opened computes an opening and keeps it, if there is room.
-func (l *Local) opened(ctx context.Context, m lm.Scorer, of opening) (*beginning, error) {
+func (l *Local) opened(ctx context.Context, m lm.Scorer, of promptPrefix) (*prefixCache, error) {
 	tokens, err := of.shots.opening(ctx, m, of.chat)
 	if err != nil {
 		return nil, err
 	}
-	one := &beginning{of: of}
+	one := &prefixCache{of: of}
 	fits, err := l.begun.room(size(m, len(tokens)))
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (l *Local) Forget(s *Shots) error {
 		return err
 	}
 	defer l.Turns.Give()
-	return errors.Join(l.begun.forget(opening{s, true}), l.begun.forget(opening{s, false}))
+	return errors.Join(l.begun.forget(promptPrefix{s, true}), l.begun.forget(promptPrefix{s, false}))
 }
 
 // reset forgets all that is computed.

@@ -19,14 +19,14 @@ type body map[string]json.RawMessage
 // longest lists, of tokens to embed, have as many elements as a model's context. A value takes about
 // so many bytes in this program.
 const (
-	mostMembers = 1024
-	mostValues  = 1 << 16
-	valueBytes  = 128
+	maxMembers = 1024
+	maxValues  = 1 << 16
+	valueBytes = 128
 )
 
 // readBody reads a request. Its bytes, and what becomes of its values, are held before there is
 // memory for them.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded.Held) (body, error) {
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded.Reservation) (body, error) {
 	data, err := held.Read(http.MaxBytesReader(w, r.Body, h.Largest), r.ContentLength, h.Largest)
 	_, large := errors.AsType[*bounded.Error](err)
 	switch _, larger := errors.AsType[*http.MaxBytesError](err); {
@@ -38,8 +38,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded
 		return nil, problem(http.StatusBadRequest, invalidRequest, "", "", "the request broke off")
 	}
 	values := bounded.Count(data)
-	if values > mostValues {
-		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d values that this server takes, of members and lists together: send it in parts", mostValues)
+	if values > maxValues {
+		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d values that this server takes, of members and lists together: send it in parts", maxValues)
 	}
 	if err := held.Add(int64(values) * valueBytes); err != nil {
 		return nil, full(err)
@@ -47,9 +47,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, held *bounded
 	if bounded.JSON(data, h.Largest) != nil {
 		return nil, invalid("", "the request is nested more than %d deep", bounded.Depth)
 	}
-	b, err := bounded.Object(data, mostMembers)
+	b, err := bounded.Object(data, maxMembers)
 	if _, many := errors.AsType[*bounded.Error](err); many {
-		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d members that this server takes", mostMembers)
+		return nil, problem(http.StatusRequestEntityTooLarge, invalidRequest, "", "", "the request has more than the %d members that this server takes", maxMembers)
 	}
 	if err != nil {
 		return nil, invalid("", "the request is not a JSON object")

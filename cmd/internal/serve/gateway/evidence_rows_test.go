@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence/rows"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestEvidenceOfRows: a route answers rows of a table in the words of their schema, alone or with hints; a client that
@@ -52,8 +53,11 @@ func TestEvidenceOfRows(t *testing.T) {
 		_, hinted := shots.prompt(t.Context(), quoted)
 		for _, err := range []error{err, hinted} {
 			p, ok := err.(*Error)
-			if !ok || p.Status != http.StatusBadRequest || !strings.Contains(err.Error(), "in the words of its schema") || odd != "" && strings.Contains(err.Error(), odd) {
-				t.Errorf("%.30q: %v", odd, err)
+			expect.True(t, "ok", ok)
+			expect.Equal(t, "p.Status", p.Status, http.StatusBadRequest)
+			expect.Contains(t, "error", err.Error(), "in the words of its schema")
+			if odd != "" {
+				expect.True(t, "no odd in the error", !strings.Contains(err.Error(), odd), err.Error())
 			}
 		}
 	}

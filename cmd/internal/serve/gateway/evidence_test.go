@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // newsEvidence is evidence that was made up from a sentence for each label.
@@ -70,7 +71,7 @@ func TestEvidenceAlone(t *testing.T) {
 			t.Errorf("a question of %d bytes: %q, %v", len(odd), got, err)
 		}
 	}
-	if _, _, err := judged.answer(t.Context(), "", strings.Repeat("x", longestQuestion+1)); err == nil {
+	if _, _, err := judged.answer(t.Context(), "", strings.Repeat("x", maxQuestion+1)); err == nil {
 		t.Error("a question without end is answered")
 	}
 	must(t, judged.Close())
@@ -90,9 +91,10 @@ func TestPlainEvidenceCombined(t *testing.T) {
 	combined := prompt.Prompt{Form: prompt.TextForm, Evidence: prompt.Use{How: prompt.Combined, Weight: 50}}
 	judged := &Judged{Local: local, Task: task, Prompt: combined, Evidence: said}
 	for question, label := range newsQuestions {
-		if got, used, err := judged.answer(t.Context(), "", question); err != nil || got != label || used.Prompt == 0 {
-			t.Errorf("%q (%d tokens), %v, want %s", got, used.Prompt, err, label)
-		}
+		got, used, err := judged.answer(t.Context(), "", question)
+		expect.NoError(t, err)
+		expect.Equal(t, "got", got, label)
+		expect.True(t, "used.Prompt is not 0", used.Prompt != 0, used.Prompt)
 	}
 	without := &Judged{Local: local, Task: task, Prompt: combined}
 	if _, _, err := without.answer(t.Context(), "", "a question"); err == nil {
@@ -127,15 +129,15 @@ func TestPlainEvidenceHinted(t *testing.T) {
 		}
 	}
 	last := turns[len(turns)-1].Content
-	if hinted != 2 || !strings.Contains(last, "[probably Business ") || !strings.Contains(last, "The bank raised its forecast.") {
-		t.Errorf("%d messages have hints, the last is %q", hinted, last)
-	}
+	expect.Equal(t, "hinted", hinted, 2)
+	expect.Contains(t, "last", last, "[probably Business ")
+	expect.Contains(t, "last", last, "The bank raised its forecast.")
 	text, err := shots.prompt(t.Context(), json.RawMessage(`"The bank raised its forecast."`))
 	must(t, err)
 	if strings.Count(text, "[probably ") != 2 {
 		t.Errorf("a completion is asked as %q", text)
 	}
-	if _, err := shots.prompt(t.Context(), json.RawMessage(`"`+strings.Repeat("x", longestQuestion+1)+`"`)); err == nil {
+	if _, err := shots.prompt(t.Context(), json.RawMessage(`"`+strings.Repeat("x", maxQuestion+1)+`"`)); err == nil {
 		t.Error("a question without end gets a hint")
 	}
 }

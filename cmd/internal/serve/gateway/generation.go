@@ -60,8 +60,8 @@ type delta struct {
 	Content string `json:"content,omitempty"`
 }
 
-// answered is an answer in OpenAI's shape.
-type answered struct {
+// apiResponse is an answer in OpenAI's shape.
+type apiResponse struct {
 	ID      string   `json:"id"`
 	Object  string   `json:"object"`
 	Created int64    `json:"created"`
@@ -75,7 +75,7 @@ type answered struct {
 func (l *Local) generate(ctx context.Context, g *generation, onText func(int, string) error) (lm.Text, counts, error) {
 	o := g.options
 	o.OnText = onText
-	w := &wanted{ctx: ctx, prompt: g.prompt, options: o, opening: openingOf(ctx), done: make(chan struct{})}
+	w := &textRequest{ctx: ctx, prompt: g.prompt, options: o, opening: openingOf(ctx), done: make(chan struct{})}
 	err := l.await(w, recordOf(ctx).Client)
 	var long *lm.ContextError
 	switch {
@@ -122,7 +122,7 @@ func (g *generation) whole(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Usage: &used}
+	a := apiResponse{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Usage: &used}
 	c := choice{Finish: finish(text.Finish), Text: &text.Text}
 	if g.chat {
 		a.Object = "chat.completion"
@@ -205,7 +205,7 @@ func (b *eventBody) Close() error {
 
 func (g *generation) events(ctx context.Context, w io.Writer) error {
 	event := func(choices []choice, used *counts) error {
-		a := answered{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Choices: choices, Usage: used}
+		a := apiResponse{ID: g.id, Object: "text_completion", Created: g.created, Model: g.model, Choices: choices, Usage: used}
 		if g.chat {
 			a.Object = "chat.completion.chunk"
 		}

@@ -53,7 +53,7 @@ var description []byte
 type Handler struct {
 	Options
 	routes current
-	kept   kept
+	kept   answerCache
 	mux    *http.ServeMux
 }
 
@@ -109,8 +109,8 @@ func (h *Handler) allow(r *http.Request, route string) error {
 	return err
 }
 
-// listed is a route as OpenAI lists models.
-type listed struct {
+// listedModel is a route as OpenAI lists models.
+type listedModel struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Created int64  `json:"created"`
@@ -121,10 +121,10 @@ type listed struct {
 func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 	recordOf(r.Context()).Path = "/v1/models"
 	t := h.routes.table.Load()
-	list := []listed{}
+	list := []listedModel{}
 	for _, name := range t.names() {
 		if h.allow(r, name) == nil {
-			list = append(list, listed{name, "model", t.made.Unix(), "sotto", t.routes[name].About})
+			list = append(list, listedModel{name, "model", t.made.Unix(), "sotto", t.routes[name].About})
 		}
 	}
 	if err := h.allow(r, ""); err != nil {
@@ -132,8 +132,8 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, struct {
-		Object string   `json:"object"`
-		Data   []listed `json:"data"`
+		Object string        `json:"object"`
+		Data   []listedModel `json:"data"`
 	}{"list", list})
 }
 
@@ -149,7 +149,7 @@ func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	writeJSON(w, listed{name, "model", h.routes.table.Load().made.Unix(), "sotto", route.About})
+	writeJSON(w, listedModel{name, "model", h.routes.table.Load().made.Unix(), "sotto", route.About})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {
@@ -222,7 +222,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	if s, is := route.Upstream.(*Server); is {
 		secret = s.key
 	}
-	heard := overheard{wanted: route.Shadow.chosen(r.URL.Path, b)}
+	heard := clientAnswer{wanted: route.Shadow.chosen(r.URL.Path, b)}
 	about := route.About
 	if _, own := route.Upstream.(*Local); own {
 		about.Ignored = answer.Header[ignoredHeader]
@@ -251,7 +251,7 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 		return nil, err
 	}
 	if r.Shots != nil {
-		ctx = context.WithValue(ctx, openingKey{}, opening{r.Shots, path == chatPath})
+		ctx = context.WithValue(ctx, prefixKey{}, promptPrefix{r.Shots, path == chatPath})
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://upstream"+path, bytes.NewReader(data))
 	if err != nil {
@@ -300,12 +300,12 @@ func (r *Route) add(ctx context.Context, path string, b body) (body, error) {
 // passed are headers of an upstream that clients get.
 var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Processing-Ms", "Openai-Version"}
 
-// largestAnswer bounds what is held of an answer that is no stream. With a byte more, by which its end
+// maxAnswer bounds what is held of an answer that is no stream. With a byte more, by which its end
 // is found, it is what may be held for a client.
-const largestAnswer = 64<<20 - 1
+const maxAnswer = 64<<20 - 1
 
 // hand passes an answer on to a client. secret is the upstream's key, which no client gets.
-func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *overheard, client string) {
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *clientAnswer, client string) {
 	held := h.Answers.Hold(client)
 	defer held.Release()
 	for _, name := range passed {
@@ -331,7 +331,7 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
 		h.handStream(w, answer, note, heard, held)
 	default:
-		data, err := held.Read(answer.Body, -1, largestAnswer)
+		data, err := held.Read(answer.Body, -1, maxAnswer)
 		if full(err) != nil {
 			fail(w, full(err))
 			return
@@ -388,7 +388,7 @@ func (a About) headers(to http.Header) {
 
 // handError passes an upstream's error on if it has OpenAI's shape, and else its status. What
 // is wrong with the gateway's own key is not the client's to know.
-func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Held) {
+func handError(w http.ResponseWriter, answer *http.Response, secret string, held *bounded.Reservation) {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		problem(http.StatusBadGateway, serverSide, "", "", "the model's server does not let this gateway in: anyone who runs it should look at the upstream's key").write(w)

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func must(t testing.TB, err error) {
@@ -149,9 +150,11 @@ func TestChat(t *testing.T) {
 	if all := contents(t, b); !slices.Equal(all, want) {
 		t.Errorf("the upstream got\n%s\nnot\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
 	}
-	if b["model"] != "big" || b["temperature"] != 0. || b["tools"] == nil || fmt.Sprint(b["unheard_of"]) != "map[a:1]" {
-		t.Errorf("the upstream got %v", b)
-	}
+	at := expect.At(t, "the upstream got")
+	expect.Equal(at, "model", b["model"], "big")
+	expect.Equal(at, "temperature", b["temperature"], 0.)
+	expect.True(at, "tools is not nil", b["tools"] != nil, b["tools"])
+	expect.Equal(at, "b['unheard_of']", fmt.Sprint(b["unheard_of"]), "map[a:1]")
 	if last := b["messages"].([]any)[9].(map[string]any); last["name"] != "ann" {
 		t.Errorf("the last message lost its name: %v", last)
 	}
@@ -164,9 +167,11 @@ func TestChat(t *testing.T) {
 		Sotto   About
 	}
 	must(t, json.Unmarshal([]byte(got), &answer))
-	if answer.ID != "c1" || answer.Novelty == nil || answer.Sotto.Release != "demos" || answer.Sotto.Epsilon != 1 {
-		t.Errorf("the client got %s", got)
-	}
+	at = expect.At(t, "the client got %s", got)
+	expect.Equal(at, "answer.ID", answer.ID, "c1")
+	expect.True(at, "answer.Novelty is not nil", answer.Novelty != nil, answer.Novelty)
+	expect.Equal(at, "answer.Sotto.Release", answer.Sotto.Release, "demos")
+	expect.Equal(at, "answer.Sotto.Epsilon", answer.Sotto.Epsilon, 1)
 	for name, want := range map[string]string{"X-Request-Id": "request-1", "X-Ratelimit-Remaining-Requests": "7", "Set-Cookie": "", "Sotto-Epsilon": "1", "Sotto-Epsilon-Spent": "0"} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s is %q, not %q", name, got, want)
@@ -194,9 +199,10 @@ func TestCompletion(t *testing.T) {
 	_, front := gatewayTo(t, u, Options{})
 	_, got := post(t, front.URL+"/v1/completions", `{"model":"tickets","prompt":"No access.","max_tokens":2}`)
 	text, _ := u.bodies[0]["prompt"].(string)
-	if !strings.HasPrefix(text, "Sort tickets into queues.") || strings.Count(text, "Queue: billing") != 2 || !strings.HasSuffix(strings.TrimSpace(text), "Text: No access.\nQueue:") {
-		t.Errorf("the upstream got %q", text)
-	}
+	at := expect.At(t, "the upstream got")
+	expect.Prefix(at, "text", text, "Sort tickets into queues.")
+	expect.Equal(at, "number of Queue: billing", strings.Count(text, "Queue: billing"), 2)
+	expect.True(at, "strings.HasSuffix(strings.TrimSpace(text), 'Text: No access.\\nQueue:')", strings.HasSuffix(strings.TrimSpace(text), "Text: No access.\nQueue:"), strings.TrimSpace(text))
 	if !strings.Contains(got, `"sotto":{"route":"tickets"`) {
 		t.Error(got)
 	}
@@ -337,9 +343,10 @@ func TestErrors(t *testing.T) {
 		if shape.Error.Param != nil {
 			param = *shape.Error.Param
 		}
-		if r.StatusCode != c.status || param != c.param || strings.Contains(got, secret) {
-			t.Errorf("%s: %d, %s", name, r.StatusCode, got)
-		}
+		at := expect.At(t, "%s", name)
+		expect.Equal(at, "r.StatusCode", r.StatusCode, c.status)
+		expect.Equal(at, "param", param, c.param)
+		expect.True(at, "no secret", !strings.Contains(got, secret), got)
 	}
 	if len(u.bodies) != 0 {
 		t.Error("the upstream was asked")
@@ -364,9 +371,11 @@ func TestUpstreamErrors(t *testing.T) {
 		body = text[4:]
 		_, front := gatewayTo(t, newUpstream(t, says(status, body)), Options{})
 		r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`)
-		if r.StatusCode != want.status || !strings.Contains(got, want.holds) || !strings.Contains(got, `"error":{`) || strings.Contains(got, "traceback") {
-			t.Errorf("%s: %d, %s", text, r.StatusCode, got)
-		}
+		at := expect.At(t, "%s", text)
+		expect.Equal(at, "r.StatusCode", r.StatusCode, want.status)
+		expect.Contains(at, "got", got, want.holds)
+		expect.Contains(at, "got", got, `"error":{`)
+		expect.True(at, "no traceback", !strings.Contains(got, "traceback"), got)
 	}
 }
 
@@ -412,9 +421,10 @@ func TestStream(t *testing.T) {
 		}
 		got = append(got, read())
 	}
-	if got[0] != parts[0] || got[2] != parts[2] || got[3] != parts[3] {
-		t.Errorf("the client got %q", got)
-	}
+	at := expect.At(t, "the client got")
+	expect.Equal(at, "got[0]", got[0], parts[0])
+	expect.Equal(at, "got[2]", got[2], parts[2])
+	expect.Equal(at, "got[3]", got[3], parts[3])
 	first, _ := strings.CutPrefix(got[1], "data: ")
 	var event struct {
 		Choices []any
@@ -438,9 +448,10 @@ func TestStreamBreaksOff(t *testing.T) {
 		}
 		_, front := gatewayTo(t, u, Options{})
 		_, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","stream":true,"messages":[]}`)
-		if strings.Contains(got, "[DONE]") || strings.Contains(got, "half") || !strings.Contains(got, "\n\ndata: {\"error\":{\"message\":") {
-			t.Errorf("after %q the client got %q", half, got)
-		}
+		at := expect.At(t, "after %q the client got", half)
+		expect.True(at, "no [DONE]", !strings.Contains(got, "[DONE]"), got)
+		expect.True(at, "no half", !strings.Contains(got, "half"), got)
+		expect.Contains(at, "got", got, "\n\ndata: {\"error\":{\"message\":")
 	}
 }
 
@@ -464,9 +475,11 @@ func TestStreamPauses(t *testing.T) {
 	must(t, err)
 	defer r.Body.Close()
 	data, err := io.ReadAll(r.Body)
-	if want := "data: {\"a\":1,\"sotto\":{\"route\":\"plain\",\"version\":0,\"private\":false,\"epsilon_spent\":0}}\r\n\r\ndata: [DONE]\n\n"; err != nil || r.ProtoMajor != 2 || string(data) != want {
-		t.Errorf("by HTTP/%d: %q, %v", r.ProtoMajor, data, err)
-	}
+	want := "data: {\"a\":1,\"sotto\":{\"route\":\"plain\",\"version\":0,\"private\":false,\"epsilon_spent\":0}}\r\n\r\ndata: [DONE]\n\n"
+	at := expect.At(t, "by HTTP/2")
+	expect.NoError(at, err)
+	expect.Equal(at, "r.ProtoMajor", r.ProtoMajor, 2)
+	expect.Equal(at, "data", string(data), want)
 }
 
 // TestStreamWithoutEnd: an upstream does not fill this program's memory.
@@ -493,9 +506,11 @@ func TestUpstreamKeepsItsKey(t *testing.T) {
 		u := newUpstream(t, says(status, `{"error":{"message":"wrong key sk-upstream","type":"x"}}`))
 		_, front := gatewayTo(t, u, Options{})
 		r, got := post(t, front.URL+"/v1/chat/completions", `{"model":"plain","messages":[]}`)
-		if strings.Contains(got, "sk-upstream") || r.StatusCode == 401 || r.StatusCode == 403 || !strings.Contains(got, `"error":{`) {
-			t.Errorf("%d: %d %s", status, r.StatusCode, got)
-		}
+		at := expect.At(t, "%d", status)
+		expect.True(at, "no sk-upstream", !strings.Contains(got, "sk-upstream"), got)
+		expect.True(at, "r.StatusCode is not 401", r.StatusCode != 401, r.StatusCode)
+		expect.True(at, "r.StatusCode is not 403", r.StatusCode != 403, r.StatusCode)
+		expect.Contains(at, "got", got, `"error":{`)
 	}
 }
 
@@ -627,9 +642,10 @@ func TestAllow(t *testing.T) {
 		{"POST", "/v1/chat/completions", "right", `{"model":"tickets","messages":[{"role":"user","content":"x"}]}`, 200, "choices", "error"},
 	} {
 		status, got := ask(c.method, c.path, c.key, c.body)
-		if status != c.status || !strings.Contains(got, c.holds) || strings.Contains(got, c.lacks) {
-			t.Errorf("%s %s with the key %s: %d, %s", c.method, c.path, c.key, status, got)
-		}
+		at := expect.At(t, "%s %s with the key %s", c.method, c.path, c.key)
+		expect.Equal(at, "status", status, c.status)
+		expect.Contains(at, "got", got, c.holds)
+		expect.True(at, "no c.lacks", !strings.Contains(got, c.lacks), got)
 	}
 	if len(u.bodies) != 1 {
 		t.Errorf("the upstream was asked %d times", len(u.bodies))

@@ -33,11 +33,11 @@ type Judged struct {
 	answerer icl.Answerer // of the one who has the turn
 
 	mu      sync.Mutex
-	waiting []*asking
+	waiting []*judgedQuestion
 }
 
-// asking is a question that a request waits for the answer to.
-type asking struct {
+// judgedQuestion is a question that a request waits for the answer to.
+type judgedQuestion struct {
 	question string
 	done     chan struct{} // closed when what follows is there
 	said     bool
@@ -48,8 +48,8 @@ type asking struct {
 
 // answer answers a question, and counts its tokens.
 func (j *Judged) answer(ctx context.Context, who, question string) (string, counts, error) {
-	if len(question) > longestQuestion {
-		return "", counts{}, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	if len(question) > maxQuestion {
+		return "", counts{}, invalid("messages", "the question is longer than %d bytes", maxQuestion)
 	}
 	if err := reads(j.Evidence, question); err != nil {
 		return "", counts{}, err
@@ -62,7 +62,7 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 		return "", counts{}, err
 	}
 	defer leave()
-	a := &asking{question: question, done: make(chan struct{})}
+	a := &judgedQuestion{question: question, done: make(chan struct{})}
 	j.mu.Lock()
 	j.waiting = append(j.waiting, a)
 	j.mu.Unlock()
@@ -79,27 +79,27 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 }
 
 // leave takes a question back that nobody has begun with.
-func (j *Judged) leave(a *asking) {
+func (j *Judged) leave(a *judgedQuestion) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.waiting = slices.DeleteFunc(j.waiting, func(b *asking) bool { return a == b })
+	j.waiting = slices.DeleteFunc(j.waiting, func(b *judgedQuestion) bool { return a == b })
 }
 
 // together answers a question, and others that wait, for the one who has the turn. An answer does not depend
 // on the questions beside it.
-func (j *Judged) together(ctx context.Context, first *asking) {
+func (j *Judged) together(ctx context.Context, first *judgedQuestion) {
 	j.mu.Lock()
 	if i := slices.Index(j.waiting, first); i < 0 {
 		j.mu.Unlock()
 		return // it was answered just now
 	}
-	some := []*asking{first}
+	some := []*judgedQuestion{first}
 	for _, a := range j.waiting {
-		if a != first && len(some) < mostTogether {
+		if a != first && len(some) < maxTogether {
 			some = append(some, a)
 		}
 	}
-	j.waiting = slices.DeleteFunc(j.waiting, func(a *asking) bool { return slices.Contains(some, a) })
+	j.waiting = slices.DeleteFunc(j.waiting, func(a *judgedQuestion) bool { return slices.Contains(some, a) })
 	j.mu.Unlock()
 	defer func() { // also after an internal error
 		for _, a := range some {
@@ -137,7 +137,7 @@ func (j *Judged) together(ctx context.Context, first *asking) {
 
 // say notes an answer, and counts the tokens of its prompt where the model says: by itself, whatever was
 // asked beside it.
-func (j *Judged) say(ctx context.Context, a *asking, text string) {
+func (j *Judged) say(ctx context.Context, a *judgedQuestion, text string) {
 	a.said, a.text, a.used = true, text, counts{Completion: 1}
 	scorer, is := j.Local.model.(lm.Scorer)
 	shared, has := j.answerer.(interface{ Tokens() int })
@@ -201,7 +201,7 @@ func (j *Judged) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	one := &beginning{of: j, drop: func() error {
+	one := &prefixCache{of: j, drop: func() error {
 		defer func() { j.answerer = nil }()
 		return answerer.Close()
 	}}
@@ -260,5 +260,5 @@ func (h *Handler) judged(w http.ResponseWriter, r *http.Request, who string, rou
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "", &overheard{}, who)
+	h.hand(w, answer, about, "", &clientAnswer{}, who)
 }

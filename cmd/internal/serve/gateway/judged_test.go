@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainJudged: a route answers with a prompt that was judged as one text as records judged it, calibrated or
@@ -55,13 +56,16 @@ func TestPlainJudged(t *testing.T) {
 			body := fmt.Sprintf(`{"model":"news","temperature":1.5,"messages":[{"role":"user","content":%q}]`, question)
 			r, got := post(t, front.URL+"/v1/chat/completions", body+"}")
 			var said struct {
-				answered
+				apiResponse
 				Sotto About `json:"sotto"`
 			}
 			must(t, json.Unmarshal([]byte(got), &said))
-			if r.StatusCode != 200 || len(said.Choices) != 1 || said.Choices[0].Message.Content != want[i] || fmt.Sprint(said.Sotto.Ignored) != "[temperature]" || said.Usage.Prompt < 50 {
-				t.Errorf("%q, calibrated %t: %s, want %s", question, calibrated, got, want[i])
-			}
+			at := expect.At(t, "%q, calibrated %t: %s", question, calibrated, got)
+			expect.Equal(at, "r.StatusCode", r.StatusCode, 200)
+			expect.Len(at, "said.Choices", said.Choices, 1)
+			expect.Equal(at, "said.Choices[0].Message.Content", said.Choices[0].Message.Content, want[i])
+			expect.Equal(at, "said.Sotto.Ignored", fmt.Sprint(said.Sotto.Ignored), "[temperature]")
+			expect.Min(at, "said.Usage.Prompt", said.Usage.Prompt, 50)
 			if _, got := post(t, front.URL+"/v1/chat/completions", body+`,"stream":true}`); !strings.Contains(got, fmt.Sprintf(`"content":%q`, want[i])) {
 				t.Errorf("in pieces: %s, want %s", got, want[i])
 			}
@@ -72,13 +76,15 @@ func TestPlainJudged(t *testing.T) {
 			for _, role := range []string{"system", "developer"} {
 				r, got := post(t, front.URL+"/v1/chat/completions", fmt.Sprintf(`{"model":"news","messages":[{"role":%q,"content":"Always say Sports."},{"role":"user","content":%q}]}`, role, question))
 				var said struct {
-					answered
+					apiResponse
 					Sotto About `json:"sotto"`
 				}
 				must(t, json.Unmarshal([]byte(got), &said))
-				if r.StatusCode != 200 || said.Choices[0].Message.Content != want[i] || fmt.Sprint(said.Sotto.Ignored) != "[system message]" || r.Header.Get("Sotto-Ignored") != "system message" {
-					t.Errorf("with an instruction: %d %s, %q, want %s", r.StatusCode, got, r.Header.Get("Sotto-Ignored"), want[i])
-				}
+				at := expect.At(t, "with an instruction")
+				expect.Equal(at, "r.StatusCode", r.StatusCode, 200)
+				expect.Equal(at, "said.Choices[0].Message.Content", said.Choices[0].Message.Content, want[i])
+				expect.Equal(at, "said.Sotto.Ignored", fmt.Sprint(said.Sotto.Ignored), "[system message]")
+				expect.Equal(at, "Sotto-Ignored", r.Header.Get("Sotto-Ignored"), "system message")
 			}
 			told[fmt.Sprint(i, want[i])] = true
 		}

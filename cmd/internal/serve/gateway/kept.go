@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// kept holds answers that a client may ask for again without paying again: it sent a name for
+// answerCache holds answers that a client may ask for again without paying again: it sent a name for
 // its request, as clients that try again by themselves do. Giving the same answer twice reveals
 // nothing more. It is one of this process, for all versions of a route.
-type kept struct {
+type answerCache struct {
 	mu  sync.Mutex
-	all map[[sha256.Size]byte]*keeping
+	all map[[sha256.Size]byte]*cachedAnswer
 }
 
-// keeping is an answer, or one in the making.
-type keeping struct {
+// cachedAnswer is an answer, or one in the making.
+type cachedAnswer struct {
 	question [sha256.Size]byte
 	done     chan struct{} // closed when what follows is there
 	ended    time.Time
-	said     *Said
+	said     *PrivateAnswer
 	err      error
 }
 
 // An answer is kept for so long after it was given, and so many are.
 const (
-	keepFor  = 10 * time.Minute
-	mostKept = 4096
+	keepFor   = 10 * time.Minute
+	maxCached = 4096
 )
 
 // once answers a question. With a name, a second request of that name gets the answer of the
 // first, also if that is still being written, or its client is gone; first says whether it is
 // the one that was answered.
-func (h *Handler) once(ctx context.Context, route *Route, who, name, question string) (_ *Said, first bool, err error) {
+func (h *Handler) once(ctx context.Context, route *Route, who, name, question string) (_ *PrivateAnswer, first bool, err error) {
 	if name == "" {
 		said, err := route.Private.answer(ctx, who, question)
 		return said, true, err
@@ -63,7 +63,7 @@ func (h *Handler) once(ctx context.Context, route *Route, who, name, question st
 }
 
 // take finds the request of a name, or makes it; mine says that the caller has to answer it.
-func (k *kept) take(id [sha256.Size]byte, question string) (_ *keeping, mine bool, err error) {
+func (k *answerCache) take(id [sha256.Size]byte, question string) (_ *cachedAnswer, mine bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	sum, now := sha256.Sum256([]byte(question)), time.Now()
@@ -78,20 +78,20 @@ func (k *kept) take(id [sha256.Size]byte, question string) (_ *keeping, mine boo
 		}
 		return one, false, nil
 	}
-	if len(k.all) >= mostKept {
+	if len(k.all) >= maxCached {
 		return nil, false, Unavailable("too many requests with an Idempotency-Key: try again in a few minutes, or leave it out")
 	}
 	if k.all == nil {
-		k.all = map[[sha256.Size]byte]*keeping{}
+		k.all = map[[sha256.Size]byte]*cachedAnswer{}
 	}
-	one := &keeping{question: sum, done: make(chan struct{})}
+	one := &cachedAnswer{question: sum, done: make(chan struct{})}
 	k.all[id] = one
 	return one, true, nil
 }
 
 // end hands an answer to all who wait for it. A request that failed before it was paid for can be
 // made again.
-func (k *kept) end(id [sha256.Size]byte, one *keeping) {
+func (k *answerCache) end(id [sha256.Size]byte, one *cachedAnswer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	one.ended = time.Now()

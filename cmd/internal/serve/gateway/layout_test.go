@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLayoutIsTheReleases: what goes to a model is, byte for byte, what a release ships: its
@@ -86,8 +87,9 @@ func TestUnmeasured(t *testing.T) {
 			Sotto About `json:"sotto"`
 		}
 		must(t, json.Unmarshal([]byte(got), &said))
-		if r.StatusCode != 200 || r.Header.Get("Sotto-Unmeasured") != c.want || strings.Join(said.Sotto.Unmeasured, ", ") != c.want {
-			t.Errorf("%s: %d %s, %q, want %q", c.messages, r.StatusCode, got, r.Header.Get("Sotto-Unmeasured"), c.want)
-		}
+		at := expect.At(t, "%s", c.messages)
+		expect.Equal(at, "r.StatusCode", r.StatusCode, 200)
+		expect.Equal(at, "Sotto-Unmeasured", r.Header.Get("Sotto-Unmeasured"), c.want)
+		expect.Equal(at, "said.Sotto.Unmeasured", strings.Join(said.Sotto.Unmeasured, ", "), c.want)
 	}
 }

@@ -85,7 +85,7 @@ func TestAsManyValuesAsMayBe(t *testing.T) {
 	if len(u.bodies) != 2 || len(u.bodies[0]["tools"].([]any)) != 15_001 {
 		t.Errorf("the upstream got %d requests", len(u.bodies))
 	}
-	if w, _ := took(h, crowded("plain", "members", mostMembers+1)); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "members") {
+	if w, _ := took(h, crowded("plain", "members", maxMembers+1)); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "members") {
 		t.Errorf("more members than may be: %d %s", w.Code, w.Body)
 	}
 }

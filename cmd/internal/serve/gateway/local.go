@@ -34,10 +34,10 @@ type Local struct {
 	model   lm.Model
 	encoder lm.Embedder
 	session lm.Session // of texts, and of what they begin with
-	begun   beginnings
+	begun   prefixCaches
 
 	mu      sync.Mutex
-	queue   []*wanted
+	queue   []*textRequest
 	writing bool // somebody writes for those in the queue
 }
 
@@ -109,7 +109,7 @@ const ignoredHeader = "Sotto-Ignored"
 // there is.
 const (
 	defaultTokens = 256
-	mostTokens    = 1 << 15
+	maxTokens     = 1 << 15
 )
 
 // RoundTrip answers a request.
@@ -182,8 +182,8 @@ func (q localRequest) read(chat bool) (p lm.Prompt, o lm.GenerateOptions, err er
 	if err := o.Check(); err != nil {
 		return p, o, invalid("", "%s", err)
 	}
-	if o.MaxTokens > mostTokens {
-		return p, o, invalid("max_tokens", "the model in this program writes at most %d tokens", mostTokens)
+	if o.MaxTokens > maxTokens {
+		return p, o, invalid("max_tokens", "the model in this program writes at most %d tokens", maxTokens)
 	}
 	if !chat {
 		if json.Unmarshal(q.Prompt, &p.Text) != nil || p.Text == "" {
@@ -217,9 +217,9 @@ func oneOrMore(raw json.RawMessage) (list []string, err error) {
 	return list, json.Unmarshal(raw, &list)
 }
 
-// mostInputs is how many texts are embedded at a time, as OpenAI has it: a vector is a hundred times as
+// maxInputs is how many texts are embedded at a time, as OpenAI has it: a vector is a hundred times as
 // large as a short text.
-const mostInputs = 2048
+const maxInputs = 2048
 
 // embed answers with vectors.
 func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, error) {
@@ -227,8 +227,8 @@ func (l *Local) embed(ctx context.Context, q localRequest) (*http.Response, erro
 	if err != nil || len(texts) == 0 {
 		return nil, invalid("input", `"input" should be a string or a list of strings`)
 	}
-	if len(texts) > mostInputs {
-		return nil, invalid("input", `"input" should have at most %d strings: send them in parts`, mostInputs)
+	if len(texts) > maxInputs {
+		return nil, invalid("input", `"input" should have at most %d strings: send them in parts`, maxInputs)
 	}
 	if err := l.Turns.Take(ctx, recordOf(ctx).Client); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // parrot is a model that writes the words of its last message again.
@@ -72,17 +73,22 @@ func localGateway(t *testing.T, m *parrot) string {
 func TestLocal(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	r, got := post(t, url+"/v1/chat/completions", `{"model":"local","max_tokens":2,"messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"one two three"}]}]}`)
-	var chat answered
+	var chat apiResponse
 	must(t, json.Unmarshal([]byte(got), &chat))
-	if r.StatusCode != 200 || chat.Object != "chat.completion" || len(chat.Choices) != 1 || chat.Choices[0].Message.Content != "one two " || *chat.Choices[0].Finish != "length" || *chat.Usage != (counts{0, 2, 2}) {
-		t.Errorf("%s", got)
-	}
+	at := expect.At(t, "%s", got)
+	expect.Equal(at, "r.StatusCode", r.StatusCode, 200)
+	expect.Equal(at, "chat.Object", chat.Object, "chat.completion")
+	expect.Len(at, "chat.Choices", chat.Choices, 1)
+	expect.Equal(at, "chat.Choices[0].Message.Content", chat.Choices[0].Message.Content, "one two ")
+	expect.Equal(at, "*chat.Choices[0].Finish", *chat.Choices[0].Finish, "length")
+	expect.Equal(at, "*chat.Usage", *chat.Usage, (counts{0, 2, 2}))
 	_, got = post(t, url+"/v1/completions", `{"model":"local","prompt":"one two","stop":["x"],"temperature":0,"seed":4,"top_p":0.5}`)
-	var text answered
+	var text apiResponse
 	must(t, json.Unmarshal([]byte(got), &text))
-	if text.Object != "text_completion" || *text.Choices[0].Text != "one two" || *text.Choices[0].Finish != "stop" {
-		t.Errorf("%s", got)
-	}
+	at = expect.At(t, "%s", got)
+	expect.Equal(at, "text.Object", text.Object, "text_completion")
+	expect.Equal(at, "*text.Choices[0].Text", *text.Choices[0].Text, "one two")
+	expect.Equal(at, "*text.Choices[0].Finish", *text.Choices[0].Finish, "stop")
 	_, got = post(t, url+"/v1/embeddings", `{"model":"local","input":["paid","x"]}`)
 	if !strings.Contains(got, `"embedding":[1,0]`) || !strings.Contains(got, `"index":1`) {
 		t.Error(got)
@@ -100,9 +106,9 @@ func TestLocalSaysWhatItIgnores(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	for _, stream := range []string{"", `"stream":true,`} {
 		_, got := post(t, url+"/v1/chat/completions", `{"model":"plain",`+stream+`"logit_bias":{"5":-100},"presence_penalty":1,"Strange one":1,"user":"u","logprobs":false,"n":1,"response_format":{"type":"text"},"temperature":0,"messages":[{"role":"user","content":"one"}]}`)
-		if !strings.Contains(got, `"ignored":["logit_bias","presence_penalty"]`) || !strings.Contains(got, `"model":"plain"`) || strings.Contains(got, "Strange") {
-			t.Error(got)
-		}
+		expect.Contains(t, "got", got, `"ignored":["logit_bias","presence_penalty"]`)
+		expect.Contains(t, "got", got, `"model":"plain"`)
+		expect.True(t, "no Strange", !strings.Contains(got, "Strange"), got)
 	}
 	if _, got := post(t, url+"/v1/completions", `{"model":"plain","prompt":"one","frequency_penalty":2}`); !strings.Contains(got, `"ignored":["frequency_penalty"]`) {
 		t.Error(got)
@@ -126,26 +132,30 @@ func TestLocalStream(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	_, got := post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"one two"}]}`)
 	var said strings.Builder
-	var objects []answered
+	var objects []apiResponse
 	for line := range strings.Lines(got) {
 		data, is := strings.CutPrefix(strings.TrimSpace(line), "data: ")
 		if !is || data == "[DONE]" {
 			continue
 		}
-		var a answered
+		var a apiResponse
 		must(t, json.Unmarshal([]byte(data), &a))
 		objects = append(objects, a)
 		for _, c := range a.Choices {
 			said.WriteString(c.Delta.Content)
 		}
 	}
-	if said.String() != "one two" || !strings.HasSuffix(got, "data: [DONE]\n\n") || !strings.Contains(got, `"sotto":{"route":"local"`) {
-		t.Errorf("%s", got)
-	}
+	expect.Equal(t, "said.String", said.String(), "one two")
+	expect.True(t, "it ends with [DONE]", strings.HasSuffix(got, "data: [DONE]\n\n"), got)
+	expect.Contains(t, "got", got, `"sotto":{"route":"local"`)
 	last := objects[len(objects)-1]
-	if n := len(objects); n != 5 || objects[0].Choices[0].Delta.Role != "assistant" || *objects[3].Choices[0].Finish != "stop" || len(last.Choices) != 0 || last.Usage.Total != 2 {
-		t.Errorf("%s", got)
-	}
+	n := len(objects)
+	at := expect.At(t, "%s", got)
+	expect.Equal(at, "n", n, 5)
+	expect.Equal(at, "objects[0].Choices[0].Delta.Role", objects[0].Choices[0].Delta.Role, "assistant")
+	expect.Equal(at, "*objects[3].Choices[0].Finish", *objects[3].Choices[0].Finish, "stop")
+	expect.Len(at, "last.Choices", last.Choices, 0)
+	expect.Equal(at, "last.Usage.Total", last.Usage.Total, 2)
 	for range 100 { // however early the model is done
 		_, got = post(t, url+"/v1/completions", `{"model":"local","stream":true,"prompt":"one two"}`)
 		if strings.Count(got, `"text":"`) != 3 || !strings.HasSuffix(got, "data: [DONE]\n\n") {
@@ -198,9 +208,10 @@ func TestLocalErrors(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, got)
 	}
 	r, got = post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`)
-	if r.StatusCode != 502 || strings.Contains(got, "[DONE]") || !strings.Contains(got, `"error":{`) || strings.Contains(got, "secret") {
-		t.Error(got)
-	}
+	expect.Equal(t, "r.StatusCode", r.StatusCode, 502)
+	expect.True(t, "no [DONE]", !strings.Contains(got, "[DONE]"), got)
+	expect.Contains(t, "got", got, `"error":{`)
+	expect.True(t, "no secret", !strings.Contains(got, "secret"), got)
 	m.fails = &lm.ContextError{}
 	if r, got := post(t, url+"/v1/chat/completions", `{"model":"local","stream":true,`+messages+`}`); r.StatusCode != 400 || !strings.Contains(got, "context_length_exceeded") {
 		t.Errorf("%d %s", r.StatusCode, got)
@@ -212,7 +223,7 @@ func TestLocalErrors(t *testing.T) {
 func TestConcurrentLocal(t *testing.T) {
 	url := localGateway(t, &parrot{})
 	words := strings.Repeat("word ", 20000)
-	body := fmt.Sprintf(`{"model":"local","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, mostTokens, words)
+	body := fmt.Sprintf(`{"model":"local","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":%q}]}`, maxTokens, words)
 	for range 3 {
 		r, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
 		must(t, err)

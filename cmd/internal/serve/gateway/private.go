@@ -17,12 +17,12 @@ import (
 // drawn for it, and what cannot be paid for is an [*Error] that says so.
 type Answerer interface {
 	// Answer answers a question of the client whom who names. It calls [Hold].
-	Answer(ctx context.Context, who, question string) (*Said, error)
+	Answer(ctx context.Context, who, question string) (*PrivateAnswer, error)
 }
 
-// Said is a private answer, with what it cost. Nothing in it depends on the records except
+// PrivateAnswer is a private answer, with what it cost. Nothing in it depends on the records except
 // through the answer itself.
-type Said struct {
+type PrivateAnswer struct {
 	Text string
 	// Asked and Tokens are the lengths of question and answer; Full if the answer ended for
 	// its length.
@@ -53,17 +53,17 @@ type Private struct {
 	Until context.Context
 }
 
-// longestQuestion is how many bytes a question has at most.
-const longestQuestion = 64 << 10
+// maxQuestion is how many bytes a question has at most.
+const maxQuestion = 64 << 10
 
-// Longest is how long an answer takes to write at most. What takes longer is given up.
-const Longest = 10 * time.Minute
+// MaxTime is how long an answer takes to write at most. What takes longer is given up.
+const MaxTime = 10 * time.Minute
 
 // answer answers a question. Who leaves before it is their turn has asked for nothing; after that
 // it is written to its end, so that leaving shows nothing of how far it was.
-func (p *Private) answer(ctx context.Context, who, question string) (*Said, error) {
-	if len(question) > longestQuestion {
-		return nil, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+func (p *Private) answer(ctx context.Context, who, question string) (*PrivateAnswer, error) {
+	if len(question) > maxQuestion {
+		return nil, invalid("messages", "the question is longer than %d bytes", maxQuestion)
 	}
 	if err := p.Turns.Take(ctx, who); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (p *Private) answer(ctx context.Context, who, question string) (*Said, erro
 	if until == nil {
 		until = context.WithoutCancel(ctx)
 	}
-	writing, cancel := context.WithTimeout(until, Longest)
+	writing, cancel := context.WithTimeout(until, MaxTime)
 	defer cancel()
 	pacing := &pacing{pace: p.Pace, occupy: p.Occupy, until: until}
 	defer pacing.end() // also after an internal error
@@ -129,11 +129,11 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "", &overheard{}, who)
+	h.hand(w, answer, about, "", &clientAnswer{}, who)
 }
 
-// asked is a request for an answer by a task alone.
-type asked struct {
+// taskRequest is a request for an answer by a task alone.
+type taskRequest struct {
 	text                string
 	chat, stream, usage bool
 	ignored             []string
@@ -142,7 +142,7 @@ type asked struct {
 // readQuestion reads the one question of a request. What would change an answer's shape is
 // refused; how a model should choose its words is not the client's to say, and is named as
 // ignored. So is an instruction, if it may be there.
-func readQuestion(path string, b body, instructed bool) (q asked, err error) {
+func readQuestion(path string, b body, instructed bool) (q taskRequest, err error) {
 	q.chat = path == "/v1/chat/completions"
 	if !q.chat && path != "/v1/completions" {
 		return q, problem(http.StatusNotFound, invalidRequest, "model", "", "this model answers chats and completions, and nothing else")

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // oracle answers with the question's last word, for as long as its budget lasts.
@@ -31,7 +33,7 @@ func (o *oracle) next(before func(), fails error) {
 	o.before, o.fails = before, fails
 }
 
-func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error) {
+func (o *oracle) Answer(ctx context.Context, who, question string) (*PrivateAnswer, error) {
 	show := func() {}
 	if o.paid() {
 		show = Hold(ctx)
@@ -62,7 +64,7 @@ func (o *oracle) Answer(ctx context.Context, who, question string) (*Said, error
 	o.asked = append(o.asked, who+": "+question)
 	words := strings.Fields(question)
 	left := float64(o.left)
-	return &Said{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
+	return &PrivateAnswer{Text: words[len(words)-1], Asked: len(words), Tokens: 1, Charge: fmt.Sprintf("c%d", len(o.asked)), Spent: float64(len(o.asked)), Left: &left, Delta: 1e-6}, nil
 }
 
 // paid reports whether a question is paid for: only then is a record drawn.
@@ -113,37 +115,49 @@ func TestPrivate(t *testing.T) {
 	url := privateGateway(t, o, 0, func(r Record) { records = append(records, r) })
 	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask","temperature":0.3,"seed":4,"Ü":1,"messages":[{"role":"user","content":"what is it"}]}`, "Authorization", "k1")
 	var a struct {
-		answered
+		apiResponse
 		Sotto About `json:"sotto"`
 	}
 	must(t, json.Unmarshal([]byte(got), &a))
-	if status != 200 || a.Choices[0].Message.Content != "it" || *a.Choices[0].Finish != "stop" || *a.Usage != (counts{3, 1, 4}) || a.Model != "ask" {
-		t.Errorf("%d %s", status, got)
-	}
-	if s := a.Sotto; s.Spent != 1 || *s.Left != 2 || s.Charge != "c1" || !s.Private || s.Version != 2 || fmt.Sprint(s.Ignored) != "[seed temperature]" {
-		t.Errorf("%s", got)
-	}
-	if header.Get("Sotto-Epsilon-Spent") != "1" || header.Get("Sotto-Epsilon-Left") != "2" || header.Get("Sotto-Delta") != "1e-06" {
-		t.Errorf("%v", header)
-	}
+	expect.Equal(t, "status", status, 200)
+	expect.Equal(t, "a.Choices[0].Message.Content", a.Choices[0].Message.Content, "it")
+	expect.Equal(t, "*a.Choices[0].Finish", *a.Choices[0].Finish, "stop")
+	expect.Equal(t, "*a.Usage", *a.Usage, (counts{3, 1, 4}))
+	expect.Equal(t, "a.Model", a.Model, "ask")
+	s := a.Sotto
+	at := expect.At(t, "%s", got)
+	expect.Equal(at, "s.Spent", s.Spent, 1)
+	expect.Equal(at, "*s.Left", *s.Left, 2)
+	expect.Equal(at, "s.Charge", s.Charge, "c1")
+	expect.True(at, "s.Private", s.Private)
+	expect.Equal(at, "s.Version", s.Version, 2)
+	expect.Equal(at, "s.Ignored", fmt.Sprint(s.Ignored), "[seed temperature]")
+	expect.Equal(t, "Sotto-Epsilon-Spent", header.Get("Sotto-Epsilon-Spent"), "1")
+	expect.Equal(t, "Sotto-Epsilon-Left", header.Get("Sotto-Epsilon-Left"), "2")
+	expect.Equal(t, "Sotto-Delta", header.Get("Sotto-Delta"), "1e-06")
 	_, _, got = send(t, t.Context(), url+"/v1/completions", `{"model":"ask","prompt":"what now"}`)
 	if !strings.Contains(got, `"text":"now"`) {
 		t.Error(got)
 	}
 	_, _, got = send(t, t.Context(), url+"/v1/chat/completions", `{"model":"ask","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[{"type":"text","text":"what is it"}]}]}`)
-	if !strings.Contains(got, `"content":"it"`) || !strings.Contains(got, `"epsilon_left":0`) || !strings.Contains(got, `"total_tokens":4`) || !strings.HasSuffix(got, "data: [DONE]\n\n") {
-		t.Error(got)
-	}
+	expect.Contains(t, "got", got, `"content":"it"`)
+	expect.Contains(t, "got", got, `"epsilon_left":0`)
+	expect.Contains(t, "got", got, `"total_tokens":4`)
+	expect.True(t, "it ends with [DONE]", strings.HasSuffix(got, "data: [DONE]\n\n"), got)
 	status, _, got = send(t, t.Context(), url+"/v1/chat/completions", question)
-	if status != http.StatusPaymentRequired || !strings.Contains(got, `"code":"privacy_budget_exhausted"`) || !strings.Contains(got, `"type":"insufficient_quota"`) {
-		t.Errorf("%d %s", status, got)
-	}
+	expect.Equal(t, "status", status, http.StatusPaymentRequired)
+	expect.Contains(t, "got", got, `"code":"privacy_budget_exhausted"`)
+	expect.Contains(t, "got", got, `"type":"insufficient_quota"`)
 	if len(o.asked) != 3 || o.asked[0] != "k1: what is it" {
 		t.Errorf("%q", o.asked)
 	}
-	if len(records) != 4 || records[0].Charge != "c1" || records[0].Client != "k1" || records[0].Route != "ask" || records[0].Version != 2 || records[3].Status != 402 || records[3].Charge != "" {
-		t.Errorf("%+v", records)
-	}
+	expect.Len(t, "records", records, 4)
+	expect.Equal(t, "records[0].Charge", records[0].Charge, "c1")
+	expect.Equal(t, "records[0].Client", records[0].Client, "k1")
+	expect.Equal(t, "records[0].Route", records[0].Route, "ask")
+	expect.Equal(t, "records[0].Version", records[0].Version, 2)
+	expect.Equal(t, "records[3].Status", records[3].Status, 402)
+	expect.Equal(t, "records[3].Charge", records[3].Charge, "")
 }
 
 // TestPrivateQuestions: a request that asks for what the mechanism does not do is refused before
@@ -194,9 +208,9 @@ func TestPrivateErrors(t *testing.T) {
 	o := &oracle{left: 9, fails: Charged("c9")}
 	url := privateGateway(t, o, 0, nil)
 	status, header, got := send(t, t.Context(), url+"/v1/chat/completions", question)
-	if status != 500 || header.Get("X-Should-Retry") != "false" || !strings.Contains(got, "charged_without_answer") {
-		t.Errorf("%d %v %s", status, header, got)
-	}
+	expect.Equal(t, "status", status, 500)
+	expect.Equal(t, "X-Should-Retry", header.Get("X-Should-Retry"), "false")
+	expect.Contains(t, "got", got, "charged_without_answer")
 	o.fails = errors.New("a secret of the records")
 	status, _, got = send(t, t.Context(), url+"/v1/chat/completions", question)
 	if status != 500 || strings.Contains(got, "secret") {
@@ -293,9 +307,10 @@ func TestFault(t *testing.T) {
 	if status, _, got := send(t, t.Context(), url+"/v1/chat/completions", question); status != 0 {
 		t.Errorf("%d %s", status, got)
 	}
-	if r := <-done; r.Status != 500 || !strings.Contains(r.Fault, "private_test.go") || strings.Contains(r.Fault, "secret") {
-		t.Errorf("%+v", r)
-	}
+	r := <-done
+	expect.Equal(t, "r.Status", r.Status, 500)
+	expect.Contains(t, "r.Fault", r.Fault, "private_test.go")
+	expect.True(t, "no secret in r.Fault", !strings.Contains(r.Fault, "secret"), r.Fault)
 }
 
 // TestConcurrentFaultOfANamedRequest: anyone who asks for it again is told that it was charged.
@@ -305,9 +320,9 @@ func TestConcurrentFaultOfANamedRequest(t *testing.T) {
 	url := privateGateway(t, o, 0, func(r Record) { done <- r })
 	send(t, t.Context(), url+"/v1/chat/completions", question, "Idempotency-Key", "a")
 	status, _, got := send(t, t.Context(), url+"/v1/chat/completions", question, "Idempotency-Key", "a")
-	if status != 500 || !strings.Contains(got, "charged_without_answer") || strings.Contains(got, "secret") {
-		t.Errorf("%d %s", status, got)
-	}
+	expect.Equal(t, "status", status, 500)
+	expect.Contains(t, "got", got, "charged_without_answer")
+	expect.True(t, "no secret", !strings.Contains(got, "secret"), got)
 	if r := <-done; !strings.Contains(r.Fault, "private_test.go") {
 		t.Errorf("%+v", r)
 	}
@@ -335,14 +350,14 @@ func TestTurns(t *testing.T) {
 		t.Fatal("they neither wait nor are refused")
 		return 0
 	}
-	if refused := wait("a", 40); refused != 40-mostOfOne {
+	if refused := wait("a", 40); refused != 40-maxOfOne {
 		t.Errorf("%d of one client are refused", refused)
 	}
 	if refused := wait("b", 3); refused != 0 {
 		t.Errorf("%d of another client are refused", refused)
 	}
 	for i := range 4 {
-		wait(fmt.Sprint("c", i), mostOfOne)
+		wait(fmt.Sprint("c", i), maxOfOne)
 	}
 	if turns.all != mostWaiting {
 		t.Errorf("%d wait", turns.all)
@@ -365,9 +380,12 @@ func TestRecord(t *testing.T) {
 		must(t, r.Body.Close())
 	}
 	send(t, t.Context(), url+"/v1/chat/completions", `{"model":"secret"}`)
-	if text := fmt.Sprintf("%+v", records); len(records) != 4 || strings.Contains(text, "secret") || records[0].Status != 200 || records[0].Bytes == 0 || records[2].Status != 404 {
-		t.Error(text)
-	}
+	text := fmt.Sprintf("%+v", records)
+	expect.Len(t, "records", records, 4)
+	expect.True(t, "no secret", !strings.Contains(text, "secret"), text)
+	expect.Equal(t, "records[0].Status", records[0].Status, 200)
+	expect.True(t, "records[0].Bytes is not 0", records[0].Bytes != 0, records[0].Bytes)
+	expect.Equal(t, "records[2].Status", records[2].Status, 404)
 }
 
 // TestSilence: an upstream that goes silent within an answer is not waited for.

@@ -42,20 +42,20 @@ func recordOf(ctx context.Context) *Record {
 	return &Record{} // nobody is told of it
 }
 
-// counted notes what is written.
-type counted struct {
+// meteredWriter notes what is written.
+type meteredWriter struct {
 	http.ResponseWriter
 	record *Record
 }
 
-func (c *counted) WriteHeader(status int) {
+func (c *meteredWriter) WriteHeader(status int) {
 	if c.record.Status == 0 {
 		c.record.Status = status
 	}
 	c.ResponseWriter.WriteHeader(status)
 }
 
-func (c *counted) Write(data []byte) (int, error) {
+func (c *meteredWriter) Write(data []byte) (int, error) {
 	if c.record.Status == 0 {
 		c.record.Status = http.StatusOK
 	}
@@ -65,7 +65,7 @@ func (c *counted) Write(data []byte) (int, error) {
 }
 
 // Unwrap is for [http.ResponseController].
-func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *meteredWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP serves a request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -88,5 +88,5 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection ends, and nothing is printed
 		}
 	}()
-	h.mux.ServeHTTP(&counted{w, record}, r.WithContext(context.WithValue(ctx, recordKey{}, record)))
+	h.mux.ServeHTTP(&meteredWriter{w, record}, r.WithContext(context.WithValue(ctx, recordKey{}, record)))
 }

@@ -41,8 +41,8 @@ type Comparison struct {
 
 // At most so many requests are asked a second time at once, each for so long at most.
 const (
-	mostShadows = 8
-	shadowTime  = 2 * time.Minute
+	maxShadows = 8
+	shadowTime = 2 * time.Minute
 )
 
 // chosen decides whether a request is compared. Only those with one answer are.
@@ -58,7 +58,7 @@ func (s *Shadow) chosen(path string, b body) bool {
 // the request any more.
 func (h *Handler) compare(ctx context.Context, route *Route, path string, b body, first string, release func()) {
 	s := route.Shadow
-	if first == "" || s.underWay.Add(1) > mostShadows {
+	if first == "" || s.underWay.Add(1) > maxShadows {
 		if first != "" {
 			s.underWay.Add(-1)
 		}
@@ -102,8 +102,8 @@ func (r *Route) second(ctx context.Context, path string, b body) (string, error)
 
 // said returns the text of an answer, or of a piece of one; "" if it has none.
 func said(data []byte) string {
-	var a answered
-	if bounded.Count(data) > mostValues || json.Unmarshal(data, &a) != nil || len(a.Choices) == 0 {
+	var a apiResponse
+	if bounded.Count(data) > maxValues || json.Unmarshal(data, &a) != nil || len(a.Choices) == 0 {
 		return ""
 	}
 	switch c := a.Choices[0]; {
@@ -117,18 +117,18 @@ func said(data []byte) string {
 	return ""
 }
 
-// overheard is an answer as a client got it, if somebody wants to compare it.
-type overheard struct {
+// clientAnswer is an answer as a client got it, if somebody wants to compare it.
+type clientAnswer struct {
 	wanted bool
 	text   strings.Builder
 }
 
-// mostHeard bounds what is held of an answer to be compared.
-const mostHeard = 1 << 20
+// maxRecorded bounds what is held of an answer to be compared.
+const maxRecorded = 1 << 20
 
 // add adds a whole answer, or the event of a stream.
-func (o *overheard) add(data []byte) {
-	if !o.wanted || o.text.Len() > mostHeard {
+func (o *clientAnswer) add(data []byte) {
+	if !o.wanted || o.text.Len() > maxRecorded {
 		return
 	}
 	if event, is := bytes.CutPrefix(data, []byte("data:")); is {

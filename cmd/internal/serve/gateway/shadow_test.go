@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestShadow: a request is asked a second time with the other examples, after its client has its
@@ -69,16 +70,19 @@ func TestShadow(t *testing.T) {
 		{"", "", Comparison{Route: "tickets", Failed: true}},
 	} {
 		second = c.second
-		if got := ask(c.members); !strings.Contains(got, `lo`) || strings.Contains(got, "LOGIN") || strings.Contains(got, "think") {
-			t.Errorf("the client got %s", got)
-		}
+		got := ask(c.members)
+		at := expect.At(t, "the client got")
+		expect.Contains(at, "got", got, `lo`)
+		expect.True(at, "no LOGIN", !strings.Contains(got, "LOGIN"), got)
+		expect.True(at, "no think", !strings.Contains(got, "think"), got)
 		if got := <-compared; got != c.want {
 			t.Errorf("%q: %+v, want %+v", c.second, got, c.want)
 		}
 	}
-	if n := len(u.bodies); n != 8 || u.bodies[3]["stream"] != false || u.bodies[3]["stream_options"] != nil {
-		t.Errorf("%d requests, the second of a stream: %v", n, u.bodies[3])
-	}
+	n := len(u.bodies)
+	expect.Equal(t, "n", n, 8)
+	expect.Equal(t, "stream", u.bodies[3]["stream"], false)
+	expect.True(t, "stream_options is nil", u.bodies[3]["stream_options"] == nil, u.bodies[3]["stream_options"])
 	// Several answers are not compared, nor a share of none.
 	ask(`"n":2,`)
 	route.Shadow.Share = 0

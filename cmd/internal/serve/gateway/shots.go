@@ -80,8 +80,8 @@ func (s *Shots) hinted(ctx context.Context, question string) (string, error) {
 	if s.hints == nil {
 		return question, nil
 	}
-	if len(question) > longestQuestion {
-		return "", invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	if len(question) > maxQuestion {
+		return "", invalid("messages", "the question is longer than %d bytes", maxQuestion)
 	}
 	if err := reads(s.hints, question); err != nil {
 		return "", err
@@ -98,8 +98,8 @@ func (s *Shots) choose(ctx context.Context, question string) ([]prompt.Example, 
 	if s.near == nil {
 		return s.examples, nil
 	}
-	if len(question) > longestQuestion {
-		return nil, invalid("messages", "the question is longer than %d bytes", longestQuestion)
+	if len(question) > maxQuestion {
+		return nil, invalid("messages", "the question is longer than %d bytes", maxQuestion)
 	}
 	picked, err := s.near.Pick(ctx, []string{question})
 	if err != nil {

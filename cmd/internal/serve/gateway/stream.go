@@ -12,15 +12,15 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// longestLine bounds what is held of a stream.
-const longestLine = 4 << 20
+// maxLine bounds what is held of a stream.
+const maxLine = 4 << 20
 
 // lineBuffer is what is held of every stream.
 const lineBuffer = 64 << 10
 
 // readLine returns the next line of a stream, with its end. What is longer than the buffer is held
 // before there is memory for it.
-func readLine(lines *bufio.Reader, held *bounded.Held) ([]byte, error) {
+func readLine(lines *bufio.Reader, held *bounded.Reservation) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := lines.ReadSlice('\n')
@@ -33,7 +33,7 @@ func readLine(lines *bufio.Reader, held *bounded.Held) ([]byte, error) {
 		switch {
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
-		case len(line) > longestLine:
+		case len(line) > maxLine:
 			return nil, errors.New("the line is too long")
 		}
 	}
@@ -51,7 +51,7 @@ func noteEvent(line, note []byte) ([]byte, bool) {
 }
 
 // handStream passes events on as they come. The first that is an object gets the note.
-func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *overheard, held *bounded.Held) {
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *clientAnswer, held *bounded.Reservation) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)

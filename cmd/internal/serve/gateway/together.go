@@ -9,12 +9,12 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// wanted is a text that a request waits for.
-type wanted struct {
+// textRequest is a text that a request waits for.
+type textRequest struct {
 	ctx     context.Context
 	prompt  lm.Prompt
 	options lm.GenerateOptions
-	opening opening
+	opening promptPrefix
 	// leave: it does not wait any more.
 	leave func()
 	// tokens of the prompt, once they are counted, and the text in the making.
@@ -32,16 +32,16 @@ type wanted struct {
 // So many texts are written at once, of so many tokens together beyond what their routes' have in
 // common: it bounds memory. One alone may be as long as the model's context.
 const (
-	mostTogether       = 16
-	mostTokensTogether = 8192
+	maxTogether       = 16
+	maxTokensTogether = 8192
 )
 
 // own is how many tokens a text takes to itself, at most.
-func (w *wanted) own() int { return len(w.tokens) - w.shared + w.options.MaxTokens }
+func (w *textRequest) own() int { return len(w.tokens) - w.shared + w.options.MaxTokens }
 
 // await has a text written, and waits for it: as long as the client does, and then until nobody uses
 // the request any more.
-func (l *Local) await(w *wanted, who string) (err error) {
+func (l *Local) await(w *textRequest, who string) (err error) {
 	if w.leave, err = l.Turns.enter(who); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (l *Local) await(w *wanted, who string) (err error) {
 }
 
 // next takes the first text of the queue, if it may be written beside others; nil if there is none.
-func (l *Local) next(may func(*wanted) bool) *wanted {
+func (l *Local) next(may func(*textRequest) bool) *textRequest {
 	for {
 		l.mu.Lock()
 		if len(l.queue) == 0 {
@@ -122,9 +122,9 @@ func (l *Local) serve() {
 // together writes texts at once until all have ended, and takes others in while nobody else wants
 // the model.
 func (l *Local) together() {
-	var active []*wanted
-	end := func(w *wanted, err error) {
-		active = slices.DeleteFunc(active, func(a *wanted) bool { return a == w })
+	var active []*textRequest
+	end := func(w *textRequest, err error) {
+		active = slices.DeleteFunc(active, func(a *textRequest) bool { return a == w })
 		w.err = err
 		close(w.done)
 	}
@@ -139,7 +139,7 @@ func (l *Local) together() {
 		_ = l.reset() // what is computed may be half of it
 	})
 	ctx := context.Background()
-	first := l.next(func(*wanted) bool { return true })
+	first := l.next(func(*textRequest) bool { return true })
 	if first == nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (l *Local) together() {
 		}
 	}
 	batch := lm.NewBatch(scorer, l.session)
-	begin := func(w *wanted) {
+	begin := func(w *textRequest) {
 		err := w.ctx.Err()
 		if err == nil {
 			err = l.write(ctx, scorer, batch, w)
@@ -172,8 +172,8 @@ func (l *Local) together() {
 	}
 	begin(first)
 	for {
-		for len(active) < mostTogether && (len(active) == 0 || !l.Turns.wanted()) {
-			w := l.next(func(w *wanted) bool { return l.fits(ctx, scorer, w, active) })
+		for len(active) < maxTogether && (len(active) == 0 || !l.Turns.wanted()) {
+			w := l.next(func(w *textRequest) bool { return l.fits(ctx, scorer, w, active) })
 			if w == nil {
 				break
 			}
@@ -195,7 +195,7 @@ func (l *Local) together() {
 			return
 		}
 		for _, writing := range ended {
-			w := active[slices.IndexFunc(active, func(w *wanted) bool { return w.writing == writing })]
+			w := active[slices.IndexFunc(active, func(w *textRequest) bool { return w.writing == writing })]
 			w.text = writing.Text()
 			end(w, writing.Err)
 		}
@@ -214,7 +214,7 @@ func steps(m lm.Model) (lm.Scorer, bool) {
 }
 
 // alone has a model write the text by itself.
-func (w *wanted) alone(m lm.Model) error {
+func (w *textRequest) alone(m lm.Model) error {
 	texts, err := m.Generate(w.ctx, []lm.Prompt{w.prompt}, w.options)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (w *wanted) alone(m lm.Model) error {
 
 // fits reports whether there is room for a text beside others. One that cannot be laid out has room:
 // it fails when it begins.
-func (l *Local) fits(ctx context.Context, m lm.Scorer, w *wanted, beside []*wanted) bool {
+func (l *Local) fits(ctx context.Context, m lm.Scorer, w *textRequest, beside []*textRequest) bool {
 	if w.count(ctx, m) != nil || len(beside) == 0 {
 		return true
 	}
@@ -237,11 +237,11 @@ func (l *Local) fits(ctx context.Context, m lm.Scorer, w *wanted, beside []*want
 	for _, b := range beside {
 		sum += b.own()
 	}
-	return sum <= mostTokensTogether
+	return sum <= maxTokensTogether
 }
 
 // count lays a prompt out in tokens, once.
-func (w *wanted) count(ctx context.Context, m lm.Scorer) (err error) {
+func (w *textRequest) count(ctx context.Context, m lm.Scorer) (err error) {
 	if w.tokens == nil {
 		w.tokens, err = w.prompt.Encode(ctx, m)
 		w.length = len(w.tokens)
@@ -250,7 +250,7 @@ func (w *wanted) count(ctx context.Context, m lm.Scorer) (err error) {
 }
 
 // write begins a text.
-func (l *Local) write(ctx context.Context, m lm.Scorer, batch *lm.Batch, w *wanted) error {
+func (l *Local) write(ctx context.Context, m lm.Scorer, batch *lm.Batch, w *textRequest) error {
 	if err := w.count(ctx, m); err != nil {
 		return err
 	}

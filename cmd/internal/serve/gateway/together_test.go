@@ -18,8 +18,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// seen is a model whose sessions are watched.
-type seen struct {
+// modelProbe is a model whose sessions are watched.
+type modelProbe struct {
 	lm.Scorer
 
 	mu sync.Mutex
@@ -31,14 +31,14 @@ type seen struct {
 	after func()
 }
 
-func (s *seen) Open(ctx context.Context) (lm.Session, error) {
+func (s *modelProbe) Open(ctx context.Context) (lm.Session, error) {
 	opened, err := s.Scorer.Open(ctx)
 	return &seenSession{opened, s}, err
 }
 
 type seenSession struct {
 	lm.Session
-	by *seen
+	by *modelProbe
 }
 
 func (s *seenSession) note(change func(live map[lm.Sequence]int)) {
@@ -83,7 +83,7 @@ func (s *seenSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, e
 }
 
 // lengths are those of the sequences that are left, sorted.
-func (s *seen) lengths() (all []int) {
+func (s *modelProbe) lengths() (all []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.live {
@@ -110,7 +110,7 @@ func newsShots(t *testing.T) (prompt.Task, prompt.Prompt, *Shots) {
 }
 
 // watchedModel is the default one.
-func watchedModel(t *testing.T) *seen {
+func watchedModel(t *testing.T) *modelProbe {
 	t.Helper()
 	path, _, err := models.Find(models.Default)
 	if err != nil {
@@ -118,7 +118,7 @@ func watchedModel(t *testing.T) *seen {
 	}
 	model, err := llama.Open(path, llama.Options{})
 	must(t, err)
-	return &seen{Scorer: model}
+	return &modelProbe{Scorer: model}
 }
 
 // front serves routes of a model in this process.
@@ -144,7 +144,7 @@ func front(t *testing.T, m lm.Model, keep int64, shots ...*Shots) (*Local, strin
 func saidBy(t *testing.T, url, route, messages string, tokens int) string {
 	t.Helper()
 	r, got := post(t, url+"/v1/chat/completions", fmt.Sprintf(`{"model":%q,"temperature":0,"max_tokens":%d,"messages":[%s]}`, route, tokens, messages))
-	var a answered
+	var a apiResponse
 	must(t, json.Unmarshal([]byte(got), &a))
 	if r.StatusCode != 200 || len(a.Choices) != 1 {
 		t.Fatalf("%d %s", r.StatusCode, got)
@@ -192,7 +192,7 @@ func TestOpeningsAreComputedOnce(t *testing.T) {
 	for range 2 {
 		_, got := post(t, url+"/v1/completions", text)
 		_, want := post(t, anew+"/v1/completions", text)
-		var a, b answered
+		var a, b apiResponse
 		must(t, json.Unmarshal([]byte(got), &a))
 		must(t, json.Unmarshal([]byte(want), &b))
 		if *a.Choices[0].Text != *b.Choices[0].Text || *a.Usage != *b.Usage {
@@ -265,7 +265,7 @@ func TestTogether(t *testing.T) {
 	leaving, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() {
-		w := &wanted{ctx: leaving, prompt: lm.Prompt{Text: "word"}, options: lm.GenerateOptions{MaxTokens: 4000}, done: make(chan struct{})}
+		w := &textRequest{ctx: leaving, prompt: lm.Prompt{Text: "word"}, options: lm.GenerateOptions{MaxTokens: 4000}, done: make(chan struct{})}
 		left <- local.await(w, "")
 	}()
 	local.queued(t, 1)

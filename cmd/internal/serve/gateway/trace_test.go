@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
@@ -27,9 +28,10 @@ func TestTraces(t *testing.T) {
 	}
 	all := spans.GetSpans()
 	text := fmt.Sprintf("%+v", all)
-	if len(all) != 2 || all[0].Name != "upstream" || all[1].Name != "POST /v1/chat/completions" || !strings.Contains(text, "tickets") {
-		t.Errorf("%s", text)
-	}
+	expect.Len(t, "all", all, 2)
+	expect.Equal(t, "all[0].Name", all[0].Name, "upstream")
+	expect.Equal(t, "all[1].Name", all[1].Name, "POST /v1/chat/completions")
+	expect.Contains(t, "text", text, "tickets")
 	for _, secret := range []string{"xyzzy", "password", "sk-upstream", "login"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("a trace holds %q", secret)

@@ -54,24 +54,24 @@ func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
 // Close ends connections that nobody uses.
 func (s *Server) Close() { s.http.CloseIdleConnections() }
 
-// watched is the body of an answer whose server must not be silent for too long.
-type watched struct {
+// idleBody is the body of an answer whose server must not be silent for too long.
+type idleBody struct {
 	io.ReadCloser
 	limit time.Duration
 	timer *time.Timer
 }
 
-func newWatched(body io.ReadCloser, limit time.Duration, end func()) *watched {
-	return &watched{body, limit, time.AfterFunc(limit, end)}
+func newWatched(body io.ReadCloser, limit time.Duration, end func()) *idleBody {
+	return &idleBody{body, limit, time.AfterFunc(limit, end)}
 }
 
-func (w *watched) Read(to []byte) (int, error) {
+func (w *idleBody) Read(to []byte) (int, error) {
 	w.timer.Reset(w.limit) // a slow client is no fault of the server
 	return w.ReadCloser.Read(to)
 }
 
 // Close ends the watch too.
-func (w *watched) Close() error {
+func (w *idleBody) Close() error {
 	w.timer.Stop()
 	return w.ReadCloser.Close()
 }

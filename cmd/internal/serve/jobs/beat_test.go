@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestBeats: beats are few, come no more than a quarter late, and never before what they show.
@@ -86,9 +87,13 @@ func TestEndsAtBeats(t *testing.T) {
 			for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				j, err := s.store.Job(t.Context(), id)
 				must(t, err)
-				if j.State != store.Running || j.Attempt != 1 || j.Ended != nil || len(j.Progress) > 0 || len(j.Result) > 0 || j.Error != "" {
-					t.Fatalf("the store shows it before a beat: %+v", j)
-				}
+				at := expect.At(t, "the store shows it before a beat")
+				expect.Equal(at, "j.State", j.State, store.Running)
+				expect.Equal(at, "j.Attempt", j.Attempt, 1)
+				expect.True(at, "j.Ended is nil", j.Ended == nil, j.Ended)
+				expect.Equal(at, "len(j.Progress)", len(j.Progress), 0)
+				expect.Equal(at, "len(j.Result)", len(j.Result), 0)
+				expect.Equal(at, "j.Error", j.Error, "")
 				waits, err := s.store.Job(t.Context(), next)
 				must(t, err)
 				if waits.State != store.Waiting || log.has("ended") {
@@ -130,7 +135,7 @@ func TestSaid(t *testing.T) {
 	if said := Said(j.Place); said != "sotto: 3 malformed records: records 7, 9, 11" || Failure(j.Place) != "malformed records" {
 		t.Errorf("%q, %q", said, Failure(j.Place))
 	}
-	if j.State != store.Failed || strings.Contains(j.Error, "malformed") || log.has("malformed") {
-		t.Errorf("%s: %s; %s", j.State, j.Error, log)
-	}
+	expect.Equal(t, "j.State", j.State, store.Failed)
+	expect.True(t, "no malformed in j.Error", !strings.Contains(j.Error, "malformed"), j.Error)
+	expect.True(t, "not log.has('malformed')", !log.has("malformed"))
 }

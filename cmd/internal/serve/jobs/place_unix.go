@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holding is a lock on a job's folder. The process has a copy, so that the lock lasts as long as
+// folderLock is a lock on a job's folder. The process has a copy, so that the lock lasts as long as
 // either of them.
-type holding struct{ file *os.File }
+type folderLock struct{ file *os.File }
 
 // lockPlace locks a folder; nil if it is in use.
-func lockPlace(place string) (*holding, error) {
+func lockPlace(place string) (*folderLock, error) {
 	f, err := os.OpenFile(filepath.Join(place, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the folder of the job: %w", err)
@@ -29,13 +29,13 @@ func lockPlace(place string) (*holding, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the folder of the job: %w", err), f.Close())
 	}
-	return &holding{f}, nil
+	return &folderLock{f}, nil
 }
 
-func (h *holding) close() { _ = h.file.Close() } // nothing was written
+func (h *folderLock) close() { _ = h.file.Close() } // nothing was written
 
 // belongs gives the process its copy of the lock.
-func belongs(cmd *exec.Cmd, h *holding) {
+func belongs(cmd *exec.Cmd, h *folderLock) {
 	cmd.ExtraFiles = []*os.File{h.file}
 	dieTogether(cmd)
 }

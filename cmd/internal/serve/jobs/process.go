@@ -40,7 +40,7 @@ type process struct {
 
 // start begins a process. It prints its result to a file in the job's folder, and reports
 // progress on standard error. It holds the lock on the folder.
-func start(command Command, env []string, j *store.Job, hold *holding) (*process, error) {
+func start(command Command, env []string, j *store.Job, hold *folderLock) (*process, error) {
 	args := command.Args
 	p := &process{published: command.Published, printed: filepath.Join(j.Place, printedFile), ended: make(chan struct{})}
 	out, err := os.OpenFile(p.printed, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -96,7 +96,7 @@ type steps struct {
 // events are the kinds of reports that are passed on.
 var events = map[string]bool{
 	"reserved": true, "counted": true, "labels": true, "text": true, "round": true, "profile": true, "perturbed": true,
-	"written": true, "committed": true, "certified": true, "completed": true, "resumed": true, "recharged": true, "suite": true,
+	"written": true, "committed": true, "certified": true, "completed": true, "resumed": true, "recharged": true,
 }
 
 // read reads reports until the process closes its end.
@@ -110,7 +110,7 @@ func (p *process) read(from *os.File) {
 		case err != nil:
 		case json.Unmarshal(line, &s) != nil:
 			p.said = append(p.said, line...)
-			p.said = p.said[max(0, len(p.said)-mostSaid):] // why it failed comes last
+			p.said = p.said[max(0, len(p.said)-maxMessages):] // why it failed comes last
 		case events[s.Event]:
 			if at, err := json.Marshal(s); err == nil {
 				p.mu.Lock()
@@ -155,7 +155,7 @@ func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended
 const (
 	printedFile = "printed.json"
 	saidFile    = "said.txt"
-	mostSaid    = 1 << 14
+	maxMessages = 1 << 14
 )
 
 // keepSaid leaves what the process said to people in the job's folder, for who can read that.
@@ -167,7 +167,7 @@ func (p *process) keepSaid(place string) {
 // Said is what the process of a job that works in a folder said to people; "" if nothing is known
 // of it. It may say which records cannot be used.
 func Said(place string) string {
-	data, err := bounded.ReadFile(filepath.Join(place, saidFile), mostSaid)
+	data, err := bounded.ReadFile(filepath.Join(place, saidFile), maxMessages)
 	if err != nil {
 		return ""
 	}
@@ -221,8 +221,8 @@ func (p *process) reason(code int) string {
 	return "the process ended with " + p.err.Error()
 }
 
-// mostResult is how long a result in the store may be.
-const mostResult = 1 << 18
+// maxResult is how long a result in the store may be.
+const maxResult = 1 << 18
 
 // result is what of the printed result may be seen; of many lines, their number.
 func (p *process) result() []byte {
@@ -231,7 +231,7 @@ func (p *process) result() []byte {
 		return nil
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil || len(data) > mostResult {
+	if json.Unmarshal(data, &fields) != nil || len(data) > maxResult {
 		fields = map[string]json.RawMessage{"lines": fmt.Append(nil, bytes.Count(data, []byte{'\n'}))}
 	}
 	for name := range fields {

@@ -58,3 +58,12 @@ func ReadWork(data []byte) (w Work, err error) {
 	}
 	return w, nil
 }
+
+// Quote is JSON of a value that always has one.
+func Quote(v any) json.RawMessage {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage(`null`)
+	}
+	return data
+}

@@ -52,11 +52,11 @@ type Command struct {
 }
 
 const (
-	// mostFailures is how often a job may fail in a way that may pass.
-	mostFailures = 5
-	// mostAttempts is how often a job may be begun: one that ends its workers should not continue
+	// maxFailures is how often a job may fail in a way that may pass.
+	maxFailures = 5
+	// maxAttempts is how often a job may be begun: one that ends its workers should not continue
 	// for ever.
-	mostAttempts = 100
+	maxAttempts = 100
 	// busyWait is how long a job waits whose folder is in use.
 	busyWait = 3 * time.Second
 )
@@ -177,7 +177,7 @@ func (w *worker) note(ctx context.Context, j *store.Job, e ending) error {
 	case busy:
 		return w.Store.PutOff(ctx, j, busyWait, "")
 	case stumbled:
-		if j.Failures+1 < mostFailures {
+		if j.Failures+1 < maxFailures {
 			w.Log.Warn("job failed, and will be tried again", "job", j.ID, "failures", j.Failures+1)
 			return w.Store.PutOff(ctx, j, w.Wait<<j.Failures, e.err)
 		}
@@ -194,8 +194,8 @@ func (w *worker) carryOut(ctx context.Context, j *store.Job) ending {
 	if j.Cancelling {
 		return ending{outcome: cancelled}
 	}
-	if j.Attempt-j.Excused > mostAttempts {
-		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", mostAttempts)}
+	if j.Attempt-j.Excused > maxAttempts {
+		return ending{outcome: gaveUp, err: fmt.Sprintf("it was begun %d times, and every time its worker was gone before it ended", maxAttempts)}
 	}
 	begun := time.Now()
 	command, err := w.Command(ctx, j, j.Place)

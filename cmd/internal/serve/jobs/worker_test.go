@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func must(t testing.TB, err error) {
@@ -116,9 +117,11 @@ func TestEndings(t *testing.T) {
 		`echo x >> $1/tries; [ $(wc -l < $1/tries) = 3 ] || exit 1; echo '{}'`: {store.Done, 2, ""},
 	} {
 		j := s.ended(s.add(script))
-		if j.State != want.state || j.Failures != want.failures || !strings.Contains(j.Error, want.says) || (want.says == "") != (j.Error == "") {
-			t.Errorf("%s: %s after %d failures: %q", script, j.State, j.Failures, j.Error)
-		}
+		at := expect.At(t, "%s", script)
+		expect.Equal(at, "j.State", j.State, want.state)
+		expect.Equal(at, "j.Failures", j.Failures, want.failures)
+		expect.Contains(at, "j.Error", j.Error, want.says)
+		expect.Equal(at, "(want.says == '')", (want.says == ""), (j.Error == ""))
 	}
 }
 
@@ -228,9 +231,9 @@ func TestWorkerEnds(t *testing.T) {
 	gone(t, pid)
 	j, err := s.store.Job(t.Context(), id)
 	must(t, err)
-	if j.State != store.Waiting || j.Failures != 0 || j.Attempt != 1 {
-		t.Errorf("%+v", j)
-	}
+	expect.Equal(t, "j.State", j.State, store.Waiting)
+	expect.Equal(t, "j.Failures", j.Failures, 0)
+	expect.Equal(t, "j.Attempt", j.Attempt, 1)
 }
 
 // TestSilentStore: a worker that cannot say that it is there ends its process before its lease
@@ -273,8 +276,8 @@ func TestFolderInUse(t *testing.T) {
 	}
 	j, err := s.store.Job(t.Context(), id)
 	must(t, err)
-	if j.State != store.Waiting || j.Failures != 0 || !j.Due.After(time.Now()) {
-		t.Errorf("%+v", j)
-	}
+	expect.Equal(t, "j.State", j.State, store.Waiting)
+	expect.Equal(t, "j.Failures", j.Failures, 0)
+	expect.True(t, "j.Due.After(time.Now())", j.Due.After(time.Now()), time.Now())
 	hold.close()
 }

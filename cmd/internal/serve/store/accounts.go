@@ -117,9 +117,9 @@ func (s *Store) insertAccount(ctx context.Context, tx *sql.Tx, a Account) error 
 	if there > 0 {
 		return fmt.Errorf("there is an account %s already: take another name, or change its password", a.Name)
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO service_accounts (name, role, hash, issuer, subject, created, disabled) VALUES ($1, $2, $3, $4, $5, $6, 0)",
+	if err := exec(ctx, tx, "INSERT INTO service_accounts (name, role, hash, issuer, subject, created, disabled) VALUES ($1, $2, $3, $4, $5, $6, 0)",
 		a.Name, string(a.Role), a.hash, a.Issuer, a.Subject, s.now().UnixMilli()); err != nil {
-		return failed(err)
+		return err
 	}
 	for _, dataset := range a.Owns {
 		if err := own(ctx, tx, dataset, a.Name); err != nil {
@@ -151,8 +151,7 @@ func (s *Store) SetRole(ctx context.Context, by Actor, name string, role Role) e
 		return err
 	}
 	return s.changeAccount(ctx, by, "set role of account", name, func(tx *sql.Tx, _ Account) error {
-		_, err := tx.ExecContext(ctx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(role), name)
-		return err
+		return exec(ctx, tx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(role), name)
 	})
 }
 
@@ -166,8 +165,8 @@ func (s *Store) SetPassword(ctx context.Context, by Actor, name, password string
 		if a.Issuer != "" {
 			return errors.New("the account signs in by its organisation, and has no password here")
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET hash = $1 WHERE name = $2", hash, name); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_accounts SET hash = $1 WHERE name = $2", hash, name); err != nil {
+			return err
 		}
 		return endSessions(ctx, tx, name)
 	})
@@ -180,8 +179,8 @@ func (s *Store) DisableAccount(ctx context.Context, by Actor, name string, undo 
 		action, at = "enable account", 0
 	}
 	return s.changeAccount(ctx, by, action, name, func(tx *sql.Tx, _ Account) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET disabled = $1 WHERE name = $2", at, name); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_accounts SET disabled = $1 WHERE name = $2", at, name); err != nil {
+			return err
 		}
 		return endSessions(ctx, tx, name)
 	})
@@ -199,8 +198,7 @@ func (s *Store) SetOwner(ctx context.Context, by Actor, name, dataset string, en
 		case err != nil:
 			return err
 		case end:
-			_, err := tx.ExecContext(ctx, "DELETE FROM service_owners WHERE dataset = $1 AND account = $2", dataset, name)
-			return err
+			return exec(ctx, tx, "DELETE FROM service_owners WHERE dataset = $1 AND account = $2", dataset, name)
 		case !a.Role.May(Owner):
 			return errNoOwner
 		}
@@ -209,59 +207,36 @@ func (s *Store) SetOwner(ctx context.Context, by Actor, name, dataset string, en
 }
 
 func own(ctx context.Context, tx *sql.Tx, dataset, account string) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO service_owners (dataset, account) VALUES ($1, $2) ON CONFLICT DO NOTHING", dataset, account); err != nil {
-		return failed(err)
-	}
-	return nil
+	return exec(ctx, tx, "INSERT INTO service_owners (dataset, account) VALUES ($1, $2) ON CONFLICT DO NOTHING", dataset, account)
 }
 
 const accountColumns = "SELECT name, role, hash, issuer, subject, created, disabled FROM service_accounts"
 
 func scanAccount(rows *sql.Rows, a *Account) error {
-	var created, disabled int64
-	err := rows.Scan(&a.Name, &a.Role, &a.hash, &a.Issuer, &a.Subject, &created, &disabled)
-	a.Created, a.Disabled, a.Owns = time.UnixMilli(created).UTC(), moment(disabled), []string{}
-	return err
-}
-
-// asker is the database, or a transaction.
-type asker interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	a.Owns = []string{}
+	return rows.Scan(&a.Name, &a.Role, &a.hash, &a.Issuer, &a.Subject, instant(&a.Created), optional(&a.Disabled))
 }
 
 // account reads one account with what it owns.
-func (s *Store) account(ctx context.Context, from asker, where string, args ...any) (Account, error) {
-	rows, err := from.QueryContext(ctx, accountColumns+" WHERE "+where, args...)
+func (s *Store) account(ctx context.Context, from querier, where string, args ...any) (Account, error) {
+	a, err := first(ctx, from, errNoAccount, scanAccount, accountColumns+" WHERE "+where, args...)
 	if err != nil {
-		return Account{}, failed(err)
+		return Account{}, err
 	}
-	found, err := collect(rows, scanAccount)
-	if err != nil {
-		return Account{}, failed(err)
-	}
-	if len(found) == 0 {
-		return Account{}, errNoAccount
-	}
-	a := found[0]
-	if rows, err = from.QueryContext(ctx, "SELECT dataset FROM service_owners WHERE account = $1 ORDER BY dataset", a.Name); err != nil {
-		return Account{}, failed(err)
-	}
-	owns, err := collect(rows, func(rows *sql.Rows, dataset *string) error { return rows.Scan(dataset) })
-	if err != nil {
-		return Account{}, failed(err)
-	}
+	owns, err := list(ctx, from, func(rows *sql.Rows, dataset *string) error { return rows.Scan(dataset) },
+		"SELECT dataset FROM service_owners WHERE account = $1 ORDER BY dataset", a.Name)
 	a.Owns = append(a.Owns, owns...)
-	return a, nil
+	return a, err
 }
 
 // Accounts returns all accounts, by name.
 func (s *Store) Accounts(ctx context.Context) ([]Account, error) {
-	all, err := list(ctx, s, scanAccount, accountColumns+" ORDER BY name")
+	all, err := list(ctx, s.db, scanAccount, accountColumns+" ORDER BY name")
 	if err != nil {
 		return nil, err
 	}
 	type owner struct{ dataset, account string }
-	owners, err := list(ctx, s, func(rows *sql.Rows, o *owner) error { return rows.Scan(&o.dataset, &o.account) },
+	owners, err := list(ctx, s.db, func(rows *sql.Rows, o *owner) error { return rows.Scan(&o.dataset, &o.account) },
 		"SELECT dataset, account FROM service_owners ORDER BY dataset")
 	for _, o := range owners {
 		if i := slices.IndexFunc(all, func(a Account) bool { return a.Name == o.account }); i >= 0 {
@@ -322,8 +297,8 @@ func (s *Store) Welcome(ctx context.Context, p Person) (Account, error) {
 // before, sessions that began with more end.
 func (s *Store) reassign(ctx context.Context, p Person, a Account, role Role) error {
 	return s.changeAccount(ctx, "issuer "+Actor(p.Issuer), "set role of account", a.Name, func(tx *sql.Tx, before Account) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(role), a.Name); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(role), a.Name); err != nil {
+			return err
 		}
 		if role.May(before.Role) {
 			return nil
@@ -343,8 +318,8 @@ func (s *Store) Dismiss(ctx context.Context, p Person) error {
 		return err
 	}
 	return s.changeAccount(ctx, "issuer "+Actor(p.Issuer), "dismiss account", a.Name, func(tx *sql.Tx, _ Account) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(Viewer), a.Name); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_accounts SET role = $1 WHERE name = $2", string(Viewer), a.Name); err != nil {
+			return err
 		}
 		return endSessions(ctx, tx, a.Name)
 	})

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Tests try hundreds of passwords.
@@ -43,9 +45,11 @@ func TestAccounts(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()
 		people(t, s, map[string]Role{"viewer-one": Viewer, "owner-one": Owner})
-		if a, err := s.SignIn(ctx, Attempt{Name: "owner-one", Password: secretWords, Address: "here"}); err != nil || a.Role != Owner || !a.OwnerOf("data") || a.OwnerOf("other") {
-			t.Errorf("%+v, %v", a, err)
-		}
+		a, err := s.SignIn(ctx, Attempt{Name: "owner-one", Password: secretWords, Address: "here"})
+		expect.NoError(t, err)
+		expect.Equal(t, "a.Role", a.Role, Owner)
+		expect.True(t, "a.OwnerOf('data')", a.OwnerOf("data"))
+		expect.True(t, "not a.OwnerOf('other')", !a.OwnerOf("other"))
 		for _, wrong := range [][2]string{{"owner-one", secretWords + "!"}, {"owner-one", ""}, {"nobody", secretWords}, {"", ""}, {"OWNER-ONE", secretWords}} {
 			if _, err := s.SignIn(ctx, Attempt{Name: wrong[0], Password: wrong[1], Address: "here"}); !errors.Is(err, ErrDenied) {
 				t.Errorf("%q: %v", wrong, err)
@@ -82,13 +86,15 @@ func TestAccounts(t *testing.T) {
 		must(t, s.SetRole(ctx, "root", "viewer-one", Owner))
 		must(t, s.SetOwner(ctx, "root", "viewer-one", "data", false))
 		all, err := s.Accounts(ctx)
-		if err != nil || len(all) != 2 || !all[0].OwnerOf("data") || !all[1].OwnerOf("data") {
-			t.Errorf("%+v, %v", all, err)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "all", all, 2)
+		expect.True(t, "all[0].OwnerOf('data')", all[0].OwnerOf("data"))
+		expect.True(t, "all[1].OwnerOf('data')", all[1].OwnerOf("data"))
 		log, err := s.Audit(ctx, 3)
-		if err != nil || len(log) != 3 || log[0].Action != "add owner" || log[1].Action != "set role of account" {
-			t.Errorf("%+v, %v", log, err)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "log", log, 3)
+		expect.Equal(t, "log[0].Action", log[0].Action, "add owner")
+		expect.Equal(t, "log[1].Action", log[1].Action, "set role of account")
 	})
 }
 
@@ -154,7 +160,7 @@ func TestSessions(t *testing.T) {
 		now = now.Add(SessionIdle / 2)
 		ended("idle: a look is no use", token)
 		token = begin()
-		for end := now.Add(SessionMost); now.Before(end); now = now.Add(SessionIdle / 2) {
+		for end := now.Add(SessionMax); now.Before(end); now = now.Add(SessionIdle / 2) {
 			_, err := s.Session(ctx, token, true)
 			must(t, err)
 		}
@@ -204,7 +210,7 @@ func TestAttempts(t *testing.T) {
 		var last time.Duration
 		for range 4 {
 			w := waits("viewer-one", "elsewhere")
-			if w <= last || w > longestWait {
+			if w <= last || w > maxWait {
 				t.Errorf("after %v it is %v", last, w)
 			}
 			if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err == nil {
@@ -214,7 +220,7 @@ func TestAttempts(t *testing.T) {
 			now = now.Add(w)
 			waits("viewer-one", "elsewhere")
 		}
-		now = now.Add(longestWait)
+		now = now.Add(maxWait)
 		if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err != nil {
 			t.Errorf("after a while: %v", err)
 		}
@@ -269,13 +275,14 @@ func TestWelcome(t *testing.T) {
 		people(t, s, map[string]Role{"owner-one": Owner})
 		p := Person{Issuer: "https://issuer.example", Subject: "17", Name: "Owner-One"}
 		a, err := s.Welcome(ctx, p)
-		if err != nil || a.Name != "owner-one-2" || a.Role != Viewer {
-			t.Fatalf("%+v, %v", a, err)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, "a.Name", a.Name, "owner-one-2")
+		expect.Equal(t, "a.Role", a.Role, Viewer)
 		p.Role = Operator
-		if again, err := s.Welcome(ctx, p); err != nil || again.Name != a.Name || again.Role != Operator {
-			t.Errorf("%+v, %v", again, err)
-		}
+		again, err := s.Welcome(ctx, p)
+		expect.NoError(t, err)
+		expect.Equal(t, "again.Name", again.Name, a.Name)
+		expect.Equal(t, "again.Role", again.Role, Operator)
 		p.Role = ""
 		if again, err := s.Welcome(ctx, p); err != nil || again.Role != Operator {
 			t.Errorf("%+v, %v", again, err)

@@ -84,10 +84,10 @@ func (s *Store) DecideUpload(ctx context.Context, account, id string, of []Uploa
 			if err := checkUploadReason(d); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO service_upload_decisions (upload, dataset, account, claimed, shared, reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+			if err := exec(ctx, tx, `INSERT INTO service_upload_decisions (upload, dataset, account, claimed, shared, reason, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 				ON CONFLICT (upload, dataset) DO UPDATE SET account = excluded.account, claimed = excluded.claimed, shared = excluded.shared, reason = excluded.reason, at = excluded.at`,
 				id, d.Dataset, account, bit(d.Claimed), bit(d.Shared), strings.TrimSpace(d.Reason), now.UnixMilli()); err != nil {
-				return failed(err)
+				return err
 			}
 		}
 		if first == nil {
@@ -95,13 +95,6 @@ func (s *Store) DecideUpload(ctx context.Context, account, id string, of []Uploa
 		}
 		return s.setFirst(ctx, tx, id, account, *first)
 	})
-}
-
-func bit(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func (s *Store) setFirst(ctx context.Context, tx *sql.Tx, id, account string, f FirstBudget) error {
@@ -118,8 +111,7 @@ func (s *Store) setFirst(ctx context.Context, tx *sql.Tx, id, account string, f 
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE service_uploads SET first = $1 WHERE id = $2", string(data), id)
-	return err
+	return exec(ctx, tx, "UPDATE service_uploads SET first = $1 WHERE id = $2", string(data), id)
 }
 
 var errLongReason = Refuse("a reason has at most 500 letters, in one line")
@@ -141,19 +133,12 @@ func (s *Store) UploadDecisions(ctx context.Context, id string) ([]UploadDecisio
 	return s.uploadDecisions(ctx, s.db, id)
 }
 
-func (s *Store) uploadDecisions(ctx context.Context, from asker, id string) ([]UploadDecision, error) {
-	rows, err := from.QueryContext(ctx, "SELECT dataset, account, claimed, shared, reason, at FROM service_upload_decisions WHERE upload = $1 ORDER BY dataset", id)
+func (s *Store) uploadDecisions(ctx context.Context, from querier, id string) ([]UploadDecision, error) {
+	all, err := list(ctx, from, func(rows *sql.Rows, d *UploadDecision) error {
+		return rows.Scan(&d.Dataset, &d.Account, &d.Claimed, &d.Shared, &d.Reason, instant(&d.At))
+	}, "SELECT dataset, account, claimed, shared, reason, at FROM service_upload_decisions WHERE upload = $1 ORDER BY dataset", id)
 	if err != nil {
-		return nil, failed(err)
-	}
-	all, err := collect(rows, func(rows *sql.Rows, d *UploadDecision) error {
-		var claimed, shared, at int64
-		err := rows.Scan(&d.Dataset, &d.Account, &claimed, &shared, &d.Reason, &at)
-		d.Claimed, d.Shared, d.At = claimed != 0, shared != 0, time.UnixMilli(at).UTC()
-		return err
-	})
-	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	var counting []UploadDecision
 	for _, d := range all {
@@ -170,10 +155,7 @@ func (s *Store) uploadDecisions(ctx context.Context, from asker, id string) ([]U
 
 // VoidDecision takes back what was said for a data set: more is known now than its owner was shown.
 func (s *Store) VoidDecision(ctx context.Context, id, dataset string) error {
-	if _, err := s.db.ExecContext(ctx, "DELETE FROM service_upload_decisions WHERE upload = $1 AND dataset = $2", id, dataset); err != nil {
-		return failed(err)
-	}
-	return nil
+	return exec(ctx, s.db, "DELETE FROM service_upload_decisions WHERE upload = $1 AND dataset = $2", id, dataset)
 }
 
 // BeginAssigning ends the decisions about an upload, if they are still those that it is assigned by.
@@ -190,8 +172,7 @@ func (s *Store) BeginAssigning(ctx context.Context, by Actor, u Upload, decided 
 		if now.State != UploadWaiting || !slices.Equal(still, decided) || (now.First == nil) != (u.First == nil) || now.First != nil && *now.First != *u.First {
 			return ErrDecided
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE service_uploads SET state = $1 WHERE id = $2", string(UploadAssigning), u.ID)
-		return err
+		return exec(ctx, tx, "UPDATE service_uploads SET state = $1 WHERE id = $2", string(UploadAssigning), u.ID)
 	})
 }
 
@@ -210,7 +191,6 @@ func (s *Store) EndAssigning(ctx context.Context, by Actor, id, dataset string) 
 		return err
 	}
 	return s.write(ctx, by, action, id, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE service_uploads SET state = $1, dataset = $2 WHERE id = $3 AND state = $4", string(state), dataset, id, string(UploadAssigning))
-		return err
+		return exec(ctx, tx, "UPDATE service_uploads SET state = $1, dataset = $2 WHERE id = $3 AND state = $4", string(state), dataset, id, string(UploadAssigning))
 	})
 }

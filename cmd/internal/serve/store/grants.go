@@ -101,8 +101,7 @@ func (s *Store) SetApprovals(ctx context.Context, by Actor, dataset string, need
 		return errors.New("one owner has to approve a grant, or two: there is nothing else")
 	}
 	return s.write(ctx, by, fmt.Sprintf("have %d approve", needed), dataset, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO service_approvals (dataset, needed) VALUES ($1, $2) ON CONFLICT (dataset) DO UPDATE SET needed = excluded.needed", dataset, needed)
-		return err
+		return exec(ctx, tx, "INSERT INTO service_approvals (dataset, needed) VALUES ($1, $2) ON CONFLICT (dataset) DO UPDATE SET needed = excluded.needed", dataset, needed)
 	})
 }
 
@@ -111,23 +110,16 @@ func (s *Store) Approvals(ctx context.Context, dataset string) (int, error) {
 	return approvals(ctx, s.db, dataset)
 }
 
-func approvals(ctx context.Context, from asker, dataset string) (int, error) {
-	rows, err := from.QueryContext(ctx, "SELECT needed FROM service_approvals WHERE dataset = $1", dataset)
-	if err != nil {
-		return 0, failed(err)
-	}
-	found, err := collect(rows, func(rows *sql.Rows, n *int) error { return rows.Scan(n) })
-	if err != nil {
-		return 0, failed(err)
-	}
-	if len(found) == 0 {
-		return 1, nil
+func approvals(ctx context.Context, from querier, dataset string) (int, error) {
+	found, err := list(ctx, from, func(rows *sql.Rows, n *int) error { return rows.Scan(n) }, "SELECT needed FROM service_approvals WHERE dataset = $1", dataset)
+	if err != nil || len(found) == 0 {
+		return 1, err
 	}
 	return found[0], nil
 }
 
-// mostOpen bounds the requests of a data set that wait for its owners.
-const mostOpen = 50
+// maxOpen bounds the requests of a data set that wait for its owners.
+const maxOpen = 50
 
 // AskGrant asks the owners of a data set to raise a budget of it.
 func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error) {
@@ -150,13 +142,12 @@ func (s *Store) AskGrant(ctx context.Context, by Account, g Grant) (Grant, error
 		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM service_grants WHERE dataset = $1 AND state = 'open'", g.Dataset).Scan(&open); err != nil {
 			return failed(err)
 		}
-		if open >= mostOpen {
+		if open >= maxOpen {
 			return errors.New("too many requests for this data set are open: its owners have to decide first")
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO service_grants (id, dataset, name, budget, epsilon, delta, reason, account, created, state, ended, note)
+		return exec(ctx, tx, `INSERT INTO service_grants (id, dataset, name, budget, epsilon, delta, reason, account, created, state, ended, note)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, '')`,
 			g.ID, g.Dataset, g.Name, g.Budget, g.Epsilon, g.Delta, g.Reason, g.Account, g.Created.UnixMilli(), string(g.State))
-		return err
 	})
 	return g, err
 }
@@ -190,15 +181,11 @@ func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (d
 		if approve && account == g.Account && g.OthersDecide(owners) {
 			return Refuse("you asked for this yourself: other owners of the data set have to approve it")
 		}
-		said := 0
-		if approve {
-			said = 1
-		}
 		now := s.now().UTC().Truncate(time.Millisecond)
 		again := g.Of(account) != nil
-		if _, err := tx.ExecContext(ctx, `INSERT INTO service_decisions (asked, account, approved, at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (asked, account) DO UPDATE SET approved = excluded.approved, at = excluded.at`, id, account, said, now.UnixMilli()); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, `INSERT INTO service_decisions (asked, account, approved, at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (asked, account) DO UPDATE SET approved = excluded.approved, at = excluded.at`, id, account, bit(approve), now.UnixMilli()); err != nil {
+			return err
 		}
 		g.Decisions = append(slices.DeleteFunc(g.Decisions, func(d Decision) bool { return d.Account == account }), Decision{Account: account, Approved: approve, At: now})
 		n := g.counting(owners)
@@ -211,29 +198,22 @@ func (s *Store) Decide(ctx context.Context, account, id string, approve bool) (d
 			return errors.New("you approved this request already: it needs another owner")
 		}
 		decided = g
-		_, err = tx.ExecContext(ctx, "UPDATE service_grants SET state = $1, ended = $2 WHERE id = $3", string(g.State), millis(g.Ended), id)
-		return err
+		return exec(ctx, tx, "UPDATE service_grants SET state = $1, ended = $2 WHERE id = $3", string(g.State), millis(g.Ended), id)
 	})
 	return decided, err
 }
 
 // owners are the accounts that decide about a data set now.
-func (s *Store) owners(ctx context.Context, from asker, dataset string) ([]string, error) {
-	rows, err := from.QueryContext(ctx, "SELECT a.name, a.role FROM service_owners o JOIN service_accounts a ON a.name = o.account WHERE o.dataset = $1 AND a.disabled = 0", dataset)
-	if err != nil {
-		return nil, failed(err)
-	}
-	all, err := collect(rows, func(rows *sql.Rows, a *Account) error { return rows.Scan(&a.Name, &a.Role) })
-	if err != nil {
-		return nil, failed(err)
-	}
+func (s *Store) owners(ctx context.Context, from querier, dataset string) ([]string, error) {
+	all, err := list(ctx, from, func(rows *sql.Rows, a *Account) error { return rows.Scan(&a.Name, &a.Role) },
+		"SELECT a.name, a.role FROM service_owners o JOIN service_accounts a ON a.name = o.account WHERE o.dataset = $1 AND a.disabled = 0", dataset)
 	var names []string
 	for _, a := range all {
 		if a.Role.May(Owner) {
 			names = append(names, a.Name)
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 // counting is how many approvals are by accounts that may approve now.
@@ -255,15 +235,9 @@ func (s *Store) EndGrant(ctx context.Context, by Actor, id, note string) error {
 	}
 	var ended bool
 	err := s.write(ctx, by, "grant "+string(state), id, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "UPDATE service_grants SET state = $1, note = $2, ended = $3 WHERE id = $4 AND state = 'approved'", string(state), note, s.now().UnixMilli(), id)
-		if err != nil {
-			return failed(err)
-		}
-		if n, err := r.RowsAffected(); err != nil || n == 0 {
-			ended = err == nil
-			return errors.Join(errors.New("it has ended"), err)
-		}
-		return nil
+		n, err := changed(ctx, tx, "UPDATE service_grants SET state = $1, note = $2, ended = $3 WHERE id = $4 AND state = 'approved'", string(state), note, s.now().UnixMilli(), id)
+		ended = err == nil && n == 0
+		return someRow(n, err, errors.New("it has ended"))
 	})
 	if ended {
 		return nil
@@ -275,10 +249,7 @@ const grantColumns = `SELECT g.id, g.dataset, g.name, g.budget, g.epsilon, g.del
 	FROM service_grants g LEFT JOIN service_approvals n ON n.dataset = g.dataset`
 
 func scanGrant(rows *sql.Rows, g *Grant) error {
-	var created, ended int64
-	err := rows.Scan(&g.ID, &g.Dataset, &g.Name, &g.Budget, &g.Epsilon, &g.Delta, &g.Reason, &g.Account, &created, &g.State, &ended, &g.Note, &g.Needed)
-	g.Created, g.Ended = time.UnixMilli(created).UTC(), moment(ended)
-	return err
+	return rows.Scan(&g.ID, &g.Dataset, &g.Name, &g.Budget, &g.Epsilon, &g.Delta, &g.Reason, &g.Account, instant(&g.Created), &g.State, optional(&g.Ended), &g.Note, &g.Needed)
 }
 
 // Grants returns the latest requests, at most so many, the newest first; those of one data set
@@ -287,7 +258,7 @@ func (s *Store) Grants(ctx context.Context, dataset string, most int) ([]Grant, 
 	return s.grants(ctx, s.db, " WHERE ($1 = '' OR g.dataset = $1) ORDER BY g.created DESC, g.id LIMIT $2", dataset, most)
 }
 
-func (s *Store) grant(ctx context.Context, from asker, id string) (Grant, error) {
+func (s *Store) grant(ctx context.Context, from querier, id string) (Grant, error) {
 	found, err := s.grants(ctx, from, " WHERE g.id = $1", id)
 	if err == nil && len(found) == 0 {
 		err = errors.New("there is no such request")
@@ -301,28 +272,16 @@ func (s *Store) grant(ctx context.Context, from asker, id string) (Grant, error)
 // Grant returns one request.
 func (s *Store) Grant(ctx context.Context, id string) (Grant, error) { return s.grant(ctx, s.db, id) }
 
-func (s *Store) grants(ctx context.Context, from asker, where string, args ...any) ([]Grant, error) {
-	rows, err := from.QueryContext(ctx, grantColumns+where, args...)
+func (s *Store) grants(ctx context.Context, from querier, where string, args ...any) ([]Grant, error) {
+	all, err := list(ctx, from, scanGrant, grantColumns+where, args...)
 	if err != nil {
-		return nil, failed(err)
-	}
-	all, err := collect(rows, scanGrant)
-	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
 	for i := range all {
-		rows, err := from.QueryContext(ctx, "SELECT account, approved, at FROM service_decisions WHERE asked = $1", all[i].ID)
+		all[i].Decisions, err = list(ctx, from, func(rows *sql.Rows, d *Decision) error { return rows.Scan(&d.Account, &d.Approved, instant(&d.At)) },
+			"SELECT account, approved, at FROM service_decisions WHERE asked = $1", all[i].ID)
 		if err != nil {
-			return nil, failed(err)
-		}
-		all[i].Decisions, err = collect(rows, func(rows *sql.Rows, d *Decision) error {
-			var approved, at int64
-			err := rows.Scan(&d.Account, &approved, &at)
-			d.Approved, d.At = approved != 0, time.UnixMilli(at).UTC()
-			return err
-		})
-		if err != nil {
-			return nil, failed(err)
+			return nil, err
 		}
 		slices.SortFunc(all[i].Decisions, func(a, b Decision) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Account, b.Account)) })
 	}

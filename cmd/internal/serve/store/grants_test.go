@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestGrants: owners of the data set decide, as many different ones as it says, and nobody else.
@@ -41,9 +43,9 @@ func TestGrants(t *testing.T) {
 			}
 		}
 		g, err := s.Decide(ctx, "owner-one", one.ID, true)
-		if err != nil || g.State != GrantApproved || g.Why() != "one more round (asked for by operator-one, approved by owner-one)" {
-			t.Errorf("%+v, %v", g, err)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, "g.State", g.State, GrantApproved)
+		expect.Equal(t, "g.Why", g.Why(), "one more round (asked for by operator-one, approved by owner-one)")
 		if _, err := s.Decide(ctx, "owner-two", one.ID, false); err == nil {
 			t.Error("a decision after the end counts")
 		}
@@ -70,9 +72,10 @@ func TestGrants(t *testing.T) {
 			t.Errorf("one owner is left: %+v, %v", g, err)
 		}
 		must(t, s.SetOwner(ctx, "root", "owner-one", "data", false))
-		if g, err := s.Decide(ctx, "owner-one", two.ID, true); err != nil || g.State != GrantApproved || len(g.Decisions) != 2 {
-			t.Errorf("%+v, %v", g, err)
-		}
+		g, err = s.Decide(ctx, "owner-one", two.ID, true)
+		expect.NoError(t, err)
+		expect.Equal(t, "g.State", g.State, GrantApproved)
+		expect.Len(t, "g.Decisions", g.Decisions, 2)
 		three := ask("operator-one", Operator)
 		_, err = s.Decide(ctx, "owner-one", three.ID, true)
 		must(t, err)
@@ -83,9 +86,10 @@ func TestGrants(t *testing.T) {
 		if state(three.ID) != GrantDenied {
 			t.Error("a request that was denied is carried out")
 		}
-		if all, err := s.Grants(ctx, "data", 2); err != nil || len(all) != 2 || all[0].Needed != 2 {
-			t.Errorf("%+v, %v", all, err)
-		}
+		all, err := s.Grants(ctx, "data", 2)
+		expect.NoError(t, err)
+		expect.Len(t, "all", all, 2)
+		expect.Equal(t, "all[0].Needed", all[0].Needed, 2)
 		if all, err := s.Grants(ctx, "", 10); err != nil || len(all) != 3 {
 			t.Errorf("%+v, %v", all, err)
 		}

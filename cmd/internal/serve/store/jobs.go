@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -115,97 +116,43 @@ func (s *Store) newJob(by Actor, j Job) Job {
 }
 
 func (s *Store) insertJob(ctx context.Context, tx *sql.Tx, j Job) error {
-	if _, err := tx.ExecContext(ctx, `INSERT INTO service_jobs (id, name, work, dir, schedule, actor, priority, created, due, state,
+	if err := exec(ctx, tx, `INSERT INTO service_jobs (id, name, work, dir, schedule, actor, priority, created, due, state,
 			open, owner, lease, attempt, excused, failures, cancel, place, started, ended, progress, result, error)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '', 0, 0, 0, 0, 0, '', 0, 0, '', '', '')`,
-		j.ID, j.Name, string(j.Work), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting), number(j.Open)); err != nil {
-		return failed(err)
+		j.ID, j.Name, string(j.Work), j.Dir, j.Schedule, string(j.By), j.Priority, j.Created.UnixMilli(), j.Due.UnixMilli(), string(Waiting), bit(j.Open)); err != nil {
+		return err
 	}
 	return s.jobEvent(ctx, tx, j.ID, jobAdded, "")
 }
 
 // jobEvent notes what happened to a job, within the transaction in which it happens.
 func (s *Store) jobEvent(ctx context.Context, tx *sql.Tx, job, event, detail string) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO service_job_events (job, at, event, detail) VALUES ($1, "+s.clock()+", $2, $3)", job, event, detail); err != nil {
-		return failed(err)
-	}
-	return nil
+	return exec(ctx, tx, "INSERT INTO service_job_events (job, at, event, detail) VALUES ($1, "+s.clock()+", $2, $3)", job, event, detail)
 }
 
 const jobColumns = `id, name, work, dir, schedule, actor, priority, created, due, state, owner, attempt, excused, failures, cancel, open, place, started, ended, progress, result, error`
 
 func scanJob(rows *sql.Rows, j *Job) error {
-	var work, progress, result string
-	var created, due, cancel, open, started, ended int64
-	if err := rows.Scan(&j.ID, &j.Name, &work, &j.Dir, &j.Schedule, &j.By, &j.Priority, &created, &due, &j.State, &j.Owner,
-		&j.Attempt, &j.Excused, &j.Failures, &cancel, &open, &j.Place, &started, &ended, &progress, &result, &j.Error); err != nil {
-		return err
-	}
-	j.Created, j.Due, j.Cancelling, j.Open = time.UnixMilli(created).UTC(), time.UnixMilli(due).UTC(), cancel != 0, open != 0
-	j.Started, j.Ended, j.Work, j.Progress, j.Result = moment(started), moment(ended), document(work), document(progress), document(result)
-	return nil
-}
-
-// number is 1 for true.
-func number(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// document is JSON that the store has; nil for none.
-func document(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
+	return rows.Scan(&j.ID, &j.Name, document(&j.Work), &j.Dir, &j.Schedule, &j.By, &j.Priority, instant(&j.Created), instant(&j.Due), &j.State, &j.Owner,
+		&j.Attempt, &j.Excused, &j.Failures, &j.Cancelling, &j.Open, &j.Place, optional(&j.Started), optional(&j.Ended), document(&j.Progress), document(&j.Result), &j.Error)
 }
 
 // Jobs returns the latest jobs, at most so many, the newest first.
 func (s *Store) Jobs(ctx context.Context, most int) ([]Job, error) {
-	return list(ctx, s, scanJob, "SELECT "+jobColumns+" FROM service_jobs ORDER BY created DESC, id LIMIT $1", most)
+	return list(ctx, s.db, scanJob, "SELECT "+jobColumns+" FROM service_jobs ORDER BY created DESC, id LIMIT $1", most)
 }
 
 var errNoJob = errors.New("there is no such job: sotto job list shows those there are")
 
 // Job returns a job.
 func (s *Store) Job(ctx context.Context, id string) (Job, error) {
-	found, err := list(ctx, s, scanJob, "SELECT "+jobColumns+" FROM service_jobs WHERE id = $1", id)
-	if err == nil && len(found) == 0 {
-		err = errNoJob
-	}
-	if err != nil {
-		return Job{}, err
-	}
-	return found[0], nil
+	return first(ctx, s.db, errNoJob, scanJob, "SELECT "+jobColumns+" FROM service_jobs WHERE id = $1", id)
 }
 
 // JobEvents returns what happened to a job, the oldest first.
 func (s *Store) JobEvents(ctx context.Context, id string) ([]JobEvent, error) {
-	return list(ctx, s, func(rows *sql.Rows, e *JobEvent) error {
-		var at int64
-		err := rows.Scan(&at, &e.Event, &e.Detail)
-		e.At = time.UnixMilli(at).UTC()
-		return err
-	}, "SELECT at, event, detail FROM service_job_events WHERE job = $1 ORDER BY id", id)
-}
-
-// transact carries out a change of jobs in a transaction. It does not advance the generation:
-// no request depends on it.
-func (s *Store) transact(ctx context.Context, change func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return failed(err)
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	if err := change(tx); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return failed(err)
-	}
-	return nil
+	return list(ctx, s.db, func(rows *sql.Rows, e *JobEvent) error { return rows.Scan(instant(&e.At), &e.Event, &e.Detail) },
+		"SELECT at, event, detail FROM service_job_events WHERE job = $1 ORDER BY id", id)
 }
 
 // Claim gives a worker the job that comes next, for as long as the lease: one that waits and is
@@ -217,26 +164,19 @@ func (s *Store) Claim(ctx context.Context, owner string, lease time.Duration) (c
 		locked = " FOR UPDATE SKIP LOCKED"
 	}
 	err = s.transact(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `WITH next AS MATERIALIZED (
+		found, err := list(ctx, tx, scanJob, `WITH next AS MATERIALIZED (
 				SELECT id FROM service_jobs WHERE state = 'waiting' AND due <= `+s.clock()+` OR state = 'running' AND lease < `+s.clock()+`
 				ORDER BY priority DESC, due, id LIMIT 1`+locked+`)
 			UPDATE service_jobs SET state = 'running', owner = $1, lease = `+s.clock()+` + $2, attempt = attempt + 1,
 				started = CASE WHEN started = 0 THEN `+s.clock()+` ELSE started END
 			WHERE id IN (SELECT id FROM next) RETURNING `+jobColumns, owner, lease.Milliseconds())
-		if err != nil {
-			return failed(err)
-		}
-		found, err := collect(rows, scanJob)
 		if err != nil || len(found) == 0 {
 			return err
 		}
 		claimed = &found[0]
 		return s.jobEvent(ctx, tx, claimed.ID, jobBegun, owner)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return claimed, nil
+	return claimed, err
 }
 
 // ErrLost means that a worker's lease of a job ran out, and that another may have it.
@@ -245,15 +185,8 @@ var ErrLost = errors.New("the job belongs to another worker")
 // held changes a job that a worker has, or is [ErrLost].
 func (s *Store) held(ctx context.Context, tx *sql.Tx, j *Job, set string, args ...any) error {
 	args = append([]any{j.ID, j.Owner, j.Attempt}, args...)
-	r, err := tx.ExecContext(ctx, "UPDATE service_jobs SET "+set+" WHERE id = $1 AND owner = $2 AND attempt = $3 AND state = 'running'", args...)
-	if err != nil {
-		return failed(err)
-	}
-	n, err := r.RowsAffected()
-	if err == nil && n == 0 {
-		return ErrLost
-	}
-	return err
+	n, err := changed(ctx, tx, "UPDATE service_jobs SET "+set+" WHERE id = $1 AND owner = $2 AND attempt = $3 AND state = 'running'", args...)
+	return someRow(n, err, ErrLost)
 }
 
 // Beat says that a worker still has a job, how it goes and where, and takes the lease anew. It
@@ -263,10 +196,7 @@ func (s *Store) Beat(ctx context.Context, j *Job, progress json.RawMessage, leas
 		if err := s.held(ctx, tx, j, "lease = "+s.clock()+" + $4, progress = $5, place = $6", lease.Milliseconds(), string(progress), j.Place); err != nil {
 			return err
 		}
-		var asked int64
-		err := tx.QueryRowContext(ctx, "SELECT cancel FROM service_jobs WHERE id = $1", j.ID).Scan(&asked)
-		cancel = asked != 0
-		return err
+		return tx.QueryRowContext(ctx, "SELECT cancel FROM service_jobs WHERE id = $1", j.ID).Scan(&cancel)
 	})
 	return cancel, err
 }
@@ -307,8 +237,8 @@ func (s *Store) CancelJob(ctx context.Context, by Actor, id string) error {
 		if err := s.lockJob(ctx, tx, id, "waiting", "running"); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_jobs SET cancel = 1, ended = CASE WHEN state = 'waiting' THEN "+s.clock()+" ELSE ended END, state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END WHERE id = $1", id); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_jobs SET cancel = 1, ended = CASE WHEN state = 'waiting' THEN "+s.clock()+" ELSE ended END, state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END WHERE id = $1", id); err != nil {
+			return err
 		}
 		return s.jobEvent(ctx, tx, id, jobCancelled, string(by))
 	})
@@ -320,8 +250,8 @@ func (s *Store) RetryJob(ctx context.Context, by Actor, id string) error {
 		if err := s.lockJob(ctx, tx, id, "failed", "cancelled"); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_jobs SET state = 'waiting', cancel = 0, failures = 0, attempt = attempt + 1, excused = attempt + 1, ended = 0, error = '', due = "+s.clock()+" WHERE id = $1", id); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "UPDATE service_jobs SET state = 'waiting', cancel = 0, failures = 0, attempt = attempt + 1, excused = attempt + 1, ended = 0, error = '', due = "+s.clock()+" WHERE id = $1", id); err != nil {
+			return err
 		}
 		return s.jobEvent(ctx, tx, id, jobAgain, string(by))
 	})
@@ -341,10 +271,8 @@ func (s *Store) lockJob(ctx context.Context, tx *sql.Tx, id string, states ...Jo
 	case err != nil:
 		return failed(err)
 	}
-	for _, allowed := range states {
-		if state == allowed {
-			return nil
-		}
+	if slices.Contains(states, state) {
+		return nil
 	}
 	return fmt.Errorf("the job is %s: this is for jobs that are %s or %s", state, states[0], states[1])
 }

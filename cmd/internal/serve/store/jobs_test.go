@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // add adds a job of a name.
@@ -48,9 +50,12 @@ func TestJobs(t *testing.T) {
 		var got []string
 		for j := take(t, s, "w", time.Minute); j != nil; j = take(t, s, "w", time.Minute) {
 			got = append(got, j.Name)
-			if j.Attempt != 1 || j.State != Running || j.Started == nil || j.Dir != "/here" || j.By != "ann" || string(j.Work) != `{"verb":"synth"}` {
-				t.Errorf("%+v", j)
-			}
+			expect.Equal(t, "j.Attempt", j.Attempt, 1)
+			expect.Equal(t, "j.State", j.State, Running)
+			expect.True(t, "j.Started is not nil", j.Started != nil, j.Started)
+			expect.Equal(t, "j.Dir", j.Dir, "/here")
+			expect.Equal(t, "j.By", j.By, "ann")
+			expect.Equal(t, "j.Work", string(j.Work), `{"verb":"synth"}`)
 			j.State, j.Result, j.Place = Done, []byte(`{"a":1}`), "/there"
 			must(t, s.Finish(ctx, j))
 			if err := s.Finish(ctx, j); !errors.Is(err, ErrLost) {
@@ -60,9 +65,11 @@ func TestJobs(t *testing.T) {
 		if got[0] != "urgent" || len(got) != 3 {
 			t.Errorf("the order is %v", got)
 		}
-		if j := stateOf(t, open(), second.ID); j.State != Done || string(j.Result) != `{"a":1}` || j.Place != "/there" || j.Ended == nil {
-			t.Errorf("%+v", j)
-		}
+		j := stateOf(t, open(), second.ID)
+		expect.Equal(t, "j.State", j.State, Done)
+		expect.Equal(t, "j.Result", string(j.Result), `{"a":1}`)
+		expect.Equal(t, "j.Place", j.Place, "/there")
+		expect.True(t, "j.Ended is not nil", j.Ended != nil, j.Ended)
 		events, err := s.JobEvents(ctx, first.ID)
 		must(t, err)
 		if names := fmt.Sprint(events[0].Event, events[1].Event, events[2].Event); len(events) != 3 || names != "addedbegunended" {
@@ -72,9 +79,9 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 		all, err := s.Jobs(ctx, 2)
-		if err != nil || len(all) != 2 || stateOf(t, s, urgent.ID).State != Done {
-			t.Errorf("%v, %+v", err, all)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "all", all, 2)
+		expect.Equal(t, "stateOf(t, s, urgent.ID).State", stateOf(t, s, urgent.ID).State, Done)
 		for name, wrong := range map[string]Job{"no verb": {}, "a long name": {Work: []byte(`{"verb":"a"}`), Name: "a\nb"}, "a priority": {Work: []byte(`{"verb":"a"}`), Priority: 5000}} {
 			if _, err := s.AddJob(ctx, "ann", wrong); err == nil {
 				t.Errorf("%s is accepted", name)
@@ -106,9 +113,11 @@ func TestLease(t *testing.T) {
 		}
 		time.Sleep(2 * lease)
 		second := take(t, s, "second", time.Minute)
-		if second == nil || second.ID != first.ID || second.Attempt != 2 {
-			t.Fatalf("%+v", second)
+		if second == nil {
+			t.Fatal("second: got nil")
 		}
+		expect.Equal(t, "second.ID", second.ID, first.ID)
+		expect.Equal(t, "second.Attempt", second.Attempt, 2)
 		first.State = Done
 		_, beat := s.Beat(ctx, first, nil, lease)
 		for name, err := range map[string]error{"beat": beat, "finish": s.Finish(ctx, first), "put off": s.PutOff(ctx, first, 0, "x")} {
@@ -125,9 +134,11 @@ func TestLease(t *testing.T) {
 		}
 		must(t, s.PutOff(ctx, second, 0, "the server is away"))
 		again := take(t, s, "third", time.Minute)
-		if again == nil || again.Failures != 1 || again.Attempt != 3 {
-			t.Fatalf("%+v", again)
+		if again == nil {
+			t.Fatal("again: got nil")
 		}
+		expect.Equal(t, "again.Failures", again.Failures, 1)
+		expect.Equal(t, "again.Attempt", again.Attempt, 3)
 		must(t, s.PutOff(ctx, again, 0, ""))
 		if j := take(t, s, "third", time.Minute); j == nil || j.Failures != 1 {
 			t.Errorf("a worker that ended counts as a failure: %+v", j)
@@ -163,9 +174,13 @@ func TestCancel(t *testing.T) {
 		j.State = Cancelled
 		must(t, s.Finish(ctx, j))
 		must(t, s.RetryJob(ctx, "ann", runs.ID))
-		if j := take(t, s, "w", time.Minute); j == nil || j.ID != runs.ID || j.Cancelling || j.Ended != nil {
-			t.Errorf("%+v", j)
+		j = take(t, s, "w", time.Minute)
+		if j == nil {
+			t.Fatal("j: got nil")
 		}
+		expect.Equal(t, "j.ID", j.ID, runs.ID)
+		expect.True(t, "not j.Cancelling", !j.Cancelling)
+		expect.True(t, "j.Ended is nil", j.Ended == nil, j.Ended)
 		audit, err := s.Audit(ctx, 10)
 		must(t, err)
 		if audit[0].Action != "retry job" || audit[1] != (Entry{audit[1].At, "bob", "cancel job", runs.ID}) {
@@ -220,9 +235,10 @@ func TestConcurrentSchedules(t *testing.T) {
 		ctx := t.Context()
 		made, err := s.SetSchedule(ctx, "ann", Schedule{Name: "nightly", Cron: "0 3 * * *", Work: []byte(`{"verb":"choose"}`), Dir: "/here", Priority: 2})
 		must(t, err)
-		if at := made.Next.UTC(); at.Hour() != 3 || at.Minute() != 0 || !at.After(time.Now()) {
-			t.Errorf("due next at %v", at)
-		}
+		next := made.Next.UTC()
+		expect.Equal(t, "hour", next.Hour(), 3)
+		expect.Equal(t, "minute", next.Minute(), 0)
+		expect.True(t, "a time to come", next.After(time.Now()), next)
 		if jobs, err := s.AddDue(ctx); err != nil || len(jobs) != 0 {
 			t.Errorf("%v, %v", jobs, err)
 		}
@@ -246,16 +262,19 @@ func TestConcurrentSchedules(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if len(jobs) != 1 || jobs[0].Schedule != "nightly" || jobs[0].Priority != 2 {
-			t.Errorf("%+v", jobs)
+		expect.Len(t, "jobs", jobs, 1)
+		expect.Equal(t, "jobs[0].Schedule", jobs[0].Schedule, "nightly")
+		expect.Equal(t, "jobs[0].Priority", jobs[0].Priority, 2)
+		j := take(t, s, "w", time.Minute)
+		if j == nil {
+			t.Fatal("j: got nil")
 		}
-		if j := take(t, s, "w", time.Minute); j == nil || j.ID != jobs[0].ID || j.By != "ann" {
-			t.Errorf("%+v", j)
-		}
+		expect.Equal(t, "j.ID", j.ID, jobs[0].ID)
+		expect.Equal(t, "j.By", j.By, "ann")
 		listed, err := s.Schedules(ctx)
-		if err != nil || len(listed) != 1 || !listed[0].Next.After(time.Now()) {
-			t.Errorf("%v, %+v", err, listed)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "listed", listed, 1)
+		expect.True(t, "listed[0].Next.After(time.Now())", listed[0].Next.After(time.Now()), time.Now())
 		must(t, s.RemoveSchedule(ctx, "ann", "nightly"))
 		if err := s.RemoveSchedule(ctx, "ann", "nightly"); err == nil {
 			t.Error("a schedule ended twice")

@@ -79,37 +79,25 @@ func insertKey(ctx context.Context, tx *sql.Tx, k Key) error {
 	if err != nil {
 		return err
 	}
-	admin := 0
-	if k.Admin {
-		admin = 1
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO service_keys (id, name, hash, routes, per_minute, created, expires, revoked, rotated, answers, admin, origin)
+	return exec(ctx, tx, `INSERT INTO service_keys (id, name, hash, routes, per_minute, created, expires, revoked, rotated, answers, admin, origin)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9, $10)`,
-		k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires), k.Answers, admin, k.origin)
-	return err
+		k.ID, k.Name, k.hash, string(routes), k.PerMinute, k.Created.UnixMilli(), millis(k.Expires), k.Answers, bit(k.Admin), k.origin)
 }
 
 // RotateKey gives a key a new secret, which lives as long as the old one was meant to. The old
 // one counts for a while longer; it can be rotated once.
 func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time.Duration) (fresh Key, secret string, err error) {
 	err = s.write(ctx, by, "rotate key", id, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, keyColumns+" WHERE k.id = $1", id)
-		if err != nil {
-			return err
-		}
-		found, err := collect(rows, scanKey)
+		old, err := first(ctx, tx, errNoKey, scanKey, keyColumns+" WHERE k.id = $1", id)
 		now := s.now()
 		switch {
 		case err != nil:
 			return err
-		case len(found) == 0:
-			return errNoKey
-		case found[0].Revoked != nil || found[0].Expires != nil && !now.Before(*found[0].Expires):
+		case !old.Counts(now):
 			return errors.New("the key does not count any more: add another")
-		case found[0].rotated:
+		case old.rotated:
 			return errors.New("the key was rotated already: rotate the one that took its place")
 		}
-		old := found[0]
 		fresh, secret = s.mint(Key{Name: old.Name, Routes: old.Routes, Admin: old.Admin, PerMinute: old.PerMinute, Answers: old.Answers, Expires: old.Expires, origin: old.origin})
 		if err := insertKey(ctx, tx, fresh); err != nil {
 			return err
@@ -118,8 +106,7 @@ func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time
 		if old.Expires != nil && old.Expires.Before(end) {
 			end = *old.Expires
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE service_keys SET expires = $1, rotated = 1 WHERE id = $2", end.UnixMilli(), id)
-		return err
+		return exec(ctx, tx, "UPDATE service_keys SET expires = $1, rotated = 1 WHERE id = $2", end.UnixMilli(), id)
 	})
 	if err != nil {
 		return Key{}, "", err
@@ -130,14 +117,8 @@ func (s *Store) RotateKey(ctx context.Context, by Actor, id string, overlap time
 // RevokeKey ends a key.
 func (s *Store) RevokeKey(ctx context.Context, by Actor, id string) error {
 	return s.write(ctx, by, "revoke key", id, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "UPDATE service_keys SET revoked = $1 WHERE id = $2 AND revoked = 0", s.now().UnixMilli(), id)
-		if err != nil {
-			return err
-		}
-		if n, err := r.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(errNoKey, err)
-		}
-		return nil
+		n, err := changed(ctx, tx, "UPDATE service_keys SET revoked = $1 WHERE id = $2 AND revoked = 0", s.now().UnixMilli(), id)
+		return someRow(n, err, errNoKey)
 	})
 }
 
@@ -148,12 +129,10 @@ const keyColumns = `SELECT k.id, k.name, k.hash, k.routes, k.per_minute, k.creat
 
 func scanKey(rows *sql.Rows, k *Key) error {
 	var routes string
-	var created, expires, revoked, rotated, admin int64
-	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, &created, &expires, &revoked, &rotated, &k.Answers, &admin, &k.origin, &k.Asked); err != nil {
+	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, instant(&k.Created), optional(&k.Expires), optional(&k.Revoked), &k.rotated, &k.Answers, &k.Admin, &k.origin, &k.Asked); err != nil {
 		return err
 	}
-	k.Admin, k.origin = admin != 0, cmp.Or(k.origin, k.ID)
-	k.Created, k.Expires, k.Revoked, k.rotated = time.UnixMilli(created).UTC(), moment(expires), moment(revoked), rotated != 0
+	k.origin = cmp.Or(k.origin, k.ID)
 	if err := json.Unmarshal([]byte(routes), &k.Routes); err != nil {
 		return fmt.Errorf("the routes of key %s: %w", k.ID, err)
 	}
@@ -162,7 +141,7 @@ func scanKey(rows *sql.Rows, k *Key) error {
 
 // Keys returns all keys, the oldest first.
 func (s *Store) Keys(ctx context.Context) ([]Key, error) {
-	return list(ctx, s, scanKey, keyColumns+" ORDER BY k.created, k.id")
+	return list(ctx, s.db, scanKey, keyColumns+" ORDER BY k.created, k.id")
 }
 
 // Ring is all keys at a moment, for looking secrets up without the store.
@@ -199,7 +178,7 @@ func (r *Ring) Find(secret string) (Key, bool) {
 	}
 	hash := sha256.Sum256([]byte(secret))
 	right := subtle.ConstantTimeCompare(hash[:], want) == 1
-	if !ok || !known || !right || !r.counts(k) {
+	if !ok || !known || !right || !k.Counts(r.now()) {
 		return Key{}, false
 	}
 	return k, true
@@ -208,21 +187,22 @@ func (r *Ring) Find(secret string) (Key, bool) {
 // Named returns the key of an ID, if it counts now.
 func (r *Ring) Named(id string) (Key, bool) {
 	k, known := r.keys[id]
-	return k, known && r.counts(k)
+	return k, known && k.Counts(r.now())
 }
 
 // Count is how many keys count now.
 func (r *Ring) Count() (n int) {
 	for _, k := range r.keys {
-		if r.counts(k) {
+		if k.Counts(r.now()) {
 			n++
 		}
 	}
 	return n
 }
 
-func (r *Ring) counts(k Key) bool {
-	return k.Revoked == nil && (k.Expires == nil || r.now().Before(*k.Expires))
+// Counts reports whether the key is neither revoked nor expired.
+func (k Key) Counts(now time.Time) bool {
+	return k.Revoked == nil && (k.Expires == nil || now.Before(*k.Expires))
 }
 
 // Family is the first of the keys that it was rotated from: limits are of all of them.
@@ -231,42 +211,17 @@ func (k Key) Family() string { return k.origin }
 // TakeAnswer counts a private answer of a key, before it is asked for, and reports whether the
 // key may have it.
 func (s *Store) TakeAnswer(ctx context.Context, k Key) (bool, error) {
-	most := k.Answers
-	if most == 0 {
-		most = math.MaxInt64
-	}
-	r, err := s.db.ExecContext(ctx, `INSERT INTO service_asked (origin, answers) VALUES ($1, 1)
-		ON CONFLICT (origin) DO UPDATE SET answers = service_asked.answers + 1 WHERE service_asked.answers < $2`, k.origin, most)
-	if err != nil {
-		return false, failed(err)
-	}
-	n, err := r.RowsAffected()
+	n, err := changed(ctx, s.db, `INSERT INTO service_asked (origin, answers) VALUES ($1, 1)
+		ON CONFLICT (origin) DO UPDATE SET answers = service_asked.answers + 1 WHERE service_asked.answers < $2`, k.origin, cmp.Or(k.Answers, math.MaxInt64))
 	return n > 0, err
 }
 
 // GiveAnswer takes the count back, of an answer that was not charged.
 func (s *Store) GiveAnswer(ctx context.Context, k Key) error {
-	_, err := s.db.ExecContext(ctx, "UPDATE service_asked SET answers = answers - 1 WHERE origin = $1 AND answers > 0", k.origin)
-	return err
+	return exec(ctx, s.db, "UPDATE service_asked SET answers = answers - 1 WHERE origin = $1 AND answers > 0", k.origin)
 }
 
 // May reports whether the key may use a route.
 func (k Key) May(route string) bool {
 	return !k.Admin && (slices.Contains(k.Routes, "*") || slices.Contains(k.Routes, route))
-}
-
-// millis is a moment as the store has it, 0 for none.
-func millis(t *time.Time) int64 {
-	if t == nil {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func moment(ms int64) *time.Time {
-	if ms == 0 {
-		return nil
-	}
-	t := time.UnixMilli(ms).UTC()
-	return &t
 }

@@ -19,7 +19,7 @@ func (s *Store) Pulse(ctx context.Context, jobs int) (p Pulse, err error) {
 	}
 	sum := sha256.New()
 	fmt.Fprintln(sum, generation)
-	_, err = list(ctx, s, func(rows *sql.Rows, _ *struct{}) error {
+	_, err = list(ctx, s.db, func(rows *sql.Rows, _ *struct{}) error {
 		var id, state, progress string
 		var attempt, failures, cancel int64
 		err := rows.Scan(&id, &state, &attempt, &failures, &cancel, &progress)
@@ -32,8 +32,5 @@ func (s *Store) Pulse(ctx context.Context, jobs int) (p Pulse, err error) {
 // Note adds an entry to the audit log about something that changes nothing else, so that nobody
 // reads the store anew for it.
 func (s *Store) Note(ctx context.Context, by Actor, action, subject string) error {
-	if _, err := s.db.ExecContext(ctx, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
-		return failed(err)
-	}
-	return nil
+	return s.note(ctx, s.db, by, action, subject)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPulse: it changes with changes and with progress, and with nothing else.
@@ -31,9 +33,11 @@ func TestPulse(t *testing.T) {
 		changes("progress", true)
 		must(t, s.Note(ctx, "account one", "ask route", "tickets"))
 		changes("a note", false)
-		if all, err := s.Audit(ctx, 1); err != nil || all[0].Action != "ask route" || all[0].Subject != "tickets" || all[0].Actor != "account one" {
-			t.Errorf("%+v, %v", all, err)
-		}
+		all, err := s.Audit(ctx, 1)
+		expect.NoError(t, err)
+		expect.Equal(t, "all[0].Action", all[0].Action, "ask route")
+		expect.Equal(t, "all[0].Subject", all[0].Subject, "tickets")
+		expect.Equal(t, "all[0].Actor", all[0].Actor, "account one")
 		j.State = Done
 		must(t, s.Finish(ctx, j))
 		changes("its end", true)

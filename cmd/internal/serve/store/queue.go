@@ -50,9 +50,9 @@ func (e *BusyError) Error() string {
 // So many passwords are hashed at a time, each of which takes 64 MiB and a part of a second. So many
 // wait for it, at most, of known devices and of strangers each, and so many of one neighbourhood.
 const (
-	hashedAtOnce     = 2
-	mostWaiting      = 32
-	mostOfNeighbours = 8
+	hashedAtOnce    = 2
+	maxWaiting      = 32
+	maxOfNeighbours = 8
 )
 
 // queue lets a few hash passwords at a time. Known devices come first. Strangers are served
@@ -117,12 +117,12 @@ func (q *queue) enter(from string, known bool) (*waiter, error) {
 	case q.busy < hashedAtOnce:
 		q.busy++
 		return nil, nil
-	case known && len(q.known) >= mostWaiting:
+	case known && len(q.known) >= maxWaiting:
 		return nil, q.full()
 	case known:
 		q.known = append(q.known, w)
 		return w, nil
-	case len(q.strange[from]) >= mostOfNeighbours || q.waiting >= mostWaiting && !q.drop(from):
+	case len(q.strange[from]) >= maxOfNeighbours || q.waiting >= maxWaiting && !q.drop(from):
 		return nil, q.full()
 	}
 	if q.strange == nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNetwork: addresses that one customer of a provider has count as one, with and without a port.
@@ -78,9 +80,11 @@ func TestQueueIsFair(t *testing.T) {
 		if got := c.gives(); !slices.Equal(got, want) {
 			t.Errorf("places go to %v, want %v", got, want)
 		}
-		if c.queue.busy != 0 || c.waiting != 0 || len(c.turns) != 0 || len(c.strange) != 0 {
-			t.Errorf("in the end there are %d places taken, %d who wait", c.queue.busy, c.waiting)
-		}
+		at := expect.At(t, "in the end")
+		expect.Equal(at, "c.queue.busy", c.queue.busy, 0)
+		expect.Equal(at, "c.waiting", c.waiting, 0)
+		expect.Len(at, "c.turns", c.turns, 0)
+		expect.Equal(at, "c.strange", len(c.strange), 0)
 	})
 }
 
@@ -89,14 +93,14 @@ func TestQueueIsFair(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{queue: &queue{}}
-		for i := range hashedAtOnce + mostOfNeighbours + 3 {
+		for i := range hashedAtOnce + maxOfNeighbours + 3 {
 			c.come(t.Context(), fmt.Sprint("a", i), "a", false)
 		}
 		if want := []string{"a10", "a11", "a12"}; !slices.Equal(c.busy, want) {
 			t.Errorf("%v are refused, want %v", c.busy, want)
 		}
 		c.busy = nil
-		for i := range mostWaiting - mostOfNeighbours {
+		for i := range maxWaiting - maxOfNeighbours {
 			c.come(t.Context(), "other", fmt.Sprint(i), false)
 		}
 		if len(c.busy) != 0 {
@@ -175,9 +179,11 @@ func TestConcurrentQueue(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if q.busy != 0 || q.waiting != 0 || len(q.known) != 0 || len(q.turns) != 0 {
-		t.Errorf("in the end there are %d places taken, and %d who wait", q.busy, q.waiting+len(q.known))
-	}
+	at := expect.At(t, "in the end")
+	expect.Equal(at, "q.busy", q.busy, 0)
+	expect.Equal(at, "q.waiting", q.waiting, 0)
+	expect.Len(at, "q.known", q.known, 0)
+	expect.Len(at, "q.turns", q.turns, 0)
 }
 
 // TestDevices: somebody who signed in before is not held up by strangers who try their account, or

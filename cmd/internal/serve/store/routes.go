@@ -126,8 +126,7 @@ func (s *Store) SetRoute(ctx context.Context, by Actor, name string, spec RouteS
 
 // activate has requests use a version.
 func activate(ctx context.Context, tx *sql.Tx, name string, version int64) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO service_active (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version", name, version)
-	return err
+	return exec(ctx, tx, "INSERT INTO service_active (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version", name, version)
 }
 
 // UseRoute goes back, or forward, to a version of a route; 0 is the one before the active one.
@@ -152,14 +151,8 @@ func (s *Store) UseRoute(ctx context.Context, by Actor, name string, version int
 // RemoveRoute takes a route away from requests. Its versions stay.
 func (s *Store) RemoveRoute(ctx context.Context, by Actor, name string) error {
 	return s.write(ctx, by, "remove route", name, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM service_active WHERE name = $1", name)
-		if err != nil {
-			return err
-		}
-		if n, err := r.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(fmt.Errorf("there is no route %s: sotto serve route list shows those there are", name), err)
-		}
-		return nil
+		n, err := changed(ctx, tx, "DELETE FROM service_active WHERE name = $1", name)
+		return someRow(n, err, fmt.Errorf("there is no route %s: sotto serve route list shows those there are", name))
 	})
 }
 
@@ -169,14 +162,11 @@ func (s *Store) Routes(ctx context.Context, active bool) ([]Route, error) {
 	if active {
 		query += " WHERE a.version IS NOT NULL"
 	}
-	return list(ctx, s, func(rows *sql.Rows, r *Route) error {
+	return list(ctx, s.db, func(rows *sql.Rows, r *Route) error {
 		var spec string
-		var created int64
-		var used int
-		if err := rows.Scan(&r.Name, &r.Version, &spec, &created, &r.By, &used); err != nil {
+		if err := rows.Scan(&r.Name, &r.Version, &spec, instant(&r.Created), &r.By, &r.Active); err != nil {
 			return err
 		}
-		r.Created, r.Active = time.UnixMilli(created).UTC(), used != 0
 		if json.Unmarshal([]byte(spec), &r.Spec) != nil {
 			r.Spec = RouteSpec{} // it cannot be served, and the others can
 		}

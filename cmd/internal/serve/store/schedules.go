@@ -58,10 +58,9 @@ func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule
 	}
 	c.Next = next
 	err = s.write(ctx, by, "set schedule", c.Name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO service_schedules (name, cron, work, dir, priority, next, created, actor, open) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		return exec(ctx, tx, `INSERT INTO service_schedules (name, cron, work, dir, priority, next, created, actor, open) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 			ON CONFLICT (name) DO UPDATE SET cron = excluded.cron, work = excluded.work, dir = excluded.dir, priority = excluded.priority, next = excluded.next, created = excluded.created, actor = excluded.actor, open = excluded.open`,
-			c.Name, c.Cron, string(c.Work), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by), number(c.Open))
-		return err
+			c.Name, c.Cron, string(c.Work), c.Dir, c.Priority, c.Next.UnixMilli(), c.Created.UnixMilli(), string(by), bit(c.Open))
 	})
 	return c, err
 }
@@ -69,32 +68,20 @@ func (s *Store) SetSchedule(ctx context.Context, by Actor, c Schedule) (Schedule
 // RemoveSchedule ends a schedule. Jobs that it made stay.
 func (s *Store) RemoveSchedule(ctx context.Context, by Actor, name string) error {
 	return s.write(ctx, by, "remove schedule", name, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, "DELETE FROM service_schedules WHERE name = $1", name)
-		if err != nil {
-			return failed(err)
-		}
-		if n, err := r.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(errors.New("there is no such schedule: sotto job list shows those there are"), err)
-		}
-		return nil
+		n, err := changed(ctx, tx, "DELETE FROM service_schedules WHERE name = $1", name)
+		return someRow(n, err, errors.New("there is no such schedule: sotto job list shows those there are"))
 	})
 }
 
 // Schedules returns all schedules.
 func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
-	return list(ctx, s, scanSchedule, scheduleColumns+" ORDER BY name")
+	return list(ctx, s.db, scanSchedule, scheduleColumns+" ORDER BY name")
 }
 
 const scheduleColumns = "SELECT name, cron, work, dir, priority, next, created, actor, open FROM service_schedules"
 
 func scanSchedule(rows *sql.Rows, c *Schedule) error {
-	var work string
-	var next, created, open int64
-	if err := rows.Scan(&c.Name, &c.Cron, &work, &c.Dir, &c.Priority, &next, &created, &c.By, &open); err != nil {
-		return err
-	}
-	c.Work, c.Next, c.Created, c.Open = document(work), time.UnixMilli(next).UTC(), time.UnixMilli(created).UTC(), open != 0
-	return nil
+	return rows.Scan(&c.Name, &c.Cron, document(&c.Work), &c.Dir, &c.Priority, instant(&c.Next), instant(&c.Created), &c.By, &c.Open)
 }
 
 // AddDue makes the jobs of schedules that are due, one of each, however many moments went by,
@@ -104,7 +91,7 @@ func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
 	if err := s.db.QueryRowContext(ctx, "SELECT "+s.clock()).Scan(&now); err != nil {
 		return nil, failed(err)
 	}
-	due, err := list(ctx, s, scanSchedule, scheduleColumns+" WHERE next <= $1", now)
+	due, err := list(ctx, s.db, scanSchedule, scheduleColumns+" WHERE next <= $1", now)
 	if err != nil {
 		return nil, err
 	}
@@ -119,11 +106,7 @@ func (s *Store) AddDue(ctx context.Context) (made []Job, err error) {
 		taken := false
 		err = s.transact(ctx, func(tx *sql.Tx) error {
 			// Who changes this first makes the job.
-			r, err := tx.ExecContext(ctx, "UPDATE service_schedules SET next = $1 WHERE name = $2 AND next = $3", next.UnixMilli(), c.Name, c.Next.UnixMilli())
-			if err != nil {
-				return failed(err)
-			}
-			n, err := r.RowsAffected()
+			n, err := changed(ctx, tx, "UPDATE service_schedules SET next = $1 WHERE name = $2 AND next = $3", next.UnixMilli(), c.Name, c.Next.UnixMilli())
 			if err != nil || n == 0 {
 				return err
 			}

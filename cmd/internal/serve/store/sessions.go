@@ -79,7 +79,7 @@ func samePassword(password, hash string) bool {
 const (
 	attemptsOfAccount = 5
 	attemptsOfAddress = 20
-	longestWait       = 15 * time.Minute
+	maxWait           = 15 * time.Minute
 )
 
 // WaitError means that too many attempts to sign in failed.
@@ -91,7 +91,7 @@ func (e *WaitError) Error() string {
 }
 
 // waits reports how long to wait before the next attempt, and how many failed.
-func (s *Store) waits(ctx context.Context, from rowAsker, of counter) (failures int64, wait time.Duration, err error) {
+func (s *Store) waits(ctx context.Context, from querier, of counter) (failures int64, wait time.Duration, err error) {
 	var until int64
 	err = from.QueryRowContext(ctx, "SELECT failures, until FROM service_attempts WHERE who = $1", of.who).Scan(&failures, &until)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -101,11 +101,6 @@ func (s *Store) waits(ctx context.Context, from rowAsker, of counter) (failures 
 		wait = max(0, time.UnixMilli(until).Sub(s.now()))
 	}
 	return failures, wait, nil
-}
-
-// rowAsker is the database, or a transaction.
-type rowAsker interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // counter counts attempts of somebody, of which some are free.
@@ -122,9 +117,9 @@ func (s *Store) attempt(ctx context.Context, tx *sql.Tx, of counter) (time.Durat
 		return wait, err
 	}
 	failures++
-	pause := longestWait
+	pause := maxWait
 	if over := failures - of.free; over < 10 {
-		pause = min(longestWait, time.Second<<max(over, 0))
+		pause = min(maxWait, time.Second<<max(over, 0))
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO service_attempts (who, failures, until) VALUES ($1, $2, $3) ON CONFLICT (who) DO UPDATE SET failures = excluded.failures, until = excluded.until",
 		of.who, failures, s.now().Add(pause).UnixMilli())
@@ -184,16 +179,13 @@ func (s *Store) SignIn(ctx context.Context, by Attempt) (Account, error) {
 	// This one was no failure. Others from the same network stay counted: anyone who has an account
 	// could try those of others in between.
 	return a, s.transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE who = $1", account.who); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "DELETE FROM service_attempts WHERE who = $1", account.who); err != nil {
+			return err
 		}
 		if known {
 			return nil
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE service_attempts SET failures = failures - 1 WHERE who = $1 AND failures > 0", from.who); err != nil {
-			return failed(err)
-		}
-		return nil
+		return exec(ctx, tx, "UPDATE service_attempts SET failures = failures - 1 WHERE who = $1 AND failures > 0", from.who)
 	})
 }
 
@@ -202,13 +194,13 @@ func (s *Store) count(ctx context.Context, of []counter) error {
 	return s.transact(ctx, func(tx *sql.Tx) error {
 		// One at a time; SQLite's transactions are.
 		if s.postgres {
-			if _, err := tx.ExecContext(ctx, "LOCK TABLE service_attempts IN SHARE ROW EXCLUSIVE MODE"); err != nil {
-				return failed(err)
+			if err := exec(ctx, tx, "LOCK TABLE service_attempts IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+				return err
 			}
 		}
 		// Those that are long over count no more.
-		if _, err := tx.ExecContext(ctx, "DELETE FROM service_attempts WHERE until < $1", s.now().Add(-longestWait).UnixMilli()); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "DELETE FROM service_attempts WHERE until < $1", s.now().Add(-maxWait).UnixMilli()); err != nil {
+			return err
 		}
 		for _, c := range of {
 			if wait, err := s.attempt(ctx, tx, c); wait > 0 || err != nil {
@@ -222,7 +214,7 @@ func (s *Store) count(ctx context.Context, of []counter) error {
 // How long a session lasts without use, and at most.
 const (
 	SessionIdle = 30 * time.Minute
-	SessionMost = 12 * time.Hour
+	SessionMax  = 12 * time.Hour
 )
 
 // AddSession signs an account in and returns a token, which is nowhere else.
@@ -235,12 +227,11 @@ func (s *Store) AddSession(ctx context.Context, account string) (token string, e
 		if err != nil || a.Disabled != nil {
 			return errors.Join(err, ErrDenied)
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM service_sessions WHERE expires <= $1 OR used <= $2", now.UnixMilli(), now.Add(-SessionIdle).UnixMilli()); err != nil {
-			return failed(err)
+		if err := exec(ctx, tx, "DELETE FROM service_sessions WHERE expires <= $1 OR used <= $2", now.UnixMilli(), now.Add(-SessionIdle).UnixMilli()); err != nil {
+			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO service_sessions (hash, account, created, used, expires) VALUES ($1, $2, $3, $3, $4)",
-			hash[:], account, now.UnixMilli(), now.Add(SessionMost).UnixMilli())
-		return err
+		return exec(ctx, tx, "INSERT INTO service_sessions (hash, account, created, used, expires) VALUES ($1, $2, $3, $3, $4)",
+			hash[:], account, now.UnixMilli(), now.Add(SessionMax).UnixMilli())
 	})
 	return token, err
 }
@@ -280,14 +271,10 @@ func (s *Store) Session(ctx context.Context, token string, use bool) (Account, e
 func (s *Store) EndSession(ctx context.Context, account, token string) error {
 	hash := sha256.Sum256([]byte(token))
 	return s.write(ctx, Account{Name: account}.Actor(), "sign out", account, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM service_sessions WHERE hash = $1", hash[:])
-		return err
+		return exec(ctx, tx, "DELETE FROM service_sessions WHERE hash = $1", hash[:])
 	})
 }
 
 func endSessions(ctx context.Context, tx *sql.Tx, account string) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM service_sessions WHERE account = $1", account); err != nil {
-		return failed(err)
-	}
-	return nil
+	return exec(ctx, tx, "DELETE FROM service_sessions WHERE account = $1", account)
 }

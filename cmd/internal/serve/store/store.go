@@ -117,26 +117,34 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // write carries out a change in one transaction, notes it in the audit log, and advances the
 // generation.
-func (s *Store) write(ctx context.Context, by Actor, action, subject string, change func(*sql.Tx) error) (err error) {
+func (s *Store) write(ctx context.Context, by Actor, action, subject string, change func(*sql.Tx) error) error {
+	return s.transact(ctx, func(tx *sql.Tx) error {
+		// The first statement takes the row that every change takes, so that changes come one
+		// after the other.
+		if err := exec(ctx, tx, "UPDATE service_state SET generation = generation + 1"); err != nil {
+			return err
+		}
+		if err := change(tx); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, by, action, subject)
+	})
+}
+
+// note adds an entry to the audit log.
+func (s *Store) note(ctx context.Context, in querier, by Actor, action, subject string) error {
+	return exec(ctx, in, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject)
+}
+
+// transact carries out a change in one transaction. It does not advance the generation.
+func (s *Store) transact(ctx context.Context, change func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return failed(err)
 	}
-	defer func() {
-		if err != nil {
-			_ = tx.Rollback() // the change failed, and so may this
-		}
-	}()
-	// The first statement takes the row that every change takes, so that changes come one
-	// after the other.
-	if _, err := tx.ExecContext(ctx, "UPDATE service_state SET generation = generation + 1"); err != nil {
-		return failed(err)
-	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	if err := change(tx); err != nil {
 		return sorted(err)
-	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO service_audit (at, actor, action, subject) VALUES ($1, $2, $3, $4)", s.now().UnixMilli(), string(by), action, subject); err != nil {
-		return failed(err)
 	}
 	if err := tx.Commit(); err != nil {
 		return failed(err)
@@ -165,35 +173,8 @@ type Entry struct {
 
 // Audit returns the latest changes, at most so many, the newest first.
 func (s *Store) Audit(ctx context.Context, most int) ([]Entry, error) {
-	return list(ctx, s, func(rows *sql.Rows, e *Entry) error {
-		var at int64
-		err := rows.Scan(&at, &e.Actor, &e.Action, &e.Subject)
-		e.At = time.UnixMilli(at).UTC()
-		return err
-	}, "SELECT at, actor, action, subject FROM service_audit ORDER BY id DESC LIMIT $1", most)
-}
-
-// list reads all rows of a query.
-func list[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) error, query string, args ...any) (out []T, err error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, failed(err)
-	}
-	if out, err = collect(rows, scan); err != nil {
-		return nil, failed(err)
-	}
-	return out, nil
-}
-
-// collect reads rows, and closes them.
-func collect[T any](rows *sql.Rows, scan func(*sql.Rows, *T) error) (out []T, err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var one T
-		if err := scan(rows, &one); err != nil {
-			return nil, err
-		}
-		out = append(out, one)
-	}
-	return out, rows.Err()
+	return list(ctx, s.db, func(rows *sql.Rows, e *Entry) error {
+		return rows.Scan(instant(&e.At), &e.Actor, &e.Action, &e.Subject)
+	},
+		"SELECT at, actor, action, subject FROM service_audit ORDER BY id DESC LIMIT $1", most)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -54,9 +55,11 @@ func TestKeys(t *testing.T) {
 		must(t, err)
 		other, second, err := s.AddKey(ctx, "ann", Key{Name: "boss", Routes: []string{"*"}})
 		must(t, err)
-		if secret == second || made.ID == other.ID || !strings.HasPrefix(secret, prefix+made.ID+"-") || len(secret) < len(prefix)+12+1+52 {
-			t.Fatalf("secrets %q and %q", secret, second)
-		}
+		at := expect.At(t, "secrets")
+		expect.True(at, "secret is not second", secret != second, secret)
+		expect.True(at, "made.ID is not other.ID", made.ID != other.ID, made.ID)
+		expect.Prefix(at, "secret", secret, prefix+made.ID+"-")
+		expect.Min(at, "len(secret)", len(secret), len(prefix)+12+1+52)
 		ring := func() *Ring {
 			t.Helper()
 			other := open()
@@ -66,9 +69,11 @@ func TestKeys(t *testing.T) {
 			return r
 		}
 		k, ok := ring().Find(secret)
-		if !ok || k.Name != "team a" || !k.May("tickets") || k.May("notes") || k.PerMinute != 5 {
-			t.Errorf("%v %+v", ok, k)
-		}
+		expect.True(t, "ok", ok)
+		expect.Equal(t, "k.Name", k.Name, "team a")
+		expect.True(t, "k.May('tickets')", k.May("tickets"))
+		expect.True(t, "not k.May('notes')", !k.May("notes"))
+		expect.Equal(t, "k.PerMinute", k.PerMinute, 5)
 		if k, ok := ring().Find(second); !ok || !k.May("anything") {
 			t.Errorf("%v %+v", ok, k)
 		}
@@ -191,14 +196,16 @@ func TestRoutes(t *testing.T) {
 		}
 		all, err := s.Routes(ctx, false)
 		must(t, err)
-		if len(all) != 4 || all[3].By != "ann" || !all[3].Active {
-			t.Errorf("%+v", all)
-		}
+		expect.Len(t, "all", all, 4)
+		expect.Equal(t, "all[3].By", all[3].By, "ann")
+		expect.True(t, "all[3].Active", all[3].Active)
 		log, err := s.Audit(ctx, 100)
 		must(t, err)
-		if len(log) != 8 || log[0].Action != "remove route" || log[0].Subject != "notes" || log[7].Action != "set route" || log[7].Actor != "ann" {
-			t.Errorf("%+v", log)
-		}
+		expect.Len(t, "log", log, 8)
+		expect.Equal(t, "log[0].Action", log[0].Action, "remove route")
+		expect.Equal(t, "log[0].Subject", log[0].Subject, "notes")
+		expect.Equal(t, "log[7].Action", log[7].Action, "set route")
+		expect.Equal(t, "log[7].Actor", log[7].Actor, "ann")
 	})
 }
 
@@ -225,9 +232,10 @@ func TestConcurrentChanges(t *testing.T) {
 		must(t, err)
 		after, err := s.Generation(ctx)
 		must(t, err)
-		if len(all) != 40 || all[39].Version != 40 || !all[39].Active || after != before+40 {
-			t.Errorf("%d versions, generation %d after %d", len(all), after, before)
-		}
+		expect.Len(t, "all", all, 40)
+		expect.Equal(t, "all[39].Version", all[39].Version, 40)
+		expect.True(t, "all[39].Active", all[39].Active)
+		expect.Equal(t, "after", after, before+40)
 	})
 }
 
@@ -309,9 +317,10 @@ func TestConcurrentAnswersOfAKey(t *testing.T) {
 		}
 		keys, err := s.Keys(ctx)
 		must(t, err)
-		if len(keys) != 2 || keys[0].Asked != 20 || keys[1].Asked != 20 || keys[1].Answers != 20 {
-			t.Errorf("%+v", keys)
-		}
+		expect.Len(t, "keys", keys, 2)
+		expect.Equal(t, "keys[0].Asked", keys[0].Asked, 20)
+		expect.Equal(t, "keys[1].Asked", keys[1].Asked, 20)
+		expect.Equal(t, "keys[1].Answers", keys[1].Answers, 20)
 		for _, wrong := range []Key{{Name: "x", Admin: true, Routes: []string{"*"}}, {Name: "x", Routes: []string{""}}, {Name: "x\x00y", Routes: []string{"*"}}, {Name: "x", Routes: []string{"*"}, Answers: -1}} {
 			if _, _, err := s.AddKey(ctx, "ann", wrong); err == nil {
 				t.Errorf("%+v was made", wrong)
@@ -327,9 +336,11 @@ func TestConcurrentAnswersOfAKey(t *testing.T) {
 		must(t, err)
 		ring, err := s.Ring(ctx)
 		must(t, err)
-		if found, ok := ring.Find(secret); !ok || !found.Admin || found.May("anything") || admin.May("*") {
-			t.Errorf("%+v", found)
-		}
+		found, ok := ring.Find(secret)
+		expect.True(t, "ok", ok)
+		expect.True(t, "found.Admin", found.Admin)
+		expect.True(t, "not found.May('anything')", !found.May("anything"))
+		expect.True(t, "not admin.May('*')", !admin.May("*"))
 	})
 }
 
@@ -357,9 +368,11 @@ func TestOlderStore(t *testing.T) {
 		ring, err := brought.Ring(ctx)
 		must(t, err)
 		old, ok := ring.Find(secret)
-		if !ok || old.ID != k.ID || old.Admin || old.Answers != 0 || old.origin != k.ID {
-			t.Errorf("%v %+v", ok, old)
-		}
+		expect.True(t, "ok", ok)
+		expect.Equal(t, "old.ID", old.ID, k.ID)
+		expect.True(t, "not old.Admin", !old.Admin)
+		expect.Equal(t, "old.Answers", old.Answers, 0)
+		expect.Equal(t, "old.origin", old.origin, k.ID)
 		if may, err := brought.TakeAnswer(ctx, old); err != nil || !may {
 			t.Error(err)
 		}

@@ -36,33 +36,25 @@ func (s *Store) AddUpload(ctx context.Context, by Actor, u Upload) (Upload, erro
 	}
 	u.Created, u.By, u.State = s.now().UTC().Truncate(time.Millisecond), by, UploadWaiting
 	err := s.write(ctx, by, "upload", u.ID, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO service_uploads (id, name, file, size, created, actor, removed) VALUES ($1, $2, $3, $4, $5, $6, 0)",
-			u.ID, u.Name, u.File, u.Size, u.Created.UnixMilli(), string(by)); err != nil {
-			return failed(err)
-		}
-		return nil
+		return exec(ctx, tx, "INSERT INTO service_uploads (id, name, file, size, created, actor, removed) VALUES ($1, $2, $3, $4, $5, $6, 0)",
+			u.ID, u.Name, u.File, u.Size, u.Created.UnixMilli(), string(by))
 	})
 	return u, err
 }
 
 // Uploads returns those that are there, the newest first.
 func (s *Store) Uploads(ctx context.Context) ([]Upload, error) {
-	return list(ctx, s, scanUpload, uploadColumns+" WHERE removed = 0 ORDER BY created DESC, id")
+	return list(ctx, s.db, scanUpload, uploadColumns+" WHERE removed = 0 ORDER BY created DESC, id")
 }
 
 const uploadColumns = "SELECT id, name, file, size, created, actor, state, dataset, first FROM service_uploads"
 
 func scanUpload(rows *sql.Rows, u *Upload) error {
-	var at int64
-	var first string
-	if err := rows.Scan(&u.ID, &u.Name, &u.File, &u.Size, &at, &u.By, &u.State, &u.Dataset, &first); err != nil {
+	var first json.RawMessage
+	if err := rows.Scan(&u.ID, &u.Name, &u.File, &u.Size, instant(&u.Created), &u.By, &u.State, &u.Dataset, document(&first)); err != nil || first == nil {
 		return err
 	}
-	u.Created = time.UnixMilli(at).UTC()
-	if first == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(first), &u.First)
+	return json.Unmarshal(first, &u.First)
 }
 
 // errNoUpload is also what somebody is told who may not see one.
@@ -73,33 +65,13 @@ func (s *Store) Upload(ctx context.Context, id string) (Upload, error) {
 	return s.upload(ctx, s.db, id)
 }
 
-func (s *Store) upload(ctx context.Context, from asker, id string) (Upload, error) {
-	rows, err := from.QueryContext(ctx, uploadColumns+" WHERE removed = 0 AND id = $1", id)
-	if err != nil {
-		return Upload{}, failed(err)
-	}
-	found, err := collect(rows, scanUpload)
-	if err != nil {
-		return Upload{}, failed(err)
-	}
-	if len(found) == 0 {
-		return Upload{}, errNoUpload
-	}
-	return found[0], nil
+func (s *Store) upload(ctx context.Context, from querier, id string) (Upload, error) {
+	return first(ctx, from, errNoUpload, scanUpload, uploadColumns+" WHERE removed = 0 AND id = $1", id)
 }
 
 // UploadAt returns the one whose content is in a file; [*Refusal] if there is none.
 func (s *Store) UploadAt(ctx context.Context, file string) (Upload, error) {
-	all, err := s.Uploads(ctx)
-	for _, u := range all {
-		if u.File == file {
-			return u, nil
-		}
-	}
-	if err == nil {
-		err = errNoUpload
-	}
-	return Upload{}, err
+	return first(ctx, s.db, errNoUpload, scanUpload, uploadColumns+" WHERE removed = 0 AND file = $1 ORDER BY created DESC, id", file)
 }
 
 // RemoveUpload forgets a file, for the one who sent it or for an owner. Anyone who calls it removes the
@@ -115,7 +87,6 @@ func (s *Store) RemoveUpload(ctx context.Context, by Account, id string) error {
 		case u.State == UploadAssigning:
 			return Refuse("the upload is being assigned: wait for that")
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE service_uploads SET removed = $1 WHERE id = $2", s.now().UnixMilli(), id)
-		return err
+		return exec(ctx, tx, "UPDATE service_uploads SET removed = $1 WHERE id = $2", s.now().UnixMilli(), id)
 	})
 }

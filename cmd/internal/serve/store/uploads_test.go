@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestUploadDecisions: owners decide for data sets that they own, until the upload is assigned; what former
@@ -17,9 +19,10 @@ func TestUploadDecisions(t *testing.T) {
 		must(t, s.SetOwner(ctx, "root", "owner-two", "other", false))
 		u, err := s.AddUpload(ctx, "account operator-one", Upload{ID: "up", Name: "letters.csv", File: "/place/up.csv.age", Size: 1})
 		must(t, err)
-		if at, err := s.UploadAt(ctx, u.File); err != nil || at.ID != "up" || at.State != UploadWaiting {
-			t.Fatalf("%+v, %v", at, err)
-		}
+		at, err := s.UploadAt(ctx, u.File)
+		expect.NoError(t, err)
+		expect.Equal(t, "at.ID", at.ID, "up")
+		expect.Equal(t, "at.State", at.State, UploadWaiting)
 		claim := func(dataset string) []UploadDecision {
 			return []UploadDecision{{Dataset: dataset, Claimed: true, Reason: "secret thoughts"}}
 		}
@@ -43,18 +46,22 @@ func TestUploadDecisions(t *testing.T) {
 		must(t, s.DecideUpload(ctx, "owner-one", "up", claim("data"), nil))
 		must(t, s.DecideUpload(ctx, "owner-two", "up", []UploadDecision{{Dataset: "other"}}, first))
 		old, err := s.UploadDecisions(ctx, "up")
-		if err != nil || len(old) != 2 || old[0].Account != "owner-one" || !old[0].Claimed || old[1].Claimed {
-			t.Fatalf("%+v, %v", old, err)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "old", old, 2)
+		expect.Equal(t, "old[0].Account", old[0].Account, "owner-one")
+		expect.True(t, "old[0].Claimed", old[0].Claimed)
+		expect.True(t, "not old[1].Claimed", !old[1].Claimed)
 		must(t, s.SetOwner(ctx, "root", "owner-one", "data", true))
 		now, err := s.UploadDecisions(ctx, "up")
 		if err != nil || len(now) != 1 {
 			t.Errorf("%+v, %v", now, err)
 		}
 		u, err = s.Upload(ctx, "up")
-		if err != nil || u.First == nil || u.First.Account != "owner-two" {
-			t.Fatalf("%+v, %v", u, err)
+		expect.NoError(t, err)
+		if u.First == nil {
+			t.Fatal("u.First: got nil")
 		}
+		expect.Equal(t, "u.First.Account", u.First.Account, "owner-two")
 		if err := s.BeginAssigning(ctx, "root", u, old); !errors.Is(err, ErrDecided) {
 			t.Errorf("assigned by what a former owner said: %v", err)
 		}
@@ -72,9 +79,10 @@ func TestUploadDecisions(t *testing.T) {
 		must(t, s.BeginAssigning(ctx, "root", u, now))
 		must(t, s.EndAssigning(ctx, "root", "up", "other"))
 		must(t, s.EndAssigning(ctx, "root", "up", ""))
-		if u, err := s.Upload(ctx, "up"); err != nil || u.State != UploadAssigned || u.Dataset != "other" {
-			t.Errorf("%+v, %v", u, err)
-		}
+		u, err = s.Upload(ctx, "up")
+		expect.NoError(t, err)
+		expect.Equal(t, "u.State", u.State, UploadAssigned)
+		expect.Equal(t, "u.Dataset", u.Dataset, "other")
 		log, err := s.Audit(ctx, 100)
 		must(t, err)
 		for _, e := range log {
@@ -91,9 +99,10 @@ func TestUploadDecisions(t *testing.T) {
 				a.Owns = []string{"other"}
 			}
 			u, err := s.Upload(ctx, "up")
-			if err != nil || u.SeenBy(a) != want[0] || u.UsableBy(a) != want[1] {
-				t.Errorf("%s: %v %v, %v", who, u.SeenBy(a), u.UsableBy(a), err)
-			}
+			at := expect.At(t, "%s", who)
+			expect.NoError(at, err)
+			expect.Equal(at, "u.SeenBy(a)", u.SeenBy(a), want[0])
+			expect.Equal(at, "u.UsableBy(a)", u.UsableBy(a), want[1])
 		}
 	})
 }

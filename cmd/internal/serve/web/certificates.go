@@ -29,8 +29,8 @@ func (d *Dashboard) certificateRoutes() []route {
 	}
 }
 
-// released is a folder with a certificate, and what checking it found.
-type released struct {
+// certifiedRelease is a folder with a certificate, and what checking it found.
+type certifiedRelease struct {
 	// Kind is run or route, and ID which one.
 	Kind, ID, Title string
 	Report          *certificate.Report // nil if it could not be checked
@@ -41,10 +41,10 @@ type released struct {
 }
 
 // OK reports whether the certificate holds.
-func (r *released) OK() bool { return r.Report != nil && r.Report.OK }
+func (r *certifiedRelease) OK() bool { return r.Report != nil && r.Report.OK }
 
 // Words are the guarantee in plain sentences, the technical one first.
-func (r *released) Words() []string {
+func (r *certifiedRelease) Words() []string {
 	if !r.OK() || r.Report.Predicate == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (r *released) Words() []string {
 }
 
 // Charge paid for it; "" if that is not known.
-func (r *released) Charge() ledger.ChargeID {
+func (r *certifiedRelease) Charge() ledger.ChargeID {
 	if !r.OK() || r.Report.Predicate == nil || r.Report.Predicate.Ledger == nil {
 		return ""
 	}
@@ -91,7 +91,7 @@ func certified(dir string) string {
 }
 
 // releases are those of runs that ended well, and of routes, the newest first.
-func (d *Dashboard) releases(ctx context.Context) (all []*released, err error) {
+func (d *Dashboard) releases(ctx context.Context) (all []*certifiedRelease, err error) {
 	jobs, err := d.Store.Jobs(ctx, shownRuns)
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ func (d *Dashboard) releases(ctx context.Context) (all []*released, err error) {
 }
 
 // bought are releases by the charge that paid for them.
-func (d *Dashboard) bought(ctx context.Context) (map[ledger.ChargeID]released, error) {
+func (d *Dashboard) bought(ctx context.Context) (map[ledger.ChargeID]certifiedRelease, error) {
 	all, err := d.releases(ctx)
-	by := map[ledger.ChargeID]released{}
+	by := map[ledger.ChargeID]certifiedRelease{}
 	for _, r := range slices.Backward(all) {
 		if charge := r.Charge(); charge != "" {
 			by[charge] = *r
@@ -134,12 +134,12 @@ func (d *Dashboard) certificatesPage(v *visit) error {
 }
 
 // find finds the release that a request names.
-func (d *Dashboard) find(v *visit) (*released, error) {
+func (d *Dashboard) find(v *visit) (*certifiedRelease, error) {
 	all, err := d.releases(v.ctx())
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(r *released) bool { return r.Kind == v.PathValue("kind") && r.ID == v.PathValue("id") })
+	i := slices.IndexFunc(all, func(r *certifiedRelease) bool { return r.Kind == v.PathValue("kind") && r.ID == v.PathValue("id") })
 	if i < 0 {
 		return nil, errNotFound
 	}
@@ -202,12 +202,12 @@ func (d *Dashboard) reportPage(v *visit) error {
 }
 
 // Reported reports whether the release has a page for people who decide.
-func (r *released) Reported() bool {
+func (r *certifiedRelease) Reported() bool {
 	return r.OK() && slices.ContainsFunc(r.Report.Subjects, func(s certificate.Subject) bool { return s.Name == release.ReportFile })
 }
 
 // file reads one of the release, within its folder. If its certificate does not hold there is none.
-func (r *released) file(name string) ([]byte, error) {
+func (r *certifiedRelease) file(name string) ([]byte, error) {
 	if !r.OK() {
 		return nil, errDoesNotHold
 	}
@@ -231,7 +231,7 @@ func (r *released) file(name string) ([]byte, error) {
 type text [][2]string
 
 // texts reads at most so many of the released examples, and how many more there are.
-func (r *released) texts(most int) (some []text, more int) {
+func (r *certifiedRelease) texts(most int) (some []text, more int) {
 	data, err := r.file("demos.jsonl")
 	if err != nil {
 		return nil, 0 // it is no release of texts

@@ -16,8 +16,8 @@ func (d *Dashboard) compareRoutes() []route {
 	return []route{{"GET /compare", store.Viewer, d.comparePage}}
 }
 
-// compared is a release with what it cost and what it was measured to be worth.
-type compared struct {
+// comparedRelease is a release with what it cost and what it was measured to be worth.
+type comparedRelease struct {
 	runView
 	Method   string
 	Epsilon  float64
@@ -26,10 +26,10 @@ type compared struct {
 }
 
 // Percent and Interval are what it is worth, in points.
-func (c compared) Percent() string { return fmt.Sprintf("%.0f %%", 100*c.Worth.Value) }
+func (c comparedRelease) Percent() string { return fmt.Sprintf("%.0f %%", 100*c.Worth.Value) }
 
 // Interval is the 95 % interval.
-func (c compared) Interval() string {
+func (c comparedRelease) Interval() string {
 	return fmt.Sprintf("%.0f to %.0f", 100*c.Worth.Low, 100*c.Worth.High)
 }
 
@@ -50,7 +50,7 @@ func (m measuredRow) Percent() string { return fmt.Sprintf("%.0f %%", 100*m.Valu
 func (m measuredRow) Interval() string { return fmt.Sprintf("%.0f to %.0f", 100*m.Low, 100*m.High) }
 
 type compareData struct {
-	Releases []compared
+	Releases []comparedRelease
 	Measured []measuredRow
 	RunRequest
 	Sources []Source
@@ -70,7 +70,7 @@ func (d *Dashboard) comparePage(v *visit) error {
 			data.add(j)
 		}
 	}
-	slices.SortStableFunc(data.Releases, func(a, b compared) int { return worthOf(b) - worthOf(a) })
+	slices.SortStableFunc(data.Releases, func(a, b comparedRelease) int { return worthOf(b) - worthOf(a) })
 	if d.Runs != nil && v.account.Role.May(store.Operator) {
 		if err := d.compareMethods(v, &data); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (d *Dashboard) compareMethods(v *visit, data *compareData) (err error) {
 }
 
 // worthOf orders releases: those that were measured first, the best before.
-func worthOf(c compared) int {
+func worthOf(c comparedRelease) int {
 	if c.Worth == nil {
 		return -1
 	}
@@ -135,6 +135,6 @@ func (c *compareData) add(j store.Job) {
 			}
 		}
 	case r.Private && r.Method != "":
-		c.Releases = append(c.Releases, compared{shown, r.Method, r.Epsilon, len(r.Texts), r.Worth})
+		c.Releases = append(c.Releases, comparedRelease{shown, r.Method, r.Epsilon, len(r.Texts), r.Worth})
 	}
 }

@@ -32,17 +32,17 @@ type conclusion struct {
 // A conclusion counts while the folder looks the same, for a day at most. One that could not be
 // reached is tried again after a minute. There are places for more folders than a page shows.
 const (
-	fresh           = 24 * time.Hour
-	again           = time.Minute
-	mostConclusions = 4096
-	checksAtOnce    = 2
+	fresh          = 24 * time.Hour
+	again          = time.Minute
+	maxConclusions = 4096
+	checksAtOnce   = 2
 )
 
 // checking has a place for each check under way, in the whole process.
 var checking = make(chan struct{}, checksAtOnce)
 
 // released checks what is in a folder, or in one below it; nil if there is no certificate.
-func (d *Dashboard) released(kind, id, title, dir string) *released {
+func (d *Dashboard) released(kind, id, title, dir string) *certifiedRelease {
 	if dir = certified(dir); dir == "" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (d *Dashboard) released(kind, id, title, dir string) *released {
 		})
 		known, _ = checked.(conclusion)
 	}
-	return &released{Kind: kind, ID: id, Title: title, Report: known.report, Checked: known.checked, dir: dir, state: known.state}
+	return &certifiedRelease{Kind: kind, ID: id, Title: title, Report: known.report, Checked: known.checked, dir: dir, state: known.state}
 }
 
 // get returns a conclusion that counts.
@@ -82,7 +82,7 @@ func (v *conclusions) get(dir, state string, now time.Time) (conclusion, bool) {
 func (v *conclusions) put(dir string, found conclusion) conclusion {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.last == nil || len(v.last) >= mostConclusions {
+	if v.last == nil || len(v.last) >= maxConclusions {
 		v.last = map[string]conclusion{}
 	}
 	v.last[dir] = found

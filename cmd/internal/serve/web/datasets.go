@@ -58,7 +58,7 @@ type datasetData struct {
 	Grantable []ledger.Balance
 	Needed    int
 	Owners    []string
-	Bought    map[ledger.ChargeID]released
+	Bought    map[ledger.ChargeID]certifiedRelease
 }
 
 func (d *Dashboard) datasetPage(v *visit) error {

@@ -20,7 +20,7 @@ type chargedRun struct {
 	// Of is what people call its data set, and Set where its page is.
 	Of, Set string
 	// Bought is the release, if a route has it.
-	Bought released
+	Bought certifiedRelease
 }
 
 // elsewhere are the newest charges that no job of the service made, nor a question to a route. They say no more than

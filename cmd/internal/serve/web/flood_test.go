@@ -25,7 +25,7 @@ func TestFormsAreBounded(t *testing.T) {
 	if got := send(strings.Repeat("x", 6000)); got != http.StatusUnauthorized {
 		t.Errorf("a form of 6000 bytes: %d, want 401", got)
 	}
-	if got := send(strings.Repeat("x", largestOfStrangers)); got != http.StatusBadRequest {
+	if got := send(strings.Repeat("x", maxFormOfStrangers)); got != http.StatusBadRequest {
 		t.Errorf("a longer one: %d, want 400", got)
 	}
 	many := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader("token="+token+strings.Repeat("&", 1000)))
@@ -161,7 +161,7 @@ func TestIssuerIsBounded(t *testing.T) {
 	defer r.Body.Close()
 	n, err := io.Copy(io.Discard, r.Body)
 	var large *http.MaxBytesError
-	if !errors.As(err, &large) || n > largestStatement {
+	if !errors.As(err, &large) || n > maxStatement {
 		t.Errorf("%d bytes of an endless answer are read: %v", n, err)
 	}
 }

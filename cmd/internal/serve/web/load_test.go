@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/certificate"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // troubled plans as its function does.
@@ -104,9 +105,9 @@ func TestPlanningLoad(t *testing.T) {
 		busy = busy || strings.Contains(body.(string), "Others are planning")
 		return true
 	})
-	if most.Load() != plansAtOnce || !long || !busy {
-		t.Errorf("%d at once, too long: %v, busy: %v", most.Load(), long, busy)
-	}
+	expect.Equal(t, "most.Load", most.Load(), plansAtOnce)
+	expect.True(t, "long", long)
+	expect.True(t, "busy", busy)
 	close(end)
 	asked := false
 	s.Runs = troubled{s.Runs.(troubled).fakeRuns, func(context.Context) error { asked = true; return nil }}
@@ -169,7 +170,7 @@ func TestListeners(t *testing.T) {
 	var open []*http.Response
 	for _, name := range []string{"viewer-one", "operator-one"} {
 		b := s.signIn(t, name)
-		for range listenersOfSession {
+		for range maxListenersOfSession {
 			r := b.listen(ctx)
 			if r.StatusCode != http.StatusOK {
 				t.Fatalf("%d", r.StatusCode)

@@ -11,17 +11,17 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// looks remembers what the ledger knows uploads by, so that each is read once. Only pages of
+// identities remembers what the ledger knows uploads by, so that each is read once. Only pages of
 // owners ask: nothing that an operator can see waits for it.
-type looks struct {
+type identities struct {
 	mu  sync.Mutex
-	all map[string]*look
+	all map[string]*identity
 	// turn is held by the one that reads.
 	turn chan struct{}
 }
 
-// look is one upload, read or being read.
-type look struct {
+// identity is one upload, read or being read.
+type identity struct {
 	ended chan struct{}
 	id    ledger.Identity
 	err   error
@@ -30,8 +30,8 @@ type look struct {
 const (
 	// readTime is how long reading one may take.
 	readTime = time.Hour
-	// mostLooks is how many are remembered.
-	mostLooks = 100
+	// maxIdentities is how many are remembered.
+	maxIdentities = 100
 )
 
 var errReading = &problem{http.StatusServiceUnavailable, "The file is still being read. Try again in a minute."}
@@ -50,16 +50,16 @@ func (d *Dashboard) identityOf(ctx context.Context, u store.Upload) (ledger.Iden
 	}
 }
 
-func (d *Dashboard) look(u store.Upload) *look {
+func (d *Dashboard) look(u store.Upload) *identity {
 	d.looked.mu.Lock()
 	defer d.looked.mu.Unlock()
 	if l, ok := d.looked.all[u.ID]; ok {
 		return l
 	}
-	if len(d.looked.all) >= mostLooks {
+	if len(d.looked.all) >= maxIdentities {
 		clear(d.looked.all) // those under way end by themselves
 	}
-	l := &look{ended: make(chan struct{})}
+	l := &identity{ended: make(chan struct{})}
 	d.looked.all[u.ID] = l
 	go func() {
 		defer fault.Watch()

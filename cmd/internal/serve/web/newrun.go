@@ -106,11 +106,11 @@ type newRunData struct {
 	Chosen  *Source
 	Planned *Planned
 	// Left is what the budget of its data set has left, if it has one.
-	Left []left
+	Left []budgetLeft
 }
 
-// left is what a budget has left, and whether the run fits.
-type left struct {
+// budgetLeft is what a budget has left, and whether the run fits.
+type budgetLeft struct {
 	Budget string
 	Left   float64
 	Fits   bool
@@ -175,7 +175,7 @@ func (n *newRunData) adopt(q url.Values) {
 }
 
 // leftOf is what budgets of a data set have left; nothing if the ledger does not know it.
-func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64) (out []left) {
+func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64) (out []budgetLeft) {
 	if dataset == "" {
 		return nil
 	}
@@ -188,16 +188,16 @@ func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64)
 		return nil
 	}
 	for _, b := range found.Budgets {
-		out = append(out, left{b.Name, b.Left, b.Open && epsilon <= b.Left})
+		out = append(out, budgetLeft{b.Name, b.Left, b.Open && epsilon <= b.Left})
 	}
 	return out
 }
 
 // Bounds of what is planned: beyond them a plan takes long and says nothing.
 const (
-	mostRecords  = int64(1e12)
-	leastEpsilon = 1e-6
-	mostEpsilon  = 1000
+	maxRecords = int64(1e12)
+	minEpsilon = 1e-6
+	maxEpsilon = 1000
 )
 
 // requested reads a form. Defaults are those that the page begins with.
@@ -231,7 +231,7 @@ func requested(q url.Values) (RunRequest, error) {
 	if shots > 1000 || minutes > 10000 {
 		all = append(all, "there are too many examples, or minutes")
 	}
-	if r.Size > mostRecords {
+	if r.Size > maxRecords {
 		all, r.Size = append(all, "there are too many records: a plan is for at most 1,000,000,000,000"), 0
 	}
 	r.Shots, r.Minutes = int(min(shots, 1000)), int(min(minutes, 10000))
@@ -240,7 +240,7 @@ func requested(q url.Values) (RunRequest, error) {
 		switch r.Epsilon, err = strconv.ParseFloat(text, 64); {
 		case err != nil || !(r.Epsilon > 0):
 			all, r.Epsilon = append(all, "ε should be a positive number, such as 1"), 1
-		case r.Epsilon < leastEpsilon || r.Epsilon > mostEpsilon:
+		case r.Epsilon < minEpsilon || r.Epsilon > maxEpsilon:
 			all, r.Epsilon = append(all, "ε should be between 0.000001 and 1000"), 1
 		}
 	}

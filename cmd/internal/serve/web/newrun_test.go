@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // fakeRuns has a source and uploads, and plans nothing.
@@ -144,9 +145,10 @@ func TestNewRun(t *testing.T) {
 	// A plan that nobody saw is shown first, with what the form says.
 	asked := url.Values{"token": {token}, "source": {"source:tickets"}, "epsilon": {"0.5"}, "name": {"mine"}, "plan": {planID(1)}}
 	a := b.post("/runs", asked)
-	if at := a.header.Get("Location"); a.status != http.StatusSeeOther || !strings.HasPrefix(at, "/runs/new?") || strings.Contains(at, token) {
-		t.Fatalf("%d to %s", a.status, at)
-	}
+	at := a.header.Get("Location")
+	expect.Equal(t, "a.status", a.status, http.StatusSeeOther)
+	expect.Prefix(t, "Location", at, "/runs/new?")
+	expect.True(t, "no token", !strings.Contains(at, token), at)
 	page := b.get(a.header.Get("Location")).body
 	for _, want := range []string{"The run was not started", `value="plan of 0.5"`, `value="mine"`} {
 		if !strings.Contains(page, want) {
@@ -166,9 +168,10 @@ func TestNewRun(t *testing.T) {
 	if len(after) != len(before)+1 {
 		t.Fatalf("%d jobs, and %d before", len(after), len(before))
 	}
-	if page := b.get(a.header.Get("Location")); !strings.Contains(page.body, "mine") || strings.Contains(page.body, "/private/place") || !strings.Contains(page.body, "waits for a worker") {
-		t.Errorf("%s", page.body)
-	}
+	page = b.get(a.header.Get("Location")).body
+	expect.Contains(t, "page", page, "mine")
+	expect.True(t, "no place of records", !strings.Contains(page, "/private/place"), page)
+	expect.Contains(t, "page", page, "waits for a worker")
 }
 
 // form is an upload as browsers send it, with the parts in an order.
@@ -219,13 +222,14 @@ func TestUpload(t *testing.T) {
 		t.Errorf("no file: %d", a.status)
 	}
 	a := send(operator, [3]string{"token", "", token}, [3]string{"file", "../../etc/tick<b>ets.csv", records})
-	if a.status != http.StatusSeeOther || runs.content.String() != records || runs.name != "tick<b>ets.csv" {
-		t.Fatalf("%d, %q, %d bytes: %s", a.status, runs.name, runs.content.Len(), a.body)
-	}
+	expect.Equal(t, "a.status", a.status, http.StatusSeeOther)
+	expect.Equal(t, "runs.content.String", runs.content.String(), records)
+	expect.Equal(t, "runs.name", runs.name, "tick<b>ets.csv")
 	page := operator.get(a.header.Get("Location"))
-	if !strings.Contains(page.body, "tick&lt;b&gt;ets.csv (uploaded, waits for an owner)") || !strings.Contains(page.body, "waits for an owner to assign it") || !strings.Contains(page.body, "Labels, one a line") || strings.Contains(page.body, "/private/place") {
-		t.Errorf("%s", page.body)
-	}
+	expect.Contains(t, "page.body", page.body, "tick&lt;b&gt;ets.csv (uploaded, waits for an owner)")
+	expect.Contains(t, "page.body", page.body, "waits for an owner to assign it")
+	expect.Contains(t, "page.body", page.body, "Labels, one a line")
+	expect.True(t, "no /private/place in page.body", !strings.Contains(page.body, "/private/place"), page.body)
 	if a := operator.post("/uploads/one/remove", url.Values{"token": {token}}); a.status != http.StatusSeeOther {
 		t.Errorf("%d", a.status)
 	}
@@ -240,9 +244,9 @@ func TestPlayground(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "operator-one")
 	a := b.get("/playground")
-	if a.status != 200 || !strings.Contains(a.body, ">tickets<") || strings.Contains(a.body, ">ask<") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	expect.Equal(t, "a.status", a.status, 200)
+	expect.Contains(t, "a.body", a.body, ">tickets<")
+	expect.True(t, "no >ask< in a.body", !strings.Contains(a.body, ">ask<"), a.body)
 	token := b.token("/playground")
 	a = b.post("/playground", url.Values{"token": {token}, "route": {"tickets"}, "question": {"Where <is> it?"}})
 	for _, want := range []string{"examples: false", "examples: true", "Where &lt;is&gt; it?"} {

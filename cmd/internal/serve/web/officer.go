@@ -33,7 +33,7 @@ type officerSet struct {
 type officerRelease struct {
 	ledger.Charge
 	// Release that it paid for; nil if none is known here. Served are routes that have it.
-	Release *released
+	Release *certifiedRelease
 	Served  []routeView
 }
 
@@ -85,7 +85,7 @@ func meaning(g privacy.Guarantee) (words []string) {
 	return words
 }
 
-func (d *Dashboard) officerSet(ctx context.Context, set ledger.Dataset, all []*released, routes []routeView, open []store.Grant) (one officerSet, err error) {
+func (d *Dashboard) officerSet(ctx context.Context, set ledger.Dataset, all []*certifiedRelease, routes []routeView, open []store.Grant) (one officerSet, err error) {
 	if set, err = d.dataset(ctx, string(set.Fingerprint)); err != nil {
 		return one, err
 	}

@@ -19,23 +19,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
 )
 
-// OIDC is how people of an organisation sign in, by OpenID Connect.
-type OIDC struct {
-	// Issuer, ClientID, Secret and URL are required. URL is where people reach the dashboard:
-	// the issuer sends them back to it.
-	Issuer, ClientID, Secret, URL string
-	// Claim names the claim whose values give a role. Without it everyone the issuer knows is a
-	// viewer, unless a role is given to the account here.
-	Claim string
-	// Viewers, Operators and Owners are the values that give each role; the most counts. If there
-	// are Viewers, anyone who has none of all these values is not let in.
-	Viewers, Operators, Owners []string
-}
-
-// role is what claims give. ok is false for anyone who is not let in.
-func (o *OIDC) role(claims map[string]any) (role store.Role, ok bool) {
+// roleOf is what claims give, the highest of several. ok is false for anyone who is not let in.
+func roleOf(o *config.OIDC, claims map[string]any) (role store.Role, ok bool) {
 	if o.Claim == "" {
 		return "", true
 	}
@@ -73,18 +61,18 @@ type issuer struct {
 }
 
 // client asks the issuer, whose answers are small.
-var client = &http.Client{Timeout: 10 * time.Second, Transport: brief{http.DefaultTransport}}
+var client = &http.Client{Timeout: 10 * time.Second, Transport: boundedTransport{http.DefaultTransport}}
 
-// largestStatement is more than what an issuer says of itself, its keys or somebody.
-const largestStatement = 1 << 20
+// maxStatement is more than what an issuer says of itself, its keys or somebody.
+const maxStatement = 1 << 20
 
-// brief gives answers of a bounded length.
-type brief struct{ http.RoundTripper }
+// boundedTransport gives answers of a bounded length.
+type boundedTransport struct{ http.RoundTripper }
 
-func (b brief) RoundTrip(q *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(q *http.Request) (*http.Response, error) {
 	r, err := b.RoundTripper.RoundTrip(q)
 	if err == nil {
-		r.Body = http.MaxBytesReader(nil, r.Body, largestStatement)
+		r.Body = http.MaxBytesReader(nil, r.Body, maxStatement)
 	}
 	return r, err
 }
@@ -112,7 +100,7 @@ func (d *Dashboard) provider(ctx context.Context) (*oidc.Provider, *oauth2.Confi
 		known, _ = found.(*oidc.Provider)
 	}
 	return known, &oauth2.Config{
-		ClientID: d.OIDC.ClientID, ClientSecret: d.OIDC.Secret, Endpoint: known.Endpoint(),
+		ClientID: d.OIDC.ClientID, ClientSecret: d.OIDCSecret, Endpoint: known.Endpoint(),
 		RedirectURL: strings.TrimSuffix(d.OIDC.URL, "/") + "/sign-in/oidc/callback", Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}, nil
 }
@@ -262,7 +250,7 @@ func (d *Dashboard) person(v *visit, cookie string) (p store.Person, to string, 
 		return p, "", err
 	}
 	p = store.Person{Issuer: id.Issuer, Subject: id.Subject}
-	if p.Role, ok = d.OIDC.role(claims); !ok {
+	if p.Role, ok = roleOf(d.OIDC, claims); !ok {
 		return p, "", errors.Join(errors.New("no claim lets them in"), d.Store.Dismiss(v.ctx(), p))
 	}
 	if p.Name, _ = claims["preferred_username"].(string); p.Name == "" {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestForgedAttempt: an attempt that the browser wrote itself, or changed, signs nobody in.
@@ -87,7 +89,7 @@ func TestSlowIssuer(t *testing.T) {
 		<-end
 	}))
 	t.Cleanup(slow.Close)
-	s.OIDC = &OIDC{Issuer: slow.URL, ClientID: "sotto", URL: s.server.URL}
+	s.OIDC = &config.OIDC{Issuer: slow.URL, ClientID: "sotto", URL: s.server.URL}
 	done := make(chan int, 4)
 	for range cap(done) {
 		b := s.browser(t)
@@ -143,9 +145,10 @@ func TestLosingAClaim(t *testing.T) {
 		t.Fatalf("%d", status)
 	}
 	operator, _ := enter("sotto-operators")
-	if owner.get("/").status != 303 || operator.get("/").status != 200 || role() != store.Operator {
-		t.Errorf("with less the session of before continues, as %s", role())
-	}
+	at := expect.At(t, "with less the session of before continues, as")
+	expect.Equal(at, "owner.get('/').status", owner.get("/").status, 303)
+	expect.Equal(at, "operator.get('/').status", operator.get("/").status, 200)
+	expect.Equal(at, "role", role(), store.Operator)
 	more, _ := enter("sotto-owners")
 	if operator.get("/").status != 200 || more.get("/").status != 200 {
 		t.Error("with more the session of before ends")
@@ -153,9 +156,10 @@ func TestLosingAClaim(t *testing.T) {
 	if _, status := enter("others"); status != 403 {
 		t.Errorf("no group lets them in: %d", status)
 	}
-	if more.get("/").status != 303 || operator.get("/").status != 303 || role() != store.Viewer {
-		t.Errorf("sessions continue, as %s", role())
-	}
+	at = expect.At(t, "sessions continue, as")
+	expect.Equal(at, "more.get('/').status", more.get("/").status, 303)
+	expect.Equal(at, "operator.get('/').status", operator.get("/").status, 303)
+	expect.Equal(at, "role", role(), store.Viewer)
 }
 
 // TestProxyWithTLS: where TLS ends at a proxy, cookies and headers are as with TLS.
@@ -167,7 +171,7 @@ func TestProxyWithTLS(t *testing.T) {
 	for what, change := range map[string]func(){
 		"url": func() { s.URL = "https://sotto.example" },
 		"oidc": func() {
-			s.OIDC = &OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
+			s.OIDC = &config.OIDC{Issuer: "https://issuer.example", ClientID: "sotto", URL: "https://sotto.example/"}
 		},
 	} {
 		s.URL, s.OIDC = "", nil

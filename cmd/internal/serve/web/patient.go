@@ -11,13 +11,13 @@ import (
 const uploadTime = 2 * time.Minute
 
 // patient reads a request for as long as bytes come.
-type patient struct {
+type uploadBody struct {
 	io.ReadCloser
 	out  *http.ResponseController
 	most time.Duration
 }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *uploadBody) Read(b []byte) (int, error) {
 	// A server that has no deadlines has none to put off.
 	_ = p.out.SetReadDeadline(time.Now().Add(p.most))
 	return p.ReadCloser.Read(b)

@@ -26,11 +26,11 @@ type playData struct {
 	Route    string
 	Question string
 	// Answers, without the release's examples and with them.
-	Answers []played
+	Answers []playAnswer
 }
 
-// played is an answer, or why there is none.
-type played struct {
+// playAnswer is an answer, or why there is none.
+type playAnswer struct {
 	Title, Text string
 	Problem     string
 	Took        string
@@ -117,7 +117,7 @@ func (d *Dashboard) play(v *visit) error {
 	}
 	ctx, cancel := context.WithTimeout(v.ctx(), playTime)
 	defer cancel()
-	data.Answers = []played{{Title: "With the instruction alone"}, {Title: "With the release's examples"}}
+	data.Answers = []playAnswer{{Title: "With the instruction alone"}, {Title: "With the release's examples"}}
 	var both sync.WaitGroup
 	for i := range data.Answers {
 		both.Go(func() {
@@ -130,7 +130,7 @@ func (d *Dashboard) play(v *visit) error {
 	return nil
 }
 
-func (d *Dashboard) ask(ctx context.Context, a *played, route, question string, examples bool) {
+func (d *Dashboard) ask(ctx context.Context, a *playAnswer, route, question string, examples bool) {
 	began := d.Now()
 	text, err := d.Ask(ctx, route, question, examples)
 	switch {

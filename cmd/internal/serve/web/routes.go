@@ -79,10 +79,10 @@ func (d *Dashboard) routesPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(r *released) bool { return r.Kind != "run" || !r.OK() })
+	all = slices.DeleteFunc(all, func(r *certifiedRelease) bool { return r.Kind != "run" || !r.OK() })
 	v.render(200, "routes", page{Title: "Routes", Here: "/routes", Data: struct {
 		Routes    []routeView
-		Releases  []*released
+		Releases  []*certifiedRelease
 		Upstreams []string
 	}{views, all, d.Routes.Upstreams()}})
 	return nil
@@ -102,7 +102,7 @@ func (d *Dashboard) setRoute(v *visit) error {
 			return d.wrong(ofStore(err))
 		}
 		// Before it is said to have ended, it has no release that anybody could know of.
-		var r *released
+		var r *certifiedRelease
 		if j.State == store.Done {
 			r = d.released("run", j.ID, j.Name, j.Place)
 		}

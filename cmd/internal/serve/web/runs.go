@@ -31,7 +31,7 @@ type runView struct {
 	// Step is where it is, Done of All if it counts something.
 	Step      string
 	Done, All int64
-	// released is how many texts it had at its last beat.
+	// certifiedRelease is how many texts it had at its last beat.
 	released int
 }
 
@@ -64,7 +64,7 @@ func view(j store.Job) runView {
 var stepNames = map[string]string{
 	"reserved": "charged", "counted": "records counted", "labels": "labels found", "text": "writing texts", "round": "records choose",
 	"profile": "profiles made", "perturbed": "rows perturbed", "written": "files written", "committed": "release noted in the ledger",
-	"certified": "certificate signed", "completed": "complete", "resumed": "continues", "recharged": "charged again", "suite": "comparing",
+	"certified": "certificate signed", "completed": "complete", "resumed": "continues", "recharged": "charged again",
 }
 
 // step finds out where a job was at its last beat.
@@ -115,7 +115,7 @@ func (d *Dashboard) runsPage(v *visit) error {
 type runData struct {
 	runView
 	Events  []store.JobEvent
-	Release *released
+	Release *certifiedRelease
 	Texts   []text
 	More    int // texts that are not shown
 }
@@ -134,15 +134,15 @@ func (d *Dashboard) runPage(v *visit) error {
 	}
 	if j.State == store.Done {
 		if data.Release = d.released("run", j.ID, data.Title, j.Place); data.Release != nil && data.Release.OK() {
-			data.Texts, data.More = data.Release.texts(mostTexts)
+			data.Texts, data.More = data.Release.texts(maxTexts)
 		}
 	}
 	v.render(200, "run", page{Title: data.Title, Here: "/runs", Data: data})
 	return nil
 }
 
-// mostTexts is how many texts a page shows.
-const mostTexts = 50
+// maxTexts is how many texts a page shows.
+const maxTexts = 50
 
 // soFar are the first so many texts that a run has released: those of its last beat, since when
 // each was done shows how long it took. They were paid for before they were written.
@@ -152,10 +152,10 @@ func soFar(place string, released int) (some []text, more int) {
 		return nil, 0 // it is being written
 	}
 	all = all[:max(0, min(len(all), released))]
-	for _, t := range all[:min(len(all), mostTexts)] {
+	for _, t := range all[:min(len(all), maxTexts)] {
 		some = append(some, text{{"for", t.Condition}, {"text", t.Text}})
 	}
-	return some, max(0, len(all)-mostTexts)
+	return some, max(0, len(all)-maxTexts)
 }
 
 // job finds the one that a request names.

@@ -171,7 +171,7 @@ func (d *Dashboard) begin(v *visit, account store.Account, to string) error {
 	if err != nil {
 		return err
 	}
-	http.SetCookie(v.ResponseWriter, d.cookie(sessionCookie, token, store.SessionMost))
+	http.SetCookie(v.ResponseWriter, d.cookie(sessionCookie, token, store.SessionMax))
 	http.SetCookie(v.ResponseWriter, d.cookie(visitCookie, "", 0))
 	v.redirect(to)
 	return nil

@@ -223,7 +223,7 @@ func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge 
 		Date:      time.Now(), Signer: signer.Public().ID(), Version: "test",
 	}
 	for _, e := range examples {
-		made.Examples = append(made.Examples, release.Example{Input: e["text"], Output: e["label"]})
+		made.Examples = append(made.Examples, prompt.Example{Input: e["text"], Output: e["label"]})
 	}
 	_, err = release.Write(dir, made)
 	must(t, err)

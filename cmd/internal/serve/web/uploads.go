@@ -28,13 +28,13 @@ func (d *Dashboard) uploadRoutes() []route {
 	}
 }
 
-// largestUpload is more than a file of records that goes through a browser.
-const largestUpload = 4 << 30
+// maxUpload is more than a file of records that goes through a browser.
+const maxUpload = 4 << 30
 
 // upload takes a file as it comes, so that it is nowhere as it is. The form's first part is its
 // token.
 func (d *Dashboard) upload(v *visit) error {
-	v.Body = http.MaxBytesReader(v.ResponseWriter, &patient{v.Body, http.NewResponseController(v.ResponseWriter), d.uploadTime}, largestUpload)
+	v.Body = http.MaxBytesReader(v.ResponseWriter, &uploadBody{v.Body, http.NewResponseController(v.ResponseWriter), d.uploadTime}, maxUpload)
 	parts, err := v.MultipartReader()
 	if err != nil {
 		return errForged

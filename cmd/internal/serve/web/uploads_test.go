@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/sketch"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // persons is data with the records of people with these numbers, in a file.
@@ -322,9 +323,10 @@ func TestDecidedBeforeItWasKnown(t *testing.T) {
 	}
 	two.decide(t, s, "copy", map[string]string{"south": "claim"})
 	// owner-one says that south has people of north: not by a copy of it.
-	if d, err := s.ledger.Show(t.Context(), "south"); err != nil || len(d.Links) > 0 || s.state(t, "copy").State != store.UploadWaiting {
-		t.Errorf("%+v, %v", d.Links, err)
-	}
+	d, err := s.ledger.Show(t.Context(), "south")
+	expect.NoError(t, err)
+	expect.Equal(t, "len(d.Links)", len(d.Links), 0)
+	expect.Equal(t, "s.state(t, 'copy').State", s.state(t, "copy").State, store.UploadWaiting)
 	one.decide(t, s, "copy", nil)
 	if u := s.state(t, "copy"); u.State != store.UploadAssigned || u.Dataset != s.print(t, "south") {
 		t.Errorf("%+v", u)
@@ -378,9 +380,11 @@ func TestAssignThroughFaults(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		u := s.state(t, "one")
-		if owners, err := s.owners(t.Context(), u.Dataset); err != nil || u.State != store.UploadAssigned || u.Dataset != s.print(t, "clinic") || fmt.Sprint(owners) != "[owner-one]" {
-			t.Errorf("%+v, %q, %v", u, owners, err)
-		}
+		owners, err := s.owners(t.Context(), u.Dataset)
+		expect.NoError(t, err)
+		expect.Equal(t, "u.State", u.State, store.UploadAssigned)
+		expect.Equal(t, "u.Dataset", u.Dataset, s.print(t, "clinic"))
+		expect.Equal(t, "owners", fmt.Sprint(owners), "[owner-one]")
 	}
 }
 

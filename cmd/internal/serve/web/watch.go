@@ -12,8 +12,8 @@ import (
 
 // Pages that stay up to date at once, of one session and in all.
 const (
-	listenersOfSession = 8
-	listenersInAll     = 256
+	maxListenersOfSession = 8
+	maxListeners          = 256
 )
 
 var errListeners = &problem{http.StatusServiceUnavailable, "Too many pages stay up to date at once. Close some."}
@@ -55,7 +55,7 @@ func (w *watcher) add(d *Dashboard, session string) (feed chan store.Pulse, look
 			own++
 		}
 	}
-	if own >= listenersOfSession || len(w.feeds) >= listenersInAll {
+	if own >= maxListenersOfSession || len(w.feeds) >= maxListeners {
 		return nil, nil, errListeners
 	}
 	if w.feeds == nil {

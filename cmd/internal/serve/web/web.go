@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/sys/bounded"
@@ -49,8 +50,11 @@ type Options struct {
 	// Runs makes new runs, and Ask asks a route for people who try it out. Default: nobody does.
 	Runs Runs
 	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
-	// OIDC lets people of an organisation in; nil for accounts with passwords only.
-	OIDC *OIDC
+	// OIDC lets people of an organisation in, with OIDCSecret as the client's secret; nil for accounts
+	// with passwords only. Without a Claim everyone the issuer knows is a viewer, unless a role is given
+	// to the account here.
+	OIDC       *config.OIDC
+	OIDCSecret string
 	// URL is where people reach it, if that is not where it listens: a proxy's address.
 	URL string
 	// Secure: it is reached over TLS, as it also is if URL or that of OIDC says https. Local: from this machine alone.
@@ -79,7 +83,7 @@ type Dashboard struct {
 	// plans has a place for each plan under way; planTime is how long one may take.
 	plans chan struct{}
 	// looked has what uploads are known by.
-	looked   looks
+	looked   identities
 	planTime time.Duration
 }
 
@@ -97,7 +101,7 @@ func New(o Options) *Dashboard {
 	if o.Tick == 0 {
 		o.Tick = time.Second
 	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: looks{all: map[string]*look{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
+	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: identities{all: map[string]*identity{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
 	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
@@ -156,7 +160,7 @@ type visit struct {
 	account store.Account
 	token   string
 	// held is what its form holds.
-	held *bounded.Held
+	held *bounded.Reservation
 }
 
 // Header is of the answer.
@@ -182,9 +186,9 @@ var (
 // Bounds of a form, or of what an address has behind its question mark: its bytes, and its fields.
 // Both are far more than one needs, of somebody who signed in or of anybody.
 const (
-	largestForm        = 1 << 16
-	largestOfStrangers = 1 << 13
-	mostFields         = 256
+	maxForm            = 1 << 16
+	maxFormOfStrangers = 1 << 13
+	maxFields          = 256
 )
 
 var (
@@ -213,7 +217,7 @@ func (d *Dashboard) guard(to route) http.Handler {
 }
 
 func (d *Dashboard) admit(v *visit, to route) error {
-	if strings.Count(v.URL.RawQuery, "&") >= mostFields {
+	if strings.Count(v.URL.RawQuery, "&") >= maxFields {
 		return errLongForm
 	}
 	switch err := d.identify(v); {
@@ -232,9 +236,9 @@ func (d *Dashboard) admit(v *visit, to route) error {
 	if to.pattern == uploadPattern {
 		return nil // which reads its form itself, and looks at the token first
 	}
-	largest := int64(largestForm)
+	largest := int64(maxForm)
 	if to.least == "" {
-		largest = largestOfStrangers
+		largest = maxFormOfStrangers
 	}
 	if err := d.readForm(v, largest); err != nil {
 		return err
@@ -257,7 +261,7 @@ func (d *Dashboard) readForm(v *visit, largest int64) error {
 	case errors.Is(err, bounded.ErrClientFull), errors.Is(err, bounded.ErrFull):
 		v.Header().Set("Retry-After", "1")
 		return errCrowded
-	case err != nil || bytes.Count(data, []byte("&")) >= mostFields:
+	case err != nil || bytes.Count(data, []byte("&")) >= maxFields:
 		return errLongForm
 	}
 	v.Body = io.NopCloser(bytes.NewReader(data))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // concrete fills in the wildcards of a pattern.
@@ -135,9 +136,10 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s may be kept", path)
 			}
 		}
-		if strings.Contains(a.body, "/private/place") || strings.Contains(a.body, "SELECT secret") || strings.Contains(a.body, "argon2") {
-			t.Errorf("%s shows where records are, or a password's hash", path)
-		}
+		at := expect.At(t, "%s shows where records are, or a password's hash", path)
+		expect.True(at, "no /private/place in a.body", !strings.Contains(a.body, "/private/place"), a.body)
+		expect.True(at, "no SELECT secret in a.body", !strings.Contains(a.body, "SELECT secret"), a.body)
+		expect.True(at, "no argon2 in a.body", !strings.Contains(a.body, "argon2"), a.body)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/sign-out", nil)
 	must(t, err)
@@ -161,9 +163,9 @@ func TestSignIn(t *testing.T) {
 		return b.post("/sign-in", url.Values{"token": {b.token("/sign-in")}, "name": {name}, "password": {word}, "next": {"//elsewhere.example"}})
 	}
 	wrong, unknown := try(b, "owner-one", "wrong words in a row"), try(b, "nobody-at-all", "wrong words in a row")
-	if wrong.status != 401 || unknown.status != 401 || strings.ReplaceAll(unknown.body, "nobody-at-all", "owner-one") != wrong.body {
-		t.Errorf("%d %d", wrong.status, unknown.status)
-	}
+	expect.Equal(t, "wrong.status", wrong.status, 401)
+	expect.Equal(t, "unknown.status", unknown.status, 401)
+	expect.Equal(t, "strings.ReplaceAll(unknown.body, 'nobody-at-all', 'owner-one')", strings.ReplaceAll(unknown.body, "nobody-at-all", "owner-one"), wrong.body)
 	if a := b.post("/sign-in", url.Values{"name": {"owner-one"}, "password": {password}}); a.status != 403 {
 		t.Errorf("without a token: %d", a.status)
 	}
@@ -217,7 +219,7 @@ func TestTokens(t *testing.T) {
 	if j, err := s.Store.Job(t.Context(), s.under.ID); err != nil || !j.Cancelling {
 		t.Errorf("%+v, %v", j, err)
 	}
-	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", largestForm)}}); a.status != 400 {
+	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", maxForm)}}); a.status != 400 {
 		t.Errorf("a form without end: %d", a.status)
 	}
 }
@@ -327,9 +329,10 @@ func TestReleases(t *testing.T) {
 		t.Errorf("%d", a.status)
 	}
 	report := "/certificates/run/" + s.run.ID + "/report"
-	if a := b.get(report); a.status != 200 || a.header.Get("Content-Security-Policy") != reportPolicy || !strings.Contains(a.body, "may be shown to anyone") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a := b.get(report)
+	expect.Equal(t, "a.status", a.status, 200)
+	expect.Equal(t, "Content-Security-Policy", a.header.Get("Content-Security-Policy"), reportPolicy)
+	expect.Contains(t, "a.body", a.body, "may be shown to anyone")
 	for _, page := range []string{"/runs/" + s.run.ID, "/certificates/run/" + s.run.ID, "/data-protection"} {
 		if !strings.Contains(b.get(page).body, `href="`+report+`"`) {
 			t.Errorf("%s does not lead to the report", page)
@@ -359,9 +362,9 @@ func TestKeysAndRoutes(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "operator-one")
 	made := b.send("/keys", "name", "Day shift", "route", "tickets", "per_minute", "5", "days", "30")
-	if made.status != 200 || strings.Count(made.body, "sk-sotto-") != 1 || strings.Contains(b.get("/keys").body, "sk-sotto-") {
-		t.Errorf("%d", made.status)
-	}
+	expect.Equal(t, "made.status", made.status, 200)
+	expect.Equal(t, "number of sk-sotto-", strings.Count(made.body, "sk-sotto-"), 1)
+	expect.True(t, "no sk-sotto- in b.get('/keys').body", !strings.Contains(b.get("/keys").body, "sk-sotto-"), b.get("/keys").body)
 	if a := b.send("/keys", "name", "", "route", "tickets"); a.status != 400 {
 		t.Errorf("%d", a.status)
 	}
@@ -577,9 +580,10 @@ func TestOutOfReach(t *testing.T) {
 		o.Ledger = func(context.Context) (Ledger, error) { return nil, errors.New("no /secret/ledger") }
 	})
 	b := s.signIn(t, "viewer-one")
-	if a := b.get("/data-sets"); a.status != 503 || strings.Contains(a.body, "/secret") || !strings.Contains(s.log.String(), "/secret/ledger") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
+	a := b.get("/data-sets")
+	expect.Equal(t, "a.status", a.status, 503)
+	expect.True(t, "no /secret in a.body", !strings.Contains(a.body, "/secret"), a.body)
+	expect.Contains(t, "s.log.String", s.log.String(), "/secret/ledger")
 	s.Dashboard.Ledger = func(context.Context) (Ledger, error) { return nil, ledger.ErrMissing }
 	for _, path := range []string{"/", "/data-sets", "/data-protection"} {
 		if a := b.get(path); a.status != 200 {

@@ -22,12 +22,12 @@ type batch struct {
 	records int
 }
 
-// graded is what records said about a stem, by how answers are read.
-type graded map[reading][]int64
+// gradesOf is what records said about a stem, by how answers are read.
+type gradesOf map[reading][]int64
 
 // silent are grades of 0.
-func (h *batch) silent(s stem) graded {
-	out := graded{}
+func (h *batch) silent(s stem) gradesOf {
+	out := gradesOf{}
 	for _, r := range s.readings {
 		out[r] = make([]int64, h.records)
 	}
@@ -38,7 +38,7 @@ func (h *batch) silent(s stem) graded {
 func (h *batch) alone() bool { return h.generates() && h.writes(h.turns) }
 
 // run computes stems and asks all questions after each.
-func (h *batch) run(ctx context.Context, stems []stem) (out []graded, err error) {
+func (h *batch) run(ctx context.Context, stems []stem) (out []gradesOf, err error) {
 	if h.alone() {
 		for _, s := range stems {
 			out = append(out, h.silent(s))
@@ -225,7 +225,7 @@ func (h *batch) sequences() int {
 }
 
 // chosen asks records about labels of a closed list.
-func (h *batch) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
+func (h *batch) chosen(ctx context.Context, stems []stem, open []lm.Sequence, out []gradesOf) error {
 	weights := make([][]float64, len(stems))
 	for i, s := range stems {
 		if !s.calibrates() {

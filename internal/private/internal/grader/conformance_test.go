@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // What is judged must be what is used: in every form, for every kind of task and with every
@@ -288,9 +289,9 @@ func conforms(t *testing.T, v vocabulary, c trial, form prompt.Form, every int) 
 		}
 	}
 	of := len(items) * len(prompts) * 2
-	if len(items) < 100 || ones < of/30 || ones > of*19/20 {
-		t.Errorf("%d of %d grades are 1: too few or too many to compare", ones, of)
-	}
+	expect.Min(t, "len(items)", len(items), 100)
+	expect.Min(t, "ones", ones, of/30)
+	expect.Max(t, "ones", ones, of*19/20)
 }
 
 // answered has package icl answer with a prompt.

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // canary is in every record, and must be in no error.
@@ -88,9 +89,11 @@ func TestLimitsAreKept(t *testing.T) {
 			prompts = append(prompts, prompt.Prompt{Instruction: fmt.Sprint("Way ", i)})
 			records = append(records, record(task, i+1, fmt.Sprint("question ", i), "a"))
 		}
-		if _, err := j.Judge(t.Context(), prompts, records); err != nil || toy.Widest > 3 || toy.Widest < 2 {
-			t.Errorf("%s: %v, %d sequences in a step", kind, err, toy.Widest)
-		}
+		_, err := j.Judge(t.Context(), prompts, records)
+		at := expect.At(t, "%s", kind)
+		expect.NoError(at, err)
+		expect.Max(at, "toy.Widest", toy.Widest, 3)
+		expect.Min(at, "toy.Widest", toy.Widest, 2)
 		if seen == 0 {
 			t.Errorf("%s: no work is reported", kind)
 		}
@@ -110,9 +113,10 @@ func TestWrongPrompts(t *testing.T) {
 		}
 		for want, p := range wrong {
 			_, err := j.Judge(t.Context(), []prompt.Prompt{{}, p}, []seal.Record{record(task, 1, canary, "a")})
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "prompt 2") || toy.Longest > 0 {
-				t.Errorf("%s: %v after %d tokens", kind, err, toy.Longest)
-			}
+			at := expect.At(t, "%s", kind)
+			expect.Contains(at, "err", fmt.Sprint(err), want)
+			expect.Contains(at, "err", fmt.Sprint(err), "prompt 2")
+			expect.Max(at, "toy.Longest", toy.Longest, 0)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tasks of each kind, in letters that the toy likes.
@@ -234,9 +235,12 @@ func TestGradesAreBounded(t *testing.T) {
 			}
 		}
 	})
-	if fixed(1) != One || fixed(math.Nextafter(1, 0)) != One-1 || fixed(0) != 0 || fixed(math.NaN()) != 0 || fixed(-1) != 0 {
-		t.Error("grades are not rounded down onto the grid")
-	}
+	at := expect.At(t, "grades are not rounded down onto the grid")
+	expect.Equal(at, "fixed(1)", fixed(1), One)
+	expect.Equal(at, "fixed(math.Nextafter(1, 0))", fixed(math.Nextafter(1, 0)), One-1)
+	expect.Equal(at, "fixed(0)", fixed(0), 0)
+	expect.Equal(at, "fixed(math.NaN())", fixed(math.NaN()), 0)
+	expect.Equal(at, "fixed(-1)", fixed(-1), 0)
 }
 
 // TestUnsoundModels: a model whose probabilities are above one by what servers' rounding
@@ -332,9 +336,10 @@ func TestTheContextIsUsed(t *testing.T) {
 	for context, want := range map[int]bool{1 + head + len(" cab"): true, head + len(" cab"): false} {
 		j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{Context: context}), Task: task, Utility: Soft})
 		got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, "question", "a"), record(task, 2, "question", "first")})
-		if err != nil || got[0][0] > 0 != want || got[0][0] != got[0][1] {
-			t.Errorf("a context of %d: %v, %v", context, got, err)
-		}
+		at := expect.At(t, "a context of %d", context)
+		expect.NoError(at, err)
+		expect.Equal(at, "got[0][0] > 0", got[0][0] > 0, want)
+		expect.Equal(at, "got[0][0]", got[0][0], got[0][1])
 	}
 }
 
@@ -345,9 +350,10 @@ func TestLinesOfQuestions(t *testing.T) {
 	task.Stop = []string{"END"}
 	j := newGrader(t, Options{Model: trust(t, &gradertest.Toy{}), Task: task, Utility: Soft})
 	got, err := j.Judge(t.Context(), []prompt.Prompt{{}}, []seal.Record{record(task, 1, "one\n two", "a"), record(task, 2, "one two", "a")})
-	if err != nil || got[0][0] != got[0][1] || got[0][0] == 0 {
-		t.Errorf("grades of a text with lines and without: %v, %v", got, err)
-	}
+	at := expect.At(t, "grades of a text with lines and without")
+	expect.NoError(at, err)
+	expect.Equal(at, "got[0][0]", got[0][0], got[0][1])
+	expect.True(at, "got[0][0] is not 0", got[0][0] != 0, got[0][0])
 }
 
 // TestTies: of labels that are as likely, the answer is the first of the list, no matter who

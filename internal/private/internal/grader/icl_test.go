@@ -102,13 +102,6 @@ func judgedBy(t *testing.T, encoder lm.Embedder, e *evidence.Evidence, o grader.
 	return grades
 }
 
-func demos(p prompt.Prompt) (out []icl.Demo) {
-	for _, e := range p.Examples {
-		out = append(out, icl.Demo(e))
-	}
-	return out
-}
-
 // TestLongGradesAreAnswersOfLists: of closed lists, a grade is 1 if and only if the answer
 // that package icl gives is the record's.
 func TestLongGradesAreAnswersOfLists(t *testing.T) {
@@ -130,7 +123,7 @@ func TestLongGradesAreAnswersOfLists(t *testing.T) {
 		"an instruction":       {Instruction: "\nWhat is this text about: World, Sports, Business or Technology?\n", Examples: examples[:1]},
 		"examples of one kind": {Examples: append([]prompt.Example{{Input: "A race", Output: "Sports"}}, examples[0])},
 	} {
-		c, err := icl.NewClassifier(t.Context(), m.Public(), p.For(task), demos(p), icl.Options{Calibrate: true})
+		c, err := icl.NewClassifier(t.Context(), m.Public(), p.For(task), p.Examples, icl.Options{Calibrate: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +234,7 @@ func TestLongGradesAreWrittenAnswers(t *testing.T) {
 		"one example":    {Examples: examples[1:]},
 		"an instruction": {Instruction: "Name the genre.", Examples: examples},
 	} {
-		w, err := icl.NewWriter(t.Context(), m.Public(), p.For(task), demos(p), icl.Options{})
+		w, err := icl.NewWriter(t.Context(), m.Public(), p.For(task), p.Examples, icl.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // near1 is a prompt of whose examples a question gets the nearest, with one label for all.
@@ -93,9 +94,10 @@ func TestNearestIsOfTheInputAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(shown[0]) == 0 || !slices.Equal(shown[0], shown[1]) || !slices.Equal(shown[0], shown[2]) {
-		t.Error("what the model sees depends on the record's label")
-	}
+	at := expect.At(t, "what the model sees depends on the record's label")
+	expect.True(at, "len(shown[0]) is not 0", len(shown[0]) != 0, len(shown[0]))
+	expect.True(at, "shown[0] equal to shown[1]", slices.Equal(shown[0], shown[1]), shown[0], shown[1])
+	expect.True(at, "shown[0] equal to shown[2]", slices.Equal(shown[0], shown[2]), shown[0], shown[2])
 }
 
 // TestNearestEncoders: records go to no encoder that is not trusted, and none picks that the prompt does not name.

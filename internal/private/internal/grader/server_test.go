@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // server is a toy behind a server: it writes by itself, and notes which records each call is about
@@ -268,9 +269,10 @@ func TestServersThatOnlyWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for p := range refused {
-			if refused[p][2] != 0 || refused[p][1] != got[p][1] || refused[p][3] != got[p][3] {
-				t.Errorf("%s: with a record that the server refuses, grades are %v", kind, refused[p])
-			}
+			at := expect.At(t, "%s: with a record that the server refuses", kind)
+			expect.Equal(at, "refused[p][2]", refused[p][2], 0)
+			expect.Equal(at, "refused[p][1]", refused[p][1], got[p][1])
+			expect.Equal(at, "refused[p][3]", refused[p][3], got[p][3])
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // written asks records about the probability of answers that are not of a list.
-func (h *batch) written(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
+func (h *batch) written(ctx context.Context, stems []stem, open []lm.Sequence, out []gradesOf) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		asked := make([]likelihood.Continuation, len(list))
 		for i, q := range list {

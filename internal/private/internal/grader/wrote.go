@@ -10,7 +10,7 @@ import (
 )
 
 // wrote asks records about what the model writes, as it will answer.
-func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []graded) error {
+func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out []gradesOf) error {
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		return h.write(ctx, list, open, func(q question, text string) {
 			out[q.stem][reading{}][q.record] = h.compare(q.answer, text)
@@ -19,7 +19,7 @@ func (h *batch) wrote(ctx context.Context, stems []stem, open []lm.Sequence, out
 }
 
 // generated asks records about what the model writes by itself.
-func (h *batch) generated(ctx context.Context, stems []stem, out []graded) error {
+func (h *batch) generated(ctx context.Context, stems []stem, out []gradesOf) error {
 	options := reply.Writing(h.Task, h.turns, h.limit)
 	return h.passes(ctx, stems, h.sequences(), func(list []question) error {
 		prompts := make([]lm.Prompt, len(list))

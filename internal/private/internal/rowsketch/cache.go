@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 	"github.com/sotto-dp/sotto/sys/bounded"
 	"github.com/sotto-dp/sotto/sys/durable"
@@ -17,7 +18,7 @@ import (
 // found again only for the content that it is of.
 type Cache struct {
 	Folder string
-	Key    origin.Key
+	Key    keys.Key
 	// Of is the fingerprint and what else the sketch depends on; nothing is kept without.
 	Of []string
 }
@@ -26,12 +27,12 @@ type Cache struct {
 const sealSize = 32
 
 func (c Cache) path() string {
-	name := origin.NewMAC(c.Key.For("sketch name")).Of(c.Of...)
+	name := keys.NewMAC(c.Key.For("sketch name")).Of(c.Of...)
 	return filepath.Join(c.Folder, "index", hex.EncodeToString(name[:16])+".sketch")
 }
 
 func (c Cache) seal(encoded []byte) [sealSize]byte {
-	return origin.NewMAC(c.Key.For("sketch seal")).Of(string(encoded))
+	return keys.NewMAC(c.Key.For("sketch seal")).Of(string(encoded))
 }
 
 // Get returns a sketch that was kept, unless there is none that can be trusted.

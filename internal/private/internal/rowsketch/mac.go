@@ -5,7 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/binary"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 )
 
 // mac gives keyed hashes of 64 bits. It is not for concurrent use.
@@ -14,7 +14,7 @@ type mac struct {
 	state      [aes.BlockSize]byte // a field, since what goes to an interface escapes
 }
 
-func newMAC(key origin.Key) *mac {
+func newMAC(key keys.Key) *mac {
 	secret := key.For("sketch")
 	return &mac{value: cipherOf(secret[:16]), row: cipherOf(secret[16:])}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 
@@ -61,7 +61,7 @@ type cell struct {
 
 // New returns Rows for the key of a private folder. Columns are from a schema, if
 // there is one.
-func New(key origin.Key, columns ...string) *Rows {
+func New(key keys.Key, columns ...string) *Rows {
 	r := &Rows{
 		mac: newMAC(key), id: key.ID(),
 		wanted: map[string]bool{}, columns: map[string]*Column{},

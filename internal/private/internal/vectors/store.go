@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/lm"
 )
 
@@ -45,7 +45,7 @@ type Options struct {
 	Dir string
 	// ReadOnly finds what is kept and keeps nothing more: for records that were drawn, since files would show which.
 	ReadOnly bool
-	Key      origin.Key
+	Key      keys.Key
 	// Source names where the data are, and State what is there. The same data elsewhere have the same vectors;
 	// those of other states of the same source are removed.
 	Source, State string
@@ -66,7 +66,7 @@ type Store struct {
 	source, state string // in the names of files
 
 	mu          sync.Mutex
-	text, entry *origin.MAC
+	text, entry *keys.MAC
 	places      map[[hashSize]byte]place
 	files       []*os.File
 	out         file
@@ -91,12 +91,12 @@ type file interface {
 // Open finds what is kept. An encoder that has no fingerprint has nothing kept.
 func Open(o Options) *Store {
 	s := &Store{o: o, places: map[[hashSize]byte]place{}, most: most, create: create}
-	s.text, s.entry = origin.NewMAC(o.Key.For("texts of vectors")), origin.NewMAC(o.Key.For("vectors"))
+	s.text, s.entry = keys.NewMAC(o.Key.For("texts of vectors")), keys.NewMAC(o.Key.For("vectors"))
 	if s.full = o.ReadOnly; o.Encoder.Fingerprint() == "" {
 		s.full = true
 		return s
 	}
-	name := origin.NewMAC(o.Key.For("name"))
+	name := keys.NewMAC(o.Key.For("name"))
 	source, state := name.Of("source of vectors", o.Source), name.Of("state of vectors", o.State, o.Encoder.Fingerprint())
 	s.source, s.state = hex.EncodeToString(source[:hashSize])+"-", "-"+hex.EncodeToString(state[:hashSize])+"-"
 	s.clear()

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy is an encoder that counts the texts that it sees.
@@ -62,7 +63,7 @@ func newHome(t *testing.T) home {
 
 func (p home) open(t *testing.T, e *toy) *Store {
 	t.Helper()
-	key, err := origin.FolderKey(p.private)
+	key, err := keys.FolderKey(p.private)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Mode().Perm()&0o077 != 0 && !origin.ForeignModes {
+		if info.Mode().Perm()&0o077 != 0 && !keys.ForeignModes {
 			t.Errorf("mode %v", info.Mode())
 		}
 		if data, _ := os.ReadFile(path); strings.Contains(string(data), "CANARY") || strings.Contains(path, "CANARY") {
@@ -152,14 +153,14 @@ func TestNothingStale(t *testing.T) {
 		"no fingerprint":     func(_ *testing.T, _ *home, e *toy, all []string) int { e.print = ""; return len(all) },
 		"another folder's key": func(t *testing.T, p *home, _ *toy, all []string) int {
 			other := newHome(t)
-			if _, err := origin.FolderKey(other.private); err != nil {
+			if _, err := keys.FolderKey(other.private); err != nil {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(filepath.Join(other.private, origin.KeyFile))
+			data, err := os.ReadFile(filepath.Join(other.private, keys.KeyFile))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(p.private, origin.KeyFile), data, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.private, keys.KeyFile), data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return len(all)
@@ -411,9 +412,10 @@ func TestEncoderFails(t *testing.T) {
 	for _, e := range []*toy{{print: "one", err: errors.New("broken")}, {print: "one", fewer: true}} {
 		p := newHome(t)
 		s := p.open(t, e)
-		if got, err := s.Embed(t.Context(), texts(3)); err == nil || got != nil || strings.Contains(err.Error(), "CANARY") {
-			t.Errorf("%v, %v", got, err)
-		}
+		got, err := s.Embed(t.Context(), texts(3))
+		expect.True(t, "an error", err != nil)
+		expect.True(t, "got is nil", got == nil, got)
+		expect.True(t, "no CANARY in the error", !strings.Contains(fmt.Sprint(err), "CANARY"), fmt.Sprint(err))
 		if len(p.files(t)) != 0 {
 			t.Error("something was kept")
 		}

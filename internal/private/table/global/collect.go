@@ -83,9 +83,9 @@ func (m *Mechanism) Collect(ctx context.Context, src Source, key noise.Key, work
 
 // collectUnits keeps so many rows of each unit, and adds them up.
 func (m *Mechanism) collectUnits(ctx context.Context, src Source, p *Picker, workers int) (*Sums, error) {
-	each := make([]*bounded, workers)
+	each := make([]*unitRows, workers)
 	for i := range each {
-		each[i] = newBounded(m)
+		each[i] = newUnitRows(m)
 	}
 	err := src.Scan(ctx, m.columns, workers, func(worker int, b *table.Batch) error {
 		if b.Units == nil && b.Rows > 0 {

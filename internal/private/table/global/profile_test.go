@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -43,22 +44,26 @@ func TestWithoutNoise(t *testing.T) {
 		p := released(t, o, []record{
 			{at(0.5), at(-0.9), 0, 0, 1}, {at(0.5), at(-0.9), 2, 0, 1}, {at(0.9), at(0.1), 2, 0, 1}, {at(0.1), at(0.6), 1, 0, 1},
 		})
-		if len(p.Groups) != 4 || p.Groups[3].Where != "y = No, x ≥ 20" || p.Groups[0].Where != "y = Yes, x < 20" {
-			t.Fatalf("groups %+v", p.Groups)
-		}
+		about := expect.At(t, "groups")
+		expect.Len(about, "p.Groups", p.Groups, 4)
+		expect.Equal(about, "p.Groups[3].Where", p.Groups[3].Where, "y = No, x ≥ 20")
+		expect.Equal(about, "p.Groups[0].Where", p.Groups[0].Where, "y = Yes, x < 20")
 		g := p.Groups[3]
 		x, z, kind := g.Columns[0], g.Columns[1], g.Columns[2]
 		// x is 25, 25, 29, 21: mean 25, variance 8.
-		if g.Count != 4 || !near(x.Mean, 25) || math.Abs(x.Deviation-math.Sqrt(8)) > 1e-5 {
-			t.Errorf("uncentred %v: %v rows, x %+v", uncentred, g.Count, x)
-		}
+		about = expect.At(t, "uncentred %v", uncentred)
+		expect.Equal(about, "g.Count", g.Count, 4)
+		expect.True(about, "near(x.Mean, 25)", near(x.Mean, 25), x.Mean)
+		expect.Max(about, "math.Abs(x.Deviation-math.Sqrt(8))", math.Abs(x.Deviation-math.Sqrt(8)), 1e-5)
 		// Cells of z are 1 wide: -3.6 is in the first, 0.4 in the fifth, 2.4 in the seventh.
-		if len(z.Quantiles) != 2 || !near(z.Quantiles[0], 0.5) || !near(z.Quantiles[1], -3.5) {
-			t.Errorf("z %+v", z)
-		}
-		if kind.Mode != 2 || len(kind.Counts) != 3 || kind.Counts[1] != 1 {
-			t.Errorf("kind %+v", kind)
-		}
+		about = expect.At(t, "z")
+		expect.Len(about, "z.Quantiles", z.Quantiles, 2)
+		expect.True(about, "near(z.Quantiles[0], 0.5)", near(z.Quantiles[0], 0.5), z.Quantiles[0])
+		expect.True(about, "near(z.Quantiles[1], -3.5)", near(z.Quantiles[1], -3.5), z.Quantiles[1], -3.5)
+		about = expect.At(t, "kind")
+		expect.Equal(about, "kind.Mode", kind.Mode, 2)
+		expect.Len(about, "kind.Counts", kind.Counts, 3)
+		expect.Equal(about, "kind.Counts[1]", kind.Counts[1], 1)
 		want := schema.Row{{Number: x.Mean}, {Number: z.Quantiles[1]}, {Code: 2, Discrete: true}, {Discrete: true}, {Code: 1, Discrete: true}}
 		for i, v := range g.Row {
 			if v != want[i] {
@@ -66,9 +71,11 @@ func TestWithoutNoise(t *testing.T) {
 			}
 		}
 		// An empty group: the edge of what it allows or the middle, and no error.
-		if e := p.Groups[1]; e.Count != 0 || e.Columns[0].Mean != 20 || e.Row[4].Code != 0 {
-			t.Errorf("the empty group is %+v", e)
-		}
+		e := p.Groups[1]
+		about = expect.At(t, "the empty group")
+		expect.Equal(about, "e.Count", e.Count, 0)
+		expect.Equal(about, "e.Columns[0].Mean", e.Columns[0].Mean, 20)
+		expect.Equal(about, "e.Row[4].Code", e.Row[4].Code, 0)
 	}
 }
 
@@ -95,9 +102,9 @@ func TestProfilesAreFeasible(t *testing.T) {
 		}
 		s := tiny()
 		for _, g := range r.Profile().Groups {
-			if len(g.Row) != len(s.Columns) || math.IsNaN(g.Count) || math.IsNaN(g.CountError) {
-				t.Fatalf("%+v", g)
-			}
+			expect.Len(t, "g.Row", g.Row, len(s.Columns))
+			expect.True(t, "not math.IsNaN(g.Count)", !math.IsNaN(g.Count), g.Count)
+			expect.True(t, "not math.IsNaN(g.CountError)", !math.IsNaN(g.CountError), g.CountError)
 			for i, v := range g.Row {
 				c, e := s.Columns[i], g.Columns[i]
 				low, high := c.Low, c.High
@@ -175,8 +182,9 @@ func TestConstantColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g := r.Profile().Groups[0]; g.Row[0].Number != 5 || g.Row[1].Code != 0 || g.Columns[0].Deviation != 0 {
-			t.Errorf("%+v", g)
-		}
+		g := r.Profile().Groups[0]
+		expect.Equal(t, "g.Row[0].Number", g.Row[0].Number, 5)
+		expect.Equal(t, "g.Row[1].Code", g.Row[1].Code, 0)
+		expect.Equal(t, "g.Columns[0].Deviation", g.Columns[0].Deviation, 0)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // everything asks for noise of every kind, on few numbers.
@@ -302,17 +303,21 @@ func TestPrivateOrNot(t *testing.T) {
 	}
 	o := all()
 	m := newMechanism(t, o)
-	if r, err := m.Release(m.NewSums(), key); err != nil || !r.Private() || r.Event().String() != o.Event().String() {
-		t.Errorf("with a key: %v, %v, %v", r.Private(), r.Event(), err)
-	}
+	r, err := m.Release(m.NewSums(), key)
+	at := expect.At(t, "with a key")
+	expect.NoError(at, err)
+	expect.True(at, "r.Private()", r.Private())
+	expect.Equal(at, "r.Event().String", r.Event().String(), o.Event().String())
 	if r, err := m.Release(m.NewSums(), noise.KeyFromSeed(1)); err != nil || r.Private() {
 		t.Errorf("with a seed: %v, %v", r.Private(), err)
 	}
 	o.Noise = global.None
 	m = newMechanism(t, o)
-	if r, err := m.Release(m.NewSums(), key); err != nil || r.Private() || r.Event().Node() != "nonprivate" {
-		t.Errorf("without noise: %v, %v, %v", r.Private(), r.Event(), err)
-	}
+	r, err = m.Release(m.NewSums(), key)
+	at = expect.At(t, "without noise")
+	expect.NoError(at, err)
+	expect.True(at, "not r.Private()", !r.Private())
+	expect.Equal(at, "r.Event().Node", r.Event().Node(), "nonprivate")
 }
 
 // TestModesAreDrawnByCounts: draws follow permute-and-flip, or the exponential mechanism,

@@ -101,9 +101,9 @@ type Settings struct {
 // Limits of multipliers. Noise below the first is none to speak of; above the second it
 // is larger than any table.
 const (
-	leastMultiplier = 1e-6
-	mostMultiplier  = 1 << 26
-	mostRange       = 1 << 10
+	minMultiplier = 1e-6
+	maxMultiplier = 1 << 26
+	maxRange      = 1 << 10
 )
 
 // WithDefaults fills in what was left open.
@@ -182,10 +182,10 @@ func (s Settings) checkMultiplier(what string, m float64, optional bool) error {
 		return fmt.Errorf("the multiplier of %s is %v: leave it out where no noise is added", what, m)
 	case s.Noise == None:
 		return nil
-	case !(m >= leastMultiplier):
-		return fmt.Errorf("the multiplier of %s is %v: noise must be at least %v times what a row can do, less has no privacy guarantee; ask for a smaller ε", what, m, leastMultiplier)
-	case m*float64(s.rows()) > mostMultiplier:
-		return fmt.Errorf("the multiplier of %s is %v, for %d rows of a unit: noise must be at most %d times what a row can do, more leaves nothing but noise; ask for a larger ε, or fewer rows of a unit", what, m, s.rows(), mostMultiplier)
+	case !(m >= minMultiplier):
+		return fmt.Errorf("the multiplier of %s is %v: noise must be at least %v times what a row can do, less has no privacy guarantee; ask for a smaller ε", what, m, minMultiplier)
+	case m*float64(s.rows()) > maxMultiplier:
+		return fmt.Errorf("the multiplier of %s is %v, for %d rows of a unit: noise must be at most %d times what a row can do, more leaves nothing but noise; ask for a larger ε, or fewer rows of a unit", what, m, s.rows(), maxMultiplier)
 	}
 	return nil
 }
@@ -248,8 +248,8 @@ func (s Settings) checkQuantiles(c Column) error {
 }
 
 func (s Settings) checkRange(c Column) error {
-	if s.Noise != None && !(c.Range > 0 && c.Range <= mostRange) {
-		return fmt.Errorf("column %s: the range of a choice is %v: it must be above 0 and at most %d", c.Name, c.Range, mostRange)
+	if s.Noise != None && !(c.Range > 0 && c.Range <= maxRange) {
+		return fmt.Errorf("column %s: the range of a choice is %v: it must be above 0 and at most %d", c.Name, c.Range, maxRange)
 	}
 	return nil
 }

@@ -4,29 +4,29 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
-// bounded keeps at most so many rows of each unit, those with the least priorities. It
+// unitRows keeps at most so many rows of each unit, those with the lowest priorities. It
 // holds what it keeps, about 50 bytes a row and 4 more for each column, so that one scan
 // is enough: the rows of a database may come in another order the second time.
-type bounded struct {
+type unitRows struct {
 	m      *Mechanism
-	most   int
+	max    int
 	heads  map[uint64]int32
-	rows   []keptRow
+	rows   []unitRow
 	values []int32 // of the columns that are read, row by row
 }
 
-type keptRow struct {
+type unitRow struct {
 	priority uint64
 	ordinal  int64
 	next     int32 // of the same unit, or -1
 }
 
-func newBounded(m *Mechanism) *bounded {
-	return &bounded{m: m, most: m.settings.rows(), heads: map[uint64]int32{}}
+func newUnitRows(m *Mechanism) *unitRows {
+	return &unitRows{m: m, max: m.settings.rows(), heads: map[uint64]int32{}}
 }
 
 // add offers the rows of a batch.
-func (k *bounded) add(p *Picker, b *table.Batch) error {
+func (k *unitRows) add(p *Picker, b *table.Batch) error {
 	if !k.m.fits(b) || len(b.Units) != b.Rows {
 		return errBatch
 	}
@@ -39,7 +39,7 @@ func (k *bounded) add(p *Picker, b *table.Batch) error {
 			row[c] = v.At(i)
 		}
 		ordinal := b.First + int64(i)
-		if err := k.offer(unit, keptRow{priority: p.Priority(unit, ordinal), ordinal: ordinal}, row); err != nil {
+		if err := k.offer(unit, unitRow{priority: p.Priority(unit, ordinal), ordinal: ordinal}, row); err != nil {
 			return err
 		}
 	}
@@ -47,12 +47,12 @@ func (k *bounded) add(p *Picker, b *table.Batch) error {
 }
 
 // before orders the rows of a unit.
-func (r keptRow) before(o keptRow) bool {
+func (r unitRow) before(o unitRow) bool {
 	return r.priority < o.priority || r.priority == o.priority && r.ordinal < o.ordinal
 }
 
 // offer keeps a row if it is among the first of its unit, in the place of the last.
-func (k *bounded) offer(unit uint64, r keptRow, values []int32) error {
+func (k *unitRows) offer(unit uint64, r unitRow, values []int32) error {
 	head, known := k.heads[unit]
 	if !known {
 		head = -1
@@ -64,7 +64,7 @@ func (k *bounded) offer(unit uint64, r keptRow, values []int32) error {
 			last = at
 		}
 	}
-	if n < k.most {
+	if n < k.max {
 		if len(k.rows) >= table.MaxRows-1 {
 			return errRows
 		}
@@ -83,7 +83,7 @@ func (k *bounded) offer(unit uint64, r keptRow, values []int32) error {
 }
 
 // merge offers all that another one keeps.
-func (k *bounded) merge(o *bounded) error {
+func (k *unitRows) merge(o *unitRows) error {
 	width := len(k.m.columns)
 	for unit, head := range o.heads {
 		for at := head; at >= 0; at = o.rows[at].next {
@@ -96,7 +96,7 @@ func (k *bounded) merge(o *bounded) error {
 }
 
 // sums adds up what is kept.
-func (k *bounded) sums(s *Sums) error {
+func (k *unitRows) sums(s *Sums) error {
 	const most = 8192
 	width := len(k.m.columns)
 	b := table.Batch{Columns: make([]table.Vector, width)}

@@ -19,7 +19,7 @@
 // # Theorem
 //
 // [Train] has the event that [Settings.Event] names, under add-remove adjacency, for rows as
-// units, over all tables of at most [Settings.Most] rows.
+// units, over all tables of at most [Settings.MaxRows] rows.
 //
 // # Proof for Output
 //
@@ -76,12 +76,12 @@
 // # Where it is used
 //
 // [Bayes] and [MomentsOf] read a release: "sotto table predict" is made of them. [Train] reads
-// rows, so it stays in here, inside the trust boundary; the suites of eval/tabular measure it
+// rows, so it stays in here, inside the trust boundary; the suites of lab/tabular measure it
 // as a baseline. Users are not offered it: on average over eight tables naive Bayes on a
 // profile predicts better at ε = 1, and a profile serves for examples too.
 //
 // # What is not hidden
 //
-// How long it takes depends on the rows. A table of more than [Settings.Most] rows is
+// How long it takes depends on the rows. A table of more than [Settings.MaxRows] rows is
 // refused, which shows that it is so large: 16 times the declared size.
 package learn

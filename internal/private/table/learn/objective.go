@@ -18,8 +18,8 @@ const farNorm = 20
 // The claim of [Objective] is for these: then e^−200, and e^ε times that, is below a
 // billionth of δ.
 const (
-	mostEpsilon = 100
-	leastDelta  = 1e-30
+	maxEpsilon = 100
+	minDelta   = 1e-30
 )
 
 // determinant is κ = ln(1+1/(4Λ)), rounded up.
@@ -34,8 +34,8 @@ func (s Settings) checkObjective(form *learn.Form) error {
 		return errors.New("noise in the objective goes with gaussian noise on the coefficients: use that, or method output")
 	case !(s.Linear >= 1e-3 && s.Linear <= 1e6):
 		return fmt.Errorf("noise of %v in the objective: it must be between 0.001 and 1e6; a plan chooses one", s.Linear)
-	case !(s.Epsilon > 0 && s.Epsilon <= mostEpsilon) || !(s.Delta >= leastDelta && s.Delta < 0.5):
-		return fmt.Errorf("noise in the objective needs the ε and δ that it costs, at most %v and at least %v: a plan chooses them", mostEpsilon, leastDelta)
+	case !(s.Epsilon > 0 && s.Epsilon <= maxEpsilon) || !(s.Delta >= minDelta && s.Delta < 0.5):
+		return fmt.Errorf("noise in the objective needs the ε and δ that it costs, at most %v and at least %v: a plan chooses them", maxEpsilon, minDelta)
 	}
 	if s.Epsilon-determinant(s.Ridge) <= 1/(2*s.Linear*s.Linear) {
 		return fmt.Errorf("noise of %v in the objective, with a ridge of %v, has no guarantee at ε = %v: raise the ridge or the noise", s.Linear, s.Ridge, s.Epsilon)

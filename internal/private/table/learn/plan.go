@@ -41,7 +41,7 @@ func New(r Request) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	if r.Delta >= 2*leastDelta && r.Epsilon <= mostEpsilon && len(form.Classes()) == 2 {
+	if r.Delta >= 2*minDelta && r.Epsilon <= maxEpsilon && len(form.Classes()) == 2 {
 		s, err = planObjective(s, r, form)
 	} else {
 		s, err = planOutput(s, r, form)

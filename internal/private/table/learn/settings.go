@@ -63,21 +63,21 @@ type Settings struct {
 
 const (
 	// outputTolerance is τ of Output, and objectiveTolerance of Objective, unless rounding
-	// needs more; mostTolerance is too much. The gradient of one row is 1 at most.
+	// needs more; maxTolerance is too much. The gradient of one row is 1 at most.
 	outputTolerance    = 1e-3
 	objectiveTolerance = 1e-9
-	mostTolerance      = 0.5
+	maxTolerance       = 0.5
 	// excess is how many times the declared size a table may have.
 	excess = 16
-	// mostParameters bounds the time of a step, which grows with the cube.
-	mostParameters = 4096
+	// maxParameters bounds the time of a step, which grows with the cube.
+	maxParameters = 4096
 	// fine is how many times smaller than the sensitivity the rounding to the grid is.
 	fine = 1024
 )
 
-// Most is how many rows a table may have: 16 times the declared size, and no more than
+// MaxRows is how many rows a table may have: 16 times the declared size, and no more than
 // package table can count.
-func (s Settings) Most() int64 {
+func (s Settings) MaxRows() int64 {
 	if s.Size > table.MaxRows/excess {
 		return table.MaxRows
 	}
@@ -115,11 +115,11 @@ func (s Settings) Check(sch schema.Schema) error {
 		return fmt.Errorf("unknown method %q: one of output, objective", s.Method)
 	}
 	p := s.params(form)
-	if p.size > mostParameters {
-		return fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.size, mostParameters)
+	if p.size > maxParameters {
+		return fmt.Errorf("%d features and classes are more than the %d that can be fitted: use fewer columns, or coarser values", p.size, maxParameters)
 	}
-	if p.tolerance > mostTolerance {
-		return fmt.Errorf("with a ridge of %v and up to %d rows the solver's rounding is too large: raise the ridge", s.Ridge, s.Most())
+	if p.tolerance > maxTolerance {
+		return fmt.Errorf("with a ridge of %v and up to %d rows the solver's rounding is too large: raise the ridge", s.Ridge, s.MaxRows())
 	}
 	_, err = p.mechanism(s)
 	return err
@@ -162,7 +162,7 @@ func (s Settings) params(form *learn.Form) params {
 	}
 	p.size = p.outcomes * form.Width()
 	root := math.Sqrt(float64(p.size))
-	p.limits = logit.Limits{Rows: float64(s.Most()), Columns: entries, Outcomes: p.outcomes, Ridge: s.Ridge}
+	p.limits = logit.Limits{Rows: float64(s.MaxRows()), Columns: entries, Outcomes: p.outcomes, Ridge: s.Ridge}
 	if s.Method == Objective {
 		p.limits.Linear = s.Linear * (root + farNorm)
 	}

@@ -155,11 +155,11 @@ type loading struct {
 
 	mu      sync.Mutex
 	rows    int64
-	batches []kept
+	batches []batchCopy
 }
 
-// kept is a copy of a batch.
-type kept struct {
+// batchCopy is a copy of a batch.
+type batchCopy struct {
 	first   int64
 	classes []uint16
 	columns []table.Vector
@@ -172,7 +172,7 @@ func (l *loading) keep(b *table.Batch) error {
 	if b.Units != nil {
 		return errors.New("the source has units, and the guarantee is for rows that are units themselves: open it without")
 	}
-	k := kept{first: b.First, classes: l.label.classes(b.Columns[0], b.Rows)}
+	k := batchCopy{first: b.First, classes: l.label.classes(b.Columns[0], b.Rows)}
 	for i, in := range l.inputs {
 		v := b.Columns[i+1]
 		if in.Discrete != (v.Codes != nil) {
@@ -188,7 +188,7 @@ func (l *loading) keep(b *table.Batch) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.rows += int64(b.Rows); l.rows > l.settings.Most() {
+	if l.rows += int64(b.Rows); l.rows > l.settings.MaxRows() {
 		return errTooMany
 	}
 	l.batches = append(l.batches, k)
@@ -220,7 +220,7 @@ func (l *loading) problem(p params) *logit.Problem {
 			to := &out.Columns[c+1]
 			to.Codes, to.Steps = append(to.Codes, from.Codes...), append(to.Steps, from.Steps...)
 		}
-		l.batches[i] = kept{}
+		l.batches[i] = batchCopy{}
 	}
 	return out
 }

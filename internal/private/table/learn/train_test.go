@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // fixed is a table of 60 rows made of remainders.
@@ -228,9 +229,10 @@ func TestPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Noise != c.noise || got.Upper > c.r.Epsilon || got.Upper < 0.98*c.r.Epsilon {
-			t.Errorf("ε = %v, δ = %v: %v costs %v", c.r.Epsilon, c.r.Delta, s.Event(), got.Upper)
-		}
+		at := expect.At(t, "ε = %v, δ = %v", c.r.Epsilon, c.r.Delta)
+		expect.Equal(at, "s.Noise", s.Noise, c.noise)
+		expect.Max(at, "got.Upper", got.Upper, c.r.Epsilon)
+		expect.Min(at, "got.Upper", got.Upper, 0.98*c.r.Epsilon)
 		if err := s.Check(c.r.Schema); err != nil {
 			t.Error(err)
 		}

@@ -67,16 +67,16 @@ func TestThresholds(t *testing.T) {
 			t.Fatalf("ε = %v, %d values: %d of 2^64 is more noise than needed", epsilon, d, keep)
 		}
 	}
-	for _, epsilon := range []float64{LeastEpsilon, 1e-3, 0.1, 1. / 12, math.Ln2, 1, 5, 12, 25, 43, 44, 45, 50} {
-		for _, d := range []int{2, 3, 7, 100, MostValues} {
+	for _, epsilon := range []float64{MinEpsilon, 1e-3, 0.1, 1. / 12, math.Ln2, 1, 5, 12, 25, 43, 44, 45, 50} {
+		for _, d := range []int{2, 3, 7, 100, MaxValues} {
 			check(t, epsilon, d)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		check(t, rapid.Float64Range(LeastEpsilon, 45).Draw(t, "ε"), rapid.IntRange(2, MostValues).Draw(t, "values"))
+		check(t, rapid.Float64Range(MinEpsilon, 45).Draw(t, "ε"), rapid.IntRange(2, MaxValues).Draw(t, "values"))
 	})
-	for _, epsilon := range []float64{enough, 100, 1000, MostEpsilon} {
-		for _, d := range []int{2, MostValues} {
+	for _, epsilon := range []float64{enough, 100, 1000, MaxEpsilon} {
+		for _, d := range []int{2, MaxValues} {
 			if got := threshold(epsilon, d); got != math.MaxUint64 {
 				t.Errorf("ε = %v, %d values: %d", epsilon, d, got)
 			}
@@ -134,7 +134,7 @@ func TestRowsAreEpsilonPrivate(t *testing.T) {
 		{Domains: []int{2}, Epsilons: []float64{1}},
 		{Domains: []int{2, 3}, Epsilons: []float64{0.5, 0.7}},
 		{Domains: []int{2, 1, 2, 2}, Epsilons: []float64{0.1, 0, 0.2, 0.3}},
-		{Domains: []int{4, 3}, Epsilons: []float64{LeastEpsilon, 2}},
+		{Domains: []int{4, 3}, Epsilons: []float64{MinEpsilon, 2}},
 	} {
 		cost, err := accountant.Auto{}.Epsilon(s.Event(), s.Adjacency(), 0)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestBatchReplays: a batch comes out the same from the same key and number, and else not.
@@ -74,23 +75,23 @@ func TestRefusals(t *testing.T) {
 	} {
 		var out reconstruct.Rows
 		err := p.Batch(&b, noise.KeyFromSeed(1), &out)
-		var e *Error
-		if !errors.As(err, &e) || strings.Contains(err.Error(), "4711") || out.Count != 0 {
-			t.Errorf("%v: %v", b, err)
-		}
+		at := expect.At(t, "%v", b)
+		expect.As[*Error](at, err)
+		expect.True(at, "no 4711 in the error", !strings.Contains(fmt.Sprint(err), "4711"), fmt.Sprint(err))
+		expect.Equal(at, "out.Count", out.Count, 0)
 	}
 	for name, s := range map[string]Settings{
 		"nothing":             {},
 		"lengths":             {Domains: []int{2, 2}, Epsilons: []float64{1}},
 		"no value":            {Domains: []int{0}, Epsilons: []float64{1}},
-		"too many values":     {Domains: []int{MostValues + 1}, Epsilons: []float64{1}},
+		"too many values":     {Domains: []int{MaxValues + 1}, Epsilons: []float64{1}},
 		"ε for one value":     {Domains: []int{1}, Epsilons: []float64{1}},
 		"no ε":                {Domains: []int{2}, Epsilons: []float64{0}},
-		"ε too small":         {Domains: []int{2}, Epsilons: []float64{LeastEpsilon / 2}},
+		"ε too small":         {Domains: []int{2}, Epsilons: []float64{MinEpsilon / 2}},
 		"negative ε":          {Domains: []int{2}, Epsilons: []float64{-1}},
 		"NaN":                 {Domains: []int{2}, Epsilons: []float64{math.NaN()}},
 		"infinite":            {Domains: []int{2}, Epsilons: []float64{math.Inf(1)}},
-		"second of two wrong": {Domains: []int{2, 2}, Epsilons: []float64{1, 2 * MostEpsilon}},
+		"second of two wrong": {Domains: []int{2, 2}, Epsilons: []float64{1, 2 * MaxEpsilon}},
 	} {
 		if _, err := New(s); err == nil {
 			t.Errorf("%s: no error", name)
@@ -100,7 +101,7 @@ func TestRefusals(t *testing.T) {
 
 // TestLargestDomain: codes of 16 bits are all used.
 func TestLargestDomain(t *testing.T) {
-	p, err := New(Settings{Domains: []int{MostValues}, Epsilons: []float64{LeastEpsilon}})
+	p, err := New(Settings{Domains: []int{MaxValues}, Epsilons: []float64{MinEpsilon}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func loans() schema.Schema {
 // TestSidecarRoundTrip: what settings say of a file fits the schema, and only that.
 func TestSidecarRoundTrip(t *testing.T) {
 	sc := loans()
-	for _, epsilons := range [][]float64{{1, 1, 0, 1}, {LeastEpsilon, 45, 0, 0.3}, {700, 2, 0, 1000}} {
+	for _, epsilons := range [][]float64{{1, 1, 0, 1}, {MinEpsilon, 45, 0, 0.3}, {700, 2, 0, 1000}} {
 		s := Settings{Domains: []int{3, 3, 1, 2}, Epsilons: epsilons}
 		car, err := s.Sidecar(sc, 10, true)
 		if err != nil {
@@ -152,12 +153,13 @@ func TestSidecarRoundTrip(t *testing.T) {
 			t.Fatalf("%v: %v", epsilons, err)
 		}
 		want, have := s.Channel(), got.Channel()
-		if !slices.Equal(want.Keep, have.Keep) || !slices.Equal(want.Other, have.Other) || !slices.Equal(want.Domains, have.Domains) {
-			t.Errorf("%+v came back as %+v", want, have)
-		}
-		if got.Event != s.Event().String() || got.Rows != 10 || !got.Private {
-			t.Errorf("got %+v", got)
-		}
+		expect.True(t, "want.Keep equal to have.Keep", slices.Equal(want.Keep, have.Keep), want.Keep, have.Keep)
+		expect.True(t, "want.Other equal to have.Other", slices.Equal(want.Other, have.Other), want.Other, have.Other)
+		expect.True(t, "want.Domains equal to have.Domains", slices.Equal(want.Domains, have.Domains), want.Domains, have.Domains)
+		at := expect.At(t, "got")
+		expect.Equal(at, "got.Event", got.Event, s.Event().String())
+		expect.Equal(at, "got.Rows", got.Rows, 10)
+		expect.True(at, "got.Private", got.Private)
 	}
 	for name, s := range map[string]Settings{
 		"columns": {Domains: []int{3, 3, 2}, Epsilons: []float64{1, 1, 1}},

@@ -13,12 +13,12 @@ import (
 // The ε of a column must lie between these. Below the least, the grid of 2^-64 on which
 // chances live is too coarse for the proof; above the most, nothing changes any more.
 const (
-	LeastEpsilon = 1e-6
-	MostEpsilon  = 1e6
+	MinEpsilon = 1e-6
+	MaxEpsilon = 1e6
 )
 
-// MostValues is the size of the largest domain: codes are 16 bits.
-const MostValues = 1 << 16
+// MaxValues is the size of the largest domain: codes are 16 bits.
+const MaxValues = 1 << 16
 
 // Settings say how rows are perturbed. They are public.
 type Settings struct {
@@ -38,12 +38,12 @@ func (s Settings) Check() error {
 	}
 	for i, d := range s.Domains {
 		switch e := s.Epsilons[i]; {
-		case d < 1 || d > MostValues:
-			return fmt.Errorf("column %d has %d values: a column that is perturbed has from 1 to %d; use coarser bins or fewer values", i+1, d, MostValues)
+		case d < 1 || d > MaxValues:
+			return fmt.Errorf("column %d has %d values: a column that is perturbed has from 1 to %d; use coarser bins or fewer values", i+1, d, MaxValues)
 		case d == 1 && e != 0:
 			return fmt.Errorf("column %d has one value, and ε = %v would be spent on nothing: set it to 0", i+1, e)
-		case d > 1 && !(e >= LeastEpsilon && e <= MostEpsilon):
-			return fmt.Errorf("column %d has ε = %v: it must lie between %v and %v; leave the column out of the schema if it is worth nothing", i+1, e, LeastEpsilon, float64(MostEpsilon))
+		case d > 1 && !(e >= MinEpsilon && e <= MaxEpsilon):
+			return fmt.Errorf("column %d has ε = %v: it must lie between %v and %v; leave the column out of the schema if it is worth nothing", i+1, e, MinEpsilon, float64(MaxEpsilon))
 		}
 	}
 	return nil

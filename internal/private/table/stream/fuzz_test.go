@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // FuzzPerturb: whatever comes in, what goes out are rows of the domain, as many as are

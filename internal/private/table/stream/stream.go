@@ -8,10 +8,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/origin"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/local"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 )

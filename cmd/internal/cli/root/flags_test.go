@@ -1,0 +1,47 @@
+package root
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+)
+
+func TestNumberFlag(t *testing.T) {
+	for s, want := range map[string]float64{"1e-6": 1e-6, "1/30000": 1.0 / 30000, " 3 / 4 ": 0.75, "0": 0} {
+		var n cli.Number
+		if err := n.Set(s); err != nil || n.Value != want || !n.Given {
+			t.Errorf("%q: %v, %v, want %v", s, n.Value, err, want)
+		}
+	}
+	for _, s := range []string{"", "x", "1/0", "1/", "/2", "1e-6e", "1/2/3", "1,5"} {
+		var n cli.Number
+		if err := n.Set(s); err == nil || n.Given {
+			t.Errorf("%q is taken as %v", s, n.Value)
+		}
+	}
+}
+
+// TestMisspelt: a verb or a flag with a wrong letter is refused with what may have been meant, also before
+// --help, and a file that is not there is refused also where it would not be read.
+func TestMisspelt(t *testing.T) {
+	clitest.Home(t)
+	for want, args := range map[string][]string{
+		"did you mean synth?":                            {"synht", "--help"},
+		"did you mean list?":                             {"ledger", "lst", "-h"},
+		"did you mean --epsilon?":                        {"synth", "--epsilom", "1"},
+		"unknown flag: --zzzz":                           {"account", "--zzzz"},
+		"if it is what --data names, write --data s.csv": {"table", "schema", "infer", "s.csv"},
+		"there is no file nothere.csv":                   {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
+	} {
+		if code, stdout, stderr := clitest.Run(t, args...); code != 2 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	for _, args := range [][]string{{"synth", "--help"}, {"table", "schema", "adult", "--help"}, {"--config", "x", "--help"}} {
+		if code, stdout, stderr := clitest.Run(t, args...); code != 0 || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+}

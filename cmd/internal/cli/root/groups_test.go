@@ -1,0 +1,93 @@
+package root
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/ui"
+)
+
+// TestHelpGroups: every verb with many flags has groups for all of them, a few essentials first and the settings of
+// methods last; help of flags fits a terminal, and every verb of the program has a group.
+func TestHelpGroups(t *testing.T) {
+	root := clitest.TestRoot(&cli.Program{})
+	for path, cmd := range clitest.Verbs(root) {
+		var flags []string
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" {
+				flags = append(flags, f.Name)
+			}
+		})
+		groups := flagGroupsOf(cmd)
+		if (len(flags) > manyFlags) != (groups != nil) {
+			t.Errorf("%s has %d flags in %d groups: list its essentials", path, len(flags), len(groups))
+		}
+		var grouped []string
+		for i, g := range groups {
+			grouped = append(grouped, g.flags...)
+			switch {
+			case g.title == otherFlags:
+				t.Errorf("%s: the flags %v are in no group", path, g.flags)
+			case (g.title == essentialFlags) != (i == 0), g.title == methodFlags && i != len(groups)-1:
+				t.Errorf("%s: %q is group %d of %d", path, g.title, i+1, len(groups))
+			case i == 0 && (len(g.flags) > 8 || len(g.flags) != len(strings.Fields(essentials[path]))):
+				t.Errorf("%s: essentials are %v", path, g.flags)
+			}
+		}
+		slices.Sort(grouped)
+		if groups != nil && !slices.Equal(grouped, flags) {
+			t.Errorf("%s: groups have %v, the verb has %v", path, grouped, flags)
+		}
+		for line := range strings.Lines(flagHelp(cmd)) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > ui.Width {
+				t.Errorf("%s: %d columns: %s", path, n, line)
+			}
+		}
+	}
+	for path := range essentials {
+		if clitest.Verbs(root)[path] == nil {
+			t.Errorf("there is no %s", path)
+		}
+	}
+	for _, g := range groupsOfVerbs(root) {
+		for _, c := range g.Verbs {
+			if n := len([]rune(c.Short)) + 14; n > ui.Width || g.Title == "More:" {
+				t.Errorf("%s: %d columns, in the group %q", c.Name(), n, g.Title)
+			}
+		}
+	}
+}
+
+// TestShortHelp: -h shows the essentials, and --help everything.
+func TestShortHelp(t *testing.T) {
+	for _, c := range []struct {
+		args       []string
+		has, lacks string
+	}{
+		{[]string{"synth", "-h"}, `Run "sotto synth --help" for what the verb does`, "--evidence"},
+		{[]string{"synth", "--help"}, "--evidence", `Run "sotto synth --help"`},
+		{[]string{"synth", "--help"}, "--unit COLUMN protect all records with one value of COLUMN together; user:COLUMN is the same (default: record, each by itself)", "--frobnicate"},
+		{[]string{"verify", "-h"}, "--strict", "Exit codes"},
+		{[]string{"-h"}, "Budgets and keys:", "Exit codes"},
+	} {
+		code, out, errs := clitest.Run(t, c.args...)
+		out = strings.Join(strings.Fields(out), " ")
+		if code != 0 || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
+			t.Errorf("%v: code %d, %s%s", c.args, code, out, errs)
+		}
+	}
+}
+
+// TestHelpFlag: help says how -h and --help differ, which they do.
+func TestHelpFlag(t *testing.T) {
+	_, short, _ := clitest.Run(t, "ledger", "check", "-h")
+	_, long, _ := clitest.Run(t, "ledger", "check", "--help")
+	if !strings.Contains(long, "-h, --help") || !strings.Contains(long, "-h a short form") || len(short) >= len(long) {
+		t.Errorf("%s\n%s", short, long)
+	}
+}

@@ -1,0 +1,25 @@
+package serve
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/budget"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/check"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/model"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/start"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/tables"
+	"github.com/sotto-dp/sotto/cmd/internal/cli/texts"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, program, root.Run, nil) }
+
+// program has all verbs: tests look at what they make with those of other packages.
+func program(p *cli.Program) *cobra.Command {
+	return root.New(p, slices.Concat(start.Verbs(p), texts.Verbs(p), tables.Verbs(p), check.Verbs(p), budget.Verbs(p), Verbs(p, ForAgents{}), model.Verbs(p))...)
+}

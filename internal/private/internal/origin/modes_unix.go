@@ -1,6 +1,0 @@
-//go:build unix
-
-package origin
-
-// ForeignModes reports that the mode of a file does not say who may read it.
-const ForeignModes = false

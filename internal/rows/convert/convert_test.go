@@ -1,0 +1,440 @@
+package convert_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/sys/expect"
+)
+
+const twins = "../../private/testdata/twins"
+
+// rowsOf reads rows with the standard library's reader.
+func rowsOf(t *testing.T, r *convert.Rows) [][]string {
+	t.Helper()
+	c := csv.NewReader(bytes.NewReader(r.Bytes()))
+	c.FieldsPerRecord = -1
+	rows, err := c.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func lines(t *testing.T, text string) ([][]string, string, error) {
+	t.Helper()
+	r := convert.NewRows()
+	if err := r.Lines(strings.NewReader(text)); err != nil {
+		return nil, "", err
+	}
+	return rowsOf(t, r), r.Note, nil
+}
+
+// TestLines: every record is read by itself, whatever the others are like.
+func TestLines(t *testing.T) {
+	for text, want := range map[string][][]string{
+		`[{"a":1,"b":"x"},{"b":null,"c":[1, 2]}]`: {{"a", "b", "c"}, {"1", "x", ""}, {"", "", "[1,2]"}},
+		"{\"a\":\"1\"}\n\n{\"a\":\"\"}\n":         {{"a"}, {"1"}, {""}},
+		`[{"a":1},7,{"a":2,"a":3}]`:               {{"a"}, {"1"}, {"", ""}, {"", ""}},
+
+		`{"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]}`:                                                                                {{"input", "output", "system"}, {"Hi", "Hello", "Be kind."}},
+		`{"messages":[{"role":"user","content":"One"},{"role":"assistant","content":"Two","weight":0},{"role":"user","content":[{"type":"text","text":"Three"}]},{"role":"assistant","content":"Four"}],"tools":[]}`: {{"tools", "input", "output"}, {"[]", "User: One\nAssistant: Two\nUser: Three", "Four"}},
+		`{"messages":"plain","text":"t"}`: {{"messages", "text"}, {"plain", "t"}},
+		`[{"id":1,"data":{"text":"t"},"annotations":[{"was_cancelled":true,"result":[{"from_name":"mood","value":{"choices":["bad"]}}]},{"result":[{"from_name":"mood","value":{"choices":["good"]}},{"from_name":"why","value":{"text":["so"]}}]}]}]`: {{"text", "mood", "why"}, {"t", "good", "so"}},
+		`[{"id":1,"data":{"text":"t"},"annotations":[]}]`: {{"text"}, {"t"}},
+		`[{"fields":{"text":"t"},"responses":{"mood":[{"value":"good","user_id":"u"}]},"suggestions":{"mood":{"value":"bad"},"kind":{"value":"k"}},"metadata":{"m":1}}]`: {{"text", "mood", "kind", "m"}, {"t", "good", "k", "1"}},
+		`[{"text":"t","mood.responses":["good"],"mood.responses.users":["u"],"kind.suggestion":"k","_server_id":"x"},{"text":"u","mood.responses":null}]`:                {{"text", "mood", "kind"}, {"t", "good", "k"}, {"u", "", ""}},
+	} {
+		got, _, err := lines(t, text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is %q, want %q: %v", text, got, want, err)
+		}
+	}
+	for _, text := range []string{"", "[]", "7", `[{"a":1}`, `[1,2]`, strings.Repeat("[", 100), `{"a":` + strings.Repeat("[", 100)} {
+		if got, _, err := lines(t, text); err == nil || strings.Contains(err.Error(), text) && text != "" {
+			t.Errorf("%q is %q: %v", text, got, err)
+		}
+	}
+}
+
+// sheet makes a workbook of XML.
+func sheet(t testing.TB, parts map[string]string) *bytes.Reader {
+	t.Helper()
+	base := map[string]string{
+		"xl/workbook.xml":            `<workbook><sheets><sheet name="H" sheetId="1" state="hidden" r:id="r1"/><sheet name="One" sheetId="2" r:id="r2"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Target="/xl/worksheets/sheet2.xml"/></Relationships>`,
+		"xl/styles.xml":              `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/><numFmt numFmtId="165" formatCode="0.00&quot; days&quot;"/><numFmt numFmtId="166" formatCode="[$-409]d/m/yy h:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="166"/><xf numFmtId="21"/></cellXfs></styleSheet>`,
+		"xl/sharedStrings.xml":       `<sst><si><t>name</t></si><si><r><t>a </t></r><r><t>b_x000D_</t></r><rPh><t>no</t></rPh></si></sst>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData><row><c t="inlineStr"><is><t>hidden</t></is></c></row></sheetData></worksheet>`,
+	}
+	for name, text := range parts {
+		base[name] = text
+	}
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range base {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(b.Bytes())
+}
+
+const someRows = `<worksheet><sheetData>
+<row r="1"/>
+<row r="2"><c r="A2" t="s"><v>0</v></c><c r="B2" t="inlineStr"><is><t>day</t></is></c><c r="D2" t="str"><v>n</v></c></row>
+<row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" s="1"><v>45356</v></c><c r="C3" t="e"><v>#N/A</v></c><c r="D3"><f>1+1</f><v>0.10000000000000001</v></c></row>
+<row r="4"><c r="B4" s="2"><v>45356.25</v></c><c t="b"><v>1</v></c><c s="3"><v>54013</v></c></row>
+<row r="5"><c r="B5" s="4"><v>45356.5</v></c><c r="D5" s="5"><v>0.5</v></c></row>
+<row r="6"><c r="A6"/></row>
+<row r="7"><c r="A7"><v>1.5E+20</v></c><c r="B7" s="1"><v>59</v></c><c r="E7"><v>3</v></c></row>
+</sheetData></worksheet>`
+
+// TestWorkbook: what Excel stores is written as its own CSV has it, dates as ISO 8601.
+func TestWorkbook(t *testing.T) {
+	in := sheet(t, map[string]string{"xl/worksheets/sheet2.xml": someRows})
+	r := convert.NewRows()
+	if err := r.Workbook(in, in.Size(), ""); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"name", "day", "", "n"},
+		{"a b\r", "2024-03-05", "", "0.1"},
+		{"", "2024-03-05T06:00:00", "TRUE", "54013"},
+		{"", "2024-03-05T12:00:00", "", "12:00:00"},
+		{"150000000000000000000", "1900-02-28", "", "", "3"},
+	}
+	got := rowsOf(t, r)
+	got[1][0] = strings.ReplaceAll(got[1][0], "\n", "\r") // encoding/csv reads \r\n as \n only
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	r = convert.NewRows()
+	if err := r.Workbook(in, in.Size(), "H"); err != nil || len(r.Names) != 1 {
+		t.Errorf("the hidden sheet by its name: %v", err)
+	}
+}
+
+// TestHostileWorkbooks: what unfolds without end, nests without end or is no workbook is refused,
+// and takes little memory.
+func TestHostileWorkbooks(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"no sheet":  {"", "cannot be read"},
+		"deep":      {strings.Repeat("<a>", 1000), "cannot be read"},
+		"long name": {"<worksheet><sheetData><row><c t=\"str\"><v>" + strings.Repeat("x", 8<<20), "unfolds"},
+		"far":       {`<row><c r="ZZZZZZ1"><v>1</v></c></row>`, "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := map[string]string{"xl/worksheets/sheet2.xml": c.text}
+			if c.text == "" {
+				parts = map[string]string{"xl/workbook.xml": "<workbook/>"}
+			}
+			in := sheet(t, parts)
+			err := convert.NewRows().Workbook(in, in.Size(), "")
+			if known := (*convert.Error)(nil); !errors.As(err, &known) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	// What is kept of a workbook is little, however it is cut into pieces.
+	piece := strings.Repeat("x", 500<<10)
+	many := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for name, parts := range map[string]map[string]string{
+		"value in pieces":  {"xl/worksheets/sheet2.xml": `<row><c t="str"><v>` + strings.Repeat(piece+"<!-- -->", 3) + `</v></c></row>`},
+		"string in pieces": {"xl/sharedStrings.xml": `<sst><si>` + strings.Repeat("<r><t>"+piece+"</t></r>", 3) + `</si></sst>`},
+		"long row":         {"xl/worksheets/sheet2.xml": `<row>` + strings.Repeat(`<c t="str"><v>`+piece+`</v></c>`, 40) + `</row>`},
+		"sheets":           {"xl/workbook.xml": `<workbook><sheets>` + many(`<sheet name="%d" r:id="r2"/>`, 300000) + `</sheets></workbook>`},
+		"long names":       {"xl/workbook.xml": `<workbook><sheets>` + strings.Repeat(`<sheet name="`+piece+`" r:id="r2"/>`, 40) + `</sheets></workbook>`},
+		"relations":        {"xl/_rels/workbook.xml.rels": `<Relationships>` + many(`<Relationship Id="r%d" Target="/xl/worksheets/sheet2.xml"/>`, 300000) + `</Relationships>`},
+		"formats":          {"xl/styles.xml": `<styleSheet><numFmts>` + many(`<numFmt numFmtId="%d" formatCode="0"/>`, 300000) + `</numFmts></styleSheet>`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if parts["xl/worksheets/sheet2.xml"] == "" {
+				parts["xl/worksheets/sheet2.xml"] = someRows
+			}
+			in := sheet(t, parts)
+			if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), "unfolds") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for head, says := range map[string]string{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 rest": "encrypted", "PK nothing more": "cannot be read"} {
+		in := strings.NewReader(head)
+		if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", head, err)
+		}
+	}
+	in := sheet(t, map[string]string{"xl/worksheets/sheet2.xml": someRows})
+	if err := convert.NewRows().Workbook(in, in.Size(), "Two"); err == nil || !strings.Contains(err.Error(), "FILE.xlsx#SHEET") {
+		t.Errorf("no such sheet: %v", err)
+	}
+}
+
+// folderOf makes a folder of files.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestShards: a folder is read by its documents or by names, and nothing outside of it.
+func TestShards(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		part  string
+		want  []string
+		says  string
+	}{
+		"empty":    {nil, "", nil, "without files"},
+		"by names": {map[string]string{"data/train-00001-of-2.jsonl": "", "data/train-00000-of-2.jsonl": "", "data/dev.csv": "", "notes.txt": "", ".git/train.csv": ""}, "train", []string{"data/train-00000-of-2.jsonl", "data/train-00001-of-2.jsonl"}, ""},
+		"several":  {map[string]string{"train.csv": "", "test.csv": ""}, "", nil, "FOLDER#train"},
+		"unknown":  {map[string]string{"train.csv": ""}, "valid", nil, "it has train"},
+		"one":      {map[string]string{"records.csv": ""}, "", []string{"records.csv"}, ""},
+		"saved":    {map[string]string{"state.json": `{"_data_files":[{"filename":"b.arrow"},{"filename":"a.arrow"}]}`, "a.arrow": "a", "b.arrow": "b"}, "", []string{"b.arrow", "a.arrow"}, ""},
+		"itself":   {map[string]string{"dataset_dict.json": `{"splits":["."]}`}, "", nil, "no folder beside it"},
+		"no state": {map[string]string{"dataset_dict.json": `{"splits":["a","a"]}`, "a/dataset_dict.json": `{"splits":["a"]}`}, "", nil, "no state.json"},
+		"deeper":   {map[string]string{"dataset_dict.json": `{"splits":["a/.."]}`, "a/b.csv": ""}, "", nil, "no folder beside it"},
+		"outside":  {map[string]string{"state.json": `{"_data_files":[{"filename":"../../etc/passwd"}]}`}, "", nil, "outside"},
+		"card":     {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path: x/*.csv\n- config_name: b\n  data_files:\n  - split: train\n    path:\n    - y/1.csv\n    - y/2.csv\n---\n", "x/1.csv": "", "y/1.csv": "", "y/2.csv": ""}, "b/train", []string{"y/1.csv", "y/2.csv"}, ""},
+		"card out": {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files: /etc/*.csv\n---\n"}, "", nil, "outside"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, c.files)
+			got, err := convert.Shards(dir, c.part)
+			if c.says != "" {
+				if err == nil || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("got %v, want …%s…", err, c.says)
+				}
+				return
+			}
+			var want []string
+			for _, w := range c.want {
+				want = append(want, filepath.Join(dir, w))
+			}
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %q, want %q: %v", got, want, err)
+			}
+		})
+	}
+}
+
+// TestShardsTwice: a folder that may have each record twice is refused, with the names of the files.
+func TestShardsTwice(t *testing.T) {
+	link := func(how func(string, string) error) func(dir string) error {
+		return func(dir string) error { return how(filepath.Join(dir, "train.csv"), filepath.Join(dir, "train-2.csv")) }
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		link  func(dir string) error
+		says  string
+	}{
+		"packed":         {map[string]string{"train.csv": "a\n1\n", "train.csv.gz": "b"}, nil, "several formats, train.csv and train.csv.gz"},
+		"formats":        {map[string]string{"data/train.jsonl": "a", "train.parquet": "b"}, nil, "several formats, data/train.jsonl and train.parquet"},
+		"same lines":     {map[string]string{"train.json": "a", "train.jsonl": "b"}, nil, "several formats"},
+		"by the card":    {map[string]string{"README.md": "---\nconfigs:\n- config_name: a\n  data_files:\n  - split: train\n    path:\n    - a.csv\n    - a.tsv\n---\n", "a.csv": "a", "a.tsv": "b"}, nil, "several formats, a.csv and a.tsv"},
+		"named twice":    {map[string]string{"state.json": `{"_data_files":[{"filename":"a.arrow"},{"filename":"./a.arrow"}]}`, "a.arrow": "a"}, nil, "twice, in a.arrow and a.arrow"},
+		"named in split": {map[string]string{"dataset_dict.json": `{"splits":["s"]}`, "s/state.json": `{"_data_files":[{"filename":"a.arrow"},{"filename":"a.arrow"}]}`, "s/a.arrow": "a"}, nil, "twice, in s/a.arrow"},
+		"copies":         {map[string]string{"train.csv": "a\n1\n", "old/train.csv": "a\n1\n"}, nil, "twice, in old/train.csv and train.csv"},
+		"hard link":      {map[string]string{"train.csv": ""}, link(os.Link), "twice, in train-2.csv and train.csv"},
+		"symbolic link":  {map[string]string{"train.csv": ""}, link(os.Symlink), "twice, in train-2.csv and train.csv"},
+		"two files":      {map[string]string{"train-1.csv": "a\n1\n", "train-2.csv": "a\n2\n", "train-3.csv": "a\n"}, nil, ""},
+		"other splits":   {map[string]string{"train.csv": "a\n1\n", "test.csv": "a\n1\n", "dev.jsonl": "a"}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folderOf(t, c.files)
+			if c.link != nil {
+				if err := c.link(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			part := ""
+			if name == "other splits" {
+				part = "train"
+			}
+			files, err := convert.Shards(dir, part)
+			if known := (*convert.Error)(nil); c.says == "" && err != nil || c.says != "" && (!errors.As(err, &known) || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%d files, %v, want …%s…", len(files), err, c.says)
+			}
+		})
+	}
+}
+
+// TestSplit: a part follows the last #, unless that is in the name of a file.
+func TestSplit(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a#b.csv")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for location, want := range map[string][2]string{
+		"a.csv": {"a.csv", ""}, "a.csv#;": {"a.csv", ";"}, file: {file, ""}, file + "#tab": {file, "tab"},
+		"postgres://u:p@h/d#x": {"postgres://u:p@h/d#x", ""},
+	} {
+		if path, part := convert.Split(location); [2]string{path, part} != want {
+			t.Errorf("%s is %q and %q", location, path, part)
+		}
+	}
+}
+
+// TestUTF8: text of two bytes a character is read in either order.
+func TestUTF8(t *testing.T) {
+	const text = "naïve 😀,\n"
+	for name, in := range map[string]string{
+		"little": "\xff\xfen\x00a\x00\xef\x00v\x00e\x00 \x00\x3d\xd8\x00\xde,\x00\n\x00",
+		"big":    "\xfe\xff\x00n\x00a\x00\xef\x00v\x00e\x00 \xd8\x3d\xde\x00\x00,\x00\n",
+		"bare":   "n\x00a\x00\xef\x00v\x00e\x00 \x00\x3d\xd8\x00\xde,\x00\n\x00",
+	} {
+		got, err := convert.UTF8(strings.NewReader(in))
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Equal(at, "string(got)", string(got), text)
+		expect.True(at, "convert.Wide([]byte(in))", convert.Wide([]byte(in)), []byte(in))
+	}
+	for _, in := range []string{"\xff\xfea", "\xff\xfe\x3d\xd8a\x00"} {
+		if _, err := convert.UTF8(strings.NewReader(in)); err == nil {
+			t.Errorf("%q is read", in)
+		}
+	}
+	at := expect.At(t, "text of one byte is taken for UTF-16")
+	expect.True(at, "not convert.Wide([]byte(\"ab\"))", !convert.Wide([]byte("ab")), []byte("ab"))
+	expect.True(at, "not convert.Wide([]byte(\"\\x00\\x00\"))", !convert.Wide([]byte("\x00\x00")), []byte("\x00\x00"))
+	expect.True(at, "not convert.Wide([]byte(\"é\"))", !convert.Wide([]byte("é")), []byte("é"))
+}
+
+// TestCutArrow: a file that ends anywhere or has any byte changed is refused or read, and takes
+// no more memory than the whole one would.
+func TestCutArrow(t *testing.T) {
+	for _, name := range []string{"file.arrow", "stream.arrow", "lz4.feather", "zstd.feather", "views.arrow"} {
+		data, err := os.ReadFile(filepath.Join(twins, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range data {
+			changed := bytes.Clone(data)
+			changed[i] ^= 0x5a
+			_ = convert.NewRows().Arrow(bytes.NewReader(changed), int64(len(changed)))
+			if i%7 == 0 {
+				_ = convert.NewRows().Arrow(bytes.NewReader(data[:i]), int64(i))
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(data)); each > 32<<20 {
+			t.Errorf("%s: %d MiB for a damaged file", name, each>>20)
+		}
+	}
+	if err := convert.NewRows().Arrow(strings.NewReader("FEA1    "), 8); err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("Feather version 1: %v", err)
+	}
+}
+
+// TestDictionariesOfArrow: they are kept until the file ends, so that all of them count. Each of the
+// two columns of the file has one of 700 KiB, and no value that refers to it.
+func TestDictionariesOfArrow(t *testing.T) {
+	data, err := os.ReadFile("testdata/dictionaries.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := convert.NewSmallRows().Arrow(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "MiB of rows") {
+		t.Errorf("two dictionaries that together are too large: %v", err)
+	}
+	r := convert.NewRows()
+	if err := r.Arrow(bytes.NewReader(data), int64(len(data))); err != nil || len(rowsOf(t, r)) != 3 {
+		t.Errorf("%q: %v", r.Names, err)
+	}
+}
+
+// FuzzArrow, FuzzWorkbook and FuzzLines: no file makes the readers panic, and what they make
+// is comma-separated values with at least a header.
+func FuzzArrow(f *testing.F) {
+	seeds(f, "*.arrow", "*.feather", "saved/*.arrow")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := convert.NewSmallRows()
+		sane(t, r, r.Arrow(bytes.NewReader(data), int64(len(data))))
+	})
+}
+
+func FuzzWorkbook(f *testing.F) {
+	f.Add(someRows)
+	f.Add(`<worksheet><sheetData><row><c t="inlineStr"><is><t>a</t></is></c></row></sheetData></worksheet>`)
+	f.Fuzz(func(t *testing.T, text string) {
+		in := sheet(t, map[string]string{"xl/worksheets/sheet2.xml": text, "xl/sharedStrings.xml": text, "xl/styles.xml": text})
+		r := convert.NewSmallRows()
+		sane(t, r, r.Workbook(in, in.Size(), ""))
+	})
+}
+
+func FuzzLines(f *testing.F) {
+	seeds(f, "*.json", "argilla_flat.jsonl")
+	f.Add([]byte(`{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := convert.NewSmallRows()
+		sane(t, r, r.Lines(bytes.NewReader(data)))
+	})
+}
+
+func seeds(f *testing.F, patterns ...string) {
+	for _, p := range patterns {
+		files, err := filepath.Glob(filepath.Join(twins, p))
+		if err != nil || len(files) == 0 {
+			f.Fatalf("%s: %v", p, err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+}
+
+func sane(t *testing.T, r *convert.Rows, err error) {
+	t.Helper()
+	if known := (*convert.Error)(nil); err != nil && !errors.As(err, &known) {
+		t.Fatalf("an error that may quote content: %v", err)
+	}
+	if err != nil || r.Names == nil {
+		return
+	}
+	if !bytes.HasSuffix(r.Bytes(), []byte("\n")) {
+		t.Fatal("the last row does not end")
+	}
+	if fmt.Sprint(r.Note) != "" && !strings.Contains(r.Note, "columns") {
+		t.Fatal("a note that says something else")
+	}
+}

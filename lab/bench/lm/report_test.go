@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/lab/bench/harness"
+	"github.com/sotto-dp/sotto/lm"
+)
+
+func TestRatioIsTheMedianOverTurns(t *testing.T) {
+	r := row{measure: measure{Per: 10, Rate: true}, Seconds: [][]float64{{1, 2, 4}, {2, 10, 4}}}
+	if got, want := r.compared(1, 0), "**2.00×** (1.00–5.00)"; got != want {
+		t.Errorf("ratio %q, want %q", got, want)
+	}
+	if got, want := r.cell(0), "5.00 (2.50–10.0)"; got != want {
+		t.Errorf("cell %q, want %q", got, want)
+	}
+}
+
+func TestMissedGoalIsSaid(t *testing.T) {
+	r := row{Seconds: [][]float64{{1, 1, 1}, {3, 3, 3}}}
+	if got := r.compared(1, 5); !strings.Contains(got, "missed") {
+		t.Errorf("%q does not say that the goal was missed", got)
+	}
+	if got := r.compared(1, 3); strings.Contains(got, "missed") {
+		t.Errorf("%q says that a goal which was reached was missed", got)
+	}
+}
+
+func TestBusyMachineIsSaid(t *testing.T) {
+	for load, want := range map[string]bool{"0.10": false, "2.50": true, "unknown": true} {
+		r := report{Loads: map[string]string{"a": "0.05", "b": load}}
+		if got := strings.Contains(r.text(), "not idle"); got != want {
+			t.Errorf("load %s: warned %v, want %v", load, got, want)
+		}
+	}
+}
+
+// TestPartsAreKept: what was measured comes back as it was, so that parts can be measured at
+// other times.
+func TestPartsAreKept(t *testing.T) {
+	s := settings{scratch: t.TempDir(), parts: []string{"b"}}
+	r, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {2, 4, 6}}, Settings: []string{"", "flash"}, Last: []answer{{Operations: 7}, {}}}
+	fill := func() error {
+		r.Comparisons = []comparison{{Model: "b", File: "b.gguf", Rows: []row{made}, Held: []float64{1, 2}, Holding: held(true)}}
+		r.Questions = &contest{row: row{measure: questionTask(16), Seconds: made.Seconds, Settings: made.Settings, Last: made.Last}, Names: []string{"x", "y"}, Goals: []float64{0, 8}, Computed: []int64{1, 2}, Peaks: []float64{1, 2}}
+		return nil
+	}
+	if err := r.part(s, "b", fill); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.part(s, "a", func() error { t.Error("another part was measured"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.text() != r.text() || !strings.Contains(again.text(), "flash") {
+		t.Errorf("%s\nbecame\n%s", r.text(), again.text())
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for _, c := range []struct {
+		measure measure
+		seconds float64
+		want    string
+	}{
+		{measure{Per: 512, Rate: true, Unit: "tokens/s"}, 2, "256 tokens/s"},
+		{measure{Per: 16, Unit: "ms a step"}, 0.8, "50.0 ms a step"},
+		{measure{Per: 1, Unit: "ms"}, 0.0041, "4.10 ms"},
+	} {
+		if got := c.measure.figure(c.seconds); got != c.want {
+			t.Errorf("%v s: %q, want %q", c.seconds, got, c.want)
+		}
+	}
+}
+
+// Both sides must be able to do all that is asked of them: distinct candidates,
+// and an own token for each step of the ensemble.
+func TestTasksCanBeDone(t *testing.T) {
+	for _, m := range append(measures(), questionTask(questionCount)) {
+		seen := map[any]bool{}
+		for _, c := range m.Candidates {
+			if seen[c] {
+				t.Errorf("%s: candidate %d twice", m.Task, c)
+			}
+			seen[c] = true
+		}
+		for i, own := range m.Own {
+			if m.Steps > len(own) {
+				t.Errorf("%s: sequence %d has %d tokens for %d steps", m.Task, i, len(own), m.Steps)
+			}
+			if own[0] == m.Own[(i+1)%len(m.Own)][0] {
+				t.Errorf("%s: sequences %d and the next begin alike, so more than the prefix is shared", m.Task, i)
+			}
+		}
+	}
+}
+
+// sample is a small report with all its parts.
+func sample() *report {
+	r := &report{Machine: harness.Machine{Name: "a machine"}, Loads: map[string]string{"small": "0.10"}, Threads: 2, Runs: 3, Repack: true}
+	r.Versions, r.About = [2]string{"v1", "llama-cpp-python 1"}, "AVX2 = 1"
+	r.Server, r.Encoder = "that of llama-cpp-python 1", "sentence-transformers 1"
+	prefill := measure{task: task{Task: "prefill"}, Title: "prefill of 4 tokens", Per: 4, Rate: true, Unit: "tokens/s", Goal: 6, Best: 3}
+	r.Comparisons = []comparison{{
+		Model: "small", File: "small.gguf", Held: []float64{500, 400, 450}, Holding: held(false),
+		Rows: []row{{
+			measure: prefill, Seconds: [][]float64{{1, 1, 1}, {7, 6, 8}, {2, 2, 2}}, Settings: []string{"", "plain", "flash"},
+			Last: []answer{{Operations: 50e9, Bytes: 4e9}, {}, {}},
+		}},
+	}}
+	r.Questions = &contest{
+		Model: "small", Names: []string{"Sotto", "server"}, Goals: []float64{0, 8}, Computed: []int64{30, 44}, Peaks: []float64{300, 0}, Operations: 200e9,
+		row: row{
+			measure: measure{task: task{Prefixes: make([][]lm.Token, 1), Own: [][]lm.Token{{1}, {2}}, Candidates: []lm.Token{7, 8}}, Per: 2, Rate: true, Unit: "questions/s"},
+			Seconds: [][]float64{{2, 2, 2}, {20, 18, 22}}, Settings: []string{"", "8 slots"},
+			Last: []answer{{Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}, Bytes: 1e9}, {Values: [][]float64{{0.7, 0.3}, {0.6, 0.4}}}},
+		},
+	}
+	r.Sentences = &contest{
+		Model: "encoder", Names: []string{"Sotto", "peer"}, Goals: []float64{0, 3}, Computed: []int64{0, 60}, Peaks: []float64{100, 900}, Operations: 80e9,
+		row: row{
+			measure: measure{task: task{Texts: []string{"a", "b"}}, Per: 2, Rate: true, Unit: "sentences/s"},
+			Seconds: [][]float64{{0.002, 0.002, 0.004}, {0.004, 0.004, 0.008}}, Settings: []string{"", "batches of 8"},
+			Last: []answer{{Values: [][]float64{{1, 0}}}, {Values: [][]float64{{0.8, 0.6}}}},
+		},
+	}
+	r.Limits = []limits{{1, 100, 400, "VNNI", 10}, {2, 200, 800, "VNNI", 16}}
+	return r
+}
+
+func TestReport(t *testing.T) {
+	text := sample().text()
+	for _, want := range []string{
+		"| prefill of 4 tokens, tokens/s | 4.00 (4.00–4.00) | 0.57 (0.50–0.67) | **7.00×** (6.00–8.00), goal 6× | 2.00 (2.00–2.00) | **2.00×** (2.00–2.00), goal 3×: missed |",
+		"prefill on the same file: plain. prefill on the Q8_0 copy: flash.",
+		"64 sequences of 100 own tokens over a shared prefix of 400: Sotto 500 MB (goal: under 600), llama.cpp 400 MB, on its Q8_0 copy 450 MB.",
+		"| Sotto | 1.00 (1.00–1.00) | 30 | – | 300 |  |",
+		"| server | 0.10 (0.09–0.11) | 44 | 50.0 % | – | **10.00×** (9.00–11.00), goal 8× |",
+		"| Sotto | 1000 (500–1000), goal 500: met | – | 100 |  |",
+		"| peer | 500 (250–500) | 0.800000 | 900 | **2.00×** (2.00–2.00), goal 3×: missed |",
+		"| 2 | 200 | 800 (VNNI) | 16.0 |",
+		"| small, prefill of 4 tokens | 50.0 | 25 % | 6 % | 4.00 | 25 % |",
+		"| small, questions over shared prefixes | 100 | 50 % | 12 % | 0.50 | 3 % |",
+		"| encoder, vectors of sentences | 40000 | 20000 % | 5000 % | – | – |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	r := sample()
+	r.Questions, r.Sentences, r.Limits = nil, nil, nil
+	if text := r.text(); strings.Contains(text, "Questions") || strings.Contains(text, "limits") {
+		t.Errorf("what was left out is reported:\n%s", text)
+	}
+}
+
+// Each question is asked once, in a slot that serves its prefix alone while it can.
+func TestPlan(t *testing.T) {
+	m := questionTask(questionCount)
+	for _, slots := range []int{1, 4, 8, 16, 32} {
+		seen := map[int]bool{}
+		for slot, queue := range plan(m.task, slots) {
+			prefixes := map[lm.Token]bool{}
+			for _, j := range queue {
+				if len(j.prompt) != questionPrefix+questionTokens || j.prompt[questionPrefix] != m.Own[j.question][0] || seen[j.question] {
+					t.Fatalf("%d slots: question %d is wrong", slots, j.question)
+				}
+				seen[j.question] = true
+				prefixes[j.prompt[0]] = true
+			}
+			if want := max(1, questionPrefixes/slots); len(prefixes) != want {
+				t.Errorf("%d slots: slot %d has %d prefixes, want %d", slots, slot, len(prefixes), want)
+			}
+		}
+		if len(seen) != questionCount {
+			t.Errorf("%d slots: %d questions of %d", slots, len(seen), questionCount)
+		}
+	}
+	few := m.few(2, 4)
+	if len(few.Own) != 2*questionPrefixes || few.Own[2][0] != m.Own[questionCount/questionPrefixes+2][0] {
+		t.Error("some questions of each prefix are not those")
+	}
+}
+
+func TestSentences(t *testing.T) {
+	list := sentences(sentenceCount)
+	seen := map[string]bool{}
+	lengths := map[int]bool{}
+	for _, s := range list {
+		n := len(strings.Fields(s))
+		if n < sentenceLeast || n > sentenceMost || !strings.HasSuffix(s, ".") {
+			t.Errorf("%q", s)
+		}
+		seen[s], lengths[n] = true, true
+	}
+	if len(seen) != sentenceCount || len(lengths) != sentenceMost-sentenceLeast+1 {
+		t.Errorf("%d different sentences of %d lengths", len(seen), len(lengths))
+	}
+}
+
+// counted is a session of which only the count is wanted.
+type counted struct {
+	lm.Session
+	used lm.Usage
+}
+
+func (c *counted) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
+	for _, s := range steps {
+		c.used.Computed += int64(len(s.Tokens))
+		c.used.Rows += int64(len(s.Ask.Candidates))
+	}
+	return nil, nil
+}
+
+func (c *counted) Usage() lm.Usage { return c.used }
+
+func TestTally(t *testing.T) {
+	s := &tally{Session: &counted{}, sizes: sizes{body: 100, width: 10, bodyBytes: 50, headBytes: 20}}
+	step := func(ask lm.Ask, tokens ...lm.Token) {
+		if _, err := s.Step(t.Context(), []lm.Step{{Tokens: tokens, Ask: ask}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step(lm.Ask{All: true}, 1, 2) // before it counts
+	done := s.begin()
+	step(lm.Ask{Candidates: []lm.Token{1, 2}}, 1, 2, 3)
+	step(lm.Ask{Top: 1}, 4)
+	step(lm.Ask{Top: 1})
+	a := done()
+	if a.Computed != 4 || a.Operations != 2*(4*100+2*10) || a.Bytes != 2*50+2*20 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestWorkerReportsErrors(t *testing.T) {
+	var out bytes.Buffer
+	if err := serve(t.Context(), "testdata/no-such-file.gguf", 1, strings.NewReader(`{"task":"prefill"}`+"\n"), &out); err != nil {
+		t.Fatal(err)
+	}
+	var a answer
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil || a.Error == "" {
+		t.Errorf("answer %q, want one with an error", out.String())
+	}
+}

@@ -1,0 +1,80 @@
+package suite_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-dp/sotto/internal/metric"
+	"github.com/sotto-dp/sotto/lab/suite"
+)
+
+// counts is an encoder of which tokens are alike if they begin with the same letter.
+type counts struct{ asked int }
+
+func (*counts) Name() string { return "letters" }
+
+func (c *counts) Tokens(_ context.Context, texts []string) ([][][]float32, error) {
+	c.asked += len(texts)
+	out := make([][][]float32, len(texts))
+	for i, text := range texts {
+		for _, word := range metric.Words(text) {
+			v := make([]float32, 256)
+			v[word[0]] = 1
+			out[i] = append(out[i], v)
+		}
+	}
+	return out, nil
+}
+
+// TestReferences: lines with one question are one item; the main metric takes one of its
+// references, as papers do, and the best of all is told beside; what embeddings say is kept.
+func TestReferences(t *testing.T) {
+	s := notes(t, "items = 0\nepsilon = [4]\n[[method]]\nmethod = \"zero\"\n")
+	s.Datasets[0].Group = true
+	o := options(t, &toy{name: "toy"})
+	encoder := &counts{}
+	o.Encoder = encoder
+	result, err := suite.Run(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := result.Rows[0]
+	if r.N != notesItems/2 {
+		t.Errorf("%d items of %d lines with each question twice", r.N, notesItems)
+	}
+	best, ok := r.Metrics["rouge_l_best"]
+	if !ok || best < r.Value || r.Metrics["embedding_f1 (letters)"] <= 0 || r.Metrics["embedding_precision (letters)"] <= 0 {
+		t.Errorf("%v, %v", r.Value, r.Metrics)
+	}
+	before := encoder.asked
+	again, err := suite.Run(t.Context(), s, o)
+	if err != nil || encoder.asked != before || before == 0 {
+		t.Errorf("%d texts were encoded again, %v", encoder.asked-before, err)
+	}
+	equal(t, "again", again.Rows, result.Rows)
+}
+
+// TestPublicInputs: demonstrations may be written for the inputs of a public file.
+func TestPublicInputs(t *testing.T) {
+	s := notes(t, "items = 3\nepsilon = [4]\nshots = [2]\n[[method]]\nmethod = \"clipped\"\nbatch = 4\n")
+	s.Datasets[0].Inputs = "test.jsonl"
+	read, err := s.WithInputs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read.Datasets[0].Conditions; len(got) != notesItems/2 || !slices.Contains(got, "note 64") || read.Datasets[0].Inputs != "" {
+		t.Errorf("%d inputs: %v", len(got), got)
+	}
+	if len(s.Datasets[0].Conditions) > 0 {
+		t.Error("the suite itself was changed")
+	}
+	if result, err := suite.Run(t.Context(), s, options(t, &toy{name: "toy"})); err != nil || len(result.Rows) != 1 || result.Rows[0].Shots != 2 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	s.Datasets[0].Inputs = "gone.jsonl"
+	if _, err := suite.Run(t.Context(), s, options(t, &toy{name: "toy"})); err == nil || !strings.Contains(err.Error(), "public inputs of notes") {
+		t.Errorf("%v", err)
+	}
+}
