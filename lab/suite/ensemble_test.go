@@ -155,7 +155,7 @@ method = "mixing"
 online = true
 queries = [7]
 mean = "product"
-most = 0.5
+max_lambda = 0.5
 per = "token"
 batch = 3
 tokens = 5
@@ -186,7 +186,7 @@ select = "ptr"
 		t.Fatal(err)
 	}
 	mixing, published, vote, keyword := cells[0].Request(), cells[1].Request(), cells[2].Request(), cells[3].Request()
-	if r := mixing; r.Answers != 7 || !maps.Equal(r.Settings, method.Values{"mean": "product", "most": 0.5, "per": "token", "batch": 3}) || r.Tokens != 5 || r.Shots != 0 ||
+	if r := mixing; r.Answers != 7 || !maps.Equal(r.Settings, method.Values{"mean": "product", "max_lambda": 0.5, "per": "token", "batch": 3}) || r.Tokens != 5 || r.Shots != 0 ||
 		r.Rules.Penalty != 0.25 || r.Rules.NoRepeat != 6 || r.Rules.MinTokens != 2 {
 		t.Errorf("%+v", r)
 	}

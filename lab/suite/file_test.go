@@ -132,7 +132,7 @@ func TestProblems(t *testing.T) {
 		{small + "online = true\nqueries = [100, -1]", "line 11, method[1].queries: an ε cannot be for -1 answers"},
 		{small + "online = true\nshots = [4]", "line 11, method[1].shots: clipped does not have it"},
 		{small + "[[method]]\nmethod = \"real\"\nonline = true", "line 12, method[2].online: real does not answer online; leave it out; those that do are clipped, mixing, gaussian,"},
-		{small + "[[method]]\nmethod = \"vote\"\nmost = 4.0", "vote does not have it; leave it out; settings of it are batch, prompts"},
+		{small + "[[method]]\nmethod = \"vote\"\nmax_lambda = 4.0", "vote does not have it; leave it out; settings of it are batch, prompts"},
 		{small + "[[method]]\nmethod = \"vote\"\nnoise = \"pink\"", "method[2].noise: \"pink\" is none that there is; say exponential or gaussian or threshold"},
 		{small + "[[method]]\nmethod = \"vote\"\n[[method]]\nmethod = \"vote\"\nqueries = [0]", "two methods are called \"vote\" on agnews at ε = 1"},
 		{small + "[[method]]\nmethod = \"mixing-published\"\ndiscover = true", "mixing-published has no ε to pay for it"},

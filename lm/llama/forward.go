@@ -67,10 +67,10 @@ type inputs struct {
 }
 
 // newInputs returns room for rows of width numbers.
-func newInputs(rows, width int) inputs {
+func (m *Model) newInputs(rows, width int) inputs {
 	in := inputs{floats: kernel.Floats(rows * padded(width)), stride: padded(width)}
 	if width%kernel.Block == 0 {
-		in.integers = kernel.NewQuantized(rows, width)
+		in.integers = m.kernels.NewQuantized(m.bits, rows, width)
 	}
 	return in
 }
@@ -113,12 +113,12 @@ func (m *Model) newPass() *pass {
 	p.tasks = tasks{p.normShare, p.productsShare, p.storeShare, p.attendUnits, p.quantizeRows, p.addShare, p.addNormedShare, p.candidateShare}
 	take := func(stride int) []float32 { return kernel.Floats(maxRows * stride) }
 	p.x, p.out, p.q, p.k, p.v, p.up = take(width), take(width), take(queries), take(keys), take(keys), take(hidden)
-	p.h, p.att, p.gate = newInputs(maxRows, c.width), newInputs(maxRows, c.heads*c.head), newInputs(maxRows, c.hidden)
-	p.head = newInputs(wholeRows, c.width)
+	p.h, p.att, p.gate = m.newInputs(maxRows, c.width), m.newInputs(maxRows, c.heads*c.head), m.newInputs(maxRows, c.hidden)
+	p.head = m.newInputs(wholeRows, c.width)
 	for range m.pool.workers {
 		p.scratch = append(p.scratch, &kernel.Scratch{})
 		p.attention = append(p.attention, m.newAttentionRoom())
-		p.normed = append(p.normed, newInputs(aloneRows, c.width))
+		p.normed = append(p.normed, m.newInputs(aloneRows, c.width))
 		p.isNormed = append(p.isNormed, false)
 		p.candidates.matrix, p.candidates.errs = append(p.candidates.matrix, kernel.Matrix{}), append(p.candidates.errs, nil)
 	}

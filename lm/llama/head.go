@@ -186,7 +186,7 @@ func (m *Model) answerCandidates(all []*extension, which []int, list []lm.Token,
 	d, k := m.config.width, &m.pass.candidates
 	k.list, k.n = list, len(which)
 	if k.n*padded(d) > len(k.x.floats) {
-		k.x = newInputs(k.n, d)
+		k.x = m.newInputs(k.n, d)
 	}
 	for r, i := range which {
 		copy(k.x.row(r, d), all[i].hidden)

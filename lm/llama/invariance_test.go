@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -55,7 +56,7 @@ func sameBits(t require, what string, got, want []float64) {
 
 // engines returns the same model on every number of threads and every level of kernels. The
 // portable level, slow as it is, gets one.
-func engines(t testing.TB, c tiny) map[string]*Model {
+func engines(t testing.TB, c tiny, activations int) map[string]*Model {
 	t.Helper()
 	all := map[string]*Model{}
 	for _, level := range kernel.Levels() {
@@ -64,7 +65,7 @@ func engines(t testing.TB, c tiny) map[string]*Model {
 				continue
 			}
 			file, _ := c.build(t)
-			m, err := load(file, Options{Threads: threads, level: &level})
+			m, err := load(file, Options{Threads: threads, Activations: activations, level: &level})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,10 +81,17 @@ func engines(t testing.TB, c tiny) map[string]*Model {
 // threads and any level of kernels, whatever it shares with others, and however its
 // tokens are split into steps.
 func TestBatchInvariance(t *testing.T) {
-	for _, name := range []string{"mixed", "qwen3", "head of 40", "Q6_K", "Q3_K", "mistral", "mistral3", "phi3", "phi3 long", "gemma3"} {
-		c := tinies()[name]
+	for _, name := range []string{
+		"mixed", "qwen3", "head of 40", "Q6_K", "Q3_K", "mistral", "mistral3", "phi3", "phi3 long", "gemma3",
+		"mixed in 8 bits", "Q6_K in 8 bits", "gemma3 in 8 bits",
+	} {
+		shape, short := strings.CutSuffix(name, " in 8 bits")
+		c, activations := tinies()[shape], 16
+		if short {
+			activations = 8
+		}
 		t.Run(name, func(t *testing.T) {
-			models := engines(t, c)
+			models := engines(t, c, activations)
 			names := make([]string, 0, len(models))
 			for n := range models {
 				names = append(names, n)
@@ -98,6 +106,30 @@ func TestBatchInvariance(t *testing.T) {
 				checkBatch(r, m, plain, c.vocab, 80)
 			})
 		})
+	}
+}
+
+// TestActivations: the precision of activations is in the version that runs keep, and what there is none of is refused.
+func TestActivations(t *testing.T) {
+	versions := map[string]bool{}
+	for _, bits := range []int{8, 16, 32} {
+		file, _ := tinies()["mixed"].build(t)
+		m, err := load(file, Options{Threads: 1, Activations: bits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions[m.Info().Version] = true
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(versions) != 3 {
+		t.Errorf("three precisions have the versions %v", versions)
+	}
+	file, _ := tinies()["mixed"].build(t)
+	defer file.Close()
+	if _, err := load(file, Options{Activations: 4}); err == nil {
+		t.Error("activations of 4 bits were taken")
 	}
 }
 

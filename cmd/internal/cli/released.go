@@ -36,10 +36,11 @@ func NewChargeResult(r sotto.Result, work string) ChargeResult {
 	return ChargeResult{Charge: string(r.Charge), Resumed: r.Resumed, Warnings: r.Warnings, finished: r.Finished, work: work, seconds: r.Seconds}
 }
 
-func (c *ChargeResult) took() (work string, seconds float64) { return c.work, c.seconds }
+// Work is what the run did, and how long it took.
+func (c *ChargeResult) Work() (work string, seconds float64) { return c.work, c.seconds }
 
-// by says who paid and signed.
-func (c *ChargeResult) by(ctx context.Context, client *sotto.Client) {
+// PaidBy says from which ledger the run was paid, and who signed.
+func (c *ChargeResult) PaidBy(ctx context.Context, client *sotto.Client) {
 	c.Ledger, c.Keys, c.Standing = config.Redact(client.Ledger()), client.Keys(), standing(ctx, client.Ledger(), c.Charge)
 }
 
@@ -97,8 +98,8 @@ func (r *ReleaseResult) check() string { return ui.If(r.Private, "sotto verify "
 // Outcome is the result of a run that is charged.
 type Outcome interface {
 	ui.Result
-	by(context.Context, *sotto.Client)
-	took() (work string, seconds float64)
+	PaidBy(context.Context, *sotto.Client)
+	Work() (work string, seconds float64)
 }
 
 // CarryOut carries out a run that is charged, a method of a client, with its options; closes the client; and prints
@@ -116,7 +117,7 @@ func CarryOut[O, D any, R Outcome](ctx context.Context, p *Program, client *sott
 		return err
 	}
 	r := result(done)
-	r.by(ctx, client)
-	p.Took(r.took())
+	r.PaidBy(ctx, client)
+	p.Took(r.Work())
 	return p.Emit(r)
 }

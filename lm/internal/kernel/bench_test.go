@@ -88,35 +88,43 @@ func BenchmarkRows(b *testing.B) {
 }
 
 // BenchmarkMulQuantized is BenchmarkMul in integers; it compares with the product of
-// the same matrix in float32, measured in the same run.
+// the same matrix in float32, and in integers of 16 bits, measured in the same run.
 func BenchmarkMulQuantized(b *testing.B) {
 	for _, kind := range []gguf.Type{gguf.Q4_1, gguf.Q4_K, gguf.Q8_0, gguf.Q6_K} {
 		cols := 576
 		if kind == gguf.Q4_K || kind == gguf.Q6_K {
-			cols = 768
+			cols = 1536
 		}
 		m := packed32(b, random(1), kind, 1536, cols)
 		for _, n := range []int{1, 4, 17, 256} {
 			x := normals(random(2), n*cols)
 			dst := make([]float32, n*m.Rows)
 			for _, l := range Levels()[1:] {
-				b.Run(fmt.Sprintf("%v/%v/n=%d", l, kind, n), func(b *testing.B) {
-					var s Scratch
-					k := For(l)
-					rounds := 1 + 64/n
-					base := time.Now()
-					for range rounds {
-						k.Mul(m, 0, m.Panels(), x, cols, n, dst, m.Rows, &s)
-					}
-					floats := time.Since(base).Seconds() / float64(rounds)
-					q := quantized(k, x, n, cols)
-					for b.Loop() {
-						k.MulQuantized(m, 0, m.Panels(), q, n, dst, m.Rows, &s)
-					}
-					each := b.Elapsed().Seconds() / float64(b.N)
-					b.ReportMetric(2*float64(cols*n*m.Rows)/each/1e9, "Gop/s")
-					b.ReportMetric(floats/each, "x-float32")
-				})
+				for _, p := range bothPrecisions {
+					b.Run(fmt.Sprintf("%v/%v/n=%d/bits=%d", l, kind, n, 16>>p), func(b *testing.B) {
+						var s Scratch
+						k := For(l)
+						rounds := 1 + 64/n
+						base := time.Now()
+						for range rounds {
+							k.Mul(m, 0, m.Panels(), x, cols, n, dst, m.Rows, &s)
+						}
+						floats := time.Since(base).Seconds() / float64(rounds)
+						wide, q := quantized(k, Bits16, x, n, cols), quantized(k, p, x, n, cols)
+						base = time.Now()
+						for range rounds {
+							k.MulQuantized(m, 0, m.Panels(), wide, n, dst, m.Rows, &s)
+						}
+						integers := time.Since(base).Seconds() / float64(rounds)
+						for b.Loop() {
+							k.MulQuantized(m, 0, m.Panels(), q, n, dst, m.Rows, &s)
+						}
+						each := b.Elapsed().Seconds() / float64(b.N)
+						b.ReportMetric(2*float64(cols*n*m.Rows)/each/1e9, "Gop/s")
+						b.ReportMetric(floats/each, "x-float32")
+						b.ReportMetric(integers/each, "x-16bits")
+					})
+				}
 			}
 		}
 	}

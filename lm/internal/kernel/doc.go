@@ -37,13 +37,13 @@
 // The error of a product in float32 is at most K·2^-24 of the sum of the
 // magnitudes of its terms (Higham, Accuracy and Stability of Numerical
 // Algorithms, section 3.1). In integers, rounding an activation adds at most
-// 1/65024 of the largest of its block times the weight.
+// 1/65024 of the largest of its block times the weight, in eight bits 1/254.
 //
 // # Weights and activations
 //
 // Weights stay quantised in memory: [Pack] lays 32 rows of a GGUF tensor beside
 // each other and keeps its quants and scales as they are. [Kernels.MulQuantized]
-// multiplies them by activations that [Kernels.Quantize] rounded to 16 bits with a
+// multiplies them by activations that [Kernels.Quantize] rounded to 16 bits, or to 8, with a
 // scale for each 32, which depends on these 32 alone: not on other tokens, nor on
 // other columns. [Kernels.Mul] turns them into float32 instead, exactly the values
 // that [DequantizeRow] gives, and takes activations as they are. [Kernels.MulBytes] takes

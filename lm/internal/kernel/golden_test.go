@@ -47,27 +47,29 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// goldenIntegers is the same for products in integers.
-const goldenIntegers = "1f4f7d600671f9e2da28be04b69dca68"
+// goldenIntegers are the same for products in integers.
+var goldenIntegers = map[Precision]string{Bits16: "1f4f7d600671f9e2da28be04b69dca68", Bits8: "deb270a62d15c8923322cf8e03f8fc82"}
 
 func TestGoldenIntegers(t *testing.T) {
-	for _, l := range Levels() {
-		k, r, h := For(l), random(22), sha256.New()
-		for _, kind := range integerTypes {
-			m := packed32(t, r, kind, 40, 512)
-			for _, n := range []int{1, 2, 3, 9} {
-				dst := make([]float32, n*64)
-				var s Scratch
-				k.MulQuantized(m, 0, 2, quantized(k, floats(r, n*512), n, 512), n, dst, 64, &s)
-				for i := range n {
-					for _, v := range dst[i*64 : i*64+40] {
-						h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+	for _, p := range bothPrecisions {
+		for _, l := range Levels() {
+			k, r, h := For(l), random(22), sha256.New()
+			for _, kind := range integerTypes {
+				m := packed32(t, r, kind, 40, 512)
+				for _, n := range []int{1, 2, 3, 9} {
+					dst := make([]float32, n*64)
+					var s Scratch
+					k.MulQuantized(m, 0, 2, quantized(k, p, floats(r, n*512), n, 512), n, dst, 64, &s)
+					for i := range n {
+						for _, v := range dst[i*64 : i*64+40] {
+							h.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+						}
 					}
 				}
 			}
-		}
-		if got := fmt.Sprintf("%x", h.Sum(nil)[:16]); got != goldenIntegers {
-			t.Errorf("%v: digest %s, want %s", l, got, goldenIntegers)
+			if got := fmt.Sprintf("%x", h.Sum(nil)[:16]); got != goldenIntegers[p] {
+				t.Errorf("%v: digest %s of precision %d, want %s", l, got, p, goldenIntegers[p])
+			}
 		}
 	}
 }

@@ -102,10 +102,12 @@ func guardIntegers(t *testing.T, l Level, m *Matrix, x []float32, n int, atEnd b
 		}
 		k.MulQuantized(m, 0, 2, q, n, dst, m.Rows, s)
 	}
-	q := NewQuantized(n, m.Cols)
-	q.words = words(len(q.words))
-	got, want := guarded(t, make([]float32, n*m.Rows), atEnd), make([]float32, n*m.Rows)
-	multiply(For(l), q, &Scratch{integers: words(2 * unpackedGroups * groupWords)}, got)
-	multiply(For(Portable), NewQuantized(n, m.Cols), new(Scratch), want)
-	same(t, fmt.Sprintf("%v %v integers n=%d", l, m.format, n), got, want)
+	for _, p := range bothPrecisions {
+		q := For(l).NewQuantized(p, n, m.Cols)
+		q.words = words(len(q.words))
+		got, want := guarded(t, make([]float32, n*m.Rows), atEnd), make([]float32, n*m.Rows)
+		multiply(For(l), q, &Scratch{integers: words(2 * unpackedGroups * For(l).integers[p].groupWords())}, got)
+		multiply(For(Portable), For(Portable).NewQuantized(p, n, m.Cols), new(Scratch), want)
+		same(t, fmt.Sprintf("%v %v integers %d n=%d", l, m.format, p, n), got, want)
+	}
 }

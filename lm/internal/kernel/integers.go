@@ -22,14 +22,15 @@ import (
 //
 // over the columns in rising order, from y = +0.
 
-// groupWords is the size of 32 unpacked columns of a panel:
+// 32 unpacked columns of a panel are
 //
 //	integers  [16][32]uint32   pairs of columns of int16, as pairOf gives them
 //	scales    [32]float32      of the first 16 columns where the format has two
 //	others    [32]float32      minima, or the scales of the last 16 columns
 //
-// Levels that multiply bytes lay it out otherwise, in less room.
-const groupWords = (Block/2 + 2) * Panel
+// Levels that multiply bytes lay them out otherwise, in less room. With fours they are [8][32]uint32: of
+// eight columns the even ones, then the odd ones, in bytes, to which 128 is added where the
+// format has no minima, for instructions that multiply unsigned bytes by signed ones.
 
 // sharing states what the columns of an unpacked group share.
 type sharing = uint8
@@ -73,8 +74,10 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 	if p0 < 0 || p1 > m.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))
 	}
-	if !l.integers() || m.Cols/Block*blockWords != x.stride {
-		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/blockWords*Block, m.Cols))
+	f := &k.integers[x.precision]
+	size := f.blockWords()
+	if !l.integers() || m.Cols/Block*size != x.stride {
+		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/size*Block, m.Cols))
 	}
 	if n <= 0 || p0 >= p1 {
 		return
@@ -87,65 +90,70 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst [
 		dstStride = 0
 	}
 	groups := m.Cols / Block
-	if vector := k.vectorInt[m.format]; vector != nil && n <= k.vectorIntTokens {
+	if vector := f.vector[m.format]; vector != nil && n <= f.vectorTokens {
 		for p := p0; p < p1; p++ {
 			vector(n, dst[p*Panel:], dstStride, m.data[p*m.stride:(p+1)*m.stride], x.words, x.stride, groups*Block/l.values)
 		}
 		return
 	}
-	j := integerJob{x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
+	j := integerJob{integerFuncs: f, x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
 	for p := p0; p < p1; p += j.panels {
-		j.panels, j.tile, j.maxTokens = 1, k.tileInt, k.tileIntTokens
+		j.panels, j.inner, j.maxTokens = 1, f.tile, f.tileTokens
 		depth := even(groups, unpackedGroups, 1)
-		if k.tileIntPair != nil && p+2 <= p1 {
-			j.panels, j.tile, j.maxTokens = 2, k.tileIntPair, k.pairTokens
-			depth = even(groups, pairedGroups, 1)
+		if f.pair != nil && p+2 <= p1 {
+			j.panels, j.inner, j.maxTokens = 2, f.pair, f.pairTokens
+			depth = even(groups, f.pairedGroups(), 1)
 		}
 		for g := 0; g < groups; g += depth {
-			k.mulGroups(m, p, g, min(g+depth, groups), &j)
+			j.mulGroups(m, p, g, min(g+depth, groups))
 		}
 	}
 }
 
 // unpackedGroups is the number of groups of a panel that are unpacked at a
 // time: they stay in the cache nearest to the core, with the inputs of a tile.
+const unpackedGroups = 8
+
 // pairedGroups is the number of each of two panels; those of the second lie
 // unpackedGroups after those of the first.
-const (
-	unpackedGroups = 8
-	pairedGroups   = 6
-)
+func (f *integerFuncs) pairedGroups() int {
+	if f.fours {
+		return unpackedGroups
+	}
+	return 6
+}
 
 func (s *Scratch) groups() []uint32 {
 	if s.integers == nil {
-		s.integers = words(2 * unpackedGroups * groupWords)
+		s.integers = words(2 * unpackedGroups * (Block/2 + 2) * Panel)
 	}
 	return s.integers
 }
 
 // integerJob is the part of a product in integers that its inner loops share.
 type integerJob struct {
+	*integerFuncs
 	x, scratch []uint32
 	dst        []float32
 
 	xStride, dstStride, n int
 
-	// tile multiplies so many panels at once by at most so many tokens.
+	// inner multiplies so many panels at once by at most so many tokens.
 	panels, maxTokens int
-	tile              tileIntFunc
+	inner             tileIntFunc
 }
 
 // mulGroups multiplies groups of columns of the job's panels.
-func (k *Kernels) mulGroups(m *Matrix, p, first, end int, j *integerJob) {
+func (j *integerJob) mulGroups(m *Matrix, p, first, end int) {
 	l := &layouts[m.format]
 	for i := range j.panels {
-		k.unpackGroups(m, p+i, first, end, j.scratch[i*unpackedGroups*groupWords:])
+		j.unpackGroups(m, p+i, first, end, j.scratch[i*unpackedGroups*j.groupWords():])
 	}
-	j.multiply(end-first, j.x[first*blockWords:], j.dst[p*Panel:], l.sharing(), first > 0)
+	j.multiply(end-first, j.x[first*j.blockWords():], j.dst[p*Panel:], l.sharing(), first > 0)
 }
 
 // unpackGroups unpacks groups of columns of a panel.
-func (k *Kernels) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
+func (f *integerFuncs) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 	l, panel := &layouts[m.format], m.data[p*m.stride:(p+1)*m.stride]
 	for g := first; g < end; {
 		n := end - g
@@ -153,7 +161,7 @@ func (k *Kernels) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 		if l.sub {
 			n = min(n, perBlock-g%perBlock)
 		}
-		k.unpackInt[m.format](to[(g-first)*groupWords:][:n*groupWords], panel[g/perBlock*l.bytes():], g%perBlock, n)
+		f.unpack[m.format](to[(g-first)*f.groupWords():][:n*f.groupWords()], panel[g/perBlock*l.bytes():], g%perBlock, n)
 		g += n
 	}
 }
@@ -163,7 +171,7 @@ func (j *integerJob) multiply(groups int, x []uint32, dst []float32, share shari
 	n := j.n
 	for count := (n + j.maxTokens - 1) / j.maxTokens; count > 0; count-- {
 		tokens := (n + count - 1) / count
-		j.tile(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
+		j.inner(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
 		n -= tokens
 		if n > 0 {
 			x, dst = x[tokens*j.xStride:], dst[tokens*j.dstStride:]
@@ -186,6 +194,7 @@ type (
 // unpackIntPortable returns the unpackIntFunc of a format in plain Go.
 func unpackIntPortable(f format) unpackIntFunc {
 	l := &layouts[f]
+	const groupWords = (Block/2 + 2) * Panel
 	return func(dst []uint32, src []byte, skip, groups int) {
 		for g := range groups {
 			if l.sub {
@@ -227,8 +236,8 @@ func tileIntPortable(tokens, groups int, x []uint32, xStride int, w []uint32, ds
 			*out = [Panel]float32{}
 		}
 		for g := range groups {
-			in := (*[blockWords]uint32)(x[t*xStride+g*blockWords:])
-			group := (*[groupWords]uint32)(w[g*groupWords:])
+			in := (*[pairWords]uint32)(x[t*xStride+g*pairWords:])
+			group := (*[(Block/2 + 2) * Panel]uint32)(w[g*(Block/2+2)*Panel:])
 			s, total := math.Float32frombits(in[0]), math.Float32frombits(in[1])
 			scales, others := group[Block/2*Panel:], group[(Block/2+1)*Panel:]
 			if share == twoScales {

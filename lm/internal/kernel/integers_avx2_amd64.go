@@ -49,3 +49,9 @@ func tileIntAVX2(tokens int, groups int, x []uint32, xStride int, w []uint32, ds
 
 //go:noescape
 func quantizeAVX2(dst []uint32, x []float32)
+
+//go:noescape
+func quantizeShortPairsAVX2(dst []uint32, x []float32)
+
+//go:noescape
+func quantizeShortAVX2(dst []uint32, x []float32)

@@ -329,12 +329,12 @@ GLOBL lanes_00080008<>(SB), RODATA|NOPTR, $32
 TEXT ·vectorInt4AVX2(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone6
@@ -556,12 +556,12 @@ blockDone6:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone8
@@ -1036,12 +1036,12 @@ blockDone12:
 TEXT ·vectorInt4mAVX2(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone14
@@ -1237,12 +1237,12 @@ blockDone14:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone16
@@ -1743,12 +1743,12 @@ GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 TEXT ·vectorInt4kAVX2(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone22
@@ -1969,12 +1969,12 @@ blockDone22:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone26
@@ -2470,11 +2470,11 @@ blockDone32:
 TEXT ·vectorInt8AVX2(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone34
@@ -2680,11 +2680,11 @@ blockDone34:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone36
@@ -3173,11 +3173,11 @@ blockDone40:
 TEXT ·vectorInt8mAVX2(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone42
@@ -3389,11 +3389,11 @@ blockDone42:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone44
@@ -3930,11 +3930,11 @@ groupDone48:
 TEXT ·vectorInt8kAVX2(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone50
@@ -4171,11 +4171,11 @@ blockDone50:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone54
@@ -4737,11 +4737,11 @@ groupDone60:
 TEXT ·vectorInt6kAVX2(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone62
@@ -4984,11 +4984,11 @@ blockDone62:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone66
@@ -7658,3 +7658,247 @@ DATA lanes_46fe0000<>+20(SB)/4, $0x46fe0000
 DATA lanes_46fe0000<>+24(SB)/4, $0x46fe0000
 DATA lanes_46fe0000<>+28(SB)/4, $0x46fe0000
 GLOBL lanes_46fe0000<>(SB), RODATA|NOPTR, $32
+
+// func quantizeShortPairsAVX2(dst []uint32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·quantizeShortPairsAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  x_len+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone149
+
+block148:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VPAND        lanes_7fffffff<>+0(SB), Y0, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y1, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y2, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y3, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VMOVDQU      X4, X4
+	VPMAXSD      X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VPMAXSD      X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VPMAXSD      X5, X4, X4
+	VMOVD        X4, BX
+	XORL         SI, SI
+	CMPL         BX, $0x0d800000
+	JLT          blank150
+	CMPL         BX, $0x7f800000
+	JGE          special151
+	VMOVSS       lanes_42fe0000<>+0(SB), X6
+	VDIVSS       X4, X6, X5
+	VDIVSS       X6, X4, X4
+	VBROADCASTSS X5, Y5
+	VMULPS       Y5, Y0, Y0
+	VCVTPS2DQ    Y0, Y0
+	VMOVDQU      Y0, Y6
+	VEXTRACTI128 $0x01, Y0, X7
+	VPSLLD       $0x10, X7, X7
+	VPBLENDW     $0xaa, X7, X0, X7
+	VMOVDQU      X7, 8(AX)
+	VMULPS       Y5, Y1, Y1
+	VCVTPS2DQ    Y1, Y1
+	VPADDD       Y1, Y6, Y6
+	VEXTRACTI128 $0x01, Y1, X0
+	VPSLLD       $0x10, X0, X0
+	VPBLENDW     $0xaa, X0, X1, X0
+	VMOVDQU      X0, 24(AX)
+	VMULPS       Y5, Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VPADDD       Y2, Y6, Y6
+	VEXTRACTI128 $0x01, Y2, X0
+	VPSLLD       $0x10, X0, X0
+	VPBLENDW     $0xaa, X0, X2, X0
+	VMOVDQU      X0, 40(AX)
+	VMULPS       Y5, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VPADDD       Y3, Y6, Y6
+	VEXTRACTI128 $0x01, Y3, X0
+	VPSLLD       $0x10, X0, X0
+	VPBLENDW     $0xaa, X0, X3, X0
+	VMOVDQU      X0, 56(AX)
+	VEXTRACTI128 $0x01, Y6, X0
+	VMOVDQU      X6, X1
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPADDD       X0, X1, X1
+	VCVTDQ2PS    X1, X1
+	VMULSS       X4, X1, X1
+	VMOVSS       X4, (AX)
+	VMOVSS       X1, 4(AX)
+	JMP          done152
+
+special151:
+	MOVL $0x7fc00000, SI
+
+blank150:
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS Y0, 8(AX)
+	VMOVUPS Y0, 40(AX)
+	MOVL    SI, (AX)
+	MOVL    SI, 4(AX)
+
+done152:
+	ADDQ $0x48, AX
+	ADDQ $0x00000080, CX
+	DECQ DX
+	JNZ  block148
+
+blockDone149:
+	VZEROUPPER
+	RET
+
+DATA lanes_42fe0000<>+0(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+4(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+8(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+12(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+16(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+20(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+24(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+28(SB)/4, $0x42fe0000
+GLOBL lanes_42fe0000<>(SB), RODATA|NOPTR, $32
+
+// func quantizeShortAVX2(dst []uint32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·quantizeShortAVX2(SB), NOSPLIT, $0-48
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  x_base+24(FP), CX
+	MOVQ  x_len+32(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone154
+
+block153:
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VPAND        lanes_7fffffff<>+0(SB), Y0, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y1, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y2, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VPAND        lanes_7fffffff<>+0(SB), Y3, Y5
+	VPMAXSD      Y5, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X5
+	VMOVDQU      X4, X4
+	VPMAXSD      X5, X4, X4
+	VPSHUFD      $0x4e, X4, X5
+	VPMAXSD      X5, X4, X4
+	VPSHUFD      $0xb1, X4, X5
+	VPMAXSD      X5, X4, X4
+	VMOVD        X4, BX
+	XORL         SI, SI
+	CMPL         BX, $0x0d800000
+	JLT          blank155
+	CMPL         BX, $0x7f800000
+	JGE          special156
+	VMOVSS       lanes_42fe0000<>+0(SB), X6
+	VDIVSS       X4, X6, X5
+	VDIVSS       X6, X4, X4
+	VBROADCASTSS X5, Y5
+	VMULPS       Y5, Y0, Y0
+	VCVTPS2DQ    Y0, Y0
+	VMULPS       Y5, Y1, Y1
+	VCVTPS2DQ    Y1, Y1
+	VPADDD       Y1, Y0, Y6
+	VMULPS       Y5, Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VCVTPS2DQ    Y3, Y3
+	VPADDD       Y3, Y2, Y5
+	VEXTRACTI128 $0x01, Y0, X7
+	VPSHUFB      fours_low<>+0(SB), X0, X0
+	VPSHUFB      fours_high<>+0(SB), X7, X7
+	VPOR         X7, X0, X7
+	VMOVQ        X7, 20(AX)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPSHUFB      fours_low<>+0(SB), X1, X1
+	VPSHUFB      fours_high<>+0(SB), X0, X0
+	VPOR         X0, X1, X0
+	VMOVQ        X0, 28(AX)
+	VEXTRACTI128 $0x01, Y2, X0
+	VPSHUFB      fours_low<>+0(SB), X2, X2
+	VPSHUFB      fours_high<>+0(SB), X0, X0
+	VPOR         X0, X2, X0
+	VMOVQ        X0, 36(AX)
+	VEXTRACTI128 $0x01, Y3, X0
+	VPSHUFB      fours_low<>+0(SB), X3, X3
+	VPSHUFB      fours_high<>+0(SB), X0, X0
+	VPOR         X0, X3, X0
+	VMOVQ        X0, 44(AX)
+	VEXTRACTI128 $0x01, Y6, X0
+	VMOVDQU      X6, X1
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPADDD       X0, X1, X1
+	VEXTRACTI128 $0x01, Y5, X0
+	VMOVDQU      X5, X2
+	VPADDD       X0, X2, X2
+	VPSHUFD      $0x4e, X2, X0
+	VPADDD       X0, X2, X2
+	VPSHUFD      $0xb1, X2, X0
+	VPADDD       X0, X2, X2
+	VPADDD       X1, X2, X0
+	VPXOR        X3, X3, X3
+	VPSUBD       X0, X3, X3
+	VPSLLD       $0x07, X3, X3
+	VMOVD        X3, 8(AX)
+	VPXOR        X3, X3, X3
+	VPSUBD       X1, X3, X3
+	VPSLLD       $0x07, X3, X3
+	VMOVD        X3, 12(AX)
+	VPXOR        X1, X1, X1
+	VPSUBD       X2, X1, X1
+	VPSLLD       $0x07, X1, X1
+	VMOVD        X1, 16(AX)
+	VCVTDQ2PS    X0, X0
+	VMULSS       X4, X0, X0
+	VMOVSS       X4, (AX)
+	VMOVSS       X0, 4(AX)
+	JMP          done157
+
+special156:
+	MOVL $0x7fc00000, SI
+
+blank155:
+	VPXOR   Y0, Y0, Y0
+	VMOVUPS X0, 8(AX)
+	VMOVUPS Y0, 20(AX)
+	MOVL    SI, (AX)
+	MOVL    SI, 4(AX)
+
+done157:
+	ADDQ $0x34, AX
+	ADDQ $0x00000080, CX
+	DECQ DX
+	JNZ  block153
+
+blockDone154:
+	VZEROUPPER
+	RET
+
+DATA fours_low<>+0(SB)/4, $0x80800800
+DATA fours_low<>+4(SB)/4, $0x80800c04
+DATA fours_low<>+8(SB)/4, $0x80808080
+DATA fours_low<>+12(SB)/4, $0x80808080
+GLOBL fours_low<>(SB), RODATA|NOPTR, $16
+
+DATA fours_high<>+0(SB)/4, $0x08008080
+DATA fours_high<>+4(SB)/4, $0x0c048080
+DATA fours_high<>+8(SB)/4, $0x80808080
+DATA fours_high<>+12(SB)/4, $0x80808080
+GLOBL fours_high<>(SB), RODATA|NOPTR, $16

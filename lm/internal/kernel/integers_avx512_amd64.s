@@ -207,6 +207,8 @@ TEXT ·vectorInt4AVX512(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -223,8 +225,6 @@ TEXT ·vectorInt4AVX512(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone7
@@ -781,12 +781,12 @@ blockDone7:
 
 tokens3:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone9
@@ -1014,6 +1014,8 @@ tokens4:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -1022,8 +1024,6 @@ tokens4:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone11
@@ -1363,6 +1363,8 @@ tokens5:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -1375,8 +1377,6 @@ tokens5:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone13
@@ -1962,6 +1962,8 @@ TEXT ·vectorInt4mAVX512(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -1978,8 +1980,6 @@ TEXT ·vectorInt4mAVX512(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone20
@@ -2522,12 +2522,12 @@ blockDone20:
 
 tokens16:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone22
@@ -2729,6 +2729,8 @@ tokens17:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -2737,8 +2739,6 @@ tokens17:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone24
@@ -3056,6 +3056,8 @@ tokens18:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -3068,8 +3070,6 @@ tokens18:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone26
@@ -3676,6 +3676,8 @@ TEXT ·vectorInt4kAVX512(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -3692,8 +3694,6 @@ TEXT ·vectorInt4kAVX512(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone33
@@ -4261,12 +4261,12 @@ blockDone33:
 
 tokens29:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone37
@@ -4493,6 +4493,8 @@ tokens30:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -4501,8 +4503,6 @@ tokens30:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone41
@@ -4845,6 +4845,8 @@ tokens31:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -4857,8 +4859,6 @@ tokens31:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone45
@@ -5462,6 +5462,7 @@ TEXT ·vectorInt8AVX512(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -5478,7 +5479,6 @@ TEXT ·vectorInt8AVX512(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone54
@@ -6019,11 +6019,11 @@ blockDone54:
 
 tokens50:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone56
@@ -6235,6 +6235,7 @@ tokens51:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -6243,7 +6244,6 @@ tokens51:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone58
@@ -6567,6 +6567,7 @@ tokens52:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -6579,7 +6580,6 @@ tokens52:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone60
@@ -7164,6 +7164,7 @@ TEXT ·vectorInt8mAVX512(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -7180,7 +7181,6 @@ TEXT ·vectorInt8mAVX512(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone67
@@ -7739,11 +7739,11 @@ blockDone67:
 
 tokens63:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone69
@@ -7961,6 +7961,7 @@ tokens64:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -7969,7 +7970,6 @@ tokens64:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone71
@@ -8303,6 +8303,7 @@ tokens65:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -8315,7 +8316,6 @@ tokens65:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone73
@@ -8935,6 +8935,7 @@ TEXT ·vectorInt8kAVX512(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -8951,7 +8952,6 @@ TEXT ·vectorInt8kAVX512(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone80
@@ -9535,11 +9535,11 @@ blockDone80:
 
 tokens76:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone84
@@ -9782,6 +9782,7 @@ tokens77:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -9790,7 +9791,6 @@ tokens77:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone88
@@ -10149,6 +10149,7 @@ tokens78:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -10161,7 +10162,6 @@ tokens78:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone92
@@ -10806,6 +10806,7 @@ TEXT ·vectorInt6kAVX512(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -10822,7 +10823,6 @@ TEXT ·vectorInt6kAVX512(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone101
@@ -11430,11 +11430,11 @@ blockDone101:
 
 tokens97:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone105
@@ -11683,6 +11683,7 @@ tokens98:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -11691,7 +11692,6 @@ tokens98:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone109
@@ -12062,6 +12062,7 @@ tokens99:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -12074,7 +12075,6 @@ tokens99:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone113

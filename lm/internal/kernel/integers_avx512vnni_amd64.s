@@ -17,6 +17,8 @@ TEXT ·vectorInt4AVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -33,8 +35,6 @@ TEXT ·vectorInt4AVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone5
@@ -463,12 +463,12 @@ blockDone5:
 
 tokens1:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone7
@@ -664,6 +664,8 @@ tokens2:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -672,8 +674,6 @@ tokens2:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone9
@@ -949,6 +949,8 @@ tokens3:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -961,8 +963,6 @@ tokens3:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone11
@@ -1362,6 +1362,8 @@ TEXT ·vectorInt4mAVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -1378,8 +1380,6 @@ TEXT ·vectorInt4mAVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone16
@@ -1794,12 +1794,12 @@ blockDone16:
 
 tokens12:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone18
@@ -1969,6 +1969,8 @@ tokens13:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -1977,8 +1979,6 @@ tokens13:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone20
@@ -2232,6 +2232,8 @@ tokens14:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -2244,8 +2246,6 @@ tokens14:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone22
@@ -2591,6 +2591,8 @@ TEXT ·vectorInt4kAVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), BX
 	LEAQ    (BX)(CX*4), CX
+	MOVQ    src_base+40(FP), SI
+	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z8, Z8, Z8
 	VPXORD  Z1, Z1, Z1
@@ -2607,8 +2609,6 @@ TEXT ·vectorInt4kAVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD  Z14, Z14, Z14
 	VPXORD  Z7, Z7, Z7
 	VPXORD  Z15, Z15, Z15
-	MOVQ    src_base+40(FP), SI
-	VMOVUPS lanes_000f000f<>+0(SB), Z16
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
 	JZ      blockDone27
@@ -3048,12 +3048,12 @@ blockDone27:
 
 tokens23:
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z2, Z2, Z2
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z3, Z3, Z3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Z4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone31
@@ -3248,6 +3248,8 @@ tokens24:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
+	MOVQ    src_base+40(FP), DX
+	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z4, Z4, Z4
 	VPXORD  Z1, Z1, Z1
@@ -3256,8 +3258,6 @@ tokens24:
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z3, Z3, Z3
 	VPXORD  Z7, Z7, Z7
-	MOVQ    src_base+40(FP), DX
-	VMOVUPS lanes_000f000f<>+0(SB), Z8
 	MOVQ    blocks+96(FP), BX
 	TESTQ   BX, BX
 	JZ      blockDone35
@@ -3536,6 +3536,8 @@ tokens25:
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
 	LEAQ    (DX)(CX*4), CX
+	MOVQ    src_base+40(FP), BX
+	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z1, Z1, Z1
@@ -3548,8 +3550,6 @@ tokens25:
 	VPXORD  Z10, Z10, Z10
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z11, Z11, Z11
-	MOVQ    src_base+40(FP), BX
-	VMOVUPS lanes_000f000f<>+0(SB), Z12
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
 	JZ      blockDone39
@@ -3938,6 +3938,7 @@ TEXT ·vectorInt8AVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -3954,7 +3955,6 @@ TEXT ·vectorInt8AVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone46
@@ -4367,11 +4367,11 @@ blockDone46:
 
 tokens42:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone48
@@ -4551,6 +4551,7 @@ tokens43:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -4559,7 +4560,6 @@ tokens43:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone50
@@ -4819,6 +4819,7 @@ tokens44:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -4831,7 +4832,6 @@ tokens44:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone52
@@ -5179,6 +5179,7 @@ TEXT ·vectorInt8mAVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -5195,7 +5196,6 @@ TEXT ·vectorInt8mAVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone57
@@ -5626,11 +5626,11 @@ blockDone57:
 
 tokens53:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone59
@@ -5816,6 +5816,7 @@ tokens54:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -5824,7 +5825,6 @@ tokens54:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone61
@@ -6094,6 +6094,7 @@ tokens55:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -6106,7 +6107,6 @@ tokens55:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone63
@@ -6468,6 +6468,7 @@ TEXT ·vectorInt8kAVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -6484,7 +6485,6 @@ TEXT ·vectorInt8kAVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone68
@@ -6940,11 +6940,11 @@ blockDone68:
 
 tokens64:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone72
@@ -7155,6 +7155,7 @@ tokens65:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -7163,7 +7164,6 @@ tokens65:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone76
@@ -7458,6 +7458,7 @@ tokens66:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -7470,7 +7471,6 @@ tokens66:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone80
@@ -7857,6 +7857,7 @@ TEXT ·vectorInt6kAVX512VNNI(SB), NOSPLIT, $0-104
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), BX
 	LEAQ   (BX)(CX*4), CX
+	MOVQ   src_base+40(FP), SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z8, Z8, Z8
 	VPXORD Z1, Z1, Z1
@@ -7873,7 +7874,6 @@ TEXT ·vectorInt6kAVX512VNNI(SB), NOSPLIT, $0-104
 	VPXORD Z14, Z14, Z14
 	VPXORD Z7, Z7, Z7
 	VPXORD Z15, Z15, Z15
-	MOVQ   src_base+40(FP), SI
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
 	JZ     blockDone87
@@ -8353,11 +8353,11 @@ blockDone87:
 
 tokens83:
 	MOVQ   x_base+64(FP), AX
+	MOVQ   src_base+40(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z2, Z2, Z2
 	VPXORD Z1, Z1, Z1
 	VPXORD Z3, Z3, Z3
-	MOVQ   src_base+40(FP), CX
 	MOVQ   blocks+96(FP), DX
 	TESTQ  DX, DX
 	JZ     blockDone91
@@ -8574,6 +8574,7 @@ tokens84:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
+	MOVQ   src_base+40(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z4, Z4, Z4
 	VPXORD Z1, Z1, Z1
@@ -8582,7 +8583,6 @@ tokens84:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z3, Z3, Z3
 	VPXORD Z7, Z7, Z7
-	MOVQ   src_base+40(FP), DX
 	MOVQ   blocks+96(FP), BX
 	TESTQ  BX, BX
 	JZ     blockDone95
@@ -8889,6 +8889,7 @@ tokens85:
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), DX
 	LEAQ   (DX)(CX*4), CX
+	MOVQ   src_base+40(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z6, Z6, Z6
 	VPXORD Z1, Z1, Z1
@@ -8901,7 +8902,6 @@ tokens85:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z5, Z5, Z5
 	VPXORD Z11, Z11, Z11
-	MOVQ   src_base+40(FP), BX
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
 	JZ     blockDone99

@@ -7,12 +7,12 @@
 TEXT ·vectorInt4AVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone2
@@ -202,12 +202,12 @@ blockDone2:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone4
@@ -424,12 +424,12 @@ GLOBL lanes_00080008<>(SB), RODATA|NOPTR, $32
 TEXT ·vectorInt4mAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone6
@@ -593,12 +593,12 @@ blockDone6:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone8
@@ -769,12 +769,12 @@ blockDone8:
 TEXT ·vectorInt4kAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone10
@@ -963,12 +963,12 @@ blockDone10:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
+	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
-	VMOVUPS lanes_000f000f<>+0(SB), Y4
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone14
@@ -1174,11 +1174,11 @@ GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 TEXT ·vectorInt8AVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone18
@@ -1352,11 +1352,11 @@ blockDone18:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone20
@@ -1537,11 +1537,11 @@ blockDone20:
 TEXT ·vectorInt8mAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone22
@@ -1721,11 +1721,11 @@ blockDone22:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone24
@@ -1912,11 +1912,11 @@ blockDone24:
 TEXT ·vectorInt8kAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone26
@@ -2121,11 +2121,11 @@ blockDone26:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone30
@@ -2337,11 +2337,11 @@ blockDone30:
 TEXT ·vectorInt6kAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ  tokens+0(FP), AX
 	MOVQ  x_base+64(FP), AX
+	MOVQ  src_base+40(FP), CX
 	VPXOR Y0, Y0, Y0
 	VPXOR Y2, Y2, Y2
 	VPXOR Y1, Y1, Y1
 	VPXOR Y3, Y3, Y3
-	MOVQ  src_base+40(FP), CX
 	MOVQ  blocks+96(FP), DX
 	TESTQ DX, DX
 	JZ    blockDone34
@@ -2552,11 +2552,11 @@ blockDone34:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	MOVQ    x_base+64(FP), AX
+	MOVQ    src_base+40(FP), CX
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y2, Y2, Y2
 	VPXOR   Y1, Y1, Y1
 	VPXOR   Y3, Y3, Y3
-	MOVQ    src_base+40(FP), CX
 	MOVQ    blocks+96(FP), DX
 	TESTQ   DX, DX
 	JZ      blockDone38

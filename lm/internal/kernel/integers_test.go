@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,9 +22,12 @@ var integerTypes = func() (list []gguf.Type) {
 	return list
 }()
 
+// bothPrecisions are those that activations are rounded to.
+var bothPrecisions = []Precision{Bits16, Bits8}
+
 // quantized returns rows of activations as integers.
-func quantized(k *Kernels, x []float32, rows, cols int) *Quantized {
-	q := NewQuantized(rows, cols)
+func quantized(k *Kernels, p Precision, x []float32, rows, cols int) *Quantized {
+	q := k.NewQuantized(p, rows, cols)
 	for i := range rows {
 		k.Quantize(q, i, 0, x[i*cols:(i+1)*cols])
 	}
@@ -31,7 +35,9 @@ func quantized(k *Kernels, x []float32, rows, cols int) *Quantized {
 }
 
 // rounded is the definition of Quantize for one block, in float64 where that is exact.
-func rounded(x []float32) (q [Block]int64, scale float32) {
+func rounded(p Precision, x []float32) (q [Block]int64, scale float32) {
+	largest := map[Precision]float32{Bits16: 32512, Bits8: 127}[p]
+
 	amax := float32(0)
 	for _, v := range x {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
@@ -42,15 +48,15 @@ func rounded(x []float32) (q [Block]int64, scale float32) {
 	if amax < 0x1p-100 {
 		return q, 0
 	}
-	inverse := 32512 / amax
+	inverse := largest / amax
 	for i, v := range x {
 		q[i] = int64(math.RoundToEven(float64(v * inverse)))
 	}
-	return q, amax / 32512
+	return q, amax / largest
 }
 
 // integerChain is the definition of MulQuantized for one row as the file holds it.
-func integerChain(t *testing.T, kind gguf.Type, row []byte, x []float32) float32 {
+func integerChain(t *testing.T, p Precision, kind gguf.Type, row []byte, x []float32) float32 {
 	t.Helper()
 	l, take, size := &layouts[packed[kind]], decoders[kind], kind.BlockBytes()
 	y := float32(0)
@@ -59,7 +65,7 @@ func integerChain(t *testing.T, kind gguf.Type, row []byte, x []float32) float32
 		var b block
 		take(&b, row[first/l.values*size:][:size])
 		at := first % l.values
-		q, s := rounded(x[first/Block*Block:][:Block])
+		q, s := rounded(p, x[first/Block*Block:][:Block])
 		sum, total := int64(0), int64(0)
 		for i, v := range q[first%Block:][:step] {
 			sum, total = sum+(int64(int8(b.quant[at+i]))-int64(l.zero))*v, total+v
@@ -83,6 +89,7 @@ func TestMulQuantized(t *testing.T) {
 		cols := rapid.SampledFrom([]int{32, 96, 256, 288, 512, 768}).Draw(r, "cols")
 		rows := rapid.IntRange(1, 80).Draw(r, "rows")
 		n := rapid.IntRange(1, 40).Draw(r, "n")
+		p := rapid.SampledFrom(bothPrecisions).Draw(r, "precision")
 		kind := rapid.SampledFrom(integerTypes).Filter(func(k gguf.Type) bool { return cols%k.BlockSize() == 0 }).Draw(r, "type")
 		data := tensor(random(rapid.Uint64().Draw(r, "seed")), kind, rows, cols)
 		m, err := Pack(kind, rows, cols, data)
@@ -101,7 +108,7 @@ func TestMulQuantized(t *testing.T) {
 			for j := range m.Panels() * Panel {
 				want[i*stride+j] = 0
 				if j < rows {
-					want[i*stride+j] = integerChain(t, kind, data[j*len(data)/rows:(j+1)*len(data)/rows], x[i*cols:(i+1)*cols])
+					want[i*stride+j] = integerChain(t, p, kind, data[j*len(data)/rows:(j+1)*len(data)/rows], x[i*cols:(i+1)*cols])
 				}
 			}
 		}
@@ -109,7 +116,7 @@ func TestMulQuantized(t *testing.T) {
 			k := For(l)
 			got := append([]float32(nil), blank...)
 			var s Scratch
-			q := quantized(k, x, n, cols)
+			q := quantized(k, p, x, n, cols)
 			k.MulQuantized(m, split, m.Panels(), q, n, got, stride, &s)
 			k.MulQuantized(m, 0, split, q, n, got, stride, &s)
 			for i := range n {
@@ -120,7 +127,7 @@ func TestMulQuantized(t *testing.T) {
 					}
 				}
 			}
-			same(r, fmt.Sprintf("%v %v", l, kind), got, want)
+			same(r, fmt.Sprintf("%v %v %d", l, kind, p), got, want)
 		}
 	})
 }
@@ -147,17 +154,16 @@ func TestMulQuantizedLargest(t *testing.T) {
 				for i := range x {
 					x[i] = sign
 				}
-				want := integerChain(t, kind, row, x)
-				for _, l := range Levels() {
-					got := make([]float32, 13*Panel)
-					many := make([]float32, 0, 13*cols)
-					for range 13 {
-						many = append(many, x...)
-					}
-					var s Scratch
-					for _, n := range []int{1, 13} {
-						For(l).MulQuantized(m, 0, 1, quantized(For(l), many, n, cols), n, got, Panel, &s)
-						same(t, fmt.Sprintf("%v %v %#x n=%d", l, kind, fill, n), got[:1], []float32{want})
+				many := slices.Repeat(x, 13)
+				for _, p := range bothPrecisions {
+					want := integerChain(t, p, kind, row, x)
+					for _, l := range Levels() {
+						got := make([]float32, 13*Panel)
+						var s Scratch
+						for _, n := range []int{1, 13} {
+							For(l).MulQuantized(m, 0, 1, quantized(For(l), p, many, n, cols), n, got, Panel, &s)
+							same(t, fmt.Sprintf("%v %v %d %#x n=%d", l, kind, p, fill, n), got[:1], []float32{want})
+						}
 					}
 				}
 			}
@@ -166,7 +172,15 @@ func TestMulQuantizedLargest(t *testing.T) {
 }
 
 // integersOf reads the integers of a block as the level wrote them.
-func integersOf(k *Kernels, words []uint32) (q [Block]int64) {
+func integersOf(k *Kernels, p Precision, words []uint32) (q [Block]int64) {
+	if k.integers[p].fours {
+		for i, w := range words[5:] {
+			for j := range 4 {
+				q[i/2*8+2*j+i%2] = int64(int8(w >> (8 * j)))
+			}
+		}
+		return q
+	}
 	for i, w := range words[2:] {
 		if !k.planes {
 			low, high := pairOf(i)
@@ -200,17 +214,28 @@ func TestQuantize(t *testing.T) {
 				x[i] *= 0x1p-101
 			}
 		}
+		p := rapid.SampledFrom(bothPrecisions).Draw(r, "precision")
 		for _, l := range Levels() {
-			got := make([]uint32, blocks*blockWords)
-			For(l).quantize(got, x)
+			f := &For(l).integers[p]
+			got := make([]uint32, blocks*f.blockWords())
+			f.quantize(got, x)
 			for b := range blocks {
-				q, scale := rounded(x[b*Block : (b+1)*Block])
-				words := got[b*blockWords:][:blockWords]
-				total := int64(0)
-				for _, v := range q {
+				q, scale := rounded(p, x[b*Block:(b+1)*Block])
+				words := got[b*f.blockWords():][:f.blockWords()]
+				total, first := int64(0), int64(0)
+				for i, v := range q {
 					total += v
+					if i < Block/2 {
+						first += v
+					}
 				}
-				if got := integersOf(For(l), words); got != q {
+				if f.fours {
+					starts := [3]int64{int64(int32(words[2])), int64(int32(words[3])), int64(int32(words[4]))}
+					if want := [3]int64{-128 * total, -128 * first, -128 * (total - first)}; starts != want {
+						r.Fatalf("%v: the sums of block %d start at %d, want %d", l, b, starts, want)
+					}
+				}
+				if got := integersOf(For(l), p, words); got != q {
 					r.Fatalf("%v: the integers of block %d are %d, want %d", l, b, got, q)
 				}
 				sum := float32(total) * scale
@@ -227,9 +252,14 @@ func TestQuantize(t *testing.T) {
 }
 
 // TestMulQuantizedAccuracy compares with exact products: rounding an activation
-// moves it by at most half a step, 1/65024 of the largest of its block, and each of
+// moves it by at most half a step, 1/65024 or 1/254 of the largest of its block, and each of
 // the few operations of a block by 2^-24 of the magnitudes so far.
 func TestMulQuantizedAccuracy(t *testing.T) {
+	t.Run("16", func(t *testing.T) { mulQuantizedAccuracy(t, Bits16, 65024) })
+	t.Run("8", func(t *testing.T) { mulQuantizedAccuracy(t, Bits8, 254) })
+}
+
+func mulQuantizedAccuracy(t *testing.T, p Precision, steps float64) {
 	r := random(5)
 	for _, kind := range integerTypes {
 		cols := 1024
@@ -242,7 +272,7 @@ func TestMulQuantizedAccuracy(t *testing.T) {
 		got := make([]float32, Panel)
 		var s Scratch
 		k := For(Best())
-		k.MulQuantized(m, 0, 1, quantized(k, x, 1, cols), 1, got, Panel, &s)
+		k.MulQuantized(m, 0, 1, quantized(k, p, x, 1, cols), 1, got, Panel, &s)
 		row := make([]float32, cols)
 		for j := range got {
 			if err := DequantizeRow(kind, data[j*len(data)/Panel:(j+1)*len(data)/Panel], row); err != nil {
@@ -258,7 +288,7 @@ func TestMulQuantizedAccuracy(t *testing.T) {
 					p := float64(row[c]) * float64(x[c])
 					sum.Add(sum, big.NewFloat(p))
 					// A minimum and the rest of a weight may cancel: allow for both.
-					allowed += math.Abs(float64(row[c])) * amax / 65024
+					allowed += math.Abs(float64(row[c])) * amax / steps
 					size += (math.Abs(float64(row[c])) + 2*largestWeight(row[first:first+Block])) * amax
 				}
 			}

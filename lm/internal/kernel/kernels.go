@@ -20,18 +20,10 @@ type Kernels struct {
 	// direct states that the float32 of a packed panel can be read as they lie.
 	direct bool
 
-	// The same for products in integers; see MulQuantized.
-	tileInt       tileIntFunc
-	tileIntTokens int
-	// tileIntPair, if there is one, multiplies two panels at once, and fewer tokens.
-	tileIntPair     tileIntFunc
-	pairTokens      int
-	unpackInt       [formats]unpackIntFunc
-	vectorInt       [formats]vectorIntFunc
-	vectorIntTokens int
-	// quantize writes blocks of activations as Quantized describes.
-	quantize func(dst []uint32, x []float32)
-	// planes states that the integers of Quantized lie as bytes.
+	// The same for products in integers, by the precision of activations; see MulQuantized.
+	integers [precisions]integerFuncs
+	// planes states that the integers of Quantized lie as bytes: first their high ones, then
+	// their low ones.
 	planes bool
 
 	// The same for products in bytes; see MulBytes.
@@ -41,6 +33,38 @@ type Kernels struct {
 	roundBytes      func(dst []uint32, x []float32)
 
 	rowFuncs
+}
+
+// integerFuncs are products in integers with activations of one precision.
+type integerFuncs struct {
+	tile       tileIntFunc
+	tileTokens int
+	// pair, if there is one, multiplies two panels at once, and fewer tokens.
+	pair         tileIntFunc
+	pairTokens   int
+	unpack       [formats]unpackIntFunc
+	vector       [formats]vectorIntFunc
+	vectorTokens int
+	// quantize writes blocks of activations as Quantized describes.
+	quantize func(dst []uint32, x []float32)
+	// fours states that integers lie as fours of bytes.
+	fours bool
+}
+
+// blockWords is the size of a block of activations.
+func (f *integerFuncs) blockWords() int {
+	if f.fours {
+		return fourWords
+	}
+	return pairWords
+}
+
+// groupWords is the size of 32 unpacked columns of a panel.
+func (f *integerFuncs) groupWords() int {
+	if f.fours {
+		return (Block/4 + 2) * Panel
+	}
+	return (Block/2 + 2) * Panel
 }
 
 // unpackFunc writes the weights of groups of columns as [column][32]float32.
@@ -80,8 +104,6 @@ func (k *Kernels) Level() Level { return k.level }
 func portable() *Kernels {
 	k := &Kernels{
 		tile: tilePortable, tileRows: tileRows,
-		tileInt: tileIntPortable, tileIntTokens: tileRows,
-		quantize:  quantizePortable,
 		tileBytes: tileBytesPortable, tileBytesTokens: tileRows, rotate: rotatePortable, roundBytes: roundBytesPortable,
 		rowFuncs: rowFuncs{
 			add:        addPortable,
@@ -100,11 +122,18 @@ func portable() *Kernels {
 			sumExp:     sumExpPortable,
 		},
 	}
+	for p := range precisions {
+		i := &k.integers[p]
+		i.tile, i.tileTokens = tileIntPortable, tileRows
+		i.quantize = func(dst []uint32, x []float32) { quantizePortable(p.largest(), dst, x) }
+		for f := range formats {
+			if layouts[f].integers() {
+				i.unpack[f] = unpackIntPortable(f)
+			}
+		}
+	}
 	for f := range formats {
 		k.unpack[f] = unpackPortable(f)
-		if layouts[f].integers() {
-			k.unpackInt[f] = unpackIntPortable(f)
-		}
 	}
 	return k
 }

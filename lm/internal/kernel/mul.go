@@ -13,7 +13,7 @@ type Scratch struct {
 }
 
 // ScratchFloats is the number of words that a [Scratch] grows to.
-const ScratchFloats = deepChunk*Panel + 2*unpackedGroups*groupWords
+const ScratchFloats = deepChunk*Panel + 2*unpackedGroups*(Block/2+2)*Panel
 
 // Blocking, in columns and tokens. It does not change the bits: a chain that
 // is left in dst and taken up again is the same chain.

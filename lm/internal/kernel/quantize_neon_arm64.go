@@ -4,3 +4,9 @@ package kernel
 
 //go:noescape
 func quantizeNEON(dst []uint32, x []float32)
+
+//go:noescape
+func quantizeShortPlanesNEON(dst []uint32, x []float32)
+
+//go:noescape
+func quantizeShortNEON(dst []uint32, x []float32)

@@ -6,15 +6,34 @@ package kernel
 func avx512vnni() *Kernels {
 	k := avx512()
 	k.level = AVX512VNNI
-	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVX512VNNI, 12, 4
-	k.tileIntPair, k.pairTokens = tileIntPairAVX512VNNI, 6
-	k.vectorInt[pack4] = vectorInt4AVX512VNNI
-	k.vectorInt[pack4m] = vectorInt4mAVX512VNNI
-	k.vectorInt[pack4k] = vectorInt4kAVX512VNNI
-	k.vectorInt[pack8] = vectorInt8AVX512VNNI
-	k.vectorInt[pack8m] = vectorInt8mAVX512VNNI
-	k.vectorInt[pack8k] = vectorInt8kAVX512VNNI
-	k.vectorInt[pack6k] = vectorInt6kAVX512VNNI
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens, i.vectorTokens = tileIntAVX512VNNI, 12, 4
+	i.pair, i.pairTokens = tileIntPairAVX512VNNI, 6
+	i.vector[pack4] = vectorInt4AVX512VNNI
+	i.vector[pack4m] = vectorInt4mAVX512VNNI
+	i.vector[pack4k] = vectorInt4kAVX512VNNI
+	i.vector[pack8] = vectorInt8AVX512VNNI
+	i.vector[pack8m] = vectorInt8mAVX512VNNI
+	i.vector[pack8k] = vectorInt8kAVX512VNNI
+	i.vector[pack6k] = vectorInt6kAVX512VNNI
+	i = &k.integers[Bits8]
+	i.quantize, i.fours = quantizeShortAVX2, true
+	i.tile, i.tileTokens, i.vectorTokens = tileShortAVX512VNNI, 12, 4
+	i.pair, i.pairTokens = tileShortPairAVX512VNNI, 6
+	i.vector[pack4] = vectorShort4AVX512VNNI
+	i.unpack[pack4] = unpackShort4AVX512VNNI
+	i.vector[pack4m] = vectorShort4mAVX512VNNI
+	i.unpack[pack4m] = unpackShort4mAVX512VNNI
+	i.vector[pack4k] = vectorShort4kAVX512VNNI
+	i.unpack[pack4k] = unpackShort4kAVX512VNNI
+	i.vector[pack8] = vectorShort8AVX512VNNI
+	i.unpack[pack8] = unpackShort8AVX512VNNI
+	i.vector[pack8m] = vectorShort8mAVX512VNNI
+	i.unpack[pack8m] = unpackShort8mAVX512VNNI
+	i.vector[pack8k] = vectorShort8kAVX512VNNI
+	i.unpack[pack8k] = unpackShort8kAVX512VNNI
+	i.vector[pack6k] = vectorShort6kAVX512VNNI
+	i.unpack[pack6k] = unpackShort6kAVX512VNNI
 	k.tileBytes, k.tileBytesTokens = tileBytesAVX512VNNI, 12
 	return k
 }

@@ -6,14 +6,32 @@ package kernel
 func avxvnni() *Kernels {
 	k := avx2()
 	k.level = AVXVNNI
-	k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileIntAVXVNNI, 5, 1
-	k.vectorInt[pack4] = vectorInt4AVXVNNI
-	k.vectorInt[pack4m] = vectorInt4mAVXVNNI
-	k.vectorInt[pack4k] = vectorInt4kAVXVNNI
-	k.vectorInt[pack8] = vectorInt8AVXVNNI
-	k.vectorInt[pack8m] = vectorInt8mAVXVNNI
-	k.vectorInt[pack8k] = vectorInt8kAVXVNNI
-	k.vectorInt[pack6k] = vectorInt6kAVXVNNI
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens, i.vectorTokens = tileIntAVXVNNI, 5, 1
+	i.vector[pack4] = vectorInt4AVXVNNI
+	i.vector[pack4m] = vectorInt4mAVXVNNI
+	i.vector[pack4k] = vectorInt4kAVXVNNI
+	i.vector[pack8] = vectorInt8AVXVNNI
+	i.vector[pack8m] = vectorInt8mAVXVNNI
+	i.vector[pack8k] = vectorInt8kAVXVNNI
+	i.vector[pack6k] = vectorInt6kAVXVNNI
+	i = &k.integers[Bits8]
+	i.quantize, i.fours = quantizeShortAVX2, true
+	i.tile, i.tileTokens, i.vectorTokens = tileShortAVXVNNI, 5, 1
+	i.vector[pack4] = vectorShort4AVXVNNI
+	i.unpack[pack4] = unpackShort4AVXVNNI
+	i.vector[pack4m] = vectorShort4mAVXVNNI
+	i.unpack[pack4m] = unpackShort4mAVXVNNI
+	i.vector[pack4k] = vectorShort4kAVXVNNI
+	i.unpack[pack4k] = unpackShort4kAVXVNNI
+	i.vector[pack8] = vectorShort8AVXVNNI
+	i.unpack[pack8] = unpackShort8AVXVNNI
+	i.vector[pack8m] = vectorShort8mAVXVNNI
+	i.unpack[pack8m] = unpackShort8mAVXVNNI
+	i.vector[pack8k] = vectorShort8kAVXVNNI
+	i.unpack[pack8k] = unpackShort8kAVXVNNI
+	i.vector[pack6k] = vectorShort6kAVXVNNI
+	i.unpack[pack6k] = unpackShort6kAVXVNNI
 	k.tileBytes, k.tileBytesTokens = tileBytesAVXVNNI, 5
 	return k
 }

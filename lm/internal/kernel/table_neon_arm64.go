@@ -41,16 +41,20 @@ func neon() *Kernels {
 		expSum:     expSumNEON,
 		sumExp:     sumExpNEON,
 	}
-	k.quantize, k.planes = quantizeNEON, true
+	k.planes = true
 	k.rotate, k.roundBytes = rotateNEON, roundBytesNEON
 	k.tileBytes, k.tileBytesTokens = tileBytesNEON, 4
-	k.tileInt, k.tileIntTokens = tileIntNEON, 4
-	k.unpackInt[pack4] = unpackInt4NEON
-	k.unpackInt[pack4m] = unpackInt4mNEON
-	k.unpackInt[pack4k] = unpackInt4kNEON
-	k.unpackInt[pack8] = unpackInt8NEON
-	k.unpackInt[pack8m] = unpackInt8mNEON
-	k.unpackInt[pack8k] = unpackInt8kNEON
-	k.unpackInt[pack6k] = unpackInt6kNEON
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens = tileIntNEON, 4
+	i.quantize = quantizeNEON
+	i.unpack[pack4] = unpackInt4NEON
+	i.unpack[pack4m] = unpackInt4mNEON
+	i.unpack[pack4k] = unpackInt4kNEON
+	i.unpack[pack8] = unpackInt8NEON
+	i.unpack[pack8m] = unpackInt8mNEON
+	i.unpack[pack8k] = unpackInt8kNEON
+	i.unpack[pack6k] = unpackInt6kNEON
+	k.integers[Bits8] = k.integers[Bits16]
+	k.integers[Bits8].quantize = quantizeShortPlanesNEON
 	return k
 }

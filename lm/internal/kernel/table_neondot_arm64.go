@@ -7,14 +7,25 @@ func neondot() *Kernels {
 	k := neon()
 	k.level = NEONDot
 	k.tileBytes, k.tileBytesTokens = tileBytesNEONDot, 4
-	k.tileInt, k.tileIntTokens = tileIntNEONDot, 4
-	k.vectorIntTokens = 2
-	k.vectorInt[pack4] = vectorInt4NEONDot
-	k.vectorInt[pack4m] = vectorInt4mNEONDot
-	k.vectorInt[pack4k] = vectorInt4kNEONDot
-	k.vectorInt[pack8] = vectorInt8NEONDot
-	k.vectorInt[pack8m] = vectorInt8mNEONDot
-	k.vectorInt[pack8k] = vectorInt8kNEONDot
-	k.vectorInt[pack6k] = vectorInt6kNEONDot
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens = tileIntNEONDot, 4
+	i.vectorTokens = 2
+	i.vector[pack4] = vectorInt4NEONDot
+	i.vector[pack4m] = vectorInt4mNEONDot
+	i.vector[pack4k] = vectorInt4kNEONDot
+	i.vector[pack8] = vectorInt8NEONDot
+	i.vector[pack8m] = vectorInt8mNEONDot
+	i.vector[pack8k] = vectorInt8kNEONDot
+	i.vector[pack6k] = vectorInt6kNEONDot
+	i = &k.integers[Bits8]
+	i.quantize, i.fours = quantizeShortNEON, true
+	i.tile, i.tileTokens, i.vectorTokens = tileShortNEONDot, 4, 2
+	i.unpack[pack4], i.vector[pack4] = unpackShort4NEONDot, vectorShort4NEONDot
+	i.unpack[pack4m], i.vector[pack4m] = unpackShort4mNEONDot, vectorShort4mNEONDot
+	i.unpack[pack4k], i.vector[pack4k] = unpackShort4kNEONDot, vectorShort4kNEONDot
+	i.unpack[pack8], i.vector[pack8] = unpackShort8NEONDot, vectorShort8NEONDot
+	i.unpack[pack8m], i.vector[pack8m] = unpackShort8mNEONDot, vectorShort8mNEONDot
+	i.unpack[pack8k], i.vector[pack8k] = unpackShort8kNEONDot, vectorShort8kNEONDot
+	i.unpack[pack6k], i.vector[pack6k] = unpackShort6kNEONDot, vectorShort6kNEONDot
 	return k
 }

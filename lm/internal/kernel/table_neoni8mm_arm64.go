@@ -6,21 +6,22 @@ package kernel
 func neoni8mm() *Kernels {
 	k := neondot()
 	k.level = NEONI8MM
-	k.tileInt, k.tileIntTokens = tileIntNEONI8MM, 4
-	k.vectorIntTokens = 2
-	k.vectorInt[pack4] = vectorInt4NEONI8MM
-	k.unpackInt[pack4] = unpackInt4NEONI8MM
-	k.vectorInt[pack4m] = vectorInt4mNEONI8MM
-	k.unpackInt[pack4m] = unpackInt4mNEONI8MM
-	k.vectorInt[pack4k] = vectorInt4kNEONI8MM
-	k.unpackInt[pack4k] = unpackInt4kNEONI8MM
-	k.vectorInt[pack8] = vectorInt8NEONI8MM
-	k.unpackInt[pack8] = unpackInt8NEONI8MM
-	k.vectorInt[pack8m] = vectorInt8mNEONI8MM
-	k.unpackInt[pack8m] = unpackInt8mNEONI8MM
-	k.vectorInt[pack8k] = vectorInt8kNEONI8MM
-	k.unpackInt[pack8k] = unpackInt8kNEONI8MM
-	k.vectorInt[pack6k] = vectorInt6kNEONI8MM
-	k.unpackInt[pack6k] = unpackInt6kNEONI8MM
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens = tileIntNEONI8MM, 4
+	i.vectorTokens = 2
+	i.vector[pack4] = vectorInt4NEONI8MM
+	i.unpack[pack4] = unpackInt4NEONI8MM
+	i.vector[pack4m] = vectorInt4mNEONI8MM
+	i.unpack[pack4m] = unpackInt4mNEONI8MM
+	i.vector[pack4k] = vectorInt4kNEONI8MM
+	i.unpack[pack4k] = unpackInt4kNEONI8MM
+	i.vector[pack8] = vectorInt8NEONI8MM
+	i.unpack[pack8] = unpackInt8NEONI8MM
+	i.vector[pack8m] = vectorInt8mNEONI8MM
+	i.unpack[pack8m] = unpackInt8mNEONI8MM
+	i.vector[pack8k] = vectorInt8kNEONI8MM
+	i.unpack[pack8k] = unpackInt8kNEONI8MM
+	i.vector[pack6k] = vectorInt6kNEONI8MM
+	i.unpack[pack6k] = unpackInt6kNEONI8MM
 	return k
 }

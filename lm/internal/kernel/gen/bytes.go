@@ -143,13 +143,18 @@ func (t *target) dotSteps(tokens int, weight func(four, v int) operand.Mem, x fu
 		for i := range tokens {
 			t.VPBROADCASTD(x(i, four), factor)
 			for v, w := range weights {
-				operands := []operand.Op{w, factor, sums[2*i+v]}
-				t.Instruction(&ir.Instruction{
-					Opcode: "VPDPBUSD", Operands: operands, Inputs: operands, Outputs: operands[2:], ISA: []string{"VNNI"},
-				})
+				t.dotBytes(w, factor, sums[2*i+v])
 			}
 		}
 	}
+}
+
+// dotBytes adds the products of fours of bytes, with signs and without, to the sums of a lane.
+func (t *target) dotBytes(signed, unsigned, sums reg.VecVirtual) {
+	operands := []operand.Op{signed, unsigned, sums}
+	t.Instruction(&ir.Instruction{
+		Opcode: "VPDPBUSD", Operands: operands, Inputs: operands, Outputs: operands[2:], ISA: []string{"VNNI"},
+	})
 }
 
 // pairSteps adds them up in 16 bits first, which hold the sums of eight columns.

@@ -13,31 +13,41 @@ const (
 	twoScales
 )
 
-// Sizes that integers.go of package kernel describes, in bytes.
-const (
-	pairs      = 16                      // words of integers of a group of 32 columns
-	blockBytes = 4 * (2 + pairs)         // a block of activations
-	groupBytes = 4 * panel * (pairs + 2) // an unpacked group of weights
-	pairBytes  = 8 * groupBytes          // from a panel's groups to the next one's
+// shape is how integers lie, as integers.go of package kernel describes it.
+type shape struct {
+	name string // in the names of functions
+	head int    // words of a block of activations before its integers
+	size int    // words of integers of 32 columns
+}
+
+var (
+	asPairs = shape{"Int", 2, 16}  // of int16
+	asFours = shape{"Short", 5, 8} // of bytes
 )
 
+// Sizes in bytes.
+func (f shape) block() int  { return 4 * (f.head + f.size) }    // of a block of activations
+func (f shape) group() int  { return 4 * panel * (f.size + 2) } // of an unpacked group of weights
+func (f shape) panel() int  { return 8 * f.group() }            // from a panel's groups to the next one's
+func (f shape) fours() bool { return f == asFours }
+
 // integers writes the products in integers.
-func (t *target) integers() {
+func (t *target) integers(f shape) {
 	for _, p := range packings {
 		if !p.integers() {
 			continue
 		}
-		if !t.vnni {
-			t.unpackInt(p)
+		if !t.vnni || f.fours() {
+			t.unpackInt(f, p)
 		}
-		t.begin("vectorInt"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)")
-		t.choose("tokens", t.vectorIntTokens(), func(tokens int) { t.vectorInt(p, tokens) })
+		t.begin("vector"+f.name+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)")
+		t.choose("tokens", t.vectorIntTokens(), func(tokens int) { t.vectorInt(f, p, tokens) })
 	}
-	t.begin("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
-	t.choose("tokens", t.tileIntTokens(), t.tileInt)
+	t.begin("tile"+f.name, "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
+	t.choose("tokens", t.tileIntTokens(), func(tokens int) { t.tileInt(f, tokens) })
 	if t.pairTokens() > 0 {
-		t.begin("tileIntPair", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
-		t.choose("tokens", t.pairTokens(), func(tokens int) { t.tileIntRows(tokens, 4, t.base("w"), t.base("dst")) })
+		t.begin("tile"+f.name+"Pair", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
+		t.choose("tokens", t.pairTokens(), func(tokens int) { t.tileIntRows(f, tokens, 4, t.base("w"), t.base("dst")) })
 	}
 }
 
@@ -65,8 +75,53 @@ func (i isa) vectorIntTokens() int {
 	return 1
 }
 
-// dot adds the products of pairs of int16 to the sums of a lane.
-func (t *target) dot(weights, x, sums reg.VecVirtual) {
+// The words of a block of activations in bytes that the sums start at, where 128 was added to
+// the weights to rid them of their signs: -128 times the sum of all columns, of the first half
+// and of the second.
+const (
+	startNone   = -1 << 20 // at zero
+	startAll    = 2
+	startFirst  = 3
+	startSecond = 4
+)
+
+// start returns where the sums of the columns from first on start.
+func (p packing) start(first int) int {
+	switch {
+	case p.minima:
+		return startNone
+	case p.group == 32:
+		return startAll
+	case first == 0:
+		return startFirst
+	}
+	return startSecond
+}
+
+// startSums sets the sums of a token; nibbles are 8 too large instead of 128.
+func (t *target) startSums(start int, nibbles bool, place func(word int) operand.Mem, sums []reg.VecVirtual) {
+	if start == startNone {
+		for _, v := range sums {
+			t.zero(v)
+		}
+		return
+	}
+	t.VPBROADCASTD(place(start), sums[0])
+	if nibbles {
+		t.VPSRAD(operand.U8(4), sums[0], sums[0])
+	}
+	for _, v := range sums[1:] {
+		t.VMOVAPS(sums[0], v)
+	}
+}
+
+// dot adds the products of pairs of int16, or of fours of bytes, to the sums of a lane. Of
+// bytes, weights have no sign.
+func (t *target) dot(f shape, weights, x, sums reg.VecVirtual) {
+	if f.fours() {
+		t.dotBytes(x, weights, sums)
+		return
+	}
 	if !t.vnni {
 		product := t.vec()
 		t.VPMADDWD(weights, x, product)
@@ -79,25 +134,39 @@ func (t *target) dot(weights, x, sums reg.VecVirtual) {
 	})
 }
 
-// intWorker takes the columns of a panel apart into integers. It passes each pair of
-// columns to use, with its place among the sixteen of 32 columns and the index of its
+// intWorker takes the columns of a panel apart into integers. It passes each pair or four
+// of columns to use, with its place among those of 32 columns and the index of its
 // vector of rows.
 type intWorker struct {
 	*worker
+	shape shape
 	mask  reg.VecVirtual
 	first int // column of the 32 that the group begins at
+	// start, if there is one, is called before the columns of a group.
+	start func()
 	use   func(place, v int, w reg.VecVirtual)
 	// end takes the scales and minima of the group.
 	end func(scale, minimum []reg.VecVirtual)
 }
 
-func (t *target) intWorker(p packing, rows []int) *intWorker {
-	w := &intWorker{worker: &worker{target: t, packing: p, rows: rows, quants: t.base("src")}}
-	if p.bits == 4 {
+func (t *target) intWorker(f shape, p packing, rows []int) *intWorker {
+	w := &intWorker{worker: &worker{target: t, packing: p, rows: rows, quants: t.base("src")}, shape: f}
+	if p.bits == 4 || f.fours() {
 		w.mask = t.vec()
-		t.VMOVUPS(t.bits(0x000f000f), w.mask)
+		t.VMOVUPS(t.bits(w.maskBits()), w.mask)
 	}
 	return w
+}
+
+// maskBits are the bits that take the first column of some out of a word.
+func (w *intWorker) maskBits() uint32 {
+	switch {
+	case !w.shape.fours():
+		return 0x000f000f
+	case w.packing.bits == 4:
+		return 0x0f0f0f0f
+	}
+	return 0x00ff00ff
 }
 
 // block works off a block and moves on to the next.
@@ -166,13 +235,20 @@ func (t *target) and(a, b, to reg.VecVirtual) {
 
 // columns takes the columns of a group apart and moves the pointer behind them.
 func (w *intWorker) columns() {
+	if w.start != nil {
+		w.start()
+	}
 	step := panel * w.packing.bits // bytes of eight columns
 	for c := 0; c < w.packing.group; c += 8 {
 		for o := 0; o < step; o += 64 {
 			w.PREFETCHT0(at(w.quants, ahead+c/8*step+o))
 		}
 		for v, row := range w.rows {
-			w.eightColumns(c/8*step+4*row, func(i int, weight reg.VecVirtual) { w.use((w.first+c)/2+i, v, weight) })
+			take := w.eightColumns
+			if w.shape.fours() {
+				take = w.eightBytes
+			}
+			take(c/8*step+4*row, func(i int, weight reg.VecVirtual) { w.use((w.first+c)*w.shape.size/32+i, v, weight) })
 		}
 	}
 	w.ADDQ(operand.U32(w.packing.group/8*step), w.quants)
@@ -212,25 +288,69 @@ func (w *intWorker) eightColumns(offset int, give func(i int, weight reg.VecVirt
 	}
 }
 
+// eightBytes gives the two fours of eight columns of a vector of rows: the even ones, and the
+// odd ones. To weights with a sign it adds 128.
+func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtual)) {
+	even, odd := w.vec(), w.vec()
+	if w.packing.bits == 4 {
+		w.VMOVUPS(at(w.quants, offset), odd)
+		w.and(w.mask, odd, even)
+		give(0, even)
+		w.VPSRLW(operand.U8(4), odd, odd)
+		w.and(w.mask, odd, odd)
+		give(1, odd)
+		return
+	}
+	// Columns 0, 1, 4, 5 and 2, 3, 6, 7.
+	first, second := w.vec(), w.vec()
+	w.VMOVUPS(at(w.quants, offset), first)
+	w.VMOVUPS(at(w.quants, offset+4*panel), second)
+	w.VPSLLW(operand.U8(8), second, even)
+	w.VPSRLW(operand.U8(8), first, odd)
+	if w.wide() {
+		w.VPTERNLOGD(operand.U8(0xf8), w.mask, first, even)
+		w.VPTERNLOGD(operand.U8(0xf4), w.mask, second, odd)
+	} else {
+		w.VPAND(w.mask, first, first)
+		w.VPOR(first, even, even)
+		w.VPANDN(second, w.mask, second)
+		w.VPOR(second, odd, odd)
+	}
+	for i, weight := range []reg.VecVirtual{even, odd} {
+		if !w.minima {
+			sign := w.target.bits(0x80808080)
+			if w.wide() {
+				w.VPXORD(sign, weight, weight)
+			} else {
+				w.VPXOR(sign, weight, weight)
+			}
+		}
+		give(i, weight)
+	}
+}
+
 // unpackInt writes groups of 32 columns to memory as integers, with their
 // scales and minima.
-func (t *target) unpackInt(p packing) {
-	t.begin("unpackInt"+p.name, "(dst []uint32, src []byte, skip, groups int)")
+func (t *target) unpackInt(f shape, p packing) {
+	t.begin("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)")
 	for _, rows := range t.passes() {
 		dst := t.base("dst")
-		w := t.intWorker(p, rows)
+		w := t.intWorker(f, p, rows)
 		w.use = func(place, v int, weight reg.VecVirtual) {
+			if f.fours() && p.zero != 0 {
+				t.VPADDB(t.bits(uint32(128-p.zero)*0x01010101), weight, weight)
+			}
 			t.VMOVUPS(weight, at(dst, 4*(place*panel+rows[v])))
 		}
 		w.end = func(scale, minimum []reg.VecVirtual) {
 			for v, row := range rows {
-				t.VMOVUPS(scale[v], at(dst, 4*((pairs+w.first/16)*panel+row)))
+				t.VMOVUPS(scale[v], at(dst, 4*((f.size+w.first/16)*panel+row)))
 				if p.minima {
-					t.VMOVUPS(minimum[v], at(dst, 4*((pairs+1)*panel+row)))
+					t.VMOVUPS(minimum[v], at(dst, 4*((f.size+1)*panel+row)))
 				}
 			}
 			if w.first+p.group == 32 {
-				t.ADDQ(operand.U32(groupBytes), dst)
+				t.ADDQ(operand.U32(f.group()), dst)
 			}
 		}
 		if !p.sub {
@@ -250,21 +370,30 @@ func (t *target) unpackInt(p packing) {
 
 // vectorInt multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
-func (t *target) vectorInt(p packing, tokens int) {
+func (t *target) vectorInt(f shape, p packing, tokens int) {
 	for _, rows := range t.passes() {
 		x := t.strided("x", tokens)
 		n := tokens * len(rows)
 		chains, sums := t.vecs(n), t.vecs(n)
+		w := t.intWorker(f, p, rows)
+		factor := t.vec()
 		for i := range n {
 			t.zero(chains[i])
-			t.zero(sums[i])
+			if !f.fours() {
+				t.zero(sums[i])
+			}
 		}
-		w := t.intWorker(p, rows)
-		factor := t.vec()
 		w.use = func(place, v int, weight reg.VecVirtual) {
 			for i := range tokens {
-				t.VPBROADCASTD(at(x[i], 8+4*place), factor)
-				t.dot(weight, factor, sums[i*len(rows)+v])
+				t.VPBROADCASTD(at(x[i], 4*(f.head+place)), factor)
+				t.dot(f, weight, factor, sums[i*len(rows)+v])
+			}
+		}
+		if f.fours() {
+			w.start = func() {
+				for i := range tokens {
+					t.startSums(p.start(w.first), p.zero != 0, func(word int) operand.Mem { return at(x[i], 4*word) }, sums[i*len(rows):(i+1)*len(rows)])
+				}
 			}
 		}
 		w.end = func(scale, minimum []reg.VecVirtual) {
@@ -279,10 +408,12 @@ func (t *target) vectorInt(p packing, tokens int) {
 						t.VBROADCASTSS(at(x[i], 4), factor)
 						t.VFMADD231PS(minimum[v], factor, chain)
 					}
-					t.zero(sum)
+					if !f.fours() {
+						t.zero(sum)
+					}
 				}
 				if w.first+p.group == 32 {
-					t.ADDQ(operand.U32(blockBytes), x[i])
+					t.ADDQ(operand.U32(f.block()), x[i])
 				}
 			}
 		}
@@ -298,24 +429,24 @@ func (t *target) vectorInt(p packing, tokens int) {
 
 // tileInt multiplies unpacked groups by the inputs of tokens, two vectors of rows
 // at a time. The chains stay in dst, where every group takes them up.
-func (t *target) tileInt(tokens int) {
+func (t *target) tileInt(f shape, tokens int) {
 	wBase, dstBase := t.base("w"), t.base("dst")
 	rows := 2 * t.lanes
 	if rows == panel {
-		t.tileIntRows(tokens, 2, wBase, dstBase)
+		t.tileIntRows(f, tokens, 2, wBase, dstBase)
 		return
 	}
 	left := t.GP64()
 	t.MOVQ(operand.U32(panel/rows), left)
 	t.times("rows", left, func() {
-		t.tileIntRows(tokens, 2, wBase, dstBase)
+		t.tileIntRows(f, tokens, 2, wBase, dstBase)
 		t.ADDQ(operand.U32(4*rows), wBase)
 		t.ADDQ(operand.U32(4*rows), dstBase)
 	})
 }
 
 // tileIntRows does that for so many vectors of rows: two of a panel, or four of two.
-func (t *target) tileIntRows(tokens, vectors int, wBase, dstBase reg.GPVirtual) {
+func (t *target) tileIntRows(f shape, tokens, vectors int, wBase, dstBase reg.GPVirtual) {
 	t.startChains(tokens, vectors, dstBase)
 
 	stride, stride3 := t.integer("xStride"), t.GP64()
@@ -328,15 +459,16 @@ func (t *target) tileIntRows(tokens, vectors int, wBase, dstBase reg.GPVirtual) 
 	w := t.GP64()
 	t.MOVQ(wBase, w)
 	// of is the address of a row of words of the group, for a vector of rows.
-	of := func(word, v int) operand.Mem { return at(w, 4*word*panel+v%2*t.size()+v/2*pairBytes) }
+	of := func(word, v int) operand.Mem { return at(w, 4*word*panel+v%2*t.size()+v/2*f.panel()) }
 	share := t.GP8()
 	t.Load(t.Param("share"), share)
 
 	factor, sums := t.vec(), t.vecs(vectors*tokens)
-	// dots adds up the products of so many pairs.
-	dots := func(n int) {
-		for _, v := range sums {
-			t.zero(v)
+	// dots adds up the products of so many words. Of bytes, the sums start at the word of the
+	// tokens' blocks, or at zero.
+	dots := func(n, start int) {
+		for i := range tokens {
+			t.startSums(start, false, func(word int) operand.Mem { return place(i, word) }, sums[vectors*i:vectors*(i+1)])
 		}
 		weights := t.vecs(vectors)
 		const unroll = 4
@@ -348,9 +480,9 @@ func (t *target) tileIntRows(tokens, vectors int, wBase, dstBase reg.GPVirtual) 
 					t.VMOVUPS(of(word, v), to)
 				}
 				for i := range tokens {
-					t.VPBROADCASTD(place(i, 2+word), factor)
+					t.VPBROADCASTD(place(i, f.head+word), factor)
 					for v, weight := range weights {
-						t.dot(weight, factor, sums[vectors*i+v])
+						t.dot(f, weight, factor, sums[vectors*i+v])
 					}
 				}
 			}
@@ -389,24 +521,36 @@ func (t *target) tileIntRows(tokens, vectors int, wBase, dstBase reg.GPVirtual) 
 		two, one, next := t.label("two"), t.label("one"), t.label("next")
 		t.CMPB(share, operand.U8(twoScales))
 		t.JEQ(operand.LabelRef(two))
-		dots(pairs)
+		if !f.fours() {
+			dots(f.size, startNone)
+		}
 		t.CMPB(share, operand.U8(oneScale))
 		t.JEQ(operand.LabelRef(one))
-		finish(0, 1, pairs)
+		if f.fours() {
+			dots(f.size, startNone)
+		}
+		finish(0, 1, f.size)
 		t.JMP(operand.LabelRef(next))
 		t.Label(one)
-		finish(0, 0, pairs)
+		if f.fours() {
+			dots(f.size, startAll)
+		}
+		finish(0, 0, f.size)
 		t.JMP(operand.LabelRef(next))
 		t.Label(two)
-		dots(pairs / 2)
-		finish(pairs/2, 0, pairs/2)
-		dots(pairs / 2)
-		finish(1, 0, pairs)
+		first, second := startNone, startNone
+		if f.fours() {
+			first, second = startFirst, startSecond-f.size/2
+		}
+		dots(f.size/2, first)
+		finish(f.size/2, 0, f.size/2)
+		dots(f.size/2, second)
+		finish(1, 0, f.size)
 		t.Label(next)
 		for _, r := range x {
-			t.ADDQ(operand.U32(blockBytes-4*pairs), r)
+			t.ADDQ(operand.U32(f.block()-4*f.size), r)
 		}
-		t.ADDQ(operand.U32(groupBytes-4*pairs*panel), w)
+		t.ADDQ(operand.U32(f.group()-4*f.size*panel), w)
 	})
 }
 

@@ -44,7 +44,8 @@ type part struct {
 
 var parts = []part{
 	{"product", func(t *target) { t.tile(); t.weights() }},
-	{"integers", func(t *target) { t.integers(); t.quantize() }},
+	{"integers", func(t *target) { t.integers(asPairs); t.quantizers() }},
+	{"short", func(t *target) { t.integers(asFours) }},
 	{"bytes", (*target).bytes},
 	{"rows", func(t *target) { t.rows(); t.ropes() }},
 }
@@ -54,7 +55,7 @@ func generate() (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for _, isa := range []isa{avx2, avxVNNI, avx512, avx512VNNI} {
 		for _, p := range parts {
-			if isa.vnni && p.name != "integers" && p.name != "bytes" {
+			if isa.vnni && (p.name == "product" || p.name == "rows") || !isa.vnni && p.name == "short" {
 				continue
 			}
 			t := newTarget(isa)

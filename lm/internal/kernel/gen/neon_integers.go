@@ -5,7 +5,8 @@ package main
 // An activation is 256*high + low, both in a byte, and eight of them lie in a vector: the
 // high bytes of the columns 0, 2, 4, 6, 1, 3, 5, 7, then the low ones. The weights of
 // eight columns and four rows are two vectors of bytes. Instructions for bytes multiply
-// them, and the sums are exact whichever those are.
+// them, and the sums are exact whichever those are. An activation of 8 bits is its low byte
+// alone, half of the work.
 
 // byteLevel is how bytes are multiplied.
 type byteLevel struct {
@@ -13,6 +14,9 @@ type byteLevel struct {
 	// zip makes the two vectors of weights those of the first two rows and of the others;
 	// else they are those of the columns 0, 2, 4, 6 and of 1, 3, 5, 7.
 	zip bool
+	// short makes products with activations of 8 bits those of the level; else they are those of
+	// the level it adds to, or of 16 bits.
+	short bool
 	// dot adds the products of two vectors of weights with eight activations to two
 	// vectors of sums, and join leaves the sums of four rows in the first.
 	dot  func(a *arm, sums, weights []vreg, x vreg)
@@ -24,7 +28,7 @@ type byteLevel struct {
 
 var byteLevels = []byteLevel{
 	{name: "NEON", file: "neon", dot: dotPlain, join: joinPlanes, four: fourPlain},
-	{name: "NEONDot", file: "neondot", base: "neon", dot: dotLanes, join: joinPlanes, four: fourDot},
+	{name: "NEONDot", file: "neondot", base: "neon", short: true, dot: dotLanes, join: joinPlanes, four: fourDot},
 	{name: "NEONI8MM", file: "neoni8mm", base: "neondot", zip: true, dot: dotMatrix, join: joinMatrix},
 }
 
@@ -49,6 +53,19 @@ func dotLanes(a *arm, sums, weights []vreg, x vreg) {
 	for i := range 4 {
 		a.doLane(sdotLane, sums[i/2], weights[i%2], x, i)
 	}
+}
+
+// ofShort is how bytes are multiplied by activations of 8 bits: SDOT, and the first of two
+// vectors of sums.
+func (l byteLevel) ofShort() byteLevel {
+	l.zip = false
+	l.dot = func(a *arm, sums, weights []vreg, x vreg) {
+		for i := range 2 {
+			a.doLane(sdotLane, sums[0], weights[i], x, i)
+		}
+	}
+	l.join = func(*arm, []vreg) {}
+	return l
 }
 
 // joinPlanes joins sums of high and of low bytes.
@@ -83,24 +100,24 @@ const (
 )
 
 // integers writes the products in integers.
-func (a *arm) integers(l byteLevel) {
+func (a *arm) integers(l byteLevel, f shape) {
 	for _, p := range packings {
 		if !p.integers() {
 			continue
 		}
-		if l.zip || l.base == "" {
-			a.unpackInt(l, p)
+		if l.zip || l.base == "" || f.fours() {
+			a.unpackInt(l, f, p)
 		}
 		if l.base == "" {
 			continue // unpacking is not what costs there
 		}
-		a.function("vectorInt"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)", func() {
+		a.function("vector"+f.name+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)", func() {
 			a.useConstants()
-			a.choose("tokens", neonVectorIntTokens, func(tokens int) { a.vectorInt(l, p, tokens) })
+			a.choose("tokens", neonVectorIntTokens, func(tokens int) { a.vectorInt(l, f, p, tokens) })
 		})
 	}
-	a.function("tileInt", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)", func() {
-		a.choose("tokens", neonTileIntTokens, func(tokens int) { a.tileInt(l, tokens) })
+	a.function("tile"+f.name, "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)", func() {
+		a.choose("tokens", neonTileIntTokens, func(tokens int) { a.tileInt(l, f, tokens) })
 	})
 }
 
@@ -217,9 +234,9 @@ func (w *armIntWorker) columns() {
 }
 
 // unpackInt writes groups of 32 columns to memory as bytes, with their scales and minima.
-func (a *arm) unpackInt(l byteLevel, p packing) {
+func (a *arm) unpackInt(l byteLevel, f shape, p packing) {
 	const vectors = 4
-	a.function("unpackInt"+p.name, "(dst []uint32, src []byte, skip, groups int)", func() {
+	a.function("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)", func() {
 		a.useConstants()
 		a.passes(vectors, func(first greg) {
 			dst := a.base("dst")
@@ -238,7 +255,7 @@ func (a *arm) unpackInt(l byteLevel, p packing) {
 				put(groupScales+w.first/16*4*panel, scale)
 				put(groupOthers, minimum)
 				if w.last() {
-					a.advance(groupBytes, dst)
+					a.advance(f.group(), dst)
 				}
 			}
 			if !p.sub {
@@ -253,7 +270,7 @@ func (a *arm) unpackInt(l byteLevel, p packing) {
 
 // vectorInt multiplies a panel by the inputs of a few tokens: so few that writing the
 // weights to memory would cost more than computing with them.
-func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
+func (a *arm) vectorInt(l byteLevel, f shape, p packing, tokens int) {
 	vectors := 4 / tokens
 	n := tokens * vectors
 	a.passes(vectors, func(first greg) {
@@ -266,7 +283,7 @@ func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
 		w.use = func(e, v int, weights []vreg) {
 			for i := range tokens {
 				if v == 0 {
-					a.load(x[i], 8+16*e, inputs[i])
+					a.eight(f, x[i], e, inputs[i])
 				}
 				k := i*vectors + v
 				l.dot(a, sums[2*k:2*k+2], weights, inputs[i])
@@ -283,7 +300,7 @@ func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
 				a.zero(pair...)
 			}
 			if w.last() {
-				a.advance(blockBytes, x...)
+				a.advance(f.block(), x...)
 			}
 		}
 		a.times("block", a.integer("blocks"), w.block)
@@ -294,6 +311,15 @@ func (a *arm) vectorInt(l byteLevel, p packing, tokens int) {
 			}
 		}
 	})
+}
+
+// eight loads the activations of the e-th eight columns of a block.
+func (a *arm) eight(f shape, x greg, e int, to vreg) {
+	if f.fours() {
+		a.op("FMOVD %d(%v), F%d", 4*f.head+8*e, x, int(to))
+		return
+	}
+	a.load(x, 4*f.head+16*e, to)
 }
 
 // addGroup adds the sum of a group to a chain. The first two lanes of x are the scale of

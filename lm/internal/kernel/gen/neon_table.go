@@ -17,10 +17,13 @@ func generateARM(files map[string][]byte) error {
 	err := errors.Join(
 		write("NEON", "product_neon", func(a *arm) { a.tile(); a.weights() }),
 		write("NEON", "rows_neon", (*arm).rows),
-		write("NEON", "quantize_neon", (*arm).quantize),
+		write("NEON", "quantize_neon", (*arm).quantizers),
 	)
 	for _, l := range byteLevels {
-		err = errors.Join(err, write(l.name, "integers_"+l.file, func(a *arm) { a.integers(l) }))
+		err = errors.Join(err, write(l.name, "integers_"+l.file, func(a *arm) { a.integers(l, asPairs) }))
+		if l.short {
+			err = errors.Join(err, write(l.name, "short_"+l.file, func(a *arm) { a.integers(l.ofShort(), asFours) }))
+		}
 		if l.four != nil {
 			err = errors.Join(err, write(l.name, "bytes_"+l.file, func(a *arm) { a.bytes(l) }))
 		}
@@ -43,7 +46,7 @@ func neonTable(l byteLevel) ([]byte, error) {
 		fmt.Fprintf(&b, "k.tile, k.tileRows, k.vectorTokens = tile%s, %d, %d\n", l.name, neonTileRows, neonVectorTokens)
 		unpackTable(&b, l.name)
 		rowTable(&b, l.name)
-		fmt.Fprintf(&b, "k.quantize, k.planes = quantize%s, true\n", l.name)
+		fmt.Fprint(&b, "k.planes = true\n")
 	}
 	if l.base == "" {
 		fmt.Fprintf(&b, "k.rotate, k.roundBytes = rotate%s, roundBytes%s\n", l.name, l.name)
@@ -51,19 +54,32 @@ func neonTable(l byteLevel) ([]byte, error) {
 	if l.four != nil {
 		fmt.Fprintf(&b, "k.tileBytes, k.tileBytesTokens = tileBytes%s, %d\n", l.name, neonTileBytesTokens)
 	}
-	fmt.Fprintf(&b, "k.tileInt, k.tileIntTokens = tileInt%s, %d\n", l.name, neonTileIntTokens)
+	fmt.Fprintf(&b, "i := &k.integers[Bits16]\ni.tile, i.tileTokens = tileInt%s, %d\n", l.name, neonTileIntTokens)
 	if l.base != "" {
-		fmt.Fprintf(&b, "k.vectorIntTokens = %d\n", neonVectorIntTokens)
+		fmt.Fprintf(&b, "i.vectorTokens = %d\n", neonVectorIntTokens)
+	} else {
+		fmt.Fprintf(&b, "i.quantize = quantize%s\n", l.name)
 	}
 	for _, p := range packings {
 		if !p.integers() {
 			continue
 		}
 		if l.base != "" {
-			fmt.Fprintf(&b, "k.vectorInt[pack%s] = vectorInt%s%s\n", p.name, p.name, l.name)
+			fmt.Fprintf(&b, "i.vector[pack%s] = vectorInt%s%s\n", p.name, p.name, l.name)
 		}
 		if l.zip || l.base == "" {
-			fmt.Fprintf(&b, "k.unpackInt[pack%s] = unpackInt%s%s\n", p.name, p.name, l.name)
+			fmt.Fprintf(&b, "i.unpack[pack%s] = unpackInt%s%s\n", p.name, p.name, l.name)
+		}
+	}
+	switch {
+	case l.base == "":
+		fmt.Fprint(&b, "k.integers[Bits8] = k.integers[Bits16]\nk.integers[Bits8].quantize = quantizeShortPlanesNEON\n")
+	case l.short:
+		fmt.Fprintf(&b, "i = &k.integers[Bits8]\ni.quantize, i.fours = quantizeShortNEON, true\ni.tile, i.tileTokens, i.vectorTokens = tileShort%s, %d, %d\n", l.name, neonTileIntTokens, neonVectorIntTokens)
+		for _, p := range packings {
+			if p.integers() {
+				fmt.Fprintf(&b, "i.unpack[pack%s], i.vector[pack%s] = unpackShort%s%s, vectorShort%s%s\n", p.name, p.name, p.name, l.name, p.name, l.name)
+			}
 		}
 	}
 	fmt.Fprint(&b, "return k\n}\n")

@@ -5,6 +5,7 @@ package main
 type intTile struct {
 	*arm
 	level      byteLevel
+	shape      shape
 	x          []greg // of every token
 	group, dst greg
 	sums       []vreg // two for each token and vector
@@ -14,7 +15,7 @@ type intTile struct {
 const tileVectors = 2
 
 // tileInt writes the tile for a number of tokens.
-func (a *arm) tileInt(l byteLevel, tokens int) {
+func (a *arm) tileInt(l byteLevel, f shape, tokens int) {
 	w, dst := a.base("w"), a.base("dst")
 	share, add := a.gp(), a.gp()
 	a.op("MOVBU %s, %v", a.param("share"), share)
@@ -28,7 +29,7 @@ func (a *arm) tileInt(l byteLevel, tokens int) {
 			a.eachResult("dstStride", tokens, tileVectors, dst, func(_ int, p greg, offset int) { a.store(zero, p, offset) })
 		})
 		a.mark(start)
-		t := intTile{arm: a, level: l, x: a.strided("x", "xStride", tokens), group: a.gp(), dst: dst, sums: a.vecs(2 * tokens * tileVectors)}
+		t := intTile{arm: a, level: l, shape: f, x: a.strided("x", "xStride", tokens), group: a.gp(), dst: dst, sums: a.vecs(2 * tokens * tileVectors)}
 		a.op("MOVD %v, %v", w, t.group)
 		a.times("group", a.integer("groups"), func() {
 			two, one, next := a.label("two"), a.label("one"), a.label("next")
@@ -47,8 +48,8 @@ func (a *arm) tileInt(l byteLevel, tokens int) {
 			t.dots(2, 4)
 			t.finish(groupOthers, 0)
 			a.mark(next)
-			a.advance(blockBytes, t.x...)
-			a.advance(groupBytes, t.group)
+			a.advance(f.block(), t.x...)
+			a.advance(f.group(), t.group)
 		})
 		a.advance(16*tileVectors, w, dst)
 	})
@@ -65,7 +66,7 @@ func (t *intTile) dots(first, end int) {
 				t.load(t.group, 8*panel*e+4*panel+16*v, weights[2*v+1])
 			}
 			for i, p := range t.x {
-				t.load(p, 8+16*e, input)
+				t.eight(t.shape, p, e, input)
 				for v := range tileVectors {
 					t.level.dot(t.arm, t.pair(i*tileVectors+v), weights[2*v:2*v+2], input)
 				}

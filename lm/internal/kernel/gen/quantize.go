@@ -7,20 +7,25 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// quantize writes the function that turns activations into integers, as
+// quantizers writes the functions that turn activations into integers, as
 // quantize.go of package kernel describes. Vectors of eight serve all levels.
-func (t *target) quantize() {
+func (t *target) quantizers() {
 	if t.isa.name != avx2.name {
 		return
 	}
+	t.quantize("quantize", 127*256, asPairs)
+	t.quantize("quantizeShortPairs", 127, asPairs)
+	t.quantize("quantizeShort", 127, asFours)
+}
+
+func (t *target) quantize(name string, largestInteger float32, f shape) {
 	const (
 		columns  = 32
-		most     = 127 * 256
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
 	least := math.Float32bits(0x1p-100)
-	t.begin("quantize", "(dst []uint32, x []float32)")
+	t.begin(name, "(dst []uint32, x []float32)")
 	dst, x, blocks := t.base("dst"), t.base("x"), t.length("x")
 	t.SHRQ(operand.U8(5), blocks)
 	t.times("block", blocks, func() {
@@ -48,14 +53,22 @@ func (t *target) quantize() {
 
 		factor, scale := t.XMM(), t.XMM()
 		limit := t.XMM()
-		t.VMOVSS(t.float(most), limit)
+		t.VMOVSS(t.float(largestInteger), limit)
 		t.VDIVSS(low, limit, factor)
 		t.VDIVSS(limit, low, scale)
 		inverse, sum := t.vec(), t.vec()
+		var halves [2]reg.VecVirtual
 		t.VBROADCASTSS(factor, inverse)
 		for i, v := range values {
 			t.VMULPS(inverse, v, v)
 			t.VCVTPS2DQ(v, v)
+			if f.fours() {
+				if i%2 == 1 {
+					halves[i/2] = t.vec()
+					t.VPADDD(v, values[i-1], halves[i/2])
+				}
+				continue
+			}
 			if i == 0 {
 				t.VMOVDQU(v, sum)
 			} else {
@@ -66,9 +79,14 @@ func (t *target) quantize() {
 			t.VEXTRACTI128(operand.U8(1), v, upper)
 			t.VPSLLD(operand.U8(16), upper, upper)
 			t.VPBLENDW(operand.U8(0xaa), upper, v.AsX(), upper)
-			t.VMOVDQU(upper, at(dst, 8+16*i))
+			t.VMOVDQU(upper, at(dst, 4*f.head+16*i))
 		}
-		total := t.fold(sum, func(a, b reg.VecVirtual) { t.VPADDD(a, b, b) })
+		var total reg.VecVirtual
+		if f.fours() {
+			total = t.storeFours(dst, values, halves)
+		} else {
+			total = t.fold(sum, func(a, b reg.VecVirtual) { t.VPADDD(a, b, b) })
+		}
 		t.VCVTDQ2PS(total, total)
 		t.VMULSS(scale, total, total)
 		t.VMOVSS(scale, at(dst, 0))
@@ -80,15 +98,48 @@ func (t *target) quantize() {
 		t.Label(blank)
 		zero := t.vec()
 		t.zero(zero)
-		t.VMOVUPS(zero, at(dst, 8))
-		t.VMOVUPS(zero, at(dst, 40))
+		if f.fours() {
+			t.VMOVUPS(zero.AsX(), at(dst, 8))
+		}
+		t.VMOVUPS(zero, at(dst, 4*f.head))
+		if !f.fours() {
+			t.VMOVUPS(zero, at(dst, 4*f.head+32))
+		}
 		t.MOVL(mark, at(dst, 0))
 		t.MOVL(mark, at(dst, 4))
 		t.Label(done)
-		t.ADDQ(operand.U8(blockBytes), dst)
+		t.ADDQ(operand.U8(f.block()), dst)
 		t.ADDQ(operand.U32(4*columns), x)
 	})
 	t.end()
+}
+
+// storeFours writes eight columns of each of the values as bytes, even ones before odd ones, and
+// -128 times the sums of all of them and of either half. It returns the sum of all.
+func (t *target) storeFours(dst reg.GPVirtual, values []reg.VecVirtual, halves [2]reg.VecVirtual) reg.VecVirtual {
+	const none = 0x80808080 // picks zeros
+	low := t.table("fours_low", []uint32{none&^0xffff | 0x0800, none&^0xffff | 0x0c04, none, none})
+	high := t.table("fours_high", []uint32{0x0800<<16 | none&0xffff, 0x0c04<<16 | none&0xffff, none, none})
+	for i, v := range values {
+		upper := t.XMM()
+		t.VEXTRACTI128(operand.U8(1), v, upper)
+		t.VPSHUFB(low, v.AsX(), v.AsX())
+		t.VPSHUFB(high, upper, upper)
+		t.VPOR(upper, v.AsX(), upper)
+		t.VMOVQ(upper, at(dst, 4*asFours.head+8*i))
+	}
+	add := func(a, b reg.VecVirtual) { t.VPADDD(a, b, b) }
+	first, second := t.fold(halves[0], add), t.fold(halves[1], add)
+	total := t.XMM()
+	t.VPADDD(first, second, total)
+	for i, sum := range []reg.VecVirtual{total, first, second} {
+		starts := t.XMM()
+		t.VPXOR(starts, starts, starts)
+		t.VPSUBD(sum, starts, starts)
+		t.VPSLLD(operand.U8(7), starts, starts)
+		t.VMOVD(starts, at(dst, 4*(startAll+i)))
+	}
+	return total
 }
 
 // fold joins the eight lanes of a vector into the first of the result. join(a, b)

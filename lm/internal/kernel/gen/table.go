@@ -29,7 +29,6 @@ func table(i isa) ([]byte, error) {
 	unpackTable(&b, i.name)
 	integerTable(&b, i)
 	byteTable(&b, i)
-	fmt.Fprintf(&b, "k.quantize = quantize%s\n", avx2.name)
 	fmt.Fprintf(&b, "k.rotate, k.roundBytes = rotate%s, roundBytes%s\n", i.name, avx2.name)
 	rowTable(&b, i.name)
 	fmt.Fprint(&b, "return k\n}\n")
@@ -38,17 +37,29 @@ func table(i isa) ([]byte, error) {
 
 // integerTable writes the part of the table for products in integers.
 func integerTable(b *bytes.Buffer, i isa) {
-	fmt.Fprintf(b, "k.tileInt, k.tileIntTokens, k.vectorIntTokens = tileInt%s, %d, %d\n", i.name, i.tileIntTokens(), i.vectorIntTokens())
+	fmt.Fprint(b, "i := &k.integers[Bits16]\n")
+	integerFields(b, i, asPairs)
+	if !i.vnni {
+		fmt.Fprintf(b, "i.quantize = quantize%s\n", avx2.name)
+		fmt.Fprintf(b, "k.integers[Bits8] = k.integers[Bits16]\nk.integers[Bits8].quantize = quantizeShortPairs%s\n", avx2.name)
+		return
+	}
+	fmt.Fprintf(b, "i = &k.integers[Bits8]\ni.quantize, i.fours = quantizeShort%s, true\n", avx2.name)
+	integerFields(b, i, asFours)
+}
+
+func integerFields(b *bytes.Buffer, i isa, f shape) {
+	fmt.Fprintf(b, "i.tile, i.tileTokens, i.vectorTokens = tile%s%s, %d, %d\n", f.name, i.name, i.tileIntTokens(), i.vectorIntTokens())
 	if n := i.pairTokens(); n > 0 {
-		fmt.Fprintf(b, "k.tileIntPair, k.pairTokens = tileIntPair%s, %d\n", i.name, n)
+		fmt.Fprintf(b, "i.pair, i.pairTokens = tile%sPair%s, %d\n", f.name, i.name, n)
 	}
 	for _, p := range packings {
 		if !p.integers() {
 			continue
 		}
-		fmt.Fprintf(b, "k.vectorInt[pack%s] = vectorInt%s%s\n", p.name, p.name, i.name)
-		if !i.vnni {
-			fmt.Fprintf(b, "k.unpackInt[pack%s] = unpackInt%s%s\n", p.name, p.name, i.name)
+		fmt.Fprintf(b, "i.vector[pack%s] = vector%s%s%s\n", p.name, f.name, p.name, i.name)
+		if !i.vnni || f.fours() {
+			fmt.Fprintf(b, "i.unpack[pack%s] = unpack%s%s%s\n", p.name, f.name, p.name, i.name)
 		}
 	}
 }
