@@ -20,7 +20,7 @@ const (
 )
 
 // TinyModel writes a model of one layer with random weights, whose tokens are the
-// 256 bytes, two marks and "th". It says nothing sensible, quickly.
+// 256 bytes, two marks and "th". It says nothing sensible, quickly, and is the same file each time.
 func TinyModel(t testing.TB, path string) {
 	t.Helper()
 	var w gguftest.Writer
@@ -31,11 +31,20 @@ func TinyModel(t testing.TB, path string) {
 	}
 	set("general.architecture", "llama")
 	set("general.name", "tiny")
-	for key, v := range map[string]uint32{
-		"block_count": 1, "embedding_length": tinyWidth, "attention.head_count": 2, "attention.head_count_kv": 1,
-		"attention.key_length": 16, "attention.value_length": 16, "feed_forward_length": 32, "context_length": tinyContext,
+	for _, field := range []struct {
+		key   string
+		value uint32
+	}{
+		{"block_count", 1},
+		{"embedding_length", tinyWidth},
+		{"attention.head_count", 2},
+		{"attention.head_count_kv", 1},
+		{"attention.key_length", 16},
+		{"attention.value_length", 16},
+		{"feed_forward_length", 32},
+		{"context_length", tinyContext},
 	} {
-		set("llama."+key, v)
+		set("llama."+field.key, field.value)
 	}
 	set("llama.attention.layer_norm_rms_epsilon", float32(1e-5))
 	set("llama.rope.freq_base", float32(10000))
@@ -64,8 +73,19 @@ func TinyModel(t testing.TB, path string) {
 	add("output_norm.weight", 1, tinyWidth)
 	add("blk.0.attn_norm.weight", 1, tinyWidth)
 	add("blk.0.ffn_norm.weight", 1, tinyWidth)
-	for name, rows := range map[string]uint64{"attn_q": 32, "attn_k": 16, "attn_v": 16, "attn_output": 32, "ffn_gate": 32, "ffn_up": 32, "ffn_down": 32} {
-		add(fmt.Sprintf("blk.0.%s.weight", name), 0, tinyWidth, rows)
+	for _, matrix := range []struct {
+		name string
+		rows uint64
+	}{
+		{"attn_q", 32},
+		{"attn_k", 16},
+		{"attn_v", 16},
+		{"attn_output", 32},
+		{"ffn_gate", 32},
+		{"ffn_up", 32},
+		{"ffn_down", 32},
+	} {
+		add(fmt.Sprintf("blk.0.%s.weight", matrix.name), 0, tinyWidth, matrix.rows)
 	}
 	f, err := os.Create(path)
 	if err != nil {
