@@ -15,17 +15,22 @@ import (
 // compare measures one model, for the first also the peer's fastest format.
 func (r *report) compare(s settings, name, path string, first bool) error {
 	c := comparison{Model: name, File: filepath.Base(path)}
-	ours, err := startSotto("Sotto", path, s.threads)
+	ours, err := startSotto(path, s.threads, wide)
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
+	short, err := startSotto(path, s.threads, narrow)
+	if err != nil {
+		return err
+	}
+	defer short.stop()
 	peer, err := startPeer("llama.cpp", s, path, s.repack)
 	if err != nil {
 		return err
 	}
 	defer peer.stop()
-	files, sides := []string{path, path}, []contestant{ours, peer}
+	files, sides := []string{path, path, path}, []contestant{ours, short, peer}
 	if first {
 		copied, err := s.fastest(path)
 		if err != nil {
@@ -86,7 +91,7 @@ func alternate(m measure, sides []contestant, runs int) (row, error) {
 	n := len(sides)
 	result := row{measure: m, Seconds: make([][]float64, n), Settings: make([]string, n), Last: make([]answer, n)}
 	for i, s := range sides {
-		if i > 0 && m.Task != "load" {
+		if s.tuned() && m.Task != "load" {
 			t := m.task
 			found, err := s.ask(task{Task: "tune", Of: &t})
 			if err != nil {
@@ -122,14 +127,33 @@ func alternate(m measure, sides []contestant, runs int) (row, error) {
 	return result, nil
 }
 
+// The sides of a comparison, in this order: Sotto with activations of 16 and of 8 bits, llama.cpp on the same file, and
+// for one model on its fastest format.
+const (
+	oursWide = iota
+	oursNarrow
+	samefile
+	fastest
+
+	wide, narrow = 16, 8
+)
+
+// startPart starts a side by its place.
+func startPart(s settings, i int, file string) (*side, error) {
+	switch i {
+	case oursWide:
+		return startSotto(file, s.threads, wide)
+	case oursNarrow:
+		return startSotto(file, s.threads, narrow)
+	}
+	return startPeer("llama.cpp", s, file, false)
+}
+
 // peaks returns the peak memory of the sides in fresh processes, Sotto's first.
 func (t task) peaks(s settings, files []string) ([]float64, error) {
 	var list []float64
 	for i, file := range files {
-		side, err := startSotto("Sotto", file, s.threads)
-		if i > 0 {
-			side, err = startPeer("llama.cpp", s, file, false)
-		}
+		side, err := startPart(s, i, file)
 		if err != nil {
 			return nil, err
 		}

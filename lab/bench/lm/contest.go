@@ -10,6 +10,7 @@ type contest struct {
 	row
 	Model string
 	Names []string
+	Ours  int       // how many of the sides are Sotto's; they come first
 	Goals []float64 // the least ratio aimed at, by side
 	// Computed is the number of tokens that went through the model, Peaks the peak memory
 	// in MB; 0 where that is not known.
@@ -27,6 +28,9 @@ func hold(m measure, sides []contestant, runs int) (*contest, error) {
 	}
 	c := &contest{row: r, Operations: r.Last[0].Operations}
 	for i, s := range sides {
+		if !s.tuned() {
+			c.Ours++
+		}
 		c.Names = append(c.Names, s.label())
 		c.Computed = append(c.Computed, r.Last[i].Computed)
 	}

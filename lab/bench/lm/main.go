@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&s.python, "python", "python3", "a Python that has the packages of requirements.txt")
 	flag.StringVar(&s.folder, "sources", "lab/bench/lm", "where the other sides' programs are")
 	flag.StringVar(&s.scratch, "scratch", ".cache/bench-lm", "where to keep the Q8_0 copy")
-	flag.StringVar(&s.server, "server", "", "llama.cpp's server, for questions over shared prefixes; empty leaves them out")
+	flag.StringVar(&s.server, "server", "", "llama.cpp's server, for questions over shared prefixes; empty leaves it out")
 	flag.StringVar(&s.sentences, "sentences", "", "a Python that has sentence-transformers; empty leaves sentences out")
 	flag.StringVar(&s.compiler, "compiler", "c++", "a C++ compiler for the program that measures the machine's limits; empty leaves them out")
 	flag.IntVar(&s.threads, "threads", 2, "threads of either side")
@@ -56,11 +56,12 @@ func main() {
 	parts := flag.String("parts", "", "measure these `PARTS` only, and keep what was measured of the others before: names of models, questions, sentences")
 	flag.BoolVar(&s.repack, "repack", false, "let llama.cpp try its repacked weights (build it without AMX where AMX faults)")
 	worker := flag.String("serve", "", "be Sotto's side on this model (used by the command itself)")
+	bits := flag.Int("bits", wide, "the bits of activations on Sotto's side (used by the command itself)")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error {
 		switch {
 		case *worker != "":
-			return serve(ctx, *worker, s.threads, os.Stdin, os.Stdout)
+			return serve(ctx, *worker, s.threads, *bits, os.Stdin, os.Stdout)
 		case s.runs < 3:
 			return errors.New("runs must be at least 3, for a median and a spread")
 		case s.asked < 2*questionPrefixes || s.asked%questionPrefixes != 0 || s.texts < 2:
@@ -87,7 +88,7 @@ func run(ctx context.Context, s settings, out string) error {
 			return err
 		}
 		err = r.part(s, name, func() error { return r.compare(s, name, path, i == 0) })
-		if err == nil && i == 0 && s.server != "" {
+		if err == nil && i == 0 {
 			err = r.part(s, partQuestions, func() error { return r.questions(ctx, s, name, path) })
 		}
 		if err != nil {
@@ -157,19 +158,26 @@ func (r *report) part(s settings, name string, do func() error) error {
 
 // questions compares what choosing by the records does.
 func (r *report) questions(ctx context.Context, s settings, name, path string) error {
-	var err error
-	if r.Server, err = llamaserver.Version(s.server); err != nil {
-		return err
+	if s.server != "" {
+		var err error
+		if r.Server, err = llamaserver.Version(s.server); err != nil {
+			return err
+		}
 	}
 	copied, err := s.fastest(path)
 	if err != nil {
 		return err
 	}
-	ours, err := startSotto("Sotto", path, s.threads)
+	ours, err := startSotto(path, s.threads, wide)
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
+	short, err := startSotto(path, s.threads, narrow)
+	if err != nil {
+		return err
+	}
+	defer short.stop()
 	m := questionTask(s.asked)
 	found, err := ours.ask(task{Task: "labels", Labels: m.Labels})
 	if err != nil {
@@ -178,24 +186,28 @@ func (r *report) questions(ctx context.Context, s settings, name, path string) e
 	if m.Candidates = found.Tokens; len(m.Candidates) != len(m.Labels) {
 		return fmt.Errorf("the labels %q are not one token each in this model: the server's way of asking needs that", m.Labels)
 	}
-	sides := []contestant{ours}
+	sides, asked := []contestant{ours, short}, []int{0, 1}
 	for _, file := range []struct{ model, of string }{{path, "same file"}, {copied, "Q8_0 copy"}} {
-		served := startServed(ctx, "llama.cpp's server, "+file.of, s, file.model)
-		defer served.stop()
+		if s.server != "" {
+			served := startServed(ctx, "llama.cpp's server, "+file.of, s, file.model)
+			defer served.stop()
+			asked, sides = append(asked, len(sides)), append(sides, served)
+		}
 		library, err := startPeer("llama.cpp's library, "+file.of, s, file.model, s.repack)
 		if err != nil {
 			return err
 		}
 		defer library.stop()
-		sides = append(sides, served, library)
+		sides = append(sides, library)
 	}
 	c, err := hold(m, sides, min(s.runs, longRuns))
 	if err != nil {
 		return err
 	}
-	c.Model, c.Goals = name, []float64{0, 8, 0, 0, 0}
+	c.Model, c.Goals = name, make([]float64, len(sides))
+	c.Goals[2] = 8
 	// Of the libraries, the peak would be that of all settings that they tried.
-	if c.Peaks, err = peaks(sides, 0, 1, 3); err != nil {
+	if c.Peaks, err = peaks(sides, asked...); err != nil {
 		return err
 	}
 	r.Questions = c
@@ -204,7 +216,7 @@ func (r *report) questions(ctx context.Context, s settings, name, path string) e
 
 // sentences compares encoders of sentences.
 func (r *report) sentences(s settings) error {
-	ours, err := startSotto("Sotto", "none", s.threads)
+	ours, err := startSotto("none", s.threads, wide)
 	if err != nil {
 		return err
 	}

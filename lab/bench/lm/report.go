@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -84,10 +85,10 @@ func (r row) cell(side int) string {
 	return fmt.Sprintf("%s (%s–%s)", number(r.value(harness.Median(r.Seconds[side]))), number(min(low, high)), number(max(low, high)))
 }
 
-// compared returns how many times faster Sotto is than a side.
-func (r row) compared(side int, goal float64) string {
+// compared returns how many times faster a side of Sotto's is than another side.
+func (r row) compared(ours, side int, goal float64) string {
 	var list []float64
-	for i, ours := range r.Seconds[0] {
+	for i, ours := range r.Seconds[ours] {
 		list = append(list, r.Seconds[side][i]/ours)
 	}
 	return harness.Ratio(list, goal)
@@ -142,42 +143,50 @@ func (r *report) busiest() string {
 	return at
 }
 
+// peers are llama.cpp's sides of a comparison, by their place, with what their columns are called.
+func (c comparison) peers() map[int]string {
+	if len(c.Rows[0].Seconds) > fastest {
+		return map[int]string{samefile: "same file", fastest: "Q8_0 copy"}
+	}
+	return map[int]string{samefile: "same file"}
+}
+
 func (c comparison) write(b *strings.Builder) {
 	fmt.Fprintf(b, "## %s\n\n`%s`\n\n", c.Model, c.File)
-	fast := len(c.Rows[0].Seconds) > 2
-	b.WriteString("| | Sotto | llama.cpp, same file | ratio |")
-	if fast {
-		b.WriteString(" llama.cpp, Q8_0 copy | ratio |")
+	b.WriteString("| | Sotto, 16 bits | Sotto, 8 bits |")
+	places := slices.Sorted(maps.Keys(c.peers()))
+	for _, side := range places {
+		fmt.Fprintf(b, " llama.cpp, %s | ratio, 16 bits | ratio, 8 bits |", c.peers()[side])
 	}
-	b.WriteString("\n|---|---|---|---|" + strings.Repeat("---|---|", map[bool]int{true: 1}[fast]) + "\n")
+	b.WriteString("\n|---|---|---|" + strings.Repeat("---|---|---|", len(places)) + "\n")
 	for _, r := range c.Rows {
-		fmt.Fprintf(b, "| %s, %s | %s | %s | %s |", r.Title, r.Unit, r.cell(0), r.cell(1), r.compared(1, r.Goal))
-		if fast {
-			fmt.Fprintf(b, " %s | %s |", r.cell(2), r.compared(2, r.Best))
+		fmt.Fprintf(b, "| %s, %s | %s | %s |", r.Title, r.Unit, r.cell(oursWide), r.cell(oursNarrow))
+		for _, side := range places {
+			goal := r.Goal
+			if side == fastest {
+				goal = r.Best
+			}
+			fmt.Fprintf(b, " %s | %s | %s |", r.cell(side), r.compared(oursWide, side, 0), r.compared(oursNarrow, side, goal))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\nllama.cpp's settings:")
 	for _, r := range c.Rows {
-		for side := 1; side < len(r.Settings); side++ {
+		for _, side := range places {
 			if r.Settings[side] != "" {
-				where := "same file"
-				if side == 2 {
-					where = "Q8_0 copy"
-				}
-				fmt.Fprintf(b, " %s on the %s: %s.", r.Task, where, r.Settings[side])
+				fmt.Fprintf(b, " %s on the %s: %s.", r.Task, c.peers()[side], r.Settings[side])
 			}
 		}
 	}
 	b.WriteString("\n\n")
-	if len(c.Held) > 1 {
-		fmt.Fprintf(b, "Peak memory of a process with %d sequences of %d own tokens over a shared prefix of %d: Sotto %.0f MB", len(c.Holding.Own), len(c.Holding.Own[0]), len(c.Holding.Prefix), c.Held[0])
-		if fast {
+	if len(c.Held) > samefile {
+		fmt.Fprintf(b, "Peak memory of a process with %d sequences of %d own tokens over a shared prefix of %d: Sotto %.0f MB", len(c.Holding.Own), len(c.Holding.Own[0]), len(c.Holding.Prefix), c.Held[oursWide])
+		if len(c.Held) > fastest {
 			b.WriteString(" (goal: under 600)")
 		}
-		fmt.Fprintf(b, ", llama.cpp %.0f MB", c.Held[1])
-		if len(c.Held) > 2 {
-			fmt.Fprintf(b, ", on its Q8_0 copy %.0f MB", c.Held[2])
+		fmt.Fprintf(b, ", with 8 bits %.0f MB, llama.cpp %.0f MB", c.Held[oursNarrow], c.Held[samefile])
+		if len(c.Held) > fastest {
+			fmt.Fprintf(b, ", on its Q8_0 copy %.0f MB", c.Held[fastest])
 		}
 		b.WriteString(".\n\n")
 	}
@@ -190,17 +199,24 @@ func (r *report) writeQuestions(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "## Questions over shared prefixes\n\n%d questions of %d tokens, %d after each of %d prefixes of %d tokens, on %s: the work of\n", len(c.Own), len(c.Own[0]), len(c.Own)/len(c.Prefixes), len(c.Prefixes), len(c.Prefixes[0]), c.Model)
 	fmt.Fprintf(b, "choosing by the records. Each side gives the probabilities of %d candidate tokens after\neach question, from nothing: the prefixes are in the time. %d turns.\n\n", len(c.Candidates), len(c.Seconds[0]))
-	b.WriteString("| | " + c.Unit + " | tokens computed | same best candidate | peak memory, MB | Sotto is faster |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| | " + c.Unit + " | tokens computed | same best candidate | peak memory, MB | Sotto is faster, 16 bits | 8 bits |\n|---|---|---|---|---|---|---|\n")
 	for i, name := range c.Names {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", name, c.cell(i), known(c.Computed[i] > 0, "%d", c.Computed[i]),
 			known(i > 0, "%.1f %%", 100*c.sameBest(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
 	}
-	fmt.Fprintf(b, "\nSotto is one process with its defaults: the prefixes in one step, then forks of them, as\nmany questions in a step as choosing by the records takes. llama.cpp's server is\n%s.\n", r.Server)
-	b.WriteString("It keeps prompts in its cache and is asked in the way that costs it least: prompts as\n" +
-		"tokens, one token to write, the candidates lifted by the same bias so that only their\n" +
-		"probabilities are sent. llama.cpp's library gets each prefix once, copies it to as many\n" +
+	fmt.Fprintf(b, "\nSotto is one process with its defaults: the prefixes in one step, then forks of them, as\nmany questions in a step as choosing by the records takes. %s", r.served())
+	b.WriteString("llama.cpp's library gets each prefix once, copies it to as many\n" +
 		"sequences as fit a batch, and takes the batch of their questions in one call.\n\nThe fastest settings found:")
 	c.writeSettings(b)
+}
+
+// served says how llama.cpp's server was asked, where there was one.
+func (r *report) served() string {
+	if r.Server == "" {
+		return ""
+	}
+	return "llama.cpp's server is\n" + r.Server + ".\nIt keeps prompts in its cache and is asked in the way that costs it least: prompts as\n" +
+		"tokens, one token to write, the candidates lifted by the same bias so that only their\nprobabilities are sent. "
 }
 
 func (r *report) writeSentences(b *strings.Builder) {
@@ -221,12 +237,15 @@ func (r *report) writeSentences(b *strings.Builder) {
 	c.writeSettings(b)
 }
 
-// faster returns how many times faster Sotto is than a side.
+// faster returns how many times faster Sotto's first side is than another, and its second than that.
 func (c *contest) faster(side int) string {
-	if side == 0 {
-		return ""
+	if side < c.Ours {
+		return strings.Repeat(" | ", c.Ours-1)
 	}
-	return c.compared(side, c.Goals[side])
+	if c.Ours == 1 {
+		return c.compared(0, side, c.Goals[side])
+	}
+	return c.compared(oursWide, side, 0) + " | " + c.compared(oursNarrow, side, c.Goals[side])
 }
 
 func (c *contest) writeSettings(b *strings.Builder) {

@@ -13,7 +13,7 @@ import (
 
 func TestRatioIsTheMedianOverTurns(t *testing.T) {
 	r := row{measure: measure{Per: 10, Rate: true}, Seconds: [][]float64{{1, 2, 4}, {2, 10, 4}}}
-	if got, want := r.compared(1, 0), "**2.00×** (1.00–5.00)"; got != want {
+	if got, want := r.compared(0, 1, 0), "**2.00×** (1.00–5.00)"; got != want {
 		t.Errorf("ratio %q, want %q", got, want)
 	}
 	if got, want := r.cell(0), "5.00 (2.50–10.0)"; got != want {
@@ -22,11 +22,11 @@ func TestRatioIsTheMedianOverTurns(t *testing.T) {
 }
 
 func TestMissedGoalIsSaid(t *testing.T) {
-	r := row{Seconds: [][]float64{{1, 1, 1}, {3, 3, 3}}}
-	if got := r.compared(1, 5); !strings.Contains(got, "missed") {
+	r := row{Seconds: [][]float64{{1, 1, 1}, {2, 2, 2}, {3, 3, 3}}}
+	if got := r.compared(0, 2, 5); !strings.Contains(got, "missed") {
 		t.Errorf("%q does not say that the goal was missed", got)
 	}
-	if got := r.compared(1, 3); strings.Contains(got, "missed") {
+	if got := r.compared(0, 2, 3); strings.Contains(got, "missed") {
 		t.Errorf("%q says that a goal which was reached was missed", got)
 	}
 }
@@ -48,10 +48,10 @@ func TestPartsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {2, 4, 6}}, Settings: []string{"", "flash"}, Last: []answer{{Operations: 7}, {}}}
+	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {1, 1, 2}, {2, 4, 6}}, Settings: []string{"", "", "flash"}, Last: []answer{{Operations: 7}, {}, {}}}
 	fill := func() error {
-		r.Comparisons = []comparison{{Model: "b", File: "b.gguf", Rows: []row{made}, Held: []float64{1, 2}, Holding: held(true)}}
-		r.Questions = &contest{row: row{measure: questionTask(16), Seconds: made.Seconds, Settings: made.Settings, Last: made.Last}, Names: []string{"x", "y"}, Goals: []float64{0, 8}, Computed: []int64{1, 2}, Peaks: []float64{1, 2}}
+		r.Comparisons = []comparison{{Model: "b", File: "b.gguf", Rows: []row{made}, Held: []float64{1, 1, 2}, Holding: held(true)}}
+		r.Questions = &contest{row: row{measure: questionTask(16), Seconds: made.Seconds, Settings: made.Settings, Last: made.Last}, Names: []string{"x", "x8", "y"}, Ours: 2, Goals: []float64{0, 0, 8}, Computed: []int64{1, 1, 2}, Peaks: []float64{1, 1, 2}}
 		return nil
 	}
 	if err := r.part(s, "b", fill); err != nil {
@@ -114,22 +114,22 @@ func sample() *report {
 	r.Server, r.Encoder = "that of llama-cpp-python 1", "sentence-transformers 1"
 	prefill := measure{task: task{Task: "prefill"}, Title: "prefill of 4 tokens", Per: 4, Rate: true, Unit: "tokens/s", Goal: 6, Best: 3}
 	r.Comparisons = []comparison{{
-		Model: "small", File: "small.gguf", Held: []float64{500, 400, 450}, Holding: held(false),
+		Model: "small", File: "small.gguf", Held: []float64{500, 490, 400, 450}, Holding: held(false),
 		Rows: []row{{
-			measure: prefill, Seconds: [][]float64{{1, 1, 1}, {7, 6, 8}, {2, 2, 2}}, Settings: []string{"", "plain", "flash"},
-			Last: []answer{{Operations: 50e9, Bytes: 4e9}, {}, {}},
+			measure: prefill, Seconds: [][]float64{{1, 1, 1}, {0.5, 0.5, 0.5}, {7, 6, 8}, {2, 2, 2}}, Settings: []string{"", "", "plain", "flash"},
+			Last: []answer{{Operations: 50e9, Bytes: 4e9}, {}, {}, {}},
 		}},
 	}}
 	r.Questions = &contest{
-		Model: "small", Names: []string{"Sotto", "server"}, Goals: []float64{0, 8}, Computed: []int64{30, 44}, Peaks: []float64{300, 0}, Operations: 200e9,
+		Model: "small", Names: []string{"Sotto, 16 bits", "Sotto, 8 bits", "server"}, Ours: 2, Goals: []float64{0, 0, 8}, Computed: []int64{30, 30, 44}, Peaks: []float64{300, 290, 0}, Operations: 200e9,
 		row: row{
 			measure: measure{task: task{Prefixes: make([][]lm.Token, 1), Own: [][]lm.Token{{1}, {2}}, Candidates: []lm.Token{7, 8}}, Per: 2, Rate: true, Unit: "questions/s"},
-			Seconds: [][]float64{{2, 2, 2}, {20, 18, 22}}, Settings: []string{"", "8 slots"},
-			Last: []answer{{Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}, Bytes: 1e9}, {Values: [][]float64{{0.7, 0.3}, {0.6, 0.4}}}},
+			Seconds: [][]float64{{2, 2, 2}, {1, 1, 1}, {20, 18, 22}}, Settings: []string{"", "", "8 slots"},
+			Last: []answer{{Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}, Bytes: 1e9}, {Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}}, {Values: [][]float64{{0.7, 0.3}, {0.6, 0.4}}}},
 		},
 	}
 	r.Sentences = &contest{
-		Model: "encoder", Names: []string{"Sotto", "peer"}, Goals: []float64{0, 3}, Computed: []int64{0, 60}, Peaks: []float64{100, 900}, Operations: 80e9,
+		Model: "encoder", Names: []string{"Sotto", "peer"}, Ours: 1, Goals: []float64{0, 3}, Computed: []int64{0, 60}, Peaks: []float64{100, 900}, Operations: 80e9,
 		row: row{
 			measure: measure{task: task{Texts: []string{"a", "b"}}, Per: 2, Rate: true, Unit: "sentences/s"},
 			Seconds: [][]float64{{0.002, 0.002, 0.004}, {0.004, 0.004, 0.008}}, Settings: []string{"", "batches of 8"},
@@ -143,11 +143,11 @@ func sample() *report {
 func TestReport(t *testing.T) {
 	text := sample().text()
 	for _, want := range []string{
-		"| prefill of 4 tokens, tokens/s | 4.00 (4.00–4.00) | 0.57 (0.50–0.67) | **7.00×** (6.00–8.00), goal 6× | 2.00 (2.00–2.00) | **2.00×** (2.00–2.00), goal 3×: missed |",
+		"| prefill of 4 tokens, tokens/s | 4.00 (4.00–4.00) | 8.00 (8.00–8.00) | 0.57 (0.50–0.67) | **7.00×** (6.00–8.00) | **14.00×** (12.00–16.00), goal 6× | 2.00 (2.00–2.00) | **2.00×** (2.00–2.00) | **4.00×** (4.00–4.00), goal 3× |",
 		"prefill on the same file: plain. prefill on the Q8_0 copy: flash.",
-		"64 sequences of 100 own tokens over a shared prefix of 400: Sotto 500 MB (goal: under 600), llama.cpp 400 MB, on its Q8_0 copy 450 MB.",
-		"| Sotto | 1.00 (1.00–1.00) | 30 | – | 300 |  |",
-		"| server | 0.10 (0.09–0.11) | 44 | 50.0 % | – | **10.00×** (9.00–11.00), goal 8× |",
+		"64 sequences of 100 own tokens over a shared prefix of 400: Sotto 500 MB (goal: under 600), with 8 bits 490 MB, llama.cpp 400 MB, on its Q8_0 copy 450 MB.",
+		"| Sotto, 16 bits | 1.00 (1.00–1.00) | 30 | – | 300 |  |  |",
+		"| server | 0.10 (0.09–0.11) | 44 | 50.0 % | – | **10.00×** (9.00–11.00) | **20.00×** (18.00–22.00), goal 8× |",
 		"| Sotto | 1000 (500–1000), goal 500: met | – | 100 |  |",
 		"| peer | 500 (250–500) | 0.800000 | 900 | **2.00×** (2.00–2.00), goal 3×: missed |",
 		"| 2 | 200 | 800 (VNNI) | 16.0 |",
@@ -246,7 +246,7 @@ func TestTally(t *testing.T) {
 
 func TestWorkerReportsErrors(t *testing.T) {
 	var out bytes.Buffer
-	if err := serve(t.Context(), "testdata/no-such-file.gguf", 1, strings.NewReader(`{"task":"prefill"}`+"\n"), &out); err != nil {
+	if err := serve(t.Context(), "testdata/no-such-file.gguf", 1, wide, strings.NewReader(`{"task":"prefill"}`+"\n"), &out); err != nil {
 		t.Fatal(err)
 	}
 	var a answer

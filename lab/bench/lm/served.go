@@ -68,6 +68,8 @@ func startServed(ctx context.Context, name string, s settings, model string) *se
 
 func (s *served) label() string { return s.name }
 
+func (s *served) tuned() bool { return true }
+
 func (s *served) stop() {
 	if s.running != nil {
 		s.running.Stop()

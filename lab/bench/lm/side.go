@@ -17,6 +17,8 @@ import (
 // contestant is one of the programs compared.
 type contestant interface {
 	label() string
+	// tuned reports whether it looks for its best settings before a task.
+	tuned() bool
 	ask(task) (answer, error)
 	// stop ends it. Stopping again does nothing.
 	stop()
@@ -26,6 +28,7 @@ type contestant interface {
 // between.
 type side struct {
 	name string
+	ours bool // it has no settings to try
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Scanner
@@ -47,16 +50,20 @@ func start(name string, command ...string) (*side, error) {
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
-	return &side{name, cmd, in, lines}, nil
+	return &side{name: name, cmd: cmd, in: in, out: lines}, nil
 }
 
-// startSotto runs this program again as a worker.
-func startSotto(name, model string, threads int) (*side, error) {
+// startSotto runs this program again as a worker, whose engine rounds activations to so many bits.
+func startSotto(model string, threads, bits int) (*side, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return start(name, self, "-serve", model, "-threads", strconv.Itoa(threads))
+	s, err := start(fmt.Sprintf("Sotto, %d bits", bits), self, "-serve", model, "-threads", strconv.Itoa(threads), "-bits", strconv.Itoa(bits))
+	if err == nil {
+		s.ours = true
+	}
+	return s, err
 }
 
 func startPeer(name string, s settings, model string, repack bool) (*side, error) {
@@ -77,6 +84,8 @@ func startSentences(name string, s settings) (*side, error) {
 }
 
 func (s *side) label() string { return s.name }
+
+func (s *side) tuned() bool { return !s.ours }
 
 func (s *side) ask(t task) (answer, error) {
 	raw, err := json.Marshal(t)

@@ -19,6 +19,7 @@ import (
 type worker struct {
 	path    string
 	threads int
+	bits    int
 	model   *llama.Model
 	sizes   sizes
 	encoder lm.Embedder
@@ -29,8 +30,8 @@ type worker struct {
 	spread []lm.Sequence
 }
 
-func serve(ctx context.Context, path string, threads int, in io.Reader, out io.Writer) error {
-	w := &worker{path: path, threads: threads}
+func serve(ctx context.Context, path string, threads, bits int, in io.Reader, out io.Writer) error {
+	w := &worker{path: path, threads: threads, bits: bits}
 	defer w.close()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<24)
@@ -52,7 +53,7 @@ func serve(ctx context.Context, path string, threads int, in io.Reader, out io.W
 
 func (w *worker) open() (err error) {
 	if w.model == nil {
-		w.model, err = llama.Open(w.path, llama.Options{Threads: w.threads})
+		w.model, err = llama.Open(w.path, llama.Options{Threads: w.threads, Activations: w.bits})
 	}
 	return err
 }
