@@ -20,15 +20,15 @@ const (
 
 // config is what there is to know about an encoder besides its weights and vocabulary.
 type config struct {
-	name                              string
-	layers, width, heads, hidden      int
-	positions, vocabulary, kinds      int
-	eps                               float32
-	pooling                           pooling
-	lower, strip                      bool // letters become lower case, and lose accents
-	limit                             int  // the maximal number of word pieces of a text, with the two that frame it
-	prefix                            string
-	short                             int // texts of fewer tokens are computed in float32
+	name                         string
+	layers, width, heads, hidden int
+	positions, vocabulary, kinds int
+	eps                          float32
+	pooling                      pooling
+	lower, strip                 bool // letters become lower case, and lose accents
+	limit                        int  // the maximal number of word pieces of a text, with the two that frame it
+	prefix                       string
+	short                        int // texts of fewer tokens are computed in float32
 }
 
 // miniLM is all-MiniLM-L6-v2, whose two files say none of this.

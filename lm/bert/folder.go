@@ -25,12 +25,6 @@ const (
 	promptsFile   = "config_sentence_transformers.json"
 )
 
-// Files lists the names of the files of a folder that say what an encoder is, weights first. An encoder
-// need not have all of them.
-func Files() []string {
-	return []string{weightsFile, configFile, vocabFile, tokenizerFile, spellingFile, modulesFile, poolingFile, lengthFile, promptsFile}
-}
-
 // folder is what a folder says of its encoder.
 type folder struct {
 	config

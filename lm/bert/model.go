@@ -52,18 +52,18 @@ func openModel(path string, o Options) (*Encoder, error) {
 	return take(f.files, settings, f.load)
 }
 
-// build puts an encoder together, and closes the file on an error.
-func build(c *config, pieces []string, weightsHash string, load func() (tensors, *weights, error)) (*sharedModel, error) {
+// build puts the encoder of a file or folder together.
+func build(path string, c *config, pieces []string, weightsHash string, load func() (tensors, *weights, error)) (*sharedModel, error) {
 	t, err := newTokenizer(pieces)
 	if err != nil {
-		return nil, fmt.Errorf("its vocabulary: %w", err)
+		return nil, fmt.Errorf("%s: its vocabulary: %w", path, err)
 	}
 	if t.size > c.vocabulary {
-		return nil, fmt.Errorf("its vocabulary has %d word pieces, and its weights have vectors of %d", t.size, c.vocabulary)
+		return nil, fmt.Errorf("%s: its vocabulary has %d word pieces, and its weights have vectors of %d", path, t.size, c.vocabulary)
 	}
 	t.lower, t.strip, t.limit, t.prefix = c.lower, c.strip, c.limit, c.prefix
 	if n := len(t.encode("")); n >= c.limit {
-		return nil, fmt.Errorf("the prefix has %d word pieces with the two that frame a text, and a text has up to %d: choose a shorter one", n, c.limit)
+		return nil, fmt.Errorf("%s: the prefix has %d word pieces with the two that frame a text, and a text has up to %d: choose a shorter one", path, n, c.limit)
 	}
 	file, w, err := load()
 	if err != nil {
@@ -81,5 +81,5 @@ func (f *folder) load() (*sharedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return build(&f.config, f.pieces, hash, func() (tensors, *weights, error) { return openWeights(f.weights, &f.config) })
+	return build(f.dir, &f.config, f.pieces, hash, func() (tensors, *weights, error) { return openWeights(f.weights, &f.config) })
 }

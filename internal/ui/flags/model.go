@@ -82,6 +82,7 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	case chosen != "":
 		spec = backend.Spec{Model: chosen, Threads: configured.Threads, Context: configured.Context}
 	}
+	spec.Encoder = configured.Encoder
 	if m.Dialect != "" {
 		spec.Dialect = remote.Dialect(m.Dialect)
 	}

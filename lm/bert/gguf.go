@@ -62,13 +62,12 @@ func loadGGUF(path string, o Options) (*sharedModel, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	loaded := false
-	l, err := build(c, pieces, hash, func() (tensors, *weights, error) {
+	l, err := build(path, c, pieces, hash, func() (tensors, *weights, error) {
 		loaded = true
 		return readWeights(path, blockFile{file}, c)
 	})
 	if err != nil && !loaded {
 		file.Close()
-		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return l, err
 }
