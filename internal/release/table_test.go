@@ -1,6 +1,7 @@
 package release
 
 import (
+	"github.com/sotto-dp/sotto/sys/expect"
 	"html"
 	"strings"
 	"testing"
@@ -43,9 +44,10 @@ func TestUnsigned(t *testing.T) {
 		r.Origin, r.Unsigned = made, true
 		for name, data := range rendered(t, r) {
 			text := html.UnescapeString(string(data))
-			if strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {
-				t.Errorf("%s: %s speaks of a certificate, or of none of the guarantee", made, name)
-			}
+			at := expect.At(t, "%s: %s speaks of a certificate, or of none of the guarantee", made, name)
+			expect.True(at, "no sotto verify in text", !strings.Contains(text, "sotto verify"), text)
+			expect.True(at, "no certificate.json in text", !strings.Contains(text, "certificate.json"), text)
+			expect.True(at, "no Mark in text", !strings.Contains(text, Mark), text)
 			if name == "report.html" && (!strings.Contains(text, words) || !strings.Contains(text, "Rows. Each was made up")) {
 				t.Errorf("%s: %s does not say whose the guarantee is, or what the rows are", made, name)
 			}
