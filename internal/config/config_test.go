@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,9 +10,9 @@ import (
 
 func TestParseSettings(t *testing.T) {
 	s, err := parse([]byte("ledger = 'a.db'\nkeys = \"k\""))
-	if err != nil || s.Ledger != "a.db" || s.Keys != "k" {
-		t.Errorf("%+v, %v", s, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "s.Ledger", s.Ledger, "a.db")
+	expect.Equal(t, "s.Keys", s.Keys, "k")
 	for text, want := range map[string]string{
 		"ledgr = 'a'":           "ledgr: there is no such key; did you mean ledger?",
 		"[models]\nx = 1":       "models: there is no such key; did you mean model?",
@@ -36,9 +38,9 @@ func TestConfigurationKeepsSecrets(t *testing.T) {
 		"[model]\ntolerance = \"hunter2\"",
 	} {
 		_, err := parse([]byte(text))
-		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
-			t.Errorf("%q: %v", text, err)
-		}
+		at := expect.At(t, "%q", text)
+		expect.True(at, "no hunter2 in error", !strings.Contains(fmt.Sprint(err), "hunter2"), fmt.Sprint(err))
+		expect.Contains(at, "error", fmt.Sprint(err), "line ")
 	}
 }
 

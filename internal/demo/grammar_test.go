@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"github.com/sotto-dp/sotto/sys/expect"
 	"strings"
 	"testing"
 )
@@ -57,9 +58,9 @@ func TestParseGrammar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(g["a"]) != 4 || len(g["b"]) != 3 || g["b"][0] != "" {
-		t.Errorf("got %v", g)
-	}
+	expect.Len(t, "g['a']", g["a"], 4)
+	expect.Len(t, "g['b']", g["b"], 3)
+	expect.Equal(t, "g['b'][0]", g["b"][0], "")
 }
 
 // FuzzParseGrammar: what is accepted has alternatives for whatever it refers to.
