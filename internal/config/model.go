@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -13,6 +14,8 @@ import (
 type Model struct {
 	// Name of the catalogue, path of a GGUF file, or the server's name of a model.
 	Name string `toml:"name"`
+	// Encoder of sentences that runs in this program: a name of "sotto model list", or the path of a folder or of a GGUF file. Default: minilm.
+	Encoder string `toml:"encoder"`
 	// URL of a server; without one the embedded engine is used.
 	URL string `toml:"url"`
 	// Dialect of the server: vllm, sglang, llamacpp, ollama, openai or azure; it is found out if it is not given.
@@ -32,6 +35,8 @@ type Model struct {
 	Threads int `toml:"threads"`
 	// Context cuts the longest sequence of the embedded engine, in tokens.
 	Context int `toml:"context"`
+	// Activations is the number of bits that the embedded engine rounds the inputs of its products to: 8, 16 or 32. Default: 16.
+	Activations int `toml:"activations"`
 	// CacheSalt separates the server's cache of these prompts from that of others, where it
 	// can.
 	CacheSalt string `toml:"cache_salt"`
@@ -43,6 +48,9 @@ func (m *Model) check() error {
 	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "" || m.Proxy != "" || m.AllowPlaintext || m.Exclusive) {
 		return fmt.Errorf("[model] has trusted, dialect, key_env, key_file, proxy, allow_plaintext or exclusive, which are about a server, but no url")
 	}
+	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
+		return fmt.Errorf("[model] has activations of %d bits: there are 8, 16 and 32", m.Activations)
+	}
 	return nil
 }
 
@@ -51,6 +59,9 @@ func (m *Model) anchor(dir string) {
 	paths := []*string{&m.KeyFile}
 	if m.URL == "" && filepath.Base(m.Name) != m.Name && !strings.HasPrefix(m.Name, "hf:") {
 		paths = append(paths, &m.Name)
+	}
+	if filepath.Base(m.Encoder) != m.Encoder && !strings.HasPrefix(m.Encoder, "hf:") {
+		paths = append(paths, &m.Encoder)
 	}
 	for _, path := range paths {
 		if *path != "" && !filepath.IsAbs(*path) {
@@ -62,8 +73,8 @@ func (m *Model) anchor(dir string) {
 // Spec returns the model as package backend opens it.
 func (m *Model) Spec() backend.Spec {
 	return backend.Spec{
-		Model: m.Name, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
+		Model: m.Name, Encoder: m.Encoder, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
 		Proxy: m.Proxy, AllowPlaintext: m.AllowPlaintext, Exclusive: m.Exclusive,
-		Threads: m.Threads, Context: m.Context, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
+		Threads: m.Threads, Context: m.Context, Activations: m.Activations, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
 	}
 }

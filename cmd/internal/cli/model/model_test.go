@@ -48,7 +48,11 @@ func TestChoice(t *testing.T) {
 		{name: "the same address is", config: file, flags: flags.Model{URL: server}, want: configured},
 		{name: "address and model", flags: flags.Model{URL: server, Name: "n", Dialect: "sglang", KeyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
 		{name: "a model that is an address", flags: flags.Model{Name: server}, want: backend.Spec{URL: server}},
+		{name: "encoder", config: file + "encoder = \"tiny\"\n", flags: flags.Model{URL: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100, Encoder: "tiny"}},
 		{name: "threads", config: "[model]\nthreads = 2", flags: flags.Model{}, want: backend.Spec{Threads: 2}},
+		{name: "activations", config: "[model]\nactivations = 8", want: backend.Spec{Activations: 8}},
+		{name: "activations of another model", config: "[model]\nactivations = 8", flags: flags.Model{Name: "qwen"}, want: backend.Spec{Model: "qwen", Activations: 8}},
+		{name: "activations over those of the configuration", config: "[model]\nactivations = 8", flags: flags.Model{Activations: 32}, want: backend.Spec{Activations: 32}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clitest.Home(t)
@@ -67,7 +71,7 @@ func TestChoice(t *testing.T) {
 		})
 	}
 	clitest.Home(t)
-	for _, wrong := range []flags.Model{{Dialect: "vllm"}, {Name: "x.gguf", KeyEnv: "K"}, {Threads: -1}} {
+	for _, wrong := range []flags.Model{{Dialect: "vllm"}, {Name: "x.gguf", KeyEnv: "K"}, {Threads: -1}, {Activations: 4}, {URL: server, Activations: 8}} {
 		if _, err := (&cli.Program{}).ModelSpec(wrong); !ui.Is[ui.UsageError](err) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
@@ -160,7 +164,7 @@ func TestPulledModel(t *testing.T) {
 	if shown.Pin == nil {
 		t.Fatalf("shown.Pin: got none")
 	}
-	expect.Equal(t, "shown.Pin", *shown.Pin, *pulled.Pin)
+	expect.True(t, "shown.Pin equal to pulled.Pin", reflect.DeepEqual(shown.Pin, pulled.Pin), *shown.Pin, *pulled.Pin)
 	expect.Equal(t, "shown.Name", shown.Name, "tiny-f32")
 	if _, out, _ = clitest.Run(t, "model", "show", "tiny-f32"); !strings.Contains(strings.Join(strings.Fields(out), " "), "tiny-f32.gguf of someone/tiny-GGUF") {
 		t.Error(out)
