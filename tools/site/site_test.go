@@ -45,25 +45,25 @@ func folder(t *testing.T, files map[string]string) string {
 // TestBrokenLinks: each kind of link that leads nowhere is found, and named with its line.
 func TestBrokenLinks(t *testing.T) {
 	for link, want := range map[string]string{
-		"[x](b.md)":                      "",
-		"[x](b.md#δ-and-more)":           "",
-		"[x](b.md#twice-1)":              "",
-		"[x](#here)":                     "",
-		"[x](../main.go)":                "",
-		"[x](..)":                        "",
-		"![x](p.svg)":                    "",
-		"[x](https://example.org/a?b=c)": "",
-		"`[x](none.md)`":                 "",
-		"[x](none.md)":                   "docs/a.md:3: none.md: docs/none.md is not there",
-		"[x](b.md#none)":                 "docs/b.md has no heading #none",
-		"[x](b.md#twice-2)":              "no heading #twice-2",
-		"[x](#none)":                     "docs/a.md has no heading #none",
-		"![x](none.svg)":                 "docs/none.svg is not there",
-		"[x](../../etc/passwd)":          "leads out of the repository",
-		"[x](https://)":                  "no address of the web",
-		"[x](ftp://example.org/)":        "no address of the web",
-		"[x](../main.go#L3)":             "has no headings",
-		"| a |\n|---|\n| [in a table](none.md) |":      "docs/a.md:5: none.md",
+		"[x](b.md)":                               "",
+		"[x](b.md#δ-and-more)":                    "",
+		"[x](b.md#twice-1)":                       "",
+		"[x](#here)":                              "",
+		"[x](../main.go)":                         "",
+		"[x](..)":                                 "",
+		"![x](p.svg)":                             "",
+		"[x](https://example.org/a?b=c)":          "",
+		"`[x](none.md)`":                          "",
+		"[x](none.md)":                            "docs/a.md:3: none.md: docs/none.md is not there",
+		"[x](b.md#none)":                          "docs/b.md has no heading #none",
+		"[x](b.md#twice-2)":                       "no heading #twice-2",
+		"[x](#none)":                              "docs/a.md has no heading #none",
+		"![x](none.svg)":                          "docs/none.svg is not there",
+		"[x](../../etc/passwd)":                   "leads out of the repository",
+		"[x](https://)":                           "no address of the web",
+		"[x](ftp://example.org/)":                 "no address of the web",
+		"[x](../main.go#L3)":                      "has no headings",
+		"| a |\n|---|\n| [in a table](none.md) |": "docs/a.md:5: none.md",
 		"- a list\n  - [within](none.md) and **bold**": "docs/a.md:4: none.md",
 	} {
 		dir := folder(t, map[string]string{
@@ -94,8 +94,12 @@ func TestUnlistedPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := b.byPath["docs/m/deep/x.md"]; x.parent == nil || x.parent.path != "docs/m/README.md" || x.section != "One" {
-		t.Errorf("%+v", x.parent)
+	x := b.byPath["docs/m/deep/x.md"]
+	if x.parent == nil || x.parent.path != "docs/m/README.md" {
+		t.Errorf("parent: got %+v, want docs/m/README.md", x.parent)
+	}
+	if x.section != "One" {
+		t.Errorf("section: got %q, want One", x.section)
 	}
 	files["docs/lost.md"] = "# Lost\n"
 	if _, err := open(folder(t, files)); err == nil || !strings.Contains(err.Error(), "docs/lost.md is in no list") {
@@ -235,8 +239,14 @@ func TestFlowchart(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := layers(boxes)
-	if err != nil || len(rows) != 3 || rows[2][0].id != "c" || len(boxes[0].lines) != 2 {
-		t.Errorf("%v, %v", rows, err)
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("rows: got %v, error %v, want 3", rows, err)
+	}
+	if got := rows[2][0].id; got != "c" {
+		t.Errorf("last box: got %s, want c", got)
+	}
+	if got := boxes[0].lines; len(got) != 2 {
+		t.Errorf("lines of the first box: got %q, want 2", got)
 	}
 	for _, wrong := range []string{"a -.-> b", "a[\"A\"]\na --> b", "a[\"A\"]\nb[\"B\"]\na --> b\nb --> a"} {
 		if _, err := flowchart(wrong); err == nil {
