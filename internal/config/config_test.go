@@ -2,10 +2,11 @@ package config
 
 import (
 	"fmt"
-	"github.com/sotto-dp/sotto/sys/expect"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestParseSettings(t *testing.T) {

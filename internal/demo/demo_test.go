@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"github.com/sotto-dp/sotto/sys/expect"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sizes are what the program uses, and more.

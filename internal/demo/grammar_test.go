@@ -1,9 +1,10 @@
 package demo
 
 import (
-	"github.com/sotto-dp/sotto/sys/expect"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestEveryAlternative expands all there are: a word that leads nowhere is found.

@@ -1,9 +1,10 @@
 package method
 
 import (
-	"github.com/sotto-dp/sotto/sys/expect"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var example = Spec{Name: "example", Settings: []Setting{

@@ -1,10 +1,11 @@
 package release
 
 import (
-	"github.com/sotto-dp/sotto/sys/expect"
 	"html"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // profiled returns a release of averages, with a table of them.

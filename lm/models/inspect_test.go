@@ -1,10 +1,11 @@
 package models
 
 import (
-	"github.com/sotto-dp/sotto/sys/expect"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestInspect compares with what the publishers say of these models.

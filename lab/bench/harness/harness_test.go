@@ -1,12 +1,13 @@
 package harness
 
 import (
-	"github.com/sotto-dp/sotto/sys/expect"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestIdle(t *testing.T) {
