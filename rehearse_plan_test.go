@@ -37,10 +37,10 @@ func TestRehearseTime(t *testing.T) {
 // asked for explicitly is done in any case. With plenty of time all is as by default.
 func TestRehearseKeepsToItsTime(t *testing.T) {
 	for _, c := range []struct {
-		time                 time.Duration
-		invent, items, sets  int
-		records, held, least int
-		compared             int
+		time                    time.Duration
+		invent, items, sets     int
+		records, held, deciding int
+		compared                int
 	}{
 		{time.Millisecond, 0, 0, 0, 60, 24, 12, 1},
 		{time.Millisecond, 90, 28, 2, 90, 28, 20, 2},
@@ -52,7 +52,7 @@ func TestRehearseKeepsToItsTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done.Records > c.records || done.Items > c.held || done.Items < c.least && done.Items < done.Records/3 {
+		if done.Records > c.records || done.Items > c.held || done.Items < c.deciding && done.Items < done.Records/3 {
 			t.Errorf("%v: %d records, %d of them asked", c.time, done.Records, done.Items)
 		}
 		for _, row := range done.Rows {

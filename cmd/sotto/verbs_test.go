@@ -208,7 +208,7 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		{[]string{"job", "add", "--cron", "@weekly", "--name", "weekly", "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl"}, 0},
 		{[]string{"job", "carry-out"}, 2},
 		{[]string{"job", "list"}, 0},
-		{[]string{"job", "list", "--most", "0"}, 2},
+		{[]string{"job", "list", "--limit", "0"}, 2},
 		{[]string{"job", "show", "JOB"}, 0},
 		{[]string{"job", "show", "none"}, 2},
 		{[]string{"job", "cancel", "JOB"}, 0},

@@ -295,7 +295,7 @@ batch = 4
 		change   func(*suite.Suite, *suite.Options)
 		answered int
 		// share of the tokens of the first run, at most and at least.
-		least, most float64
+		low, high float64
 	}{
 		{"nothing", func(*suite.Suite, *suite.Options) {}, 0, 0, 0},
 		{"how many at once", func(_ *suite.Suite, o *suite.Options) { o.Texts, o.Parallel = 7, 3 }, 0, 0, 0},
@@ -312,7 +312,7 @@ batch = 4
 		}
 		spent := m.Usage().Computed - before
 		share := float64(spent) / float64(first.Tokens)
-		if again.Answered != c.answered || again.Answered+again.ReusedAnswers != 1 || spent != again.Tokens || share < c.least || share > c.most {
+		if again.Answered != c.answered || again.Answered+again.ReusedAnswers != 1 || spent != again.Tokens || share < c.low || share > c.high {
 			t.Errorf("%s: %d answered, %d reused, %d tokens told, %d counted", c.what, again.Answered, again.ReusedAnswers, again.Tokens, spent)
 		}
 		if c.what == "a larger test" && !slices.Equal(again.Rows[0].Items[:50], first.Rows[0].Items) {

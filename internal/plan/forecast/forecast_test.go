@@ -100,9 +100,9 @@ func planned(kind prompt.Kind, records, wide float64) plan.Plan {
 func TestModels(t *testing.T) {
 	p := planned(prompt.Classify, 34, 5)
 	for model, want := range map[string]struct {
-		models int
-		guess  bool
-		most   float64
+		models   int
+		guess    bool
+		maxError float64
 	}{
 		"Small-135M": {1, false, 30}, "Large-1.5B": {1, false, 15}, "other 3B": {1, true, 15}, "other:0.2b-q4": {1, true, 30},
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
@@ -111,7 +111,7 @@ func TestModels(t *testing.T) {
 		if err != nil || len(f.Models) != want.models || f.Guess != want.guess || f.DataSets != 3 || f.BetterOn != 3 {
 			t.Errorf("%s: %v, %+v", model, err, f)
 		}
-		if f.OverNone.High > want.most || !(f.OverNone.Low <= f.OverNone.Middle && f.OverNone.Middle <= f.OverNone.High) || f.OverReal == nil {
+		if f.OverNone.High > want.maxError || !(f.OverNone.Low <= f.OverNone.Middle && f.OverNone.Middle <= f.OverNone.High) || f.OverReal == nil {
 			t.Errorf("%s: %+v", model, f)
 		}
 		if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {

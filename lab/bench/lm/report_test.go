@@ -200,12 +200,12 @@ func TestSentences(t *testing.T) {
 	lengths := map[int]bool{}
 	for _, s := range list {
 		n := len(strings.Fields(s))
-		if n < sentenceLeast || n > sentenceMost || !strings.HasSuffix(s, ".") {
+		if n < sentenceMin || n > sentenceMax || !strings.HasSuffix(s, ".") {
 			t.Errorf("%q", s)
 		}
 		seen[s], lengths[n] = true, true
 	}
-	if len(seen) != sentenceCount || len(lengths) != sentenceMost-sentenceLeast+1 {
+	if len(seen) != sentenceCount || len(lengths) != sentenceMax-sentenceMin+1 {
 		t.Errorf("%d different sentences of %d lengths", len(seen), len(lengths))
 	}
 }

@@ -68,9 +68,9 @@ func TestDemoIsFair(t *testing.T) {
 }
 
 func testDemoIsFair(t *testing.T, q *demoQuestion) {
-	const sets = demoMostSets
+	const sets = demoMaxSets
 	task, c := q.request.Task, q.request.Choosing
-	if len(c.Instructions)+len(c.Sets) > 0 || !c.OwnWords || !c.NoGeneration || c.Writing > 0 || !slices.Equal(c.Examples, q.made) || c.Shots != task.Limits.Shots || c.Most != task.Limits.Shots {
+	if len(c.Instructions)+len(c.Sets) > 0 || !c.OwnWords || !c.NoGeneration || c.Writing > 0 || !slices.Equal(c.Examples, q.made) || c.Shots != task.Limits.Shots || c.MaxShots != task.Limits.Shots {
 		t.Errorf("choosing has more to choose from than examples by hand: %+v", c)
 	}
 	if open := task.Open(); open != (q.request.Evident() == 0) || open != (c.Reading == "") {
