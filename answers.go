@@ -31,7 +31,7 @@ type AnswerOptions struct {
 	Parallel int
 	// Cut questions that are longer than the task allows. Default: refuse them.
 	Cut bool
-	// Partial lets [Answers.All] answer as many questions as the budget allows. Default: it
+	// Partial lets [AnswerSession.All] answer as many questions as the budget allows. Default: it
 	// answers none if it cannot answer all.
 	Partial bool
 	// Hold, if set, is called when a question is charged and before a record is drawn for it.
@@ -63,9 +63,9 @@ type Answer struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Answers is a session in which questions are answered. Its methods may be called
+// AnswerSession is a session in which questions are answered. Its methods may be called
 // concurrently.
-type Answers struct {
+type AnswerSession struct {
 	// Plan of an answer.
 	Plan AnswerPlan
 	// Model is what people call it.
@@ -81,7 +81,7 @@ type Answers struct {
 
 // Answers opens a session. No record is read except to check and index them, and nothing is
 // charged before the first question.
-func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err error) {
+func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *AnswerSession, err error) {
 	p, err := planned(o.Plan, o.Request.internal(), plan.NewAnswers)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 	if reads && o.Source.Location == "" {
 		return nil, wrong("the data is missing: a file of records, or a database")
 	}
-	a := &Answers{Plan: p, call: c.call(o.Use), encoder: o.Encoder}
+	a := &AnswerSession{Plan: p, call: c.call(o.Use), encoder: o.Encoder}
 	a.call.base.Answering = true
 	defer func() {
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *Client) Answers(ctx context.Context, o AnswerOptions) (_ *Answers, err 
 	return a, err
 }
 
-// Answer answers one question. Errors are as those of [Answers.Answer].
+// Answer answers one question. Errors are as those of [AnswerSession.Answer].
 func (c *Client) Answer(ctx context.Context, o AnswerOptions, input string) (_ *Answer, err error) {
 	a, err := c.Answers(ctx, o)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Client) Answer(ctx context.Context, o AnswerOptions, input string) (_ *
 // that there is more of it, from this goroutine. Errors: *[InputError] for a question that
 // cannot be asked, *[ledger.RefusedError] if the budget does not allow it (nothing is charged
 // and no record was drawn), *[ChargedError] for what failed after that.
-func (a *Answers) Answer(ctx context.Context, input string, stream func(soFar string)) (*Answer, error) {
+func (a *AnswerSession) Answer(ctx context.Context, input string, stream func(soFar string)) (*Answer, error) {
 	done, err := a.session.Answer(ctx, input, stream)
 	return (*Answer)(done), err
 }
@@ -134,7 +134,7 @@ func (a *Answers) Answer(ctx context.Context, input string, stream func(soFar st
 // All answers many questions, and hands each answer to done in their order: i counts from
 // 0. If not all of them can be asked, or fit the budget, none is answered. After any other
 // error those that were handed over stand; with one of done itself nothing more is asked.
-func (a *Answers) All(ctx context.Context, inputs []string, done func(i int, a *Answer) error) error {
+func (a *AnswerSession) All(ctx context.Context, inputs []string, done func(i int, a *Answer) error) error {
 	return a.session.All(ctx, inputs, func(i int, a *answer.Answer) error { return done(i, (*Answer)(a)) })
 }
 
@@ -154,30 +154,30 @@ type Standing struct {
 // charged, of which a part goes whenever answers are handed over, and the rest with Complete; keep
 // it as secret as the records. With a model that does not repeat itself exactly, what was lost is
 // charged again.
-func (a *Answers) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+func (a *AnswerSession) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
 	found, err := a.session.ResumeFrom(path, inputs, answered)
 	return Standing(found), err
 }
 
 // Complete erases the key of a list: all answers that there will be are kept. Abandon also removes
 // the file, of a list of which nothing was charged.
-func (a *Answers) Complete() error { return a.session.Complete() }
+func (a *AnswerSession) Complete() error { return a.session.Complete() }
 
 // Abandon removes the file of a list of which nothing was charged.
-func (a *Answers) Abandon() error { return a.session.Abandon() }
+func (a *AnswerSession) Abandon() error { return a.session.Abandon() }
 
 // CheckBudget is a [*ledger.RefusedError] if n more answers, asked for one by one, do not fit
 // the budget. Nothing is charged, nor set aside: others may be faster.
-func (a *Answers) CheckBudget(ctx context.Context, n int64) error {
+func (a *AnswerSession) CheckBudget(ctx context.Context, n int64) error {
 	return a.session.CheckBudget(ctx, n)
 }
 
 // Usage returns what the model has done for the session. It depends on the records that
 // were drawn: do not publish it.
-func (a *Answers) Usage() lm.Usage { return a.session.Usage() }
+func (a *AnswerSession) Usage() lm.Usage { return a.session.Usage() }
 
 // Close closes what was opened.
-func (a *Answers) Close() error {
+func (a *AnswerSession) Close() error {
 	var encoder error
 	if a.owned {
 		encoder = a.encoder.Close()
@@ -189,7 +189,7 @@ func (a *Answers) Close() error {
 	return errors.Join(encoder, list, a.call.close())
 }
 
-func (a *Answers) open(ctx context.Context, from Source, reads bool) error {
+func (a *AnswerSession) open(ctx context.Context, from Source, reads bool) error {
 	if err := a.call.openModel(ctx, reads); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (a *Answers) open(ctx context.Context, from Source, reads bool) error {
 }
 
 // openEncoder opens an encoder if the method needs one and none was given.
-func (a *Answers) openEncoder() (err error) {
+func (a *AnswerSession) openEncoder() (err error) {
 	if spec, _ := method.Lookup(a.Plan.Method()); !spec.Encodes || a.encoder.Valid() {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (a *Answers) openEncoder() (err error) {
 }
 
 // parallel is how many answers to write at once.
-func (a *Answers) parallel(given int) int {
+func (a *AnswerSession) parallel(given int) int {
 	switch {
 	case given > 0:
 		return given

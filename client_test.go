@@ -65,7 +65,7 @@ func synthesize(ctx context.Context, o synthesis) (*sotto.Run, error) {
 	return done, errors.Join(err, c.Close())
 }
 
-func answers(ctx context.Context, o answering) (*sotto.Answers, error) {
+func answers(ctx context.Context, o answering) (*sotto.AnswerSession, error) {
 	return o.client().Answers(ctx, o.AnswerOptions)
 }
 

@@ -93,7 +93,7 @@ func (s *Source) anchor(dir string) {
 // openToAll are the keys that count from a file in the working directory too. Anyone who
 // may write there (a downloaded archive, a shared folder) must not decide where records
 // go, which file is sent as a key, what signs, and what is charged.
-var openToAll = []string{"model", "model.name", "model.threads", "model.context"}
+var openToAll = []string{"model", "model.name", "model.threads", "model.context", "model.activations"}
 
 // Read reads the file that is named, by path or by SOTTO_CONFIG; else the user's own, with what
 // the working directory's may add.
@@ -201,10 +201,11 @@ func (s *Settings) harmless() error {
 func (s *Settings) add(here *Settings) {
 	m := here.Model
 	if m.Name != "" {
-		s.Model = Model{Name: m.Name, Threads: s.Model.Threads, Context: s.Model.Context}
+		s.Model = Model{Name: m.Name, Threads: s.Model.Threads, Context: s.Model.Context, Activations: s.Model.Activations}
 	}
 	s.Model.Threads = cmp.Or(m.Threads, s.Model.Threads)
 	s.Model.Context = cmp.Or(m.Context, s.Model.Context)
+	s.Model.Activations = cmp.Or(m.Activations, s.Model.Activations)
 }
 
 // parse decodes a configuration. For what is no TOML it names the place only: the

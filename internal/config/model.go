@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm/backend"
@@ -32,6 +33,8 @@ type Model struct {
 	Threads int `toml:"threads"`
 	// Context cuts the longest sequence of the embedded engine, in tokens.
 	Context int `toml:"context"`
+	// Activations is the number of bits that the embedded engine rounds the inputs of its products to: 8, 16 or 32. Default: 16.
+	Activations int `toml:"activations"`
 	// CacheSalt separates the server's cache of these prompts from that of others, where it
 	// can.
 	CacheSalt string `toml:"cache_salt"`
@@ -42,6 +45,9 @@ type Model struct {
 func (m *Model) check() error {
 	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "" || m.Proxy != "" || m.AllowPlaintext || m.Exclusive) {
 		return fmt.Errorf("[model] has trusted, dialect, key_env, key_file, proxy, allow_plaintext or exclusive, which are about a server, but no url")
+	}
+	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
+		return fmt.Errorf("[model] has activations of %d bits: there are 8, 16 and 32", m.Activations)
 	}
 	return nil
 }
@@ -64,6 +70,6 @@ func (m *Model) Spec() backend.Spec {
 	return backend.Spec{
 		Model: m.Name, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
 		Proxy: m.Proxy, AllowPlaintext: m.AllowPlaintext, Exclusive: m.Exclusive,
-		Threads: m.Threads, Context: m.Context, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
+		Threads: m.Threads, Context: m.Context, Activations: m.Activations, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
 	}
 }

@@ -30,7 +30,7 @@ type dataset struct {
 }
 
 // open begins a session, one after the other: the first makes the index of the records.
-func (d *dataset) open(ctx context.Context, c *sotto.Client, o sotto.AnswerOptions) (*sotto.Answers, error) {
+func (d *dataset) open(ctx context.Context, c *sotto.Client, o sotto.AnswerOptions) (*sotto.AnswerSession, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return c.Answers(ctx, o)

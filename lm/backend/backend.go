@@ -24,6 +24,8 @@ type Spec struct {
 	// context the model was trained for. Context also limits that of a server.
 	Threads int
 	Context int
+	// Activations of the embedded engine, in bits; as in [llama.Options].
+	Activations int
 
 	// URL of a server to use instead of the embedded engine.
 	URL string
@@ -117,7 +119,7 @@ func engine(s Spec) (lm.Scorer, error) {
 			Missing: "it turns sentences into vectors; use a language model, such as " + models.Default,
 		}
 	}
-	m, err := llama.Open(path, llama.Options{Threads: s.Threads, Context: s.Context})
+	m, err := llama.Open(path, llama.Options{Threads: s.Threads, Context: s.Context, Activations: s.Activations})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ type Records struct {
 type privateRoute struct {
 	route   string
 	records *Records
-	answers *sotto.Answers
+	answers *sotto.AnswerSession
 	// allow counts an answer of a client; back takes it back if nothing was charged.
 	allow func(ctx context.Context, who string) (back func(), err error)
 	log   *slog.Logger

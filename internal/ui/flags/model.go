@@ -3,6 +3,8 @@ package flags
 
 import (
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,8 @@ type Model struct {
 	Dialect string
 	KeyEnv  string
 	Threads int `job:"threads"`
+	// Activations is the number of bits that the embedded engine rounds the inputs of its products to.
+	Activations int `job:"activations"`
 }
 
 // ModelHelp is the paragraph of a verb's help that says which model it uses.
@@ -35,7 +39,23 @@ func (m *Model) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.Name, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
 	settings.Flags(cmd).IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+	settings.Flags(cmd).IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
 	m.AddServer(cmd)
+}
+
+// Args are the arguments by which a verb that has settings uses the same model.
+func (m *Model) Args() (args []string) {
+	for _, o := range [][2]string{{"--model", m.Name}, {"--url", m.URL}} {
+		if o[1] != "" {
+			args = append(args, o[0], o[1])
+		}
+	}
+	for _, o := range [][2]string{{"dialect", m.Dialect}, {"key-env", m.KeyEnv}, {"threads", strconv.Itoa(m.Threads)}, {"activations", strconv.Itoa(m.Activations)}} {
+		if o[1] != "" && o[1] != "0" {
+			args = append(args, "--set", o[0]+"="+o[1])
+		}
+	}
+	return args
 }
 
 // AddServer adds the flags that are about servers.
@@ -66,6 +86,9 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	if server == "" && IsHTTP(chosen) {
 		chosen, server = "", chosen
 	}
+	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
+		return backend.Spec{}, ui.Usage("activations must have 8, 16 or 32 bits")
+	}
 	configured := settings.Model.Spec()
 	if configured.Trusted {
 		configured.TrustedBy = settings.File
@@ -80,7 +103,7 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 			spec.Model = chosen
 		}
 	case chosen != "":
-		spec = backend.Spec{Model: chosen, Threads: configured.Threads, Context: configured.Context}
+		spec = backend.Spec{Model: chosen, Threads: configured.Threads, Context: configured.Context, Activations: configured.Activations}
 	}
 	if m.Dialect != "" {
 		spec.Dialect = remote.Dialect(m.Dialect)
@@ -90,6 +113,12 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	}
 	if m.Threads > 0 {
 		spec.Threads = m.Threads
+	}
+	if m.Activations > 0 {
+		spec.Activations = m.Activations
+	}
+	if spec.Remote() && m.Activations > 0 {
+		return backend.Spec{}, ui.Usage("activations are about the embedded engine: a server computes as it was started")
 	}
 	if !spec.Remote() && (m.Dialect != "" || m.KeyEnv != "") {
 		return backend.Spec{}, ui.Usage("--dialect and --key-env are about a server: give its --url")

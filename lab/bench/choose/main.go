@@ -2,7 +2,7 @@
 // tokens through the model, time, and the winner's score on test items. Its randomness comes
 // from a seed, so its results have no privacy guarantee.
 //
-//	go run ./bench/choose -data DIR -datasets agnews,trec
+//	go run ./lab/bench/choose -data DIR -datasets agnews,trec
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,17 @@ type bench struct {
 	seed          uint64
 	epsilon       float64
 	choosing      plan.Choosing
-	model         lm.Trusted
+	use           backend.Spec
+	sides         []*side
+}
+
+// side is a model that chooses. The first one's winners go on to the next round; a second one is given the
+// same prompts, records and noise.
+type side struct {
+	model     lm.Trusted
+	judges    map[bool]*choose.Chooser
+	last, sum lm.Usage
+	took      time.Duration
 }
 
 func main() {
@@ -54,9 +65,12 @@ func main() {
 	flag.Int64Var(&b.choosing.Records, "records", 0, "records of a round, on average; 0 for what the work allows")
 	flag.Int64Var(&b.choosing.Rounds, "rounds", 0, "rounds; 0 for what the work allows")
 	flag.Float64Var(&b.choosing.Work, "work", 0, "tokens; 0 for the default")
+	flag.StringVar(&b.use.Model, "model", "", "the model; smollm2 if it is not given")
+	flag.IntVar(&b.use.Activations, "activations", 0, "bits of the inputs of products: 8, 16 or 32; 16 if 0")
+	beside := flag.Int("beside", 0, "choose with these bits too, among the same prompts, by the same records and noise")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error {
-		text, err := b.report(ctx, strings.Split(*datasets, ","))
+		text, err := b.report(ctx, strings.Split(*datasets, ","), *beside)
 		if err != nil {
 			return err
 		}
@@ -64,12 +78,22 @@ func main() {
 	})
 }
 
-func (b *bench) report(ctx context.Context, names []string) (text string, err error) {
+func (b *bench) report(ctx context.Context, names []string, beside int) (text string, err error) {
 	machine := harness.Here()
-	if b.model, err = backend.Trusted(ctx, backend.Spec{}); err != nil {
-		return "", err
+	uses := []backend.Spec{b.use}
+	if beside != 0 {
+		other := b.use
+		other.Activations = beside
+		uses = append(uses, other)
 	}
-	defer b.model.Close()
+	for _, use := range uses {
+		m, err := backend.Trusted(ctx, use)
+		if err != nil {
+			return "", err
+		}
+		defer m.Close()
+		b.sides = append(b.sides, &side{model: m})
+	}
 	if b.private, err = os.MkdirTemp("", "bench-choose"); err != nil {
 		return "", err
 	}
@@ -81,7 +105,13 @@ Made by `+"`make bench-choose`"+`: %s, %s, load average before %s, ε = %v, seed
 the pool, which is model-generated. Scores are percent right of %d test items; tokens and seconds add up
 over the rounds. "Saved" are the tokens that each question with its whole prompt anew would have taken
 besides: the ratio is all of them to those that were computed.
-`, b.model.Info().Name, machine.Name, machine.Load, b.epsilon, b.seed, b.items)
+`, b.sides[0].model.Info().Name, machine.Name, machine.Load, b.epsilon, b.seed, b.items)
+	if beside != 0 {
+		fmt.Fprintf(&w, `
+Beside it the same engine with %s (it: %s) is given the same prompts, records and noise in
+each round. Its score and seconds follow, of what it would have chosen.
+`, b.sides[1].model.Info().Version, b.sides[0].model.Info().Version)
+	}
 	for _, name := range names {
 		if err := b.rounds(ctx, &w, name); err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
@@ -129,15 +159,16 @@ func (b *bench) rounds(ctx context.Context, out io.Writer, name string) error {
 	if space.Pool, err = b.pool(ctx, t, p.Shots, key); err != nil {
 		return err
 	}
-	var last, sum lm.Usage
-	judges := map[bool]*choose.Chooser{}
-	for _, final := range []bool{false, true} {
-		of, with := key, c.Choice
-		if final {
-			of, with = key.Derive("last round"), c.Round(c.AllRounds()-1)
-		}
-		if judges[final], err = choose.New(ctx, choose.Options{Model: b.model, Task: t, Pool: data, Key: of, Choice: with, Usage: func(u lm.Usage) { last = u }}); err != nil {
-			return err
+	for _, side := range b.sides {
+		side.judges, side.sum, side.took = map[bool]*choose.Chooser{}, lm.Usage{}, 0
+		for _, final := range []bool{false, true} {
+			of, with := key, c.Choice
+			if final {
+				of, with = key.Derive("last round"), c.Round(c.AllRounds()-1)
+			}
+			if side.judges[final], err = choose.New(ctx, choose.Options{Model: side.model, Task: t, Pool: data, Key: of, Choice: with, Usage: func(u lm.Usage) { side.last = u }}); err != nil {
+				return err
+			}
 		}
 	}
 	fmt.Fprintf(out, "\n## %s\n\nAbout %.0f records judge in a round", name, c.Draw.Expected(sizes[name]))
@@ -145,36 +176,59 @@ func (b *bench) rounds(ctx context.Context, out io.Writer, name string) error {
 		fmt.Fprintf(out, ", and %.0f in the last", c.Last.Draw.Expected(sizes[name]))
 	}
 	fmt.Fprint(out, ".\n\n")
-	fmt.Fprint(out, "| round | score | examples | tokens | saved | ratio | seconds |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| round | score | examples | tokens | saved | ratio | seconds |")
+	if len(b.sides) > 1 {
+		fmt.Fprint(out, " beside | score | seconds |")
+	}
+	fmt.Fprint(out, "\n|"+strings.Repeat("---|", 4+3*len(b.sides))+"\n")
 	var winners []search.Point
-	var took time.Duration
 	for round := range c.AllRounds() {
 		points, err := space.Propose(c.Schedule(), winners, key.Stream("search", uint64(round)))
 		if err != nil {
 			return err
 		}
-		began := time.Now()
-		won, err := judges[round >= c.Rounds].Round(ctx, round%c.Rounds, space.Prompts(points))
-		if err != nil {
-			return fmt.Errorf("round %d: %w", round, err)
+		first := b.sides[0]
+		for _, side := range b.sides {
+			winner, err := side.round(ctx, round, c.Rounds, space.Prompts(points))
+			if err != nil {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+			score, err := b.score(ctx, t, items, space.Prompt(points[winner]))
+			if err != nil {
+				return err
+			}
+			if side == first {
+				winners = append(winners, points[winner])
+				fmt.Fprintf(out, "| %d | %.1f | %d | %d | %d | %.1f× | %.0f |", round+1, score, len(points[winner].Set),
+					side.sum.Computed, side.sum.Cached, float64(side.sum.Computed+side.sum.Cached)/float64(side.sum.Computed), side.took.Seconds())
+				continue
+			}
+			choice := "the same"
+			if !reflect.DeepEqual(points[winner], winners[round]) {
+				choice = "another"
+			}
+			fmt.Fprintf(out, " %s | %.1f | %.0f |", choice, score, side.took.Seconds())
 		}
-		took += time.Since(began)
-		sum = sum.Plus(last)
-		winner := points[won.Winner]
-		winners = append(winners, winner)
-		score, err := b.score(ctx, t, items, space.Prompt(winner))
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "| %d | %.1f | %d | %d | %d | %.1f× | %.0f |\n", round+1, score, len(winner.Set),
-			sum.Computed, sum.Cached, float64(sum.Computed+sum.Cached)/float64(sum.Computed), took.Seconds())
+		fmt.Fprintln(out)
 	}
 	return nil
 }
 
+// round has records judge, and returns the winner.
+func (s *side) round(ctx context.Context, round, before int64, prompts []prompt.Prompt) (winner int, err error) {
+	began := time.Now()
+	won, err := s.judges[round >= before].Round(ctx, round%before, prompts)
+	if err != nil {
+		return 0, err
+	}
+	s.took += time.Since(began)
+	s.sum = s.sum.Plus(s.last)
+	return won.Winner, nil
+}
+
 // pool has the model write examples without any record.
 func (b *bench) pool(ctx context.Context, t prompt.Task, n int, key noise.Key) ([]prompt.Example, error) {
-	w, err := decode.NewWriter(decode.Options{Model: b.model, Task: t, Key: key, Rules: plan.DefaultRules(t), Parallel: n})
+	w, err := decode.NewWriter(decode.Options{Model: b.sides[0].model, Task: t, Key: key, Rules: plan.DefaultRules(t), Parallel: n})
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +255,7 @@ func (b *bench) pool(ctx context.Context, t prompt.Task, n int, key noise.Key) (
 
 // score returns the score of a prompt on the test items, in percent.
 func (b *bench) score(ctx context.Context, t prompt.Task, items []eval.Item, p prompt.Prompt) (float64, error) {
-	a, err := icl.Open(ctx, b.model.Public(), p.For(t), p.Examples, icl.Options{Calibrate: p.Calibrated, Use: p.Evidence})
+	a, err := icl.Open(ctx, b.sides[0].model.Public(), p.For(t), p.Examples, icl.Options{Calibrate: p.Calibrated, Use: p.Evidence})
 	if err != nil {
 		return 0, err
 	}

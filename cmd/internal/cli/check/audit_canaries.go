@@ -127,7 +127,7 @@ func (a *oneRun) tickets() (prompt.Task, []prompt.Example, error) {
 // synth runs the verb that makes examples, and reads them.
 func (a *oneRun) synth(task prompt.Task, args ...string) ([]prompt.Example, error) {
 	args = append([]string{"synth", "--task", a.path("task.toml"), "--data", a.path("records.jsonl"), "--size", strconv.Itoa(len(a.coins) / 2), "--out", a.path("out")}, args...)
-	if err := a.run(append(args, a.modelArgs()...)...); err != nil {
+	if err := a.run(append(args, a.Model.Args()...)...); err != nil {
 		return nil, err
 	}
 	items, err := eval.ReadItems(a.path("out/demos.jsonl"), task)
@@ -228,7 +228,7 @@ func (a *oneRun) answered() error {
 	if a.seed.Value != nil {
 		args = append(args, "--seed", a.seed.String())
 	}
-	out, err := a.self(append(append(args, a.modelArgs()...), "--epsilon", asked(&a.epsilon), "--answers", strconv.Itoa(len(canaries)))...)
+	out, err := a.self(append(append(args, a.Model.Args()...), "--epsilon", asked(&a.epsilon), "--answers", strconv.Itoa(len(canaries)))...)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -292,26 +291,6 @@ func (a *oneRun) read(name string, into any) error {
 		return err
 	}
 	return json.Unmarshal(data, into)
-}
-
-// modelArgs are the flags that name the model.
-func (a *oneRun) modelArgs() (flags []string) {
-	if a.Model.Name != "" {
-		flags = append(flags, "--model", a.Model.Name)
-	}
-	if a.Model.URL != "" {
-		flags = append(flags, "--url", a.Model.URL)
-	}
-	if a.Dialect != "" {
-		flags = append(flags, "--dialect", a.Dialect)
-	}
-	if a.KeyEnv != "" {
-		flags = append(flags, "--key-env", a.KeyEnv)
-	}
-	if a.Threads != 0 {
-		flags = append(flags, "--threads", strconv.Itoa(a.Threads))
-	}
-	return flags
 }
 
 // adversary opens the same model for the one who attacks.

@@ -98,7 +98,7 @@ func readAnswers(r io.Reader) (lines []answerLine, size int64, err error) {
 
 // keepAnswers opens the file of answers: for many of them one that can be continued with. Nobody
 // touches it before the list is locked. It reports whether the list is complete.
-func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, private bool) (f *answerFile, complete bool, err error) {
+func (o *answerOptions) keepAnswers(s *sotto.AnswerSession, questions []string, private bool) (f *answerFile, complete bool, err error) {
 	if o.out == "" || !o.Given("inputs") {
 		f, err = openAnswerFile(o.out, private)
 		return f, false, err
@@ -134,7 +134,7 @@ func (o *answerOptions) keepAnswers(s *sotto.Answers, questions []string, privat
 }
 
 // settle ends a list: its key goes if nothing is left to do, and its file if nothing was charged.
-func (f *answerFile) settle(s *sotto.Answers, done int, err error) error {
+func (f *answerFile) settle(s *sotto.AnswerSession, done int, err error) error {
 	var wrong *sotto.InputError
 	switch {
 	case !f.resumes:

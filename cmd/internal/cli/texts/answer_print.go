@@ -113,7 +113,7 @@ func printAnswer(p *ui.Page, number int, a *sotto.Answer) {
 }
 
 // sum says what the answers cost, and what is left.
-func (v *answerView) sum(ctx context.Context, s *sotto.Answers) error {
+func (v *answerView) sum(ctx context.Context, s *sotto.AnswerSession) error {
 	v.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(s.Usage().Computed), s.Model), time.Since(v.began).Seconds())
 	if v.Program.JSON {
 		return nil
@@ -165,7 +165,7 @@ const roomTime = 2 * time.Second
 
 // room says how many more answers like these fit the budget, as far as can be found out
 // in a short time: the ledger is asked about more and more.
-func (v *answerView) room(ctx context.Context, s *sotto.Answers) (string, error) {
+func (v *answerView) room(ctx context.Context, s *sotto.AnswerSession) (string, error) {
 	if v.newest.Charge == "" {
 		return "", nil
 	}

@@ -86,7 +86,7 @@ func (v *answerView) say(text string) {
 }
 
 // one answers a question, and shows the answer while it is written.
-func (v *answerView) one(ctx context.Context, s *sotto.Answers, question string) error {
+func (v *answerView) one(ctx context.Context, s *sotto.AnswerSession, question string) error {
 	v.of = 1
 	if err := v.mark(); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (v *answerView) deliver(a *sotto.Answer, show func() error) error {
 }
 
 // all answers questions, and shows each answer when it is there.
-func (v *answerView) all(ctx context.Context, s *sotto.Answers, questions []string) error {
+func (v *answerView) all(ctx context.Context, s *sotto.AnswerSession, questions []string) error {
 	before := len(v.file.before)
 	v.of, v.done, v.asked = len(questions), before, time.Now()
 	if err := v.mark(); err != nil {
