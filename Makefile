@@ -33,7 +33,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-scale bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -182,6 +182,10 @@ bench-answer: ## what an answer costs with one draw, and with a draw a token as 
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
 	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
+
+# For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
+bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
+	go run ./lab/bench/scale -out docs/bench-scale.md $(BENCHFLAGS)
 
 # On processors this is a small case; lab/bench/dspy/README.md says how all of it was done.
 DSPY_VENV := .venv/dspy

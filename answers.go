@@ -214,7 +214,7 @@ func (a *AnswerSession) openEncoder() (err error) {
 	if spec, _ := method.Lookup(a.Plan.Method()); !spec.Encodes || a.encoder.Valid() {
 		return nil
 	}
-	a.encoder, err = backend.TrustedEncoder()
+	a.encoder, err = backend.TrustedEncoder(a.call.client.spec.Encoder)
 	a.owned = err == nil
 	return err
 }

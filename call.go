@@ -204,7 +204,7 @@ func (c *call) openEncoder(of *schema.Schema) (err error) {
 		return err
 	}
 	if c.encoder = c.client.encoder; !c.encoder.Valid() {
-		c.encoder, err = backend.TrustedEncoder()
+		c.encoder, err = backend.TrustedEncoder(c.client.spec.Encoder)
 		c.closes = true
 	}
 	return err

@@ -14,6 +14,8 @@ import (
 type Model struct {
 	// Name of the catalogue, path of a GGUF file, or the server's name of a model.
 	Name string `toml:"name"`
+	// Encoder of sentences that runs in this program: a name of "sotto model list", or the path of a folder or of a GGUF file. Default: minilm.
+	Encoder string `toml:"encoder"`
 	// URL of a server; without one the embedded engine is used.
 	URL string `toml:"url"`
 	// Dialect of the server: vllm, sglang, llamacpp, ollama, openai or azure; it is found out if it is not given.
@@ -58,6 +60,9 @@ func (m *Model) anchor(dir string) {
 	if m.URL == "" && filepath.Base(m.Name) != m.Name && !strings.HasPrefix(m.Name, "hf:") {
 		paths = append(paths, &m.Name)
 	}
+	if filepath.Base(m.Encoder) != m.Encoder && !strings.HasPrefix(m.Encoder, "hf:") {
+		paths = append(paths, &m.Encoder)
+	}
 	for _, path := range paths {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
@@ -68,7 +73,7 @@ func (m *Model) anchor(dir string) {
 // Spec returns the model as package backend opens it.
 func (m *Model) Spec() backend.Spec {
 	return backend.Spec{
-		Model: m.Name, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
+		Model: m.Name, Encoder: m.Encoder, URL: m.URL, Dialect: remote.Dialect(m.Dialect), Key: remote.Key{Env: m.KeyEnv, File: m.KeyFile}, Trusted: m.Trusted,
 		Proxy: m.Proxy, AllowPlaintext: m.AllowPlaintext, Exclusive: m.Exclusive,
 		Threads: m.Threads, Context: m.Context, Activations: m.Activations, CacheSalt: m.CacheSalt, Tolerance: m.Tolerance,
 	}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -20,6 +21,9 @@ type Spec struct {
 	// Model is a name of the catalogue or the path of a GGUF file; with URL, the
 	// name that the server knows the model by.
 	Model string
+	// Encoder is the sentence encoder beside it: a name of the catalogue, of a model that was pulled, or the
+	// path of a folder or GGUF file. Default: minilm.
+	Encoder string
 	// Threads and Context are for the embedded engine: 0 takes all processors, and the
 	// context the model was trained for. Context also limits that of a server.
 	Threads int
@@ -169,22 +173,35 @@ func (s Spec) options() remote.Options {
 	}
 }
 
-// Encoder loads the sentence encoder of the catalogue into this process.
-func Encoder() (lm.Embedder, error) {
-	path, entry, err := models.Find("minilm")
+// Encoder loads a sentence encoder into this process: one that [models.Find] finds, "" for that of the catalogue.
+func Encoder(name string) (lm.Embedder, error) {
+	path, entry, err := models.Find(cmp.Or(name, defaultEncoder))
 	if err != nil {
 		return nil, err
 	}
-	e, err := bert.Open(path, filepath.Join(filepath.Dir(path), entry.Files[1].Name))
+	if entry.Kind != models.Encoder {
+		return nil, &lm.UnsupportedError{
+			Backend: filepath.Base(path), What: "turn sentences into vectors",
+			Missing: "it writes text; use a sentence encoder, such as " + defaultEncoder,
+		}
+	}
+	var e *bert.Encoder
+	if entry.Name == defaultEncoder {
+		e, err = bert.Open(path, filepath.Join(filepath.Dir(path), entry.Files[1].Name))
+	} else {
+		e, err = bert.OpenModel(path, bert.Options{Name: entry.Name, Prefix: entry.Prefix})
+	}
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
+const defaultEncoder = "minilm"
+
 // TrustedEncoder is [Encoder] for texts written from private records.
-func TrustedEncoder() (lm.TrustedEmbedder, error) {
-	e, err := Encoder()
+func TrustedEncoder(name string) (lm.TrustedEmbedder, error) {
+	e, err := Encoder(name)
 	if err != nil {
 		return lm.TrustedEmbedder{}, err
 	}

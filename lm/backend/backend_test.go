@@ -2,6 +2,7 @@ package backend
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/lm/bert/berttest"
+	"github.com/sotto-dp/sotto/lm/gguf"
+	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
@@ -26,7 +30,7 @@ func TestEmbedded(t *testing.T) {
 }
 
 func TestEncoder(t *testing.T) {
-	e, err := Encoder()
+	e, err := Encoder("")
 	if err != nil {
 		t.Fatalf("%v (in this repository: go run ./cmd/sotto model pull minilm)", err)
 	}
@@ -38,6 +42,28 @@ func TestEncoder(t *testing.T) {
 	if _, err := Open(t.Context(), Spec{Model: "minilm"}); err == nil || !strings.Contains(err.Error(), "cannot write text: it turns sentences into vectors") {
 		t.Error(err)
 	}
+}
+
+// TestOtherEncoders: a folder or a GGUF file by its path, which writes no text.
+func TestOtherEncoders(t *testing.T) {
+	t.Setenv("SOTTO_MODELS", t.TempDir())
+	m := berttest.New(1, 32, false)
+	dir, file := filepath.Join(t.TempDir(), "tiny"), filepath.Join(t.TempDir(), "tiny.gguf")
+	expect.NoError(t, berttest.WriteFolder(dir, m.Files("F32")))
+	expect.NoError(t, m.WriteGGUF(file, gguf.F32))
+	for _, path := range []string{dir, filepath.Join(dir, "model.safetensors"), file} {
+		e, err := TrustedEncoder(path)
+		expect.NoError(t, err)
+		expect.Equal(t, "dimension of "+path, e.Dimension(), 128)
+		expect.Prefix(t, "name of "+path, e.Name(), "tiny@")
+		expect.NoError(t, e.Close())
+		_, err = Open(t.Context(), Spec{Model: path})
+		expect.Contains(t, "error of writing with "+path, fmt.Sprint(err), "it turns sentences into vectors")
+	}
+	tiny := filepath.Join(t.TempDir(), "text.gguf")
+	lmtest.TinyModel(t, tiny)
+	_, err := Encoder(tiny)
+	expect.Contains(t, "error of a language model", fmt.Sprint(err), "cannot turn sentences into vectors: it writes text")
 }
 
 // TestTrustIsDeclared: a server is trusted only where the configuration says so,
@@ -105,7 +131,7 @@ func TestNoModel(t *testing.T) {
 	for _, open := range []func() error{
 		func() error { _, err := Open(t.Context(), Spec{}); return err },
 		func() error { _, err := Trusted(t.Context(), Spec{}); return err },
-		func() error { _, err := Encoder(); return err },
+		func() error { _, err := Encoder(""); return err },
 	} {
 		if err := open(); !errors.As(err, &missing) {
 			t.Error(err)

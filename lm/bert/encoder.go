@@ -29,9 +29,11 @@ const (
 	mode = "bytes v1"
 )
 
-// Encoder is all-MiniLM-L6-v2. It is safe for concurrent use.
+// Encoder is a sentence encoder. It is safe for concurrent use.
 type Encoder struct {
+	*config
 	tokens      *tokenizer
+	prefixed    int // pieces of the prefix
 	fingerprint string
 	weightsHash string
 	threads     int
@@ -56,11 +58,18 @@ func Open(path, vocab string) (*Encoder, error) {
 }
 
 func open(path, vocab string) (*Encoder, error) {
-	l, err := acquire(path, vocab)
+	return take([]string{path, vocab}, "", func() (*sharedModel, error) { return load(path, vocab) })
+}
+
+// take returns an encoder of files, which load reads unless they are in use with the same settings.
+func take(files []string, settings string, load func() (*sharedModel, error)) (*Encoder, error) {
+	l, err := acquire(files, settings, load)
 	if err != nil {
 		return nil, err
 	}
 	e := &Encoder{
+		config:      l.weights.config,
+		prefixed:    len(l.tokens.encode("")) - 2,
 		tokens:      l.tokens,
 		fingerprint: l.fingerprint,
 		weightsHash: l.weightsHash,
@@ -77,24 +86,37 @@ func (e *Encoder) setLevel(level kernel.Level) {
 	e.workers.New = func() any { return &worker{k: kernels} }
 }
 
+// openVocabulary reads the vocabulary of all-MiniLM-L6-v2.
 func openVocabulary(path string) (*tokenizer, error) {
+	pieces, err := readPieces(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTokenizer(pieces)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if t.size != miniLM.vocabulary {
+		return nil, fmt.Errorf("%s has %d lines, and all-MiniLM-L6-v2's vocabulary %d: give that one", path, t.size, miniLM.vocabulary)
+	}
+	return t, nil
+}
+
+func readPieces(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := readVocabulary(f)
+	pieces, err := readVocabulary(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if t.size != vocabulary {
-		return nil, fmt.Errorf("%s has %d lines, and all-MiniLM-L6-v2's vocabulary %d: give that one", path, t.size, vocabulary)
-	}
-	return t, nil
+	return pieces, nil
 }
 
 // Dimension returns the length of the vectors.
-func (e *Encoder) Dimension() int { return width }
+func (e *Encoder) Dimension() int { return e.width }
 
 // Fingerprint returns "sha256:" and a hash of all that the vectors of a text depend on: the
 // files of weights and vocabulary, and how this package computes with them. Encoders of
@@ -109,13 +131,13 @@ const model = "all-MiniLM-L6-v2"
 
 // Name returns the model's name with the first digits of the fingerprint, since files of
 // the same shape may hold other weights.
-func (e *Encoder) Name() string { return shortName(e.fingerprint) }
+func (e *Encoder) Name() string { return shortName(e.name, e.fingerprint) }
 
 // TokensName is Name for the vectors of Tokens. They are computed in float32, so it has
 // the first digits of the hash of the weights alone.
-func (e *Encoder) TokensName() string { return shortName(e.weightsHash) }
+func (e *Encoder) TokensName() string { return shortName(e.name, e.weightsHash) }
 
-func shortName(hash string) string { return model + "@" + hash[len("sha256:"):][:12] }
+func shortName(name, hash string) string { return name + "@" + hash[len("sha256:"):][:12] }
 
 // Close frees the memory, once calls under way have ended and if no other encoder of the same
 // files is open. Closing again does nothing.
@@ -135,9 +157,9 @@ func (e *Encoder) Close() error {
 // time, by all threads.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
-	err := e.encode(ctx, texts, short, func(w *worker, at, text int, ids []int32) bool {
+	err := e.encode(ctx, texts, e.short, func(w *worker, at, text int, ids []int32) bool {
 		var ok bool
-		out[text], ok = w.vector(at, len(ids))
+		out[text], ok = w.pooled(at, len(ids))
 		return ok
 	})
 	if err != nil {

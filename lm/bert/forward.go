@@ -4,24 +4,19 @@ import (
 	"context"
 	"math"
 
-	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 )
 
-// scale multiplies the scores of attention.
-var scale = float32(1 / math.Sqrt(headWidth))
-
-// Rows that a map is applied to end with a one, for its bias, and with room so
+// margin is what rows that a map is applied to have at their end: a one, for its bias, and room so
 // that they begin at a cache line.
-const (
-	wideRow = width + 16
-	deepRow = hidden + 16
-)
+const margin = 16
 
 // worker holds the memory of one thread. Its buffers grow and are reused.
 type worker struct {
 	k       *kernel.Kernels
 	scratch kernel.Scratch
+	m       *weights
+	wideRow int // the distance of rows of x
 
 	x, qkv, mixed, inner, back []float32
 	keys, values, scores       []float32
@@ -35,7 +30,9 @@ type worker struct {
 // token, sentence after sentence, in float32 where that is wanted exactly. It is false where
 // the context ended before.
 func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32, exact bool) bool {
-	w.exact = exact
+	width, hidden := m.width, m.hidden
+	wideRow, deepRow := width+margin, hidden+margin
+	w.m, w.exact, w.wideRow = m, exact, wideRow
 	n := 0
 	for _, ids := range sentences {
 		n += len(ids)
@@ -45,7 +42,7 @@ func (w *worker) forward(ctx context.Context, m *weights, sentences [][]int32, e
 	w.mixed = withOnes(w.mixed, n, width, wideRow)
 	w.inner = withOnes(w.inner, n, hidden, deepRow)
 	w.back = grow(w.back, n*width)
-	w.embed(m, sentences)
+	w.embed(sentences)
 	for i := range m.layers {
 		if ctx.Err() != nil {
 			return false
@@ -89,20 +86,19 @@ func withOnes(s []float32, n, width, row int) []float32 {
 
 // embed sets x to the sum of the embeddings of each token's word piece,
 // place and kind.
-func (w *worker) embed(m *weights, sentences [][]int32) {
-	x := w.x
+func (w *worker) embed(sentences [][]int32) {
+	x, m, width := w.x, w.m, w.m.width
 	for _, ids := range sentences {
 		for place, id := range ids {
 			row := x[:width]
-			x = x[wideRow:]
+			x = x[w.wideRow:]
 			// The sizes were checked when the weights were loaded.
-			word := m.words[int(id)*width*4 : (int(id)+1)*width*4]
-			if err := kernel.DequantizeRow(gguf.F32, word, row); err != nil {
+			if err := m.words.row(int(id), row); err != nil {
 				panic(err)
 			}
 			w.k.Add(row, m.kind)
 			w.k.Add(row, m.positions[place*width:(place+1)*width])
-			w.k.LayerNorm(row, row, m.norm.weight, m.norm.bias, layerNormEps)
+			w.k.LayerNorm(row, row, m.norm.weight, m.norm.bias, m.eps)
 		}
 	}
 }
@@ -122,30 +118,34 @@ func (w *worker) apply(d dense, n int, x []float32, xRow int, dst []float32, dst
 
 // join adds back to x and norms.
 func (w *worker) join(norm *normal, n int) {
+	width := w.m.width
 	for i := range n {
-		row := w.x[i*wideRow:][:width]
+		row := w.x[i*w.wideRow:][:width]
 		w.k.Add(row, w.back[i*width:(i+1)*width])
-		w.k.LayerNorm(row, row, norm.weight, norm.bias, layerNormEps)
+		w.k.LayerNorm(row, row, norm.weight, norm.bias, w.m.eps)
 	}
 }
 
 // attend lets the n tokens of one sentence see each other: qkv has queries, keys
-// and values side by side, dst gets the mixed values. A head is as wide as a panel,
-// which is why keys of 32 places and all values fit Gemm as they are.
+// and values side by side, dst gets the mixed values. The width of a head is a multiple of that
+// of a panel, which is why keys of 32 places and values fit Gemm as they are.
 func (w *worker) attend(qkv, dst []float32, n int) {
-	const stride = 3 * width
+	width, headWidth, scale := w.m.width, w.m.headWidth(), w.m.scale()
+	stride := 3 * width
 	panels := (n + kernel.Panel - 1) / kernel.Panel
 	padded := panels * kernel.Panel
 	w.keys = grow(w.keys, padded*headWidth)
 	w.values = grow(w.values, n*headWidth)
 	w.scores = grow(w.scores, n*padded)
 	clear(w.keys) // what is beyond the last token stays zero
-	for h := range heads {
+	for h := range w.m.heads {
 		queries := qkv[h*headWidth:]
-		w.turn(qkv[width+h*headWidth:], n)
-		values := qkv[2*width+h*headWidth:]
-		for i := range n {
-			*(*[headWidth]float32)(w.values[i*headWidth:]) = [headWidth]float32(values[i*stride:])
+		for part := 0; part < headWidth; part += kernel.Panel {
+			w.turn(qkv[width+h*headWidth+part:], part, n)
+			values, to := qkv[2*width+h*headWidth+part:], w.values[part*n:]
+			for i := range n {
+				*(*[kernel.Panel]float32)(to[i*kernel.Panel:]) = [kernel.Panel]float32(values[i*stride:])
+			}
 		}
 		for p := range panels {
 			page := w.keys[p*kernel.Panel*headWidth : (p+1)*kernel.Panel*headWidth]
@@ -154,37 +154,49 @@ func (w *worker) attend(qkv, dst []float32, n int) {
 		for i := range n {
 			w.k.Softmax(w.scores[i*padded:i*padded+n], scale)
 		}
-		w.k.Gemm(n, n, w.scores, padded, w.values, dst[h*headWidth:], wideRow, false)
+		for part := 0; part < headWidth; part += kernel.Panel {
+			values := w.values[part*n : (part+kernel.Panel)*n]
+			w.k.Gemm(n, n, w.scores, padded, values, dst[h*headWidth+part:], w.wideRow, false)
+		}
 	}
 }
 
-// turn writes the keys of n tokens as columns. Four at a time, since a column alone touches as many
-// cache lines.
-func (w *worker) turn(keys []float32, n int) {
-	const stride = 3 * width
+// turn writes the keys of n tokens as columns, 32 numbers of each, which are those of a head from first
+// on. Four at a time, since a column alone touches as many cache lines.
+func (w *worker) turn(keys []float32, first, n int) {
+	const wide = kernel.Panel
+	stride, page := 3*w.m.width, kernel.Panel*w.m.headWidth()
 	i := 0
 	for ; i+4 <= n; i += 4 {
-		a, b := (*[headWidth]float32)(keys[i*stride:]), (*[headWidth]float32)(keys[(i+1)*stride:])
-		c, d := (*[headWidth]float32)(keys[(i+2)*stride:]), (*[headWidth]float32)(keys[(i+3)*stride:])
-		page := (*[kernel.Panel * headWidth]float32)(w.keys[i/kernel.Panel*kernel.Panel*headWidth:])[i%kernel.Panel:]
-		for j := range headWidth {
-			*(*[4]float32)(page[j*kernel.Panel:]) = [4]float32{a[j], b[j], c[j], d[j]}
+		a, b := (*[wide]float32)(keys[i*stride:]), (*[wide]float32)(keys[(i+1)*stride:])
+		c, d := (*[wide]float32)(keys[(i+2)*stride:]), (*[wide]float32)(keys[(i+3)*stride:])
+		columns := (*[kernel.Panel * wide]float32)(w.keys[i/kernel.Panel*page+first*kernel.Panel:])[i%kernel.Panel:]
+		for j := range wide {
+			*(*[4]float32)(columns[j*kernel.Panel:]) = [4]float32{a[j], b[j], c[j], d[j]}
 		}
 	}
 	for ; i < n; i++ {
-		page := w.keys[i/kernel.Panel*kernel.Panel*headWidth+i%kernel.Panel:]
-		for j, v := range keys[i*stride : i*stride+headWidth] {
-			page[j*kernel.Panel] = v
+		columns := w.keys[i/kernel.Panel*page+first*kernel.Panel+i%kernel.Panel:]
+		for j, v := range keys[i*stride : i*stride+wide] {
+			columns[j*kernel.Panel] = v
 		}
 	}
+}
+
+// pooled returns the vector of the text of n tokens from a token on.
+func (w *worker) pooled(at, n int) ([]float32, bool) {
+	if w.m.pooling == firstPooling {
+		n = 1
+	}
+	return w.vector(at, n)
 }
 
 // vector returns the mean of the n rows of x from a token on, scaled to length one. It is
 // false where that cannot be done because the weights are not numbers.
 func (w *worker) vector(at, n int) ([]float32, bool) {
-	out := make([]float32, width)
+	out := make([]float32, w.m.width)
 	for i := range n {
-		w.k.Add(out, w.x[(at+i)*wideRow:][:width])
+		w.k.Add(out, w.x[(at+i)*w.wideRow:][:len(out)])
 	}
 	squares := 0.0
 	for _, v := range out {

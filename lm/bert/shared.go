@@ -13,11 +13,12 @@ import (
 // sharedModel is what encoders of the same files share until the last of them is closed: to hash the files and to
 // pack the weights takes longer than most uses of an encoder.
 type sharedModel struct {
-	stamps      [2]os.FileInfo // of the weights and the vocabulary
+	stamps      []os.FileInfo // of the files
+	settings    string
 	tokens      *tokenizer
 	weightsHash string
 	fingerprint string
-	file        *safetensors.File
+	file        tensors
 	weights     *weights
 	users       int
 }
@@ -29,27 +30,27 @@ var inUse struct {
 }
 
 // acquire returns what is in use of these files as they are now, or loads it.
-func acquire(path, vocab string) (*sharedModel, error) {
+func acquire(files []string, settings string, load func() (*sharedModel, error)) (*sharedModel, error) {
 	inUse.Lock()
 	defer inUse.Unlock()
-	stamps := [2]os.FileInfo{}
-	for i, name := range []string{path, vocab} {
+	stamps := make([]os.FileInfo, len(files))
+	for i, name := range files {
 		var err error
 		if stamps[i], err = os.Stat(name); err != nil {
 			return nil, err
 		}
 	}
 	for _, l := range inUse.all {
-		if unchanged(l.stamps[0], stamps[0]) && unchanged(l.stamps[1], stamps[1]) {
+		if l.settings == settings && slices.EqualFunc(l.stamps, stamps, unchanged) {
 			l.users++
 			return l, nil
 		}
 	}
-	l, err := load(path, vocab)
+	l, err := load()
 	if err != nil {
 		return nil, err
 	}
-	l.stamps, l.users = stamps, 1
+	l.stamps, l.settings, l.users = stamps, settings, 1
 	inUse.all = append(inUse.all, l)
 	return l, nil
 }
@@ -71,19 +72,38 @@ func load(path, vocab string) (*sharedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := safetensors.Open(path)
+	own := miniLM
+	file, w, err := openWeights(path, &own)
 	if err != nil {
 		return nil, err
 	}
-	w, err := loadWeights(file)
+	return &sharedModel{tokens: tokens, weightsHash: weightsHash, fingerprint: fingerprint(mode, weightsHash, vocabHash), file: file, weights: w}, nil
+}
+
+// openWeights loads a safetensors file.
+func openWeights(path string, c *config) (tensors, *weights, error) {
+	file, err := safetensors.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	floats := floatFile{File: file}
+	if _, ok := file.Tensor("bert.embeddings.word_embeddings.weight"); ok {
+		floats.prefix = "bert."
+	}
+	return readWeights(path, floats, c)
+}
+
+// readWeights loads the weights of a file, which it closes on an error.
+func readWeights(path string, file tensors, c *config) (tensors, *weights, error) {
+	w, err := loadWeights(file, c)
 	if err == nil {
 		err = file.Release()
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &sharedModel{tokens: tokens, weightsHash: weightsHash, fingerprint: fingerprint(mode, weightsHash, vocabHash), file: file, weights: w}, nil
+	return file, w, nil
 }
 
 // release frees the memory with the last user.

@@ -27,7 +27,7 @@ func TestTokensMakeTheVector(t *testing.T) {
 		var rows [][]float32
 		err := e.encode(ctx, []string{text}, math.MaxInt, func(w *worker, _, _ int, ids []int32) bool {
 			for place := range ids {
-				rows = append(rows, slices.Clone(w.x[place*wideRow:][:width]))
+				rows = append(rows, slices.Clone(w.x[place*w.wideRow:][:e.width]))
 			}
 			return true
 		})
@@ -38,7 +38,7 @@ func TestTokensMakeTheVector(t *testing.T) {
 		if len(tokens[i]) != len(ids)-2 {
 			t.Fatalf("%q: %d tokens, %d ids", text, len(tokens[i]), len(ids))
 		}
-		sum := make([]float32, width)
+		sum := make([]float32, e.width)
 		for place, row := range rows {
 			for k, v := range row {
 				sum[k] += v

@@ -1,7 +1,9 @@
 package bert
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -11,19 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
 	"github.com/sotto-dp/sotto/lm/safetensors"
 	"github.com/sotto-dp/sotto/sys/fault"
-)
-
-// The shape of all-MiniLM-L6-v2. The number of heads is not in a file of weights,
-// so models of other shapes are refused instead of guessed at.
-const (
-	layers       = 6
-	width        = 384
-	headWidth    = 32
-	heads        = width / headWidth
-	hidden       = 1536
-	positions    = 512
-	vocabulary   = 30522
-	layerNormEps = 1e-12
 )
 
 // dense is a linear map with a bias, in float32 and in bytes. In float32 the bias is the
@@ -49,21 +38,66 @@ type layer struct {
 // weights refer to the file for the word embeddings, of which a run needs few,
 // and hold all else in memory, repacked.
 type weights struct {
-	words     []byte // vocabulary rows of width float32
+	*config
+	words     tensor // vocabulary rows of width
 	positions []float32
 	kind      []float32 // of the first segment, which all texts are
 	norm      normal
-	layers    [layers]layer
+	layers    []layer
 }
 
-func loadWeights(f *safetensors.File) (*weights, error) {
-	l := &loader{file: f}
-	w := &weights{
-		words:     l.bytes("embeddings.word_embeddings.weight", vocabulary, width),
-		positions: l.floats("embeddings.position_embeddings.weight", positions, width),
-		norm:      l.norm("embeddings.LayerNorm"),
+// tensor is an array of a file, with the dimension whose values lie side by side last.
+type tensor struct {
+	kind  gguf.Type
+	shape []uint64
+	data  []byte
+}
+
+// row sets dst to a row.
+func (t *tensor) row(i int, dst []float32) error {
+	size, err := kernel.RowBytes(t.kind, len(dst))
+	if err != nil {
+		return err
 	}
-	if kinds := l.floats("embeddings.token_type_embeddings.weight", 2, width); kinds != nil {
+	return kernel.DequantizeRow(t.kind, t.data[i*size:(i+1)*size], dst)
+}
+
+// tensors finds tensors by the names that transformers gives those of BertModel.
+type tensors interface {
+	tensor(name string) (tensor, bool, error)
+	Release() error
+	Close() error
+}
+
+// floatFile is a safetensors file.
+type floatFile struct {
+	*safetensors.File
+	prefix string // before all names
+}
+
+func (f floatFile) tensor(name string) (tensor, bool, error) {
+	t, ok := f.Tensor(f.prefix + name)
+	if !ok {
+		return tensor{}, false, nil
+	}
+	kind, ok := map[safetensors.Type]gguf.Type{safetensors.F32: gguf.F32, "F16": gguf.F16, "BF16": gguf.BF16}[t.Type]
+	if !ok {
+		return tensor{}, true, fmt.Errorf("it is of type %s, and should be of F32, F16 or BF16", t.Type)
+	}
+	return tensor{kind, t.Shape, t.Data}, true, nil
+}
+
+func loadWeights(f tensors, c *config) (*weights, error) {
+	l := &loader{file: f, config: c}
+	width, hidden := c.width, c.hidden
+	w := &weights{
+		config:    c,
+		words:     l.tensor("embeddings.word_embeddings.weight", c.vocabulary, width),
+		positions: l.floats("embeddings.position_embeddings.weight", c.positions, width),
+		norm:      l.norm("embeddings.LayerNorm"),
+		layers:    make([]layer, c.layers),
+	}
+	if kinds := l.floats("embeddings.token_type_embeddings.weight", c.kinds, width); kinds != nil {
 		w.kind = kinds[:width]
 	}
 	for i := range w.layers {
@@ -84,94 +118,98 @@ func loadWeights(f *safetensors.File) (*weights, error) {
 
 // loader keeps the first error, so that a list of tensors reads as one.
 type loader struct {
-	file  *safetensors.File
-	err   error
-	later []func() error
+	file   tensors
+	config *config
+	err    error
+	later  []func() error
 }
 
 func (l *loader) fail(format string, args ...any) {
 	if l.err == nil {
-		l.err = fmt.Errorf(format+": give the weights of all-MiniLM-L6-v2 in float32", args...)
+		l.err = fmt.Errorf(format+": give the weights of "+l.config.name, args...)
 	}
 }
 
-func (l *loader) bytes(name string, shape ...uint64) []byte {
-	t, ok := l.file.Tensor(name)
+func (l *loader) tensor(name string, shape ...int) tensor {
+	if l.err != nil {
+		return tensor{}
+	}
+	t, ok, err := l.file.tensor(name)
+	same := slices.EqualFunc(t.shape, shape, func(a uint64, b int) bool { return a == uint64(b) })
 	switch {
-	case l.err != nil:
 	case !ok:
 		l.fail("tensor %q is missing", name)
-	case t.Type != safetensors.F32 || !slices.Equal(t.Shape, shape):
-		l.fail("tensor %q is of type %s and shape %v, and should be of F32 and %v", name, t.Type, t.Shape, shape)
+	case err != nil:
+		l.fail("tensor %q: %v", name, err)
+	case !same:
+		l.fail("tensor %q is of shape %v, and should be of %v", name, t.shape, shape)
 	default:
-		return t.Data
+		if _, err := kernel.RowBytes(t.kind, shape[len(shape)-1]); err != nil {
+			l.fail("tensor %q: %v", name, err)
+		}
 	}
-	return nil
+	return t
 }
 
-func (l *loader) floats(name string, shape ...uint64) []float32 {
-	data := l.bytes(name, shape...)
-	if data == nil {
+func (l *loader) floats(name string, shape ...int) []float32 {
+	t := l.tensor(name, shape...)
+	if l.err != nil {
 		return nil
 	}
-	out := make([]float32, len(data)/4)
-	if err := kernel.DequantizeRow(gguf.F32, data, out); err != nil {
-		l.fail("tensor %q: %v", name, err)
+	cols := shape[len(shape)-1]
+	rows := 1
+	for _, n := range shape[:len(shape)-1] {
+		rows *= n
+	}
+	out := make([]float32, rows*cols)
+	for i := range rows {
+		if err := t.row(i, out[i*cols:(i+1)*cols]); err != nil {
+			l.fail("tensor %q: %v", name, err)
+			return nil
+		}
 	}
 	return out
 }
 
 func (l *loader) norm(name string) normal {
-	return normal{l.floats(name+".weight", width), l.floats(name+".bias", width)}
-}
-
-// rows returns the rows of a linear map, each with its bias at the end.
-func (l *loader) rows(rows, cols int, name string) [][]byte {
-	data := l.bytes(name+".weight", uint64(rows), uint64(cols))
-	bias := l.bytes(name+".bias", uint64(rows))
-	if l.err != nil {
-		return nil
-	}
-	out := make([][]byte, rows)
-	for i := range out {
-		out[i] = slices.Concat(data[i*cols*4:(i+1)*cols*4], bias[i*4:(i+1)*4])
-	}
-	return out
+	return normal{l.floats(name+".weight", l.config.width), l.floats(name+".bias", l.config.width)}
 }
 
 // dense packs maps of the same size above each other, so that one product does for
 // all.
 func (l *loader) dense(rows, cols int, names ...string) dense {
-	var all [][]byte
-	for _, name := range names {
-		all = append(all, l.rows(rows, cols, name)...)
+	all := make([]tensor, len(names))
+	var bias []float32
+	for i, name := range names {
+		all[i] = l.tensor(name+".weight", rows, cols)
+		bias = append(bias, l.floats(name+".bias", rows)...)
 	}
-	if l.err != nil {
-		return dense{}
-	}
-	exact, err := kernel.PackRows(gguf.F32, cols+1, all)
-	if err != nil {
-		l.fail("tensors %q: %v", names, err)
-		return dense{}
-	}
-	d := dense{exact, &kernel.ByteMatrix{}}
-	l.later = append(l.later, func() error { return packBytes(d.bytes, cols, all) })
+	d := dense{&kernel.Matrix{}, &kernel.ByteMatrix{}}
+	l.later = append(l.later, func() error { return d.pack(rows, cols, all, bias) })
 	return d
 }
 
-// packBytes packs rows with their biases at the end.
-func packBytes(to *kernel.ByteMatrix, cols int, all [][]byte) error {
-	rows, bias := make([][]float32, len(all)), make([]float32, len(all))
-	for i, row := range all {
-		values := make([]float32, cols+1)
-		if err := kernel.DequantizeRow(gguf.F32, row, values); err != nil {
+// pack fills both matrices.
+func (d dense) pack(rows, cols int, all []tensor, bias []float32) error {
+	values, exact := make([][]float32, len(bias)), make([][]byte, len(bias))
+	for i := range values {
+		row := make([]float32, cols+1)
+		if err := all[i/rows].row(i%rows, row[:cols]); err != nil {
 			return err
 		}
-		rows[i], bias[i] = values[:cols], values[cols]
+		row[cols] = bias[i]
+		exact[i] = make([]byte, 0, 4*len(row))
+		for _, v := range row {
+			exact[i] = binary.LittleEndian.AppendUint32(exact[i], math.Float32bits(v))
+		}
+		values[i] = row[:cols]
 	}
-	m, err := kernel.PackBytes(cols, rows, bias)
+	if err := d.exact.PackRows(gguf.F32, cols+1, exact); err != nil {
+		return err
+	}
+	m, err := kernel.PackBytes(cols, values, bias)
 	if err == nil {
-		*to = *m
+		*d.bytes = *m
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm/internal/kernel"
@@ -14,17 +13,18 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// shapes of the model's tensors, under the names that the published file has.
-func shapes() map[string][]uint64 {
+// shapes of the tensors of an encoder, under the names that published files have.
+func shapes(c config) map[string][]uint64 {
+	width, hidden := uint64(c.width), uint64(c.hidden)
 	out := map[string][]uint64{
-		"embeddings.word_embeddings.weight":       {vocabulary, width},
-		"embeddings.position_embeddings.weight":   {positions, width},
-		"embeddings.token_type_embeddings.weight": {2, width},
+		"embeddings.word_embeddings.weight":       {uint64(c.vocabulary), width},
+		"embeddings.position_embeddings.weight":   {uint64(c.positions), width},
+		"embeddings.token_type_embeddings.weight": {uint64(c.kinds), width},
 		"embeddings.LayerNorm.weight":             {width},
 		"embeddings.LayerNorm.bias":               {width},
 	}
-	for i := range layers {
-		prefix := "encoder.layer." + string(rune('0'+i)) + "."
+	for i := range c.layers {
+		prefix := fmt.Sprintf("encoder.layer.%d.", i)
 		for name, shape := range map[string][2]uint64{
 			"attention.self.query":   {width, width},
 			"attention.self.key":     {width, width},
@@ -46,7 +46,7 @@ func shapes() map[string][]uint64 {
 
 // zeros returns a file of zeros with the given shapes, made in a buffer, which grows and is
 // used again.
-func zeros(t *testing.T, buffer *[]byte, shapes map[string][]uint64, kind safetensors.Type) *safetensors.File {
+func zeros(t *testing.T, buffer *[]byte, shapes map[string][]uint64, kind safetensors.Type) tensors {
 	t.Helper()
 	const room = 1 << 14 // for the header, which ends with spaces
 	header := map[string]any{}
@@ -77,17 +77,17 @@ func zeros(t *testing.T, buffer *[]byte, shapes map[string][]uint64, kind safete
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return floatFile{File: f}
 }
 
 func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 	var buffer []byte
-	if _, err := loadWeights(zeros(t, &buffer, shapes(), safetensors.F32)); err != nil {
+	const width, hidden, positions = 384, 1536, 512
+	if _, err := loadWeights(zeros(t, &buffer, shapes(miniLM), safetensors.F32), &miniLM); err != nil {
 		t.Fatalf("the right shapes gave error %v", err)
 	}
-	if _, err := loadWeights(zeros(t, &buffer, shapes(), "BF16")); err == nil || !strings.Contains(err.Error(), "BF16") {
-		t.Errorf("bfloat16 gave error %v", err)
-	}
+	_, err := loadWeights(zeros(t, &buffer, shapes(miniLM), "I8"), &miniLM)
+	expect.Contains(t, "error about bytes", fmt.Sprint(err), "I8")
 	for name, shape := range map[string][]uint64{
 		"embeddings.word_embeddings.weight":       nil,
 		"embeddings.position_embeddings.weight":   {positions / 2, width},
@@ -98,12 +98,12 @@ func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 		"encoder.layer.5.output.LayerNorm.weight": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			changed := shapes()
+			changed := shapes(miniLM)
 			changed[name] = shape
 			if shape == nil {
 				delete(changed, name)
 			}
-			_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32))
+			_, err := loadWeights(zeros(t, &buffer, changed, safetensors.F32), &miniLM)
 			expect.Contains(t, "error", fmt.Sprint(err), name)
 			expect.Contains(t, "error about "+name, fmt.Sprint(err), "all-MiniLM-L6-v2")
 		})
@@ -113,7 +113,7 @@ func TestWeightsOfOtherModelsAreRefused(t *testing.T) {
 func TestDamagedWeightsGiveNoVector(t *testing.T) {
 	for name, value := range map[string]float32{"zero": 0, "not a number": float32(math.NaN()), "infinite": float32(math.Inf(1))} {
 		t.Run(name, func(t *testing.T) {
-			w := &worker{k: kernel.For(kernel.Best()), x: make([]float32, 2*wideRow)}
+			w := &worker{k: kernel.For(kernel.Best()), m: &weights{config: &miniLM}, wideRow: 400, x: make([]float32, 800)}
 			for i := range w.x {
 				w.x[i] = value
 			}

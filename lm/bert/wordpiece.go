@@ -11,8 +11,8 @@ import (
 const (
 	// maxWordRunes is the maximal number of characters of a word; longer ones are unknown.
 	maxWordRunes = 100
-	// maxPieces is the maximal number of word pieces of a text, including the two that
-	// frame it.
+	// maxPieces is the maximal number of word pieces of a text of all-MiniLM-L6-v2, including
+	// the two that frame it.
 	maxPieces = 256
 	// The longest line of a vocabulary that makes sense.
 	maxLine = 1 << 12
@@ -27,6 +27,11 @@ type tokenizer struct {
 	pieces       []string
 	longestPiece int // in bytes
 	size         int
+	// lower and strip: letters become lower case, and lose accents.
+	lower, strip bool
+	// limit is the maximal number of pieces of a text, prefix what every text begins with.
+	limit  int
+	prefix string
 
 	special                [len(specials)]int32
 	unknown, begin, finish int32
@@ -35,26 +40,36 @@ type tokenizer struct {
 var specials = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
 // readVocabulary reads one word piece a line; the number of the line is its id.
-func readVocabulary(r io.Reader) (*tokenizer, error) {
-	t := &tokenizer{starts: map[string]int32{}, continuations: map[string]int32{}}
+func readVocabulary(r io.Reader) ([]string, error) {
+	var pieces []string
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, maxLine), maxLine)
-	for ; lines.Scan(); t.size++ {
-		piece := lines.Text()
-		t.pieces = append(t.pieces, piece)
+	for lines.Scan() {
+		pieces = append(pieces, lines.Text())
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", len(pieces)+1, err)
+	}
+	return pieces, nil
+}
+
+// newTokenizer returns the tokenizer of a vocabulary, whose pieces are in the order of their ids.
+func newTokenizer(list []string) (*tokenizer, error) {
+	t := &tokenizer{
+		starts: map[string]int32{}, continuations: map[string]int32{},
+		pieces: list, size: len(list), lower: true, strip: true, limit: maxPieces,
+	}
+	for i, piece := range list {
 		pieces := t.starts
 		if rest, ok := strings.CutPrefix(piece, "##"); ok && rest != "" {
 			piece, pieces = rest, t.continuations
 		}
 		if _, ok := pieces[piece]; ok || piece == "" {
 			return nil, fmt.Errorf("line %d is empty or a duplicate: "+
-				"give the vocabulary of the model, one word piece a line", t.size+1)
+				"give the vocabulary of the model, one word piece a line", i+1)
 		}
-		pieces[piece] = int32(t.size)
+		pieces[piece] = int32(i)
 		t.longestPiece = max(t.longestPiece, len(piece))
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", t.size+1, err)
 	}
 	for i, name := range specials {
 		id, ok := t.starts[name]
@@ -67,25 +82,28 @@ func readVocabulary(r io.Reader) (*tokenizer, error) {
 	return t, nil
 }
 
-// encode returns the ids of a text, framed, at most longestText. It stops reading when it
+// encode returns the ids of a text, framed, at most as many as the limit. It stops reading when it
 // has them. Bytes that are not UTF-8 are ignored.
 func (t *tokenizer) encode(text string) []int32 {
+	if t.prefix != "" {
+		text = t.prefix + text
+	}
 	ids := append(make([]int32, 0, 64), t.begin)
 	word := func(w string) bool {
 		ids = t.appendPieces(ids, w)
-		return len(ids) < maxPieces-1
+		return len(ids) < t.limit-1
 	}
 	for more := true; more; {
 		var piece string
 		piece, text, more = cutGap(text)
 		if !t.eachPart(piece, word, func(special int32) bool {
 			ids = append(ids, special)
-			return len(ids) < maxPieces-1
+			return len(ids) < t.limit-1
 		}) {
 			break
 		}
 	}
-	return append(ids[:min(len(ids), maxPieces-1)], t.finish)
+	return append(ids[:min(len(ids), t.limit-1)], t.finish)
 }
 
 // cutGap splits a text at its first gap.
@@ -108,13 +126,13 @@ func (t *tokenizer) eachPart(piece string, word func(string) bool, special func(
 			i++
 			continue
 		}
-		if !eachWord(clean(piece[from:i]), word) || !special(id) {
+		if !eachWord(t.clean(piece[from:i]), word) || !special(id) {
 			return false
 		}
 		i += n
 		from = i
 	}
-	return eachWord(clean(piece[from:]), word)
+	return eachWord(t.clean(piece[from:]), word)
 }
 
 // specialAt returns the special token that text begins with and its length.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"unicode"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func openTokens(t testing.TB) *tokenizer {
@@ -23,6 +26,9 @@ func openTokens(t testing.TB) *tokenizer {
 	}
 	return tokens
 }
+
+// uncased spells as all-MiniLM-L6-v2 does.
+var uncased = &tokenizer{lower: true, strip: true}
 
 func TestWords(t *testing.T) {
 	for _, test := range []struct {
@@ -45,10 +51,29 @@ func TestWords(t *testing.T) {
 		{"각", []string{"\u1100\u1161\u11a8"}},
 	} {
 		var got []string
-		eachWord(clean(test.piece), func(w string) bool { got = append(got, w); return true })
+		eachWord(uncased.clean(test.piece), func(w string) bool { got = append(got, w); return true })
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%q: got %q, want %q", test.piece, got, test.want)
 		}
+	}
+}
+
+// TestSpelling: the words of a model that keeps upper case, or accents.
+func TestSpelling(t *testing.T) {
+	for _, test := range []struct {
+		lower, strip bool
+		want         string
+	}{
+		{false, false, "Čeština 日 ."},
+		{true, false, "čeština 日 ."},
+		{false, true, "Cestina 日 ."},
+		{true, true, "cestina 日 ."},
+	} {
+		var got []string
+		tokens := &tokenizer{lower: test.lower, strip: test.strip}
+		eachWord(tokens.clean("Čeština日\u200b."), func(w string) bool { got = append(got, w); return true })
+		expect.Equal(t, fmt.Sprintf("lower case %t, without accents %t", test.lower, test.strip), strings.Join(got, " "), test.want)
+		expect.Equal(t, "plain text", tokens.clean("A"), map[bool]string{true: "a", false: "A"}[test.lower])
 	}
 }
 

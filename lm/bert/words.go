@@ -49,9 +49,14 @@ func isGap(r rune) bool { return unicode.IsSpace(r) && !isDropped(r) }
 // clean spells a piece of text without gaps as the vocabulary does: lower case,
 // no accents, nothing invisible. A space sets words apart. Text can be cleaned gap
 // by gap because no character combines across one.
-func clean(piece string) string {
-	if plain(piece) {
+//
+// A model of upper and lower case keeps both, and one may keep accents.
+func (t *tokenizer) clean(piece string) string {
+	switch {
+	case plain(piece) && t.lower:
 		return strings.ToLower(piece)
+	case plain(piece):
+		return piece
 	}
 	var b strings.Builder
 	b.Grow(len(piece) + 8)
@@ -66,14 +71,19 @@ func clean(piece string) string {
 			b.WriteRune(r)
 		}
 	}
-	decomposed := norm.NFD.String(b.String())
-	b.Reset()
-	for _, r := range decomposed {
-		if !marks.has(r) {
-			b.WriteRune(unicode.ToLower(r))
-		}
+	spelled := b.String()
+	if t.strip {
+		spelled = strings.Map(func(r rune) rune {
+			if marks.has(r) {
+				return -1
+			}
+			return r
+		}, norm.NFD.String(spelled))
 	}
-	return b.String()
+	if t.lower {
+		spelled = strings.Map(unicode.ToLower, spelled)
+	}
+	return spelled
 }
 
 // plain reports whether all bytes are visible ASCII.

@@ -32,6 +32,8 @@ type Entry struct {
 	About string `json:"about"`
 	// Licence is an SPDX identifier, or the name of terms that have none.
 	Licence string `json:"licence"`
+	// Prefix is what every text begins with that an encoder turns into a vector.
+	Prefix string `json:"prefix,omitempty"`
 	// Files of the model. The first has the weights and stands for the model.
 	Files []File `json:"files"`
 }

@@ -24,7 +24,8 @@ func Dir() (string, error) {
 
 // Find returns the path of a model: by its name in the catalogue, by the name of another
 // file in the cache (with or without ".gguf"), as hf:OWNER/REPOSITORY/FILE if that was
-// pulled, or by a path. The entry is empty for what is neither in the catalogue nor pinned.
+// pulled, or by a path: of a file, or of the folder of a sentence encoder, whose weights the result then
+// names. The entry has nothing but its kind for what is neither in the catalogue nor pinned.
 // Files that are in one of them are checked by their hash, once for each change of the
 // file: another one is a *[HashError].
 func Find(name string) (string, Entry, error) {
@@ -67,9 +68,12 @@ func find(dir, name string) (string, Entry, error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && info.IsDir():
+		case err == nil && info.IsDir() && !isFolder(path):
 			continue
 		case err == nil:
+			if info.IsDir() {
+				path = filepath.Join(path, folderWeights)
+			}
 			e := entryOf(dir, path, pins)
 			return path, e, e.verify(dir)
 		case !errors.Is(err, fs.ErrNotExist):
@@ -86,13 +90,15 @@ func find(dir, name string) (string, Entry, error) {
 // the working directory, does not take its place.
 func findPinned(dir string, pin Pin) (string, Entry, error) {
 	e := pin.entry()
-	path := filepath.Join(dir, e.Files[0].Name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", e, &MissingError{pin.Name, path}
-	} else if err != nil {
-		return "", e, fmt.Errorf("the model %s: %w", pin.Name, err)
+	for _, f := range e.Files {
+		path := filepath.Join(dir, f.Name)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return "", e, &MissingError{pin.Name, path}
+		} else if err != nil {
+			return "", e, fmt.Errorf("the model %s: %w", pin.Name, err)
+		}
 	}
-	return path, e, e.verify(dir)
+	return filepath.Join(dir, e.Files[0].Name), e, e.verify(dir)
 }
 
 // verify checks the files of an entry, which are in the cache.
@@ -114,11 +120,11 @@ func (e Entry) verify(dir string) error {
 func entryOf(dir, path string, pins []Pin) Entry {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Entry{}
+		return Entry{Kind: kindOf(path)}
 	}
 	for _, p := range pins {
-		if absolute == filepath.Join(dir, p.Name+".gguf") {
-			return p.entry()
+		if e := p.entry(); absolute == filepath.Join(dir, e.Files[0].Name) {
+			return e
 		}
 	}
 	for _, e := range catalogue {
@@ -126,7 +132,7 @@ func entryOf(dir, path string, pins []Pin) Entry {
 			return e
 		}
 	}
-	return Entry{}
+	return Entry{Kind: kindOf(path)}
 }
 
 // State is how much of a model is in the cache.
@@ -187,7 +193,7 @@ func list(dir string, pins []Pin) ([]Status, error) {
 		path := filepath.Join(dir, f.Name())
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			all = append(all, Status{
-				Entry: Entry{Name: strings.TrimSuffix(f.Name(), ".gguf"), Title: f.Name(), Kind: Language},
+				Entry: Entry{Name: strings.TrimSuffix(f.Name(), ".gguf"), Title: f.Name(), Kind: kindOf(path)},
 				Path:  path, State: Present, Have: info.Size(),
 			})
 		}

@@ -122,7 +122,7 @@ func parseHubParts(parts []string) (hubFile, error) {
 func (f hubFile) check() error {
 	switch {
 	case !strings.HasSuffix(f.path, ".gguf"):
-		return refuse("%q is not a GGUF file: the engine runs these alone", f.path)
+		return refuse("%q is not a GGUF file: the engine runs these, and encoders of sentences, which are named by their repository alone", f.path)
 	case hubSplit.MatchString(f.path):
 		return refuse("%s is one part of a model that was split, and the engine reads a model from one file: choose another quantisation, or a repository that has it in one piece", f.path)
 	}

@@ -166,7 +166,9 @@ func (h *hub) read(ctx context.Context, f hubFile, r *http.Response) (hubMetadat
 // treeFile is a line of the list of a repository's files.
 type treeFile struct {
 	Path string `json:"path"`
-	LFS  struct {
+	// OID is git's name of the content.
+	OID string `json:"oid"`
+	LFS struct {
 		OID  string `json:"oid"`
 		Size int64  `json:"size"`
 	} `json:"lfs"`
@@ -265,7 +267,7 @@ func (h *hub) offers(ctx context.Context, f hubFile) string {
 		}
 	}
 	if len(names) == 0 {
-		return ": it has no GGUF file in one piece; look for a repository whose name ends with GGUF"
+		return ": it has no GGUF file in one piece, and no sentence encoder (model.safetensors with 1_Pooling/config.json); look for a repository whose name ends with GGUF"
 	}
 	slices.Sort(names)
 	const maxNames = 20

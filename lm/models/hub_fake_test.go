@@ -2,6 +2,8 @@ package models
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -38,6 +40,8 @@ type fakeHub struct {
 	private bool
 	// moved is a name that the repository had before.
 	moved string
+	// swapped are files that are sent instead of those that are listed.
+	swapped map[string]string
 	// fail answers before anything else, once for each.
 	fail []func(w http.ResponseWriter, r *http.Request)
 
@@ -130,7 +134,10 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("X-Repo-Commit", revision)
-	if !strings.HasSuffix(name, ".gguf") {
+	if !large(name) {
+		if other, ok := h.swapped[name]; ok {
+			data = []byte(other)
+		}
 		w.Header().Set("ETag", `"`+firstCommit+`"`)
 		fmt.Fprint(w, string(data))
 		return
@@ -148,6 +155,9 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }
 
+// large reports whether the hub keeps a file apart, with a SHA-256.
+func large(name string) bool { return path.Ext(name) == ".gguf" || path.Ext(name) == ".safetensors" }
+
 func (h *fakeHub) tree(w http.ResponseWriter, r *http.Request, files map[string][]byte, folder string) {
 	if folder == "" {
 		folder = "."
@@ -158,8 +168,9 @@ func (h *fakeHub) tree(w http.ResponseWriter, r *http.Request, files map[string]
 		if path.Dir(name) != folder && r.URL.Query().Get("recursive") == "" {
 			continue
 		}
-		l := line{"type": "file", "path": name, "size": len(data), "oid": firstCommit}
-		if strings.HasSuffix(name, ".gguf") {
+		oid := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data))
+		l := line{"type": "file", "path": name, "size": len(data), "oid": hex.EncodeToString(oid[:])}
+		if large(name) {
 			l["lfs"] = line{"oid": hashOf(data), "size": len(data), "pointerSize": 135}
 		}
 		list = append(list, l)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,7 @@ import (
 
 // Pin fixes the bytes behind a name, from the first pull on.
 type Pin struct {
-	// Name of the model; the file in the cache is Name + ".gguf".
+	// Name of the model; the file in the cache is Name + ".gguf", an encoder's folder Name.
 	Name string `json:"name"`
 	// Repository, Commit and Path of the file on Hugging Face.
 	Repository string `json:"repository"`
@@ -29,23 +30,67 @@ type Pin struct {
 	Bytes      int64  `json:"bytes"`
 	// SHA256 that the hub published and the file had.
 	SHA256 string `json:"sha256"`
+	// Kind is "" for a language model.
+	Kind Kind `json:"kind,omitempty"`
+	// Prefix is what every text begins with that an encoder turns into a vector.
+	Prefix string `json:"prefix,omitempty"`
+	// Files of an encoder's folder beside the weights, which Path then names; they are in a folder
+	// of the model's name in the cache.
+	Files []PinnedFile `json:"files,omitempty"`
+}
+
+// PinnedFile is a file beside the weights of an encoder.
+type PinnedFile struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
 }
 
 func (p Pin) hub() hubFile {
 	return hubFile{repository: p.Repository, path: p.Path, revision: p.Commit}
 }
 
+// folder reports whether it is of an encoder's folder.
+func (p Pin) folder() bool { return len(p.Files) > 0 }
+
+// same reports whether two pins are of the same bytes.
+func (p Pin) same(q Pin) bool { return p.SHA256 == q.SHA256 && slices.Equal(p.Files, q.Files) }
+
 // Source returns the name that pulls the same bytes again.
-func (p Pin) Source() string { return p.hub().String() }
+func (p Pin) Source() string {
+	f := p.hub()
+	if p.folder() {
+		f.path = ""
+	}
+	return strings.TrimSuffix(f.String(), "/")
+}
 
 func (p Pin) entry() Entry {
-	return Entry{
-		Name: p.Name, Title: p.Name, Kind: Language, About: "from " + p.Repository,
+	e := Entry{
+		Name: p.Name, Title: p.Name, Kind: cmp.Or(p.Kind, Language), About: "from " + p.Repository, Prefix: p.Prefix,
 		Files: []File{{Name: p.Name + ".gguf", Bytes: p.Bytes, SHA256: p.SHA256, hub: p.hub()}},
 	}
+	if !p.folder() {
+		return e
+	}
+	e.Files[0].Name = p.Name + "/" + p.Path
+	for _, f := range p.Files {
+		at := p.hub()
+		at.path = f.Path
+		e.Files = append(e.Files, File{Name: p.Name + "/" + f.Path, Bytes: f.Bytes, SHA256: f.SHA256, hub: at})
+	}
+	return e
 }
 
 func (p Pin) valid() bool {
+	for _, f := range p.Files {
+		if !slices.Contains(folderFiles, f.Path) || !hexHash.MatchString(f.SHA256) || f.Bytes <= 0 {
+			return false
+		}
+	}
+	if p.folder() && p.Path != folderWeights {
+		return false
+	}
 	return fileName.MatchString(p.Name+".gguf") && hexHash.MatchString(p.SHA256) && hubCommit.MatchString(p.Commit) && p.Bytes > 0 && p.Repository != "" && p.Path != ""
 }
 
@@ -113,7 +158,7 @@ func findPin(pins []Pin, name string) (Pin, bool) {
 		switch {
 		case name == p.Name || name == p.Name+".gguf":
 			return p, true
-		case isHub && err == nil && f.repository == p.Repository && f.path == p.Path && (f.revision == "" || f.revision == mainRevision || f.revision == p.Commit):
+		case isHub && err == nil && f.repository == p.Repository && (f.path == p.Path || f.path == "" && p.folder()) && (f.revision == "" || f.revision == mainRevision || f.revision == p.Commit):
 			return p, true
 		}
 	}
@@ -138,7 +183,7 @@ func writePin(ctx context.Context, path string, p Pin, old string) error {
 	}
 	i, there := slices.BinarySearchFunc(pins, p.Name, func(p Pin, name string) int { return strings.Compare(p.Name, name) })
 	switch {
-	case there && pins[i].SHA256 != p.SHA256 && pins[i].SHA256 != old:
+	case there && !pins[i].same(p) && pins[i].SHA256 != old:
 		return &ChangedError{Pin: pins[i], Now: p}
 	case there:
 		pins[i] = p

@@ -117,7 +117,7 @@ func (p *part) finish() error {
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", p.file.Name, err)
 	}
-	_ = durable.SyncDir(p.dir) // not every system can; the file itself is synced
+	_ = durable.SyncDir(filepath.Dir(final)) // not every system can; the file itself is synced
 	return nil
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	SHA256 string
 	// As is the name to keep a file of the hub under. Default: that of the file.
 	As string
+	// Prefix of the texts of an encoder of the hub, such as "query: ". Default: the one that the name is pinned with.
+	Prefix string
 	// AcceptChange lets a name stand for other bytes than those it is pinned to.
 	AcceptChange bool
 	// Progress, if set, is called with the progress, never by two goroutines at once.
@@ -70,7 +72,7 @@ type Result struct {
 
 // Pull ensures that the cache has a model, checked against its SHA-256. The model is named
 // as in the catalogue, as a file of Hugging Face (hf:OWNER/REPOSITORY/FILE.gguf, or the
-// name it was pinned by), or by the address of a GGUF file (then Options.SHA256 is
+// name it was pinned by), as a sentence encoder there (hf:OWNER/REPOSITORY), or by the address of a GGUF file (then Options.SHA256 is
 // required).
 //
 // A file of Hugging Face is checked against the SHA-256 that the hub publishes, and pinned:
@@ -90,8 +92,8 @@ func Pull(ctx context.Context, model string, o Options) (Result, error) {
 	} else if ok {
 		return pullHub(ctx, f, o)
 	}
-	if o.As != "" || o.AcceptChange {
-		return Result{}, refuse("another name, and to accept a change, are for files of Hugging Face: %s", hubForm)
+	if o.As != "" || o.AcceptChange || o.Prefix != "" {
+		return Result{}, refuse("another name, a prefix, and to accept a change, are for files of Hugging Face: %s", hubForm)
 	}
 	entry, err := resolve(model, o)
 	if err != nil {
@@ -173,8 +175,8 @@ type puller struct {
 	again   string
 	last    Source // that gave a file
 	token   string // for the hub
-	// replaces is the SHA-256 of a file that may be overwritten.
-	replaces string
+	// replaces has the SHA-256 of each file that may be overwritten.
+	replaces []string
 	// strict: a file that is there and another is somebody's own.
 	strict bool
 }
@@ -228,7 +230,7 @@ func (p *puller) missing(ctx context.Context) ([]File, error) {
 	var missing []File
 	for _, f := range p.entry.Files {
 		ok, err := present(ctx, p.options.Dir, f)
-		if other, ok := errors.AsType[*HashError](err); ok && other.Got == p.replaces {
+		if other, ok := errors.AsType[*HashError](err); ok && slices.Contains(p.replaces, other.Got) {
 			ok, err = false, nil
 		}
 		if err != nil {
@@ -247,7 +249,7 @@ func (p *puller) setAside(ctx context.Context) error {
 	for _, f := range p.entry.Files {
 		_, err := present(ctx, p.options.Dir, f)
 		var other *HashError
-		if !errors.As(err, &other) || other.Got == p.replaces {
+		if !errors.As(err, &other) || slices.Contains(p.replaces, other.Got) {
 			continue
 		}
 		if f.address != "" {
@@ -269,11 +271,13 @@ func (p *puller) setAside(ctx context.Context) error {
 func (p *puller) lock(ctx context.Context) (func(), error) {
 	dir := p.options.Dir
 	const advice = "set SOTTO_MODELS to a directory that you may write to"
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot make the cache of models: %w; %s", err, advice)
+	for _, f := range p.entry.Files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.Name)), 0o755); err != nil {
+			return nil, fmt.Errorf("cannot make the cache of models: %w; %s", err, advice)
+		}
 	}
 	// Users of a shared cache lock it as well.
-	l := flock.New(filepath.Join(dir, "."+p.entry.Files[0].Name+".lock"), flock.SetPermissions(0o644))
+	l := flock.New(filepath.Join(dir, "."+strings.ReplaceAll(p.entry.Files[0].Name, "/", ".")+".lock"), flock.SetPermissions(0o644))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
 		p.meter.note("another process is pulling this model; waiting for it")

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -44,16 +45,6 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	}
 	client := newClient()
 	h := newHub(client, token, o.faults.pause, m.note)
-	if f.path == "" {
-		return Result{}, refuse("name the file too, %s/FILE.gguf%s", strings.TrimSuffix(f.String(), "/"), h.offers(ctx, f))
-	}
-	if err := f.check(); err != nil {
-		return Result{}, err
-	}
-	name, err := localName(f, o.As)
-	if err != nil {
-		return Result{}, err
-	}
 	lock, err := LockPath()
 	if err != nil {
 		return Result{}, err
@@ -62,8 +53,20 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	folder := f.path == folderWeights || f.path == "" && h.isFolder(ctx, f, pins)
+	if folder {
+		f.path = folderWeights
+	} else if f.path == "" {
+		return Result{}, refuse("name the file too, %s/FILE.gguf%s", strings.TrimSuffix(f.String(), "/"), h.offers(ctx, f))
+	} else if err := f.check(); err != nil {
+		return Result{}, err
+	}
+	name, err := localName(f, o.As)
+	if err != nil {
+		return Result{}, err
+	}
 	pin, known := findPin(pins, name)
-	found, err := h.ask(ctx, f)
+	now, err := h.pin(ctx, f, name, folder)
 	if err != nil {
 		var failed *HubError
 		if known && errors.As(err, &failed) && failed.Unreachable && pin.Repository == f.repository && pin.Path == f.path {
@@ -71,22 +74,29 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 		}
 		return Result{}, err
 	}
-	if o.SHA256 != "" && o.SHA256 != found.sha256 {
-		return Result{}, &HashError{Path: f.String(), Want: o.SHA256, Got: found.sha256, Done: "nothing was fetched: the hub has another file than --sha256 says"}
+	if o.SHA256 != "" && o.SHA256 != now.SHA256 {
+		return Result{}, &HashError{Path: f.String(), Want: o.SHA256, Got: now.SHA256, Done: "nothing was fetched: the hub has another file than --sha256 says"}
 	}
-	now := Pin{Name: name, Repository: f.repository, Commit: found.commit, Path: f.path, Bytes: found.bytes, SHA256: found.sha256}
-	old := ""
+	at := f.at(now.Commit) // that was just asked about: a branch may move meanwhile
+	var replaces []string
 	switch {
-	case known && pin.SHA256 == now.SHA256:
+	case known && pin.same(now):
 		now = pin // the same bytes in another commit, or of another repository
 	case known && !o.AcceptChange:
 		return Result{}, &ChangedError{Pin: pin, Now: now}
 	case known:
-		old = pin.SHA256
+		now.Prefix = pin.Prefix
+		for _, file := range pin.entry().Files {
+			replaces = append(replaces, file.SHA256)
+		}
 	}
-	p := &puller{options: o, entry: now.entry(), meter: m, client: client, token: token, replaces: old, strict: !known}
-	// The commit that was just asked about: a branch may move meanwhile.
-	p.entry.Files[0].hub = f.at(found.commit)
+	now.Prefix = cmp.Or(o.Prefix, now.Prefix)
+	p := &puller{options: o, entry: now.entry(), meter: m, client: client, token: token, replaces: replaces, strict: !known}
+	for i := range p.entry.Files {
+		own := &p.entry.Files[i].hub
+		own.repository, own.revision = at.repository, at.revision
+	}
+	p.entry.Files[0].hub.path = f.path
 	p.again = "sotto model pull " + f.String()
 	if o.As != "" {
 		p.again += " --as " + o.As
@@ -95,19 +105,43 @@ func pullHub(ctx context.Context, f hubFile, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := writePin(ctx, lock, now, old); err != nil {
+	if now.Kind = ""; kindOf(result.Path) == Encoder {
+		now.Kind, result.Kind = Encoder, Encoder
+	} else if now.Prefix != "" {
+		return Result{}, refuse("a prefix is for encoders of sentences, and %s writes text: leave it out", name)
+	}
+	if err := writePin(ctx, lock, now, pin.SHA256); err != nil {
 		return Result{}, err
 	}
 	result.Pin = &now
 	return result, nil
 }
 
+// pin queries what a pin of a file, or of a folder, has to say.
+func (h *hub) pin(ctx context.Context, f hubFile, name string, folder bool) (Pin, error) {
+	found, err := h.ask(ctx, f)
+	if err != nil {
+		return Pin{}, err
+	}
+	p := Pin{Name: name, Repository: f.repository, Commit: found.commit, Path: f.path, Bytes: found.bytes, SHA256: found.sha256}
+	if folder {
+		p.Kind = Encoder
+		if p.Files, err = h.askFolder(ctx, f.at(found.commit)); err != nil {
+			return Pin{}, &HubError{File: f.String(), Err: err, Unreachable: !is[*hubMismatch](err) && !is[*hubRefusal](err)}
+		}
+	}
+	return p, nil
+}
+
 // fromCache returns what a pull gives when the hub cannot be asked: the pinned file, if it
 // is there.
 func fromCache(ctx context.Context, pin Pin, o Options, m *meter, failed error) (Result, error) {
+	pin.Prefix = cmp.Or(o.Prefix, pin.Prefix)
 	e := pin.entry()
-	if ok, err := present(ctx, o.Dir, e.Files[0]); !ok {
-		return Result{}, errors.Join(failed, err)
+	for _, f := range e.Files {
+		if ok, err := present(ctx, o.Dir, f); !ok {
+			return Result{}, errors.Join(failed, err)
+		}
 	}
 	m.note("%v; the pinned file is there", errors.Unwrap(failed))
 	return Result{Entry: e, Path: filepath.Join(o.Dir, e.Files[0].Name), Source: Cache, Pin: &pin}, nil
@@ -116,6 +150,9 @@ func fromCache(ctx context.Context, pin Pin, o Options, m *meter, failed error) 
 // localName returns what the model is called here: by its file, or as the user says.
 func localName(f hubFile, as string) (string, error) {
 	name := strings.TrimSuffix(path.Base(f.path), ".gguf")
+	if f.path == folderWeights {
+		name = path.Base(f.repository)
+	}
 	if as != "" {
 		name = strings.TrimSuffix(as, ".gguf")
 	}

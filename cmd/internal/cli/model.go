@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -71,6 +72,11 @@ func (p *Program) ClientOf(o sotto.Options) (*sotto.Client, error) {
 	if err != nil {
 		return nil, ui.AsUsage(err)
 	}
+	if o.Model.Encoder == "" {
+		if o.Model.Encoder, err = p.encoderName(); err != nil {
+			return nil, err
+		}
+	}
 	o.Ledger, o.Keys, o.Private = at.Ledger, at.Keys, at.Private
 	return sotto.Open("", &o)
 }
@@ -105,16 +111,39 @@ func (p *Program) ModelClient(m flags.Model) (*sotto.Client, backend.Spec, error
 // LongestQuestion is more than any model takes.
 const LongestQuestion = 1 << 24
 
+// encoderName is the encoder of sentences that the configuration names, "" for that of the catalogue.
+func (p *Program) encoderName() (string, error) {
+	s, err := p.Configured()
+	if err != nil {
+		return "", err
+	}
+	return s.Model.Encoder, nil
+}
+
+// Encoder opens the encoder of sentences that the configuration names.
+func (p *Program) Encoder() (lm.Embedder, error) {
+	name, err := p.encoderName()
+	if err != nil {
+		return nil, err
+	}
+	return backend.Encoder(name)
+}
+
 // FetchEncoder fetches the encoder of sentences if it is missing, and says so.
 func (p *Program) FetchEncoder(ctx context.Context) error {
-	const name = "minilm"
-	if _, _, err := models.Find(name); err == nil {
-		return nil
+	name, err := p.encoderName()
+	if err != nil {
+		return err
 	}
-	entry, _ := models.Lookup(name)
+	name = cmp.Or(name, "minilm")
+	_, entry, err := models.Find(name)
+	_, known := models.Lookup(name)
+	if err == nil || !known && !ui.Is[*models.MissingError](err) {
+		return err
+	}
 	fmt.Fprintf(p.Stderr, "fetching the encoder of sentences %s, once\n", entry.Title)
 	report := &ui.PullProgress{Progress: p.Progress()}
-	_, err := models.Pull(ctx, name, models.Options{Progress: report.Report})
+	_, err = models.Pull(ctx, name, models.Options{Progress: report.Report})
 	report.Clear()
 	if err != nil {
 		return fmt.Errorf("the encoder of sentences is needed, and is not here: %w", err)

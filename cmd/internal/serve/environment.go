@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
@@ -39,7 +40,7 @@ type Environment struct {
 
 // Builder makes routes with the upstreams of the configuration and the model of this process.
 func (e *Environment) Builder() (*Builder, error) {
-	b := &Builder{Task: e.Task, Verify: e.Verify, Encoder: lazily(backend.Encoder)}
+	b := &Builder{Task: e.Task, Verify: e.Verify, Encoder: lazily(func() (lm.Embedder, error) { return backend.Encoder(e.Model.Spec.Encoder) })}
 	b.Upstreams, b.Unusable = map[string]http.RoundTripper{}, map[string]error{}
 	for name, u := range e.Settings.Upstreams {
 		if name == Embedded {
@@ -84,7 +85,7 @@ func (e *Environment) records(ctx context.Context) (*Records, error) {
 		table, err := e.Table(task)
 		return sotto.Source{Location: spec.Data, Query: spec.Query, Schema: table, SkipMalformed: spec.Skip}, err
 	}
-	return &Records{Client: client, Model: model, Turns: &e.Model.Turns, Source: source, Encoder: lazily(backend.TrustedEncoder)}, nil
+	return &Records{Client: client, Model: model, Turns: &e.Model.Turns, Source: source, Encoder: lazily(func() (lm.TrustedEmbedder, error) { return backend.TrustedEncoder(e.Model.Spec.Encoder) })}, nil
 }
 
 // alone refuses upstreams at the server that sees records: what clients ask there would run beside

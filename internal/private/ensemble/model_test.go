@@ -25,7 +25,7 @@ var engine = sync.OnceValues(func() (struct {
 	}
 	var err error
 	if e.model, err = backend.Trusted(context.Background(), backend.Spec{}); err == nil {
-		e.encoder, err = backend.TrustedEncoder()
+		e.encoder, err = backend.TrustedEncoder("")
 	}
 	return e, err
 })

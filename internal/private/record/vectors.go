@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/hex"
+	"os"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
@@ -25,4 +26,12 @@ func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
 		Source: hex.EncodeToString(source[:]), State: hex.EncodeToString(d.x.Fingerprint),
 		ReadOnly: !all,
 	})
+}
+
+// Scratch makes a file beside the index that nobody else sees, where the system allows that. Calling remove removes it.
+func (d *Data) Scratch() (f *os.File, remove func() error, err error) {
+	if f, err = scratch(filepath.Join(d.o.Private, "index")); err != nil {
+		return nil, nil, err
+	}
+	return f, func() error { return discard(f) }, nil
 }

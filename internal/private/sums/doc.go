@@ -14,7 +14,9 @@
 //   - One sum: a record adds φ to the row of its label, and a label's vector is the direction of its row. Plans
 //     have several.
 //
-// [Sums.Check] knows which settings are possible, [New] carries them out.
+// [Sums.Check] knows which settings are possible, [New] carries them out. Vectors of all records are needed for each
+// sum: 64 MiB of them are held in memory, and the rest is in a file beside the index, encrypted by a key that is
+// in memory alone, and gone with the run.
 //
 // # Guarantee
 //

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"sync"
 
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // fine is the number of binary places of vectors and of coefficients; products have twice as many.
@@ -63,42 +61,57 @@ func norm[T int16 | int32](v []T) int64 {
 }
 
 // add adds up what units say about vectors of labels. The order does not matter: whole numbers are added.
-func (s *Summer) add(units []unit, vectors [][]float64) []int64 {
-	width := s.Encoder.Dimension()
-	workers := min(runtime.GOMAXPROCS(0), len(units)/256+1)
-	sums := make([][]int64, workers)
-	var wait sync.WaitGroup
-	for w := range workers {
-		wait.Go(func() {
-			defer fault.Watch()
-			sum, own := make([]int64, len(vectors)*width), make([]int64, len(vectors)*width)
-			for at := w; at < len(units); at += workers {
-				s.addUnit(sum, own, units[at], vectors)
-			}
-			sums[w] = sum
-		})
+func (s *Summer) add(units *pages, vectors [][]float64) ([]int64, error) {
+	workers := min(runtime.GOMAXPROCS(0), units.number())
+	adders := make([]*adder, workers)
+	for w := range adders {
+		adders[w] = s.adder(vectors, units.width)
 	}
-	wait.Wait()
-	for _, more := range sums[1:] {
-		for i, x := range more {
-			sums[0][i] += x
+	err := units.all(workers, func(w int, of page) {
+		var u unit
+		for at := range len(of.labels) / units.each {
+			u = of.unit(at, units.each, units.width, u)
+			adders[w].unit(u)
+		}
+	})
+	for _, more := range adders[1:] {
+		for i, x := range more.sum {
+			adders[0].sum[i] += x
 		}
 	}
-	return sums[0]
+	return adders[0].sum, err
 }
 
-// addUnit adds the mean of what a unit's records say; own is room for it.
-func (s *Summer) addUnit(sum, own []int64, u unit, vectors [][]float64) {
+// adder adds up units, in one goroutine.
+type adder struct {
+	sum     []int64
+	own     []int64 // room for what a unit adds
+	vectors [][]float64
+	single  bool // there is one sum
+	exact   []float64
+	logs    []float64
+	steps   []int32
+}
+
+func (s *Summer) adder(vectors [][]float64, width int) *adder {
+	return &adder{
+		sum: make([]int64, len(vectors)*width), own: make([]int64, len(vectors)*width), vectors: vectors, single: s.Sums.Sums == 1,
+		exact: make([]float64, width), logs: make([]float64, len(vectors)), steps: make([]int32, len(vectors)),
+	}
+}
+
+// unit adds the mean of what a unit's records say.
+func (a *adder) unit(u unit) {
 	if len(u) == 1 {
-		addRecord(sum, s.coefficients(u[0], vectors), u[0].vector)
+		addRecord(a.sum, a.coefficients(u[0]), u[0].vector)
 		return
 	}
-	clear(own)
+	clear(a.own)
 	for _, r := range u {
-		addRecord(own, s.coefficients(r, vectors), r.vector)
+		addRecord(a.own, a.coefficients(r), r.vector)
 	}
-	for i, x := range own {
-		sum[i] += x / int64(len(u)) // towards zero
+	for i, x := range a.own {
+		a.sum[i] += x / int64(len(u)) // towards zero
 	}
 }
 
@@ -117,25 +130,19 @@ func addRecord(sum []int64, coefficients []int32, vector []int16) {
 }
 
 // coefficients of a record for the rows of labels, in steps, of a norm of at most one: one for its label in
-// a single sum, else what moves the classifier towards its label, cut.
-func (s *Summer) coefficients(r recordVector, vectors [][]float64) []int32 {
-	out := make([]int32, len(vectors))
+// a single sum, else what moves the classifier towards its label, cut. They are there until the next call.
+func (a *adder) coefficients(r recordVector) []int32 {
+	out := a.steps
+	clear(out)
 	if r.label < 0 {
 		return out
 	}
-	if s.Sums.Sums == 1 {
+	if a.single {
 		out[r.label] = one
 		return out
 	}
-	logs := make([]float64, len(vectors))
-	for l, v := range vectors {
-		var sum float64
-		for i, x := range r.vector {
-			sum += float64(v[i] * float64(x))
-		}
-		logs[l] = sum / one
-	}
-	errs, length := lm.LogSoftmax(logs), 0.
+	a.products(r.vector)
+	errs, length := lm.LogSoftmax(a.logs), 0.
 	for l := range errs {
 		errs[l] = -math.Exp(errs[l])
 		if l == r.label {
@@ -151,4 +158,33 @@ func (s *Summer) coefficients(r recordVector, vectors [][]float64) []int32 {
 		clear(out)
 	}
 	return out
+}
+
+// products are those of a record's vector with the vectors of labels. Four labels are added up beside each other, each
+// in the order of its numbers: processors wait for one addition before the next.
+func (a *adder) products(vector []int16) {
+	exact := a.exact[:len(vector)]
+	for i, x := range vector {
+		exact[i] = float64(x)
+	}
+	at := 0
+	for ; at+4 <= len(a.vectors); at += 4 {
+		v, w := a.vectors[at][:len(exact)], a.vectors[at+1][:len(exact)]
+		x, y := a.vectors[at+2][:len(exact)], a.vectors[at+3][:len(exact)]
+		var p, q, r, s float64
+		for i, e := range exact {
+			p += float64(v[i] * e)
+			q += float64(w[i] * e)
+			r += float64(x[i] * e)
+			s += float64(y[i] * e)
+		}
+		a.logs[at], a.logs[at+1], a.logs[at+2], a.logs[at+3] = p/one, q/one, r/one, s/one
+	}
+	for ; at < len(a.vectors); at++ {
+		var sum float64
+		for i, x := range a.vectors[at][:len(exact)] {
+			sum += float64(x * exact[i])
+		}
+		a.logs[at] = sum / one
+	}
 }

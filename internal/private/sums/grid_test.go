@@ -254,7 +254,7 @@ func TestCoefficients(t *testing.T) {
 					s := &Summer{Options{Sums: settings(sums, 1)}}
 					for _, label := range []int{-1, 0, k / 2, k - 1} {
 						r := single(t, label, v)[0]
-						got := s.coefficients(r, vectors)
+						got := s.adder(vectors, width).coefficients(r)
 						if norm(got) > square {
 							t.Fatalf("%d labels, %s: a norm of %v", k, name, math.Sqrt(float64(norm(got)))/one)
 						}
@@ -280,7 +280,7 @@ func TestCoefficients(t *testing.T) {
 func TestSumIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		got := w.summer.add(w.units, w.vectors)
+		got := added(t, w.summer, w.units, w.vectors)
 		want := make([]int64, len(got))
 		for _, u := range w.units {
 			own := make([]*big.Int, len(got))
@@ -288,7 +288,7 @@ func TestSumIsExact(t *testing.T) {
 				own[i] = new(big.Int)
 			}
 			for _, r := range u {
-				for l, c := range w.summer.coefficients(r, w.vectors) {
+				for l, c := range w.summer.adder(w.vectors, w.width).coefficients(r) {
 					for i, x := range r.vector {
 						at := own[l*w.width+i]
 						at.Add(at, new(big.Int).Mul(big.NewInt(int64(c)), big.NewInt(int64(x))))
@@ -350,9 +350,9 @@ func drawWorld(t *rapid.T) world {
 func TestSensitivity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
-		with := w.summer.add(w.units, w.vectors)
+		with := added(t, w.summer, w.units, w.vectors)
 		last := len(w.units) - 1
-		if d := moved(with, w.summer.add(w.units[:last], w.vectors)); d.Cmp(whole(1)) > 0 {
+		if d := moved(with, added(t, w.summer, w.units[:last], w.vectors)); d.Cmp(whole(1)) > 0 {
 			t.Fatalf("one unit less moves it by the square root of %v of %v", d, whole(1))
 		}
 		// Exchanged for the worst: the opposite vector, or another label.
@@ -367,7 +367,7 @@ func TestSensitivity(t *testing.T) {
 			}
 		}
 		exchanged := append(slices.Clone(w.units[:last]), other)
-		if d := moved(with, w.summer.add(exchanged, w.vectors)); d.Cmp(whole(2)) > 0 {
+		if d := moved(with, added(t, w.summer, exchanged, w.vectors)); d.Cmp(whole(2)) > 0 {
 			t.Fatalf("an exchanged unit moves it by the square root of %v of %v", d, whole(1))
 		}
 	})
@@ -379,6 +379,7 @@ func TestSensitivityIsTight(t *testing.T) {
 	for _, sums := range []int64{1, 8} {
 		for _, each := range []int{1, 16} {
 			s := &Summer{Options{Sums: settings(sums, 1)}}
+			s.Sums.Each = each
 			s.Encoder, _ = trustToy(3)
 			vectors := [][]float64{{0, 0, 0}, {0, 0, 0}}
 			var u, opposite unit
@@ -386,8 +387,8 @@ func TestSensitivityIsTight(t *testing.T) {
 				u = append(u, single(t, 0, axis(3, 0, 1))...)
 				opposite = append(opposite, single(t, 0, axis(3, 0, -1))...)
 			}
-			with, none := s.add([]unit{u}, vectors), s.add(nil, vectors)
-			for d, ones := range map[*big.Int]int64{moved(with, none): 1, moved(with, s.add([]unit{opposite}, vectors)): 2} {
+			with, none := added(t, s, []unit{u}, vectors), added(t, s, nil, vectors)
+			for d, ones := range map[*big.Int]int64{moved(with, none): 1, moved(with, added(t, s, []unit{opposite}, vectors)): 2} {
 				share, _ := new(big.Rat).SetFrac(d, whole(ones)).Float64()
 				if share > 1 || share < 0.9997 {
 					t.Errorf("%d sums, %d records: a square of %v of what is possible", sums, each, share)

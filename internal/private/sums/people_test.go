@@ -44,11 +44,10 @@ func TestAPersonCountsOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(units) != people {
-				t.Errorf("together %v: %d people are %d units", together, people, len(units))
-			}
-			for _, u := range units {
-				sum := of.add([]unit{u}, of.empty().Vectors)
+			expect.Equal(expect.At(t, "together %v", together), "units", units.units, people)
+			for i := range people {
+				u := units.last.unit(i, each, width, nil)
+				sum := added(t, of, []unit{u}, of.empty().Vectors)
 				at := expect.At(t, "together %v", together)
 				expect.Len(at, "u", u, each)
 				expect.Max(at, "length(sum).Cmp(whole(1))", length(sum).Cmp(whole(1)), 0)

@@ -71,13 +71,13 @@ func TestRowsOnTheGrid(t *testing.T) {
 					vectors[l][j] = 10 * random.NormFloat64()
 				}
 			}
-			with := summer.add(units, vectors)
-			if d := moved(with, summer.add(units[1:], vectors)); d.Cmp(whole(1)) > 0 {
+			with := added(t, summer, units, vectors)
+			if d := moved(with, added(t, summer, units[1:], vectors)); d.Cmp(whole(1)) > 0 {
 				t.Errorf("%s: one row less moves a sum by the root of %v", s.Name, d)
 			}
 			for i := range units[1:] {
 				exchanged := append(append([]unit{}, units[1:]...), units[i])
-				if d := moved(with, summer.add(exchanged, vectors)); d.Cmp(whole(2)) > 0 {
+				if d := moved(with, added(t, summer, exchanged, vectors)); d.Cmp(whole(2)) > 0 {
 					t.Errorf("%s: an exchanged row moves a sum by the root of %v", s.Name, d)
 				}
 			}

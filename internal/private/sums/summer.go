@@ -140,12 +140,16 @@ func (s *Summer) Evidence(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	defer units.close()
 	e, width := s.empty(), s.Encoder.Dimension()
 	for at := range s.Sums.Sums {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
 		}
-		sum := s.add(units, e.Vectors)
+		sum, err := s.add(units, e.Vectors)
+		if err != nil {
+			return Outcome{}, err
+		}
 		if err := noise.AddTo(key.Stream("noise", uint64(at)), sum); err != nil {
 			return Outcome{}, err
 		}
@@ -195,8 +199,9 @@ func short(x float64) float64 {
 }
 
 // encode turns all units into vectors on the grid, each with its labels. Vectors that are kept from an earlier run
-// are the encoder's, and go the same way.
-func (s *Summer) encode(ctx context.Context, key noise.Key) (out []unit, err error) {
+// are the encoder's, and go the same way. The caller closes what it returns.
+func (s *Summer) encode(ctx context.Context, key noise.Key) (*pages, error) {
+	out := newPages(s.Sums.Each, s.Encoder.Dimension(), s.Pool)
 	var encoder evidence.Encodes = s.Encoder
 	if k, ok := s.Pool.(vectors.Keeper); ok {
 		if store := k.Vectors(s.Encoder, true); store != nil {
@@ -207,52 +212,57 @@ func (s *Summer) encode(ctx context.Context, key noise.Key) (out []unit, err err
 	for part := range s.Parts {
 		size := seal.Exactly(s.Pool.Size(part))
 		for from := 0; from < size; from += batch / s.Sums.Each {
-			some, err := s.units(ctx, key, encoder, part, from, min(from+batch/s.Sums.Each, size), int64(len(out)))
-			if err != nil {
+			if err := s.units(ctx, key, encoder, part, from, min(from+batch/s.Sums.Each, size), out); err != nil {
+				out.close()
 				return nil, err
 			}
-			out = append(out, some...)
 		}
 	}
 	return out, nil
 }
 
 // units reads and encodes some units of a part, after others.
-func (s *Summer) units(ctx context.Context, key noise.Key, encoder evidence.Encodes, part, from, to int, before int64) ([]unit, error) {
-	var refs []seal.Ref
+func (s *Summer) units(ctx context.Context, key noise.Key, encoder evidence.Encodes, part, from, to int, out *pages) error {
+	refs := make([]seal.Ref, 0, (to-from)*s.Sums.Each)
 	for at := from; at < to; at++ {
 		stream := key.Stream("choose", uint64(part), uint64(at))
 		for range s.Sums.Each {
 			ref, err := s.Pool.Choose(part, at, stream)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			refs = append(refs, ref)
 		}
 	}
 	records, err := s.Pool.Fetch(ctx, refs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(records) != len(refs) {
-		return nil, errors.New("there is not one record for each that was asked for: this is an internal error, and nothing was released")
+		return errors.New("there is not one record for each that was asked for: this is an internal error, and nothing was released")
 	}
-	out := make([]unit, to-from)
+	u, before := make(unit, 0, s.Sums.Each), out.units
 	for at, some := range chunks(records) {
 		vectors, err := s.vectors(ctx, encoder, some)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, r := range some {
 			label, _ := s.Task.ResolveLabel(seal.Condition(r))
-			u := &out[(at+i)/s.Sums.Each]
-			*u = append(*u, recordVector{slices.Index(s.Task.Labels, label), vectors[i]})
+			u = append(u, recordVector{slices.Index(s.Task.Labels, label), vectors[i]})
+			if len(u) < s.Sums.Each {
+				continue
+			}
+			if err := out.add(u); err != nil {
+				return err
+			}
+			u = u[:0]
 		}
 		if s.Encoded != nil {
 			s.Encoded(before + int64((at+len(some))/s.Sums.Each))
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // chunks cuts records into parts that keep all processors busy for about a second, and gives where each begins.

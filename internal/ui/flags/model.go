@@ -105,6 +105,7 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	case chosen != "":
 		spec = backend.Spec{Model: chosen, Threads: configured.Threads, Context: configured.Context, Activations: configured.Activations}
 	}
+	spec.Encoder = configured.Encoder
 	if m.Dialect != "" {
 		spec.Dialect = remote.Dialect(m.Dialect)
 	}

@@ -24,7 +24,7 @@ func newEncoders(cells []suite.Cell) (encoders, error) {
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate || c.Encodes() }) {
 		return encoders{}, nil
 	}
-	e, err := backend.Encoder()
+	e, err := backend.Encoder("")
 	if err != nil {
 		return encoders{}, err
 	}

@@ -64,7 +64,7 @@ func (w *worker) embed(ctx context.Context, t task) (answer, error) {
 	if w.encoder == nil {
 		runtime.GOMAXPROCS(w.threads) // it takes as many threads as Go may use
 		var err error
-		if w.encoder, err = backend.Encoder(); err != nil {
+		if w.encoder, err = backend.Encoder(""); err != nil {
 			return answer{}, fmt.Errorf("%w (in this repository: go run ./cmd/sotto model pull minilm)", err)
 		}
 	}

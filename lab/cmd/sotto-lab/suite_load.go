@@ -91,7 +91,7 @@ func (s *suiteRun) openEncoder(cells []suite.Cell, say func(string)) (metric.Enc
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return c.Task.Kind == prompt.Generate }) {
 		return nil, nil
 	}
-	e, err := backend.Encoder()
+	e, err := backend.Encoder("")
 	if ui.Is[*models.MissingError](err) {
 		say("without the encoder of sentences answers are measured by their words alone; to have embedding_f1 too: sotto model pull minilm")
 		return nil, nil
@@ -108,7 +108,7 @@ func (s *suiteRun) openSentences(cells []suite.Cell) (lm.TrustedEmbedder, error)
 	if !slices.ContainsFunc(cells, suite.Cell.Encodes) {
 		return lm.TrustedEmbedder{}, nil
 	}
-	e, err := backend.TrustedEncoder()
+	e, err := backend.TrustedEncoder("")
 	if err == nil {
 		s.encoders = append(s.encoders, e)
 	}

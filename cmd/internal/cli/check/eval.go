@@ -195,7 +195,7 @@ func (s *setting) evaluate(ctx context.Context, sets []worth.Set, kept *cli.Json
 	}
 	bars := map[string]*ui.Bar{}
 	e := &worth.Evaluation{
-		Task: s.target, Items: s.items, Model: s.model, Form: prompt.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Vectors: backend.Encoder, Seed: uint64(s.seed),
+		Task: s.target, Items: s.items, Model: s.model, Form: prompt.Form(s.form), Normalise: s.normalise, Metric: s.metric, Encoder: s.openEncoder, Vectors: s.Program.Encoder, Seed: uint64(s.seed),
 		Keep: func(lines []worth.Prediction) (err error) {
 			for i := 0; i < len(lines) && err == nil; i++ {
 				err = kept.Add(lines[i])

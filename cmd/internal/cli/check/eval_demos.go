@@ -126,7 +126,7 @@ func (o *evalOptions) checkMetric(t prompt.Task) error {
 
 func (s *setting) openEncoder(ctx context.Context) (lm.Embedder, error) {
 	if s.encoder == "" {
-		return backend.Encoder()
+		return backend.Encoder("")
 	}
 	client, err := backend.Dial(ctx, backend.Spec{URL: s.encoder, Key: remote.Key{Env: s.KeyEnv}})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func nearHome(t *testing.T) {
 	t.Helper()
 	clitest.TicketHome(t)
-	encoder, err := backend.Encoder()
+	encoder, err := backend.Encoder("")
 	if err != nil {
 		t.Fatal(err)
 	}

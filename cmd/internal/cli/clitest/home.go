@@ -175,7 +175,7 @@ func Home(t *testing.T) {
 
 // keepEncoder has the runs of this process share one sentence encoder: each would read its 90 MB.
 var keepEncoder = sync.OnceFunc(func() {
-	_, _ = backend.Encoder() // those that need it say that it is not there
+	_, _ = backend.Encoder("") // those that need it say that it is not there
 })
 
 // Split cuts a line into words as a shell does, as far as examples need it; a

@@ -47,6 +47,7 @@ func TestChoice(t *testing.T) {
 		{name: "the same address is", config: file, flags: flags.Model{URL: server}, want: configured},
 		{name: "address and model", flags: flags.Model{URL: server, Name: "n", Dialect: "sglang", KeyEnv: "V"}, want: backend.Spec{URL: server, Model: "n", Dialect: remote.SGLang, Key: remote.Key{Env: "V"}}},
 		{name: "a model that is an address", flags: flags.Model{Name: server}, want: backend.Spec{URL: server}},
+		{name: "encoder", config: file + "encoder = \"tiny\"\n", flags: flags.Model{URL: server + "/v2"}, want: backend.Spec{URL: server + "/v2", Context: 100, Encoder: "tiny"}},
 		{name: "threads", config: "[model]\nthreads = 2", flags: flags.Model{}, want: backend.Spec{Threads: 2}},
 		{name: "activations", config: "[model]\nactivations = 8", want: backend.Spec{Activations: 8}},
 		{name: "activations of another model", config: "[model]\nactivations = 8", flags: flags.Model{Name: "qwen"}, want: backend.Spec{Model: "qwen", Activations: 8}},
@@ -152,7 +153,7 @@ func TestPulledModel(t *testing.T) {
 	}
 	var shown modelShowResult
 	code, out, errs = clitest.Run(t, "model", "show", "tiny-f32", "--json")
-	if err := json.Unmarshal([]byte(out), &shown); code != 0 || err != nil || !shown.Pinned || shown.Pin == nil || *shown.Pin != *pulled.Pin || shown.Name != "tiny-f32" {
+	if err := json.Unmarshal([]byte(out), &shown); code != 0 || err != nil || !shown.Pinned || shown.Pin == nil || !reflect.DeepEqual(shown.Pin, pulled.Pin) || shown.Name != "tiny-f32" {
 		t.Error(out, errs)
 	}
 	if _, out, _ = clitest.Run(t, "model", "show", "tiny-f32"); !strings.Contains(strings.Join(strings.Fields(out), " "), "tiny-f32.gguf of someone/tiny-GGUF") {

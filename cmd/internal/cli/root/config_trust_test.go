@@ -32,6 +32,7 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 		"source":           "[source.letters]\ndata = \"/etc/passwd\"\ntask = \"agnews\"\nsize = 1\n",
 		"upstream":         fmt.Sprintf("[upstream.far]\nurl = %q\n", url),
 		"model.key_file":   "[model]\nname = \"a\"\nkey_file = \"/etc/passwd\"\n",
+		"model.encoder":    "[model]\nencoder = \"other\"\n",
 		"model.key_env":    "model = { name = \"a\", key_env = \"HOME\" }\n",
 		"model.cache_salt": "model.cache_salt = \"x\"\n",
 		"model.tolerance":  "\"model\".'tolerance' = 0.5\n",

@@ -40,9 +40,9 @@ SOTTO_STORE, SOTTO_MODEL, SOTTO_MODELS, SOTTO_MODELS_LOCK, SOTTO_CONFIG), and
 these before your configuration: the file that --config or SOTTO_CONFIG names,
 else sotto/sotto.toml in the folder of your configuration (~/.config on Linux).
 It may set "ledger", "keys", "private" and "service"; in a table [model]: name,
-url, dialect, key_env, key_file, trusted, proxy, allow_plaintext, exclusive,
-threads, context, cache_salt, tolerance; and in tables [upstream.NAME]: url,
-key_env, key_file, allow_plaintext. A sotto.toml in the working directory may
+encoder, url, dialect, key_env, key_file, trusted, proxy, allow_plaintext,
+exclusive, threads, context, cache_salt, tolerance; and in tables
+[upstream.NAME]: url, key_env, key_file, allow_plaintext. A sotto.toml in the working directory may
 set name, threads and context of [model], and nothing else.`,
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
   sotto rehearse --task agnews --size 120000 --epsilon 1

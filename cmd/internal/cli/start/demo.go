@@ -243,10 +243,10 @@ func (d *demoRun) openModel(ctx context.Context) error {
 	if err := d.FetchEncoder(ctx); err != nil {
 		return err
 	}
-	if d.encoder, err = backend.Encoder(); err != nil {
+	if d.encoder, err = d.Encoder(); err != nil {
 		return err
 	}
-	d.client, err = sotto.Open(d.out, &sotto.Options{Trusted: d.model})
+	d.client, err = sotto.Open(d.out, &sotto.Options{Trusted: d.model, Model: backend.Spec{Encoder: spec.Encoder}})
 	return err
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
@@ -196,7 +195,7 @@ func readsEvidence(ctx context.Context, p *cli.Program, e *evidence.Evidence, te
 	if err := p.FetchEncoder(ctx); err != nil {
 		return nil, nil, err
 	}
-	encoder, err := backend.Encoder()
+	encoder, err := p.Encoder()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // newsEvidence is evidence that was made up from a sentence for each label.
 func newsEvidence(t *testing.T) (prompt.Task, *evidence.Reader) {
 	t.Helper()
-	encoder, err := backend.Encoder()
+	encoder, err := backend.Encoder("")
 	if err != nil {
 		t.Fatalf("the encoder is needed: run make models: %v", err)
 	}

@@ -175,7 +175,7 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := &serve.Records{Client: client, Model: model, Turns: &gateway.Turns{}, Encoder: backend.TrustedEncoder, Source: func(_ string, a store.AnswerSpec) (sotto.Source, error) {
+	records := &serve.Records{Client: client, Model: model, Turns: &gateway.Turns{}, Encoder: func() (lm.TrustedEmbedder, error) { return backend.TrustedEncoder("") }, Source: func(_ string, a store.AnswerSpec) (sotto.Source, error) {
 		return sotto.Source{Location: a.Data}, nil
 	}}
 	builder := &serve.Builder{Records: func(context.Context) (*serve.Records, error) { return records, nil }}

@@ -342,7 +342,7 @@ func TestEncoderFaults(t *testing.T) {
 // TestPlainEncoderReadsRecordsAlone: with the encoder that is embedded, what evidence says of a record does
 // not depend on the others of a draw, their lengths or their order, to the last bit.
 func TestPlainEncoderReadsRecordsAlone(t *testing.T) {
-	encoder, err := backend.TrustedEncoder()
+	encoder, err := backend.TrustedEncoder("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -285,7 +285,7 @@ func TestLongGradesWithEvidence(t *testing.T) {
 		t.Skip("the model answers many times")
 	}
 	m, task := open(t, ""), builtin(t, "agnews")
-	encoder, err := backend.Encoder()
+	encoder, err := backend.Encoder("")
 	if err != nil {
 		t.Fatal(err)
 	}

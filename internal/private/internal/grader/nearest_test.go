@@ -137,7 +137,7 @@ func TestNearestEncoders(t *testing.T) {
 // TestPlainNearestOfRecordsAlone: with the encoder that is embedded, the examples of a record do not depend on the
 // others of a draw, their lengths or their order.
 func TestPlainNearestOfRecordsAlone(t *testing.T) {
-	encoder, err := backend.TrustedEncoder()
+	encoder, err := backend.TrustedEncoder("")
 	if err != nil {
 		t.Fatal(err)
 	}
