@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func chats() prompt.Task {
@@ -94,25 +95,27 @@ func TestAnswers(t *testing.T) {
 	n := 0
 	err = a.All(t.Context(), []string{"one?", "two?", "three?"}, func(_ int, got *sotto.Answer) error {
 		n++
-		if !got.Private || got.Text == "" || got.Limit != 1 || got.Spent > 1 || got.Spent < 0.9 {
-			t.Errorf("%+v", got)
-		}
+		expect.True(t, "got.Private", got.Private)
+		expect.True(t, "got.Text that is not empty", got.Text != "")
+		expect.Equal(t, "got.Limit", got.Limit, 1)
+		expect.Within(t, "got.Spent", got.Spent, 0.9, 1)
 		return nil
 	})
 	if err != nil || n != 3 {
 		t.Fatalf("%d answers, %v", n, err)
 	}
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "for 3 answers") || strings.Contains(all, marker) {
-		t.Errorf("reported: %s", all)
-	}
+	all := strings.Join(said, "\n")
+	expect.Contains(t, "all", all, "no ledger")
+	expect.Contains(t, "all", all, "for 3 answers")
+	expect.True(t, "no marker in all", !strings.Contains(all, marker), all)
 	var refused *ledger.RefusedError
 	if _, err := a.Answer(t.Context(), "four?", nil); !errors.As(err, &refused) {
 		t.Errorf("%v", err)
 	}
 	epsilon, err := a.Plan.Total(3)
-	if err != nil || epsilon.Upper > 1 || epsilon.Upper < 0.9 || a.Model != "toy" {
-		t.Errorf("%+v, %v", epsilon, err)
-	}
+	expect.NoError(t, err)
+	expect.Within(t, "epsilon.Upper", epsilon.Upper, 0.9, 1)
+	expect.Equal(t, "a.Model", a.Model, "toy")
 }
 
 // TestSameDataSameBudget: the ledger knows the data again, whatever it is used for.
@@ -130,9 +133,10 @@ func TestSameDataSameBudget(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	o.Seed = new(uint64)
-	if got, err := answerOne(t.Context(), o, "who?"); err != nil || got.Private || got.Charge != "" {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got, err := answerOne(t.Context(), o, "who?")
+	expect.NoError(t, err)
+	expect.True(t, "not got.Private", !got.Private)
+	expect.Equal(t, "got.Charge", got.Charge, "")
 }
 
 // One question, answered from private chats and paid for from their budget.

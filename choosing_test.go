@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestTimeOfResumedRuns: the time that records may take is turned into work by the speed of
@@ -43,9 +44,11 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &begun)
 	}
-	if err != nil || begun.Choose == nil || begun.Choose.Work <= 1 {
-		t.Fatalf("%v: %+v", err, begun.Choose)
+	expect.NoError(t, err)
+	if begun.Choose == nil {
+		t.Fatalf("begun.Choose: got none")
 	}
+	expect.True(t, "begun.Choose.Work above 1", begun.Choose.Work > 1, begun.Choose.Work)
 	o.Observe = nil
 	if o.Trusted, err = lm.Trust(&toy{wait: 5 * time.Millisecond}, lm.InProcess); err != nil {
 		t.Fatal(err)
@@ -54,9 +57,9 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !done.Resumed || done.Prompt == nil || done.Plan.Choose.Work != begun.Choose.Work {
-		t.Errorf("resumed %v with work of %v, begun with %v", done.Resumed, done.Plan.Choose.Work, begun.Choose.Work)
-	}
+	expect.True(t, "done.Resumed", done.Resumed)
+	expect.True(t, "done.Prompt other than nil", done.Prompt != nil)
+	expect.Equal(t, "done.Plan.Choose.Work", done.Plan.Choose.Work, begun.Choose.Work)
 	// A run of its own is planned by the speed of now.
 	seed := uint64(1)
 	o.Out, o.Seed = o.Out+"-anew", &seed

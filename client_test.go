@@ -3,6 +3,7 @@ package sotto_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // world is where the client of a test has its state.
@@ -112,9 +114,9 @@ func TestOneStateDirectory(t *testing.T) {
 		},
 	} {
 		c, err := open()
-		if err != nil || c.Ledger() != want || filepath.Base(c.Keys()) != "keys" {
-			t.Errorf("%v, want %s: %v", c, want, err)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, "c.Ledger()", c.Ledger(), want)
+		expect.Equal(t, "filepath.Base(c.Keys())", filepath.Base(c.Keys()), "keys")
 	}
 	if left, _ := os.ReadDir(home); len(left) > 0 {
 		t.Errorf("opening a client makes %v", left)
@@ -148,9 +150,9 @@ func TestUsersOwnState(t *testing.T) {
 	}
 	named := filepath.Join(filepath.Dir(own), "named.db")
 	c, err := sotto.Open("", nil)
-	if err != nil || c.Ledger() != named || c.Keys() != filepath.Join(filepath.Dir(own), "ring") {
-		t.Fatalf("%v: %v", c, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "c.Ledger()", c.Ledger(), named)
+	expect.Equal(t, "c.Keys()", c.Keys(), filepath.Join(filepath.Dir(own), "ring"))
 	o := bank(t)
 	_, err = c.Profile(t.Context(), sotto.ProfileOptions{Request: sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}, TableOptions: o.TableOptions})
 	if !errors.Is(err, ledger.ErrMissing) || !strings.Contains(err.Error(), named) {
@@ -176,13 +178,13 @@ func TestErrorsNameNoFlags(t *testing.T) {
 	o := options(t)
 	o.Request.Method, o.Request.Settings = "real", nil
 	_, err := synthesize(t.Context(), o)
-	var input *sotto.InputError
-	if !errors.As(err, &input) || input.Option != "NonPrivate" || strings.Contains(err.Error(), "--") {
-		t.Errorf("%v", err)
-	}
+	input := expect.As[*sotto.InputError](t, err)
+	expect.Equal(t, "input.Option", input.Option, "NonPrivate")
+	expect.True(t, "no -- in error", !strings.Contains(fmt.Sprint(err), "--"), fmt.Sprint(err))
 	r, _ := rehearsal(t)
 	r.StandIn, r.Request = nil, sotto.Request{Task: chats(), Size: 200, Epsilon: 1}
-	if _, err := rehearse(t.Context(), r); !errors.As(err, &input) || input.Option != "StandIn" || strings.Contains(err.Error(), "--") {
-		t.Errorf("%v", err)
-	}
+	_, err = rehearse(t.Context(), r)
+	input = expect.As[*sotto.InputError](t, err)
+	expect.Equal(t, "input.Option", input.Option, "StandIn")
+	expect.True(t, "no -- in error", !strings.Contains(fmt.Sprint(err), "--"), fmt.Sprint(err))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measureOptions are for two prompts on the records of [options].
@@ -42,13 +43,14 @@ func TestMeasure(t *testing.T) {
 	}
 	// The toy answers the same whatever is asked, and half of the records have each label.
 	for _, s := range done.Shares {
-		if s.Low > 0.5 || s.High < 0.5 || s.High-s.Low > 0.4 {
-			t.Errorf("%+v", s)
-		}
+		at := expect.At(t, "%+v", s)
+		expect.Max(at, "s.Low", s.Low, 0.5)
+		expect.Min(at, "s.High", s.High, 0.5)
+		expect.Max(at, "s.High-s.Low", s.High-s.Low, 0.4)
 	}
-	if done.Difference == nil || done.Charge == "" || len(done.Words()) < 3 {
-		t.Errorf("%+v", done)
-	}
+	expect.True(t, "done.Difference other than nil", done.Difference != nil)
+	expect.True(t, "done.Charge that is not empty", done.Charge != "")
+	expect.Min(t, "number of done.Words()", len(done.Words()), 3)
 	ring, err := certificate.OpenRing(o.client().Keys())
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +79,9 @@ func TestMeasureUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done.Guarantee.Unit != "user:who" || done.Difference != nil || len(done.Shares) != 1 {
-		t.Errorf("%+v", done)
-	}
+	expect.Equal(t, "done.Guarantee.Unit", done.Guarantee.Unit, "user:who")
+	expect.True(t, "no done.Difference", done.Difference == nil, done.Difference)
+	expect.Len(t, "done.Shares", done.Shares, 1)
 	// One record of each of the 100 people is asked.
 	if c := done.Outcome.Counts[0]; c.Right+c.Wrong < 40 || c.Right+c.Wrong > 160 {
 		t.Errorf("%+v", c)

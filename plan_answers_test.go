@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlanAnswers: each method that serves a task keeps to ε for all answers together, one
@@ -49,17 +50,21 @@ func TestPlanAnswers(t *testing.T) {
 			}
 			continue
 		}
-		if row.Err != nil || row.Sentence() == "" || row.Cost.Cached.Tokens <= 0 || row.Cost.Cached.Seconds <= 0 {
-			t.Errorf("%+v", row)
-			continue
-		}
+		at := expect.At(t, "%s", row.Method)
+		expect.NoError(at, row.Err)
+		expect.True(at, "a sentence", row.Sentence() != "")
+		expect.True(at, "row.Cost.Cached.Tokens above 0", row.Cost.Cached.Tokens > 0, row.Cost.Cached.Tokens)
+		expect.True(at, "row.Cost.Cached.Seconds above 0", row.Cost.Cached.Seconds > 0, row.Cost.Cached.Seconds)
 		more, err := row.Plan.Total(80)
 		if err != nil {
 			t.Fatal(err)
 		}
 		one, all := row.One.Epsilon.Upper, row.Guarantee.Epsilon.Upper
-		if free := row.Method == "public"; free != (all == 0) || all > 2 || !free && !(one < all && all < more.Upper && more.Upper < 10*all) {
-			t.Errorf("%s: one costs %v, 8 cost %v, 80 cost %v", row.Method, one, all, more.Upper)
+		free := row.Method == "public"
+		expect.Equal(at, "free", free, all == 0)
+		expect.Max(at, "all", all, 2)
+		if !free {
+			expect.True(at, "one < all && all < more.Upper && more.Upper < 10*all", one < all && all < more.Upper && more.Upper < 10*all, one, all, more.Upper, 10*all)
 		}
 	}
 }

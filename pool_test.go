@@ -25,6 +25,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // host is a server of somebody else's that keeps every byte it receives.
@@ -124,9 +125,12 @@ func TestPlainHostedPool(t *testing.T) {
 		}
 	}
 	made := done.Plan.Choose.Made
-	if made == nil || made.Model != "large" || len(made.Examples) < 6 || len(made.Instructions) != 2 {
-		t.Fatalf("%+v", made)
+	if made == nil {
+		t.Fatalf("made: got none")
 	}
+	expect.Equal(t, "made.Model", made.Model, "large")
+	expect.Min(t, "number of made.Examples", len(made.Examples), 6)
+	expect.Len(t, "made.Instructions", made.Instructions, 2)
 	if done.Plan.Shots != 0 || done.Plan.WritesFromRecords() {
 		t.Errorf("%d texts are written", done.Plan.Shots)
 	}
@@ -150,14 +154,15 @@ func TestPlainHostedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := sotto.Verify(o.Out, trust)
-	if err != nil || !report.OK || !strings.Contains(strings.Join(report.Predicate.Assumptions, " "), "the model large wrote, too. It was shown the task, and no record") {
-		t.Errorf("%v, %+v", err, report)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "report.OK", report.OK)
+	expect.Contains(t, "report.Predicate.Assumptions", strings.Join(report.Predicate.Assumptions, " "), "the model large wrote, too. It was shown the task, and no record")
 	// A run that is complete asks nobody.
 	h.forget()
-	if again, err := synthesize(t.Context(), o); err != nil || !again.Finished || len(h.received()) != 0 {
-		t.Errorf("%v: the host received %d requests", err, len(h.received()))
-	}
+	again, err := synthesize(t.Context(), o)
+	expect.NoError(t, err)
+	expect.True(t, "again.Finished", again.Finished)
+	expect.Len(t, "h.received()", h.received(), 0)
 	// Other records, and more of them.
 	other := pooled(t, h)
 	other.Request.Size = 390
@@ -236,10 +241,10 @@ func TestPlainHostedPoolFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := pooled(t, newHost(t, c.reply))
 			_, err := synthesize(t.Context(), o)
-			var said *pool.Error
-			if !errors.As(err, &said) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing is charged") || strings.Contains(err.Error(), "secret-reply") {
-				t.Errorf("%v", err)
-			}
+			expect.As[*pool.Error](t, err)
+			expect.Contains(t, "error", fmt.Sprint(err), c.want)
+			expect.Contains(t, "error", fmt.Sprint(err), "nothing is charged")
+			expect.True(t, "no secret-reply in error", !strings.Contains(fmt.Sprint(err), "secret-reply"), fmt.Sprint(err))
 			for _, path := range []string{o.client().Ledger(), o.Out, o.client().Keys()} {
 				if _, err := os.Stat(path); err == nil {
 					t.Errorf("%s was made", path)

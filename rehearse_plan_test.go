@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestRehearseTime: a rehearsal plans what the real run would in the time that it has, and in the default time
@@ -52,8 +53,11 @@ func TestRehearseKeepsToItsTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done.Records > c.records || done.Items > c.held || done.Items < c.deciding && done.Items < done.Records/3 {
-			t.Errorf("%v: %d records, %d of them asked", c.time, done.Records, done.Items)
+		at := expect.At(t, "%v", c.time)
+		expect.Max(at, "done.Records", done.Records, c.records)
+		expect.Max(at, "done.Items", done.Items, c.held)
+		if done.Items < c.deciding {
+			expect.Min(at, "done.Items", done.Items, done.Records/3)
 		}
 		for _, row := range done.Rows {
 			if row.Sets > c.compared {
@@ -76,9 +80,12 @@ func TestRehearsePool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made := done.Plan.Choose.Made; made == nil || made.Model != "large" || len(h.received()) == 0 {
-		t.Errorf("%+v", made)
+	made := done.Plan.Choose.Made
+	if made == nil {
+		t.Fatalf("made: got none")
 	}
+	expect.Equal(t, "made.Model", made.Model, "large")
+	expect.Min(t, "number of h.received()", len(h.received()), 1)
 }
 
 // TestPlanFindsBadRequestsFirst: a request that no method can meet is refused before a model is opened or measured.

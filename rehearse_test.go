@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // rehearsal has options of a short one, with public records, and a folder of temporary files
@@ -118,12 +119,15 @@ func TestRehearse(t *testing.T) {
 	if !reflect.DeepEqual(done.Plan, real) {
 		t.Errorf("what was rehearsed is not the real run's plan:\n%+v\n%+v", done.Plan, real)
 	}
-	if !looked || done.Private || done.Certificate || done.Charge != "" || done.Dir != "" || done.Invented {
-		t.Errorf("%+v", done)
-	}
-	if done.Records != 120 || done.Items != 20 || done.Copies != 500 {
-		t.Errorf("%d records, %d held out, %d copies", done.Records, done.Items, done.Copies)
-	}
+	expect.True(t, "looked", looked)
+	expect.True(t, "not done.Private", !done.Private)
+	expect.True(t, "not done.Certificate", !done.Certificate)
+	expect.Equal(t, "done.Charge", done.Charge, "")
+	expect.Equal(t, "done.Dir", done.Dir, "")
+	expect.True(t, "not done.Invented", !done.Invented)
+	expect.Equal(t, "done.Records", done.Records, 120)
+	expect.Equal(t, "done.Items", done.Items, 20)
+	expect.Equal(t, "done.Copies", done.Copies, 500)
 	var kinds []string
 	for _, row := range done.Rows {
 		kinds = append(kinds, row.Examples)
@@ -138,16 +142,19 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("%+v", done.Gains)
 	}
 	// The run had a part of the time, and its figures say how long it takes with all of it.
-	if whole := done.Seconds / done.Share; math.Abs(done.RunLow-whole) > 1e-9 || done.RunHigh < done.RunLow || done.Total < done.Seconds {
-		t.Errorf("the real run takes %v to %v s: this one took %v of %v, with %v of the time", done.RunLow, done.RunHigh, done.Seconds, done.Total, done.Share)
-	}
+	whole := done.Seconds / done.Share
+	at := expect.At(t, "the real run")
+	expect.Max(at, "math.Abs(done.RunLow-whole)", math.Abs(done.RunLow-whole), 1e-9)
+	expect.Min(at, "done.RunHigh", done.RunHigh, done.RunLow)
+	expect.Min(at, "done.Total", done.Total, done.Seconds)
 	if names := left(t, temporary); len(names) > 0 {
 		t.Errorf("it left %v", names)
 	}
 	again, err := rehearse(t.Context(), o)
-	if err != nil || !reflect.DeepEqual(again.Examples, done.Examples) || !reflect.DeepEqual(again.Gains, done.Gains) {
-		t.Errorf("the same seed gives another rehearsal: %v", err)
-	}
+	at = expect.At(t, "the same seed")
+	expect.NoError(at, err)
+	expect.True(at, "again.Examples equal to done.Examples", reflect.DeepEqual(again.Examples, done.Examples), again.Examples, done.Examples)
+	expect.True(at, "again.Gains equal to done.Gains", reflect.DeepEqual(again.Gains, done.Gains), again.Gains, done.Gains)
 }
 
 // TestRehearseInterrupted: nothing stays of a rehearsal that ends early.
@@ -183,9 +190,10 @@ func TestRehearseOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range left(t, o.Out) {
-		if strings.Contains(name, "certificate") || name == "private" || name == "records.jsonl" {
-			t.Errorf("it kept %s", name)
-		}
+		at := expect.At(t, "it kept %s", name)
+		expect.True(at, "no certificate in name", !strings.Contains(name, "certificate"), name)
+		expect.True(at, "name other than private", name != "private", name)
+		expect.True(at, "name other than records.jsonl", name != "records.jsonl", name)
 	}
 	if text, err := os.ReadFile(filepath.Join(o.Out, "REHEARSAL.md")); err != nil || !strings.Contains(string(text), "nothing is signed") {
 		t.Errorf("%s, %v", text, err)
@@ -218,17 +226,17 @@ func TestRehearseInvented(t *testing.T) {
 			people[row["who"]] = true
 			labels[row["queue"]]++
 		}
-		if len(people) != len(rows) || labels["billing"] != 100 || labels["repairs"] != 400 {
-			t.Errorf("%d people with %d records, %v", len(people), len(rows), labels)
-		}
+		expect.Equal(t, "number of people", len(people), len(rows))
+		expect.Equal(t, "labels['billing']", labels["billing"], 100)
+		expect.Equal(t, "labels['repairs']", labels["repairs"], 400)
 	}
 	done, err := rehearse(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !done.Invented || len(done.Rows) != 4 || done.Records > 60 {
-		t.Errorf("%+v", done)
-	}
+	expect.True(t, "done.Invented", done.Invented)
+	expect.Len(t, "done.Rows", done.Rows, 4)
+	expect.Max(t, "done.Records", done.Records, 60)
 }
 
 // TestRehearseNeeds: what cannot be rehearsed is an error that says what to do.
@@ -286,7 +294,7 @@ func TestRehearseLarge(t *testing.T) {
 	said := ""
 	o.Observe = func(e sotto.Progress) { said += e.Message + "\n" }
 	done, err := rehearse(t.Context(), o)
-	if err != nil || done.Copies != 200_000 || !strings.Contains(said, "rehearsed as 200000") {
-		t.Errorf("%v, %+v", err, done)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "done.Copies", done.Copies, 200_000)
+	expect.Contains(t, "said", said, "rehearsed as 200000")
 }

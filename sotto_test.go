@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const marker = "zanzibar"
@@ -87,12 +88,14 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(said, "\n"); !strings.Contains(all, "no ledger") || !strings.Contains(all, "no key to sign with") || !strings.Contains(all, "budget") {
-		t.Errorf("it was not reported what was made: %s", all)
-	}
-	if len(first.Examples) != 2 || first.Charge == "" || len(first.Words()) < 3 {
-		t.Errorf("%+v", first)
-	}
+	all := strings.Join(said, "\n")
+	at := expect.At(t, "what is reported")
+	expect.Contains(at, "all", all, "no ledger")
+	expect.Contains(at, "all", all, "no key to sign with")
+	expect.Contains(at, "all", all, "budget")
+	expect.Len(t, "first.Examples", first.Examples, 2)
+	expect.True(t, "first.Charge that is not empty", first.Charge != "")
+	expect.Min(t, "number of first.Words()", len(first.Words()), 3)
 	o.Out += "-again"
 	var refused *ledger.RefusedError
 	if _, err := synthesize(t.Context(), o); !errors.As(err, &refused) || refused.Limit != 4 {
@@ -144,9 +147,11 @@ func TestNotPrivate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if done.Private || done.Words() != nil || done.Charge != "" || done.Certificate {
-			t.Errorf("%s: %+v", name, done)
-		}
+		at := expect.At(t, "%s", name)
+		expect.True(at, "not done.Private", !done.Private)
+		expect.True(at, "no done.Words()", done.Words() == nil)
+		expect.Equal(at, "done.Charge", done.Charge, "")
+		expect.True(at, "not done.Certificate", !done.Certificate)
 	}
 }
 

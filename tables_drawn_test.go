@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestDrawnFromProfile: a profile of histograms has the counts that it has, and rows near
@@ -87,9 +88,11 @@ func TestHistogramsOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(h.Rows, []float64{4, 9}) || !slices.Equal(h.Counts[0][0], []float64{0, 2, 4}) || !slices.Equal(h.Counts[0][1], []float64{6, -2}) || !slices.Equal(h.Counts[1][0], []float64{5, 1, 3}) || h.Label != 2 {
-		t.Errorf("%+v", h)
-	}
+	expect.True(t, "h.Rows equal to []float64{4, 9}", slices.Equal(h.Rows, []float64{4, 9}), h.Rows)
+	expect.True(t, "h.Counts[0][0] equal to []float64{0, 2, 4}", slices.Equal(h.Counts[0][0], []float64{0, 2, 4}), h.Counts[0][0])
+	expect.True(t, "h.Counts[0][1] equal to []float64{6, -2}", slices.Equal(h.Counts[0][1], []float64{6, -2}), h.Counts[0][1])
+	expect.True(t, "h.Counts[1][0] equal to []float64{5, 1, 3}", slices.Equal(h.Counts[1][0], []float64{5, 1, 3}), h.Counts[1][0])
+	expect.Equal(t, "h.Label", h.Label, 2)
 	for want, change := range map[string]func(*global.Group){
 		"use the schema of the profile": func(g *global.Group) { g.Columns = g.Columns[:2] },
 		"not grouped by each value":     func(g *global.Group) { g.Columns[2].Statistic = global.Mode },

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/run/compute"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // bank is a folder with a table, and options to work on it.
@@ -79,22 +81,22 @@ func TestNoSuchColumn(t *testing.T) {
 	o := bank(t)
 	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1, Unit: "user:custmer"}
 	_, err := profile(t.Context(), o, request)
-	if err == nil || !strings.Contains(err.Error(), "custmer") || strings.Contains(err.Error(), "close") {
-		t.Errorf("%v", err)
-	}
+	expect.Contains(t, "error", fmt.Sprint(err), "custmer")
+	expect.True(t, "no close in error", !strings.Contains(fmt.Sprint(err), "close"), fmt.Sprint(err))
 }
 
 // TestPerturbTwice: the second time is not paid for, and the same call is.
 func TestPerturbTwice(t *testing.T) {
 	o, request := bank(t), sotto.PerturbRequest{Schema: loans(), Epsilon: 8}
 	first, err := perturb(t.Context(), o, request)
-	if err != nil || first.Sidecar.Rows != 400 || !first.Private || len(first.Words()) == 0 {
-		t.Fatalf("%+v, %v", first, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "first.Sidecar.Rows", first.Sidecar.Rows, 400)
+	expect.True(t, "first.Private", first.Private)
+	expect.Min(t, "number of first.Words()", len(first.Words()), 1)
 	again, err := perturb(t.Context(), o, request)
-	if err != nil || !again.Finished || again.Sidecar.Rows != 400 {
-		t.Errorf("%+v, %v", again, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "again.Finished", again.Finished)
+	expect.Equal(t, "again.Sidecar.Rows", again.Sidecar.Rows, 400)
 	o.Out += "2"
 	if _, err := perturb(t.Context(), o, request); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("a second time: %v", err)
@@ -119,9 +121,9 @@ func TestSkippedRows(t *testing.T) {
 	}
 	o.Source.SkipRefused = true
 	run, err := profile(t.Context(), o, request)
-	if err != nil || run.LeftOut != 1 || run.Charge == "" {
-		t.Errorf("%+v, %v", run, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "run.LeftOut", run.LeftOut, 1)
+	expect.True(t, "run.Charge that is not empty", run.Charge != "")
 }
 
 // TestOpen: a table that a function opens is what the same file is by its name, to the
@@ -154,9 +156,11 @@ func TestOpen(t *testing.T) {
 	if err != nil || done.Sidecar.Rows != 400 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if len(seen) != 3 || seen[1].Discrete || !seen[2].Discrete || seen[1].PushDown != table.Never || seen[1].Private != o.at("private") {
-		t.Errorf("opened with %+v", seen)
-	}
+	expect.Len(t, "seen", seen, 3)
+	expect.True(t, "not seen[1].Discrete", !seen[1].Discrete)
+	expect.True(t, "seen[2].Discrete", seen[2].Discrete)
+	expect.Equal(t, "seen[1].PushDown", seen[1].PushDown, table.Never)
+	expect.Equal(t, "seen[1].Private", seen[1].Private, o.at("private"))
 
 	o.Out += "-wrong"
 	o.Source.Engine = compute.Opener(func(ctx context.Context, with table.Options) (*table.Data, error) {
@@ -181,9 +185,9 @@ func TestPlanTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := sotto.PlanTable(sotto.ProfileRequest{Schema: adult, Size: 30162, Epsilon: 1}, sotto.PerturbRequest{})
-	if err != nil || found.LocalErr == nil || found.ProfileErr != nil {
-		t.Errorf("%+v, %v", found, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "an error", found.LocalErr != nil)
+	expect.NoError(t, found.ProfileErr)
 	if _, err := sotto.PlanTable(sotto.ProfileRequest{Schema: adult, Epsilon: -1}, sotto.PerturbRequest{}); err == nil {
 		t.Error("ε = −1 has a plan")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chatServer is one of OpenAI's interface that only chats. It names the label that is in the
@@ -84,9 +85,11 @@ func TestServerThatOnlyWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Prompt == nil || !result.Prompt.Form.Turns() || len(result.Prompt.Examples) == 0 {
-		t.Errorf("chosen is %+v", result.Prompt)
+	if result.Prompt == nil {
+		t.Fatalf("result.Prompt: got none")
 	}
+	expect.True(t, "result.Prompt.Form.Turns()", result.Prompt.Form.Turns(), result.Prompt.Form)
+	expect.Min(t, "number of result.Prompt.Examples", len(result.Prompt.Examples), 1)
 	if c.met || c.highest < 2 {
 		t.Errorf("two records at a time: %v; at most %d prompts of one at once", c.met, c.highest)
 	}
@@ -95,7 +98,7 @@ func TestServerThatOnlyWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := sotto.Verify(o.Out, trust)
-	if err != nil || !report.OK || report.Predicate.Model.Isolation != string(lm.RecordsExclusive) {
-		t.Errorf("%v, %+v", err, report)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "report.OK", report.OK)
+	expect.Equal(t, "report.Predicate.Model.Isolation", report.Predicate.Model.Isolation, string(lm.RecordsExclusive))
 }

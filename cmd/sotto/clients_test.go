@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // clientPlace serves a model that answers at once with examples of a release ("tickets"), without ("plain"),
@@ -64,9 +65,10 @@ func TestGoClient(t *testing.T) {
 	seed := 1
 	ask := openai.ChatCompletionRequest{Model: "tickets", MaxCompletionTokens: 8, Seed: &seed, Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "They waited 20 days."}}}
 	whole, err := client.CreateChatCompletion(t.Context(), ask)
-	if err != nil || whole.Choices[0].Message.Content == "" || whole.Usage.TotalTokens == 0 || whole.Header().Get("Sotto-Route") != "tickets" {
-		t.Fatalf("%+v %v", whole, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "whole.Choices[0].Message.Content that is not empty", whole.Choices[0].Message.Content != "")
+	expect.True(t, "whole.Usage.TotalTokens other than 0", whole.Usage.TotalTokens != 0, whole.Usage.TotalTokens)
+	expect.Equal(t, "whole.Header().Get('Sotto-Route')", whole.Header().Get("Sotto-Route"), "tickets")
 	ask.Stream = true
 	stream, err := client.CreateChatCompletionStream(t.Context(), ask)
 	if err != nil {

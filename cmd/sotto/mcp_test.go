@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // agentPlace is a place with a release ("releases/demos"), a service with a route that has its
@@ -177,9 +178,11 @@ func TestAgentTools(t *testing.T) {
 	}
 	few.refused("plan", map[string]any{"task": "agnews", "size": 100, "epsilon": 1}, "unknown tool")
 	for _, flags := range []string{"--tool nonsense", "--tool ask", "--service ftp://x", "--service http://192.0.2.1:1", "--releases absent", "--allow-spending 1", "--service http://127.0.0.1:1 --allow-spending 0", "--task absent.toml", "--service http://127.0.0.1:1 --service-key-env ABSENT"} {
-		if code, out, errs := clitest.Run(t, append([]string{"mcp"}, strings.Fields(flags)...)...); code != 2 || out != "" || errs == "" {
-			t.Errorf("%s: %d %s %s", flags, code, out, errs)
-		}
+		code, out, errs := clitest.Run(t, append([]string{"mcp"}, strings.Fields(flags)...)...)
+		at := expect.At(t, "%s", flags)
+		expect.Equal(at, "exit code with "+errs, code, 2)
+		expect.Equal(at, "out", out, "")
+		expect.True(at, "errs that is not empty", errs != "")
 	}
 }
 
@@ -219,29 +222,34 @@ func TestAgent(t *testing.T) {
 		t.Fatalf("%v", listed)
 	}
 	first := releases[0].(map[string]any)
-	if first["name"] != "demos" || first["certificate_holds"] != true || first["epsilon"].(float64) > 2 || first["examples"] != nil {
-		t.Errorf("%v", first)
-	}
+	expect.Equal[any](t, "first['name']", first["name"], "demos")
+	expect.Equal[any](t, "first['certificate_holds']", first["certificate_holds"], true)
+	expect.Max(t, "first['epsilon'].(float64)", first["epsilon"].(float64), 2)
+	expect.True(t, "no first['examples']", first["examples"] == nil, first["examples"])
 	prices := map[string]any{}
 	for _, r := range listed["routes"].([]any) {
 		prices[r.(map[string]any)["route"].(string)] = r.(map[string]any)["price"]
 	}
-	if price, _ := prices["ask"].(map[string]any); len(prices) != 2 || prices["tickets"] != nil || price["epsilon"] != 8. || price["answers"] != 2. {
-		t.Errorf("%v", prices)
-	}
+	price, _ := prices["ask"].(map[string]any)
+	expect.Equal(t, "number of prices", len(prices), 2)
+	expect.True(t, "no prices['tickets']", prices["tickets"] == nil, prices["tickets"])
+	expect.Equal[any](t, "price['epsilon']", price["epsilon"], 8.)
+	expect.Equal[any](t, "price['answers']", price["answers"], 2.)
 	one := a.use("releases", map[string]any{"name": "demos"})["releases"].([]any)[0].(map[string]any)
 	if examples := one["examples"].([]any); len(examples) != 2 {
 		t.Errorf("%v", one)
 	}
 	budgets := a.use("ledger", map[string]any{})["budgets"].([]any)
-	if b := budgets[0].(map[string]any); len(budgets) != 1 || b["dataset"] != "rows" || b["epsilon"] != 2. || b["left"].(float64) > 0.01 {
-		t.Errorf("%v", budgets)
-	}
+	b := budgets[0].(map[string]any)
+	expect.Len(t, "budgets", budgets, 1)
+	expect.Equal[any](t, "b['dataset']", b["dataset"], "rows")
+	expect.Equal[any](t, "b['epsilon']", b["epsilon"], 2.)
+	expect.Max(t, "b['left'].(float64)", b["left"].(float64), 0.01)
 	a.refused("ledger", map[string]any{"dataset": "others"}, "no data set")
 	answer := a.use("ask", map[string]any{"route": "tickets", "question": "They waited 20 days."})
-	if answer["release"] != "demos" || answer["charged_epsilon"] != 0. || answer["release_epsilon"].(float64) > 2 {
-		t.Errorf("%v", answer)
-	}
+	expect.Equal[any](t, "answer['release']", answer["release"], "demos")
+	expect.Equal[any](t, "answer['charged_epsilon']", answer["charged_epsilon"], 0.)
+	expect.Max(t, "answer['release_epsilon'].(float64)", answer["release_epsilon"].(float64), 2)
 	a.refused("ask", map[string]any{"route": "nowhere", "question": "x"}, "no model of that name")
 	a.refused("ask", map[string]any{"route": "ask", "question": "I forgot quux."}, "allowed no spending")
 	if out := clitest.Printed(t, "ledger", "list", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
@@ -276,9 +284,10 @@ func TestAgentSpending(t *testing.T) {
 	if team := first["answer"]; team != "billing" && team != "login" {
 		t.Errorf("%v", first)
 	}
-	if first["charged_epsilon"] != 8. || first["session_epsilon"] != 8. || first["answers_paid_for"] != 1. || first["session_epsilon_left"] != nil {
-		t.Errorf("%v", first)
-	}
+	expect.Equal[any](t, "first['charged_epsilon']", first["charged_epsilon"], 8.)
+	expect.Equal[any](t, "first['session_epsilon']", first["session_epsilon"], 8.)
+	expect.Equal[any](t, "first['answers_paid_for']", first["answers_paid_for"], 1.)
+	expect.True(t, "no first['session_epsilon_left']", first["session_epsilon_left"] == nil, first["session_epsilon_left"])
 	if second := rich.use("ask", ask); second["charged_epsilon"] != 0. || second["session_epsilon"] != 8. {
 		t.Errorf("%v", second)
 	}

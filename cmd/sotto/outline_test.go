@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFailuresNameNoRecord: which records cannot be used, and how many, is on standard error for
@@ -62,9 +63,9 @@ func TestFailuresNameNoRecord(t *testing.T) {
 			objects = objects[i+1:]
 		}
 		said, _ := clitest.Object(t, objects)["error"].(string)
-		if code != ui.Wrong || said == "" || !strings.Contains(errs.String(), "137") {
-			t.Errorf("%s: exit code %d, %q; %s", name, code, said, errs.String())
-		}
+		expect.Equal(t, "exit code with "+errs.String(), code, ui.Wrong)
+		expect.True(t, "said that is not empty", said != "")
+		expect.Contains(t, "errs", errs.String(), "137")
 		for _, number := range []string{"137", "211"} {
 			if strings.Contains(said, number) {
 				t.Errorf("%s names a record: %s", name, said)

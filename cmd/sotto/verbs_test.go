@@ -281,9 +281,11 @@ func TestInterrupted(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}
-		if code := root.Run(ctx, p, args); code != ui.Failed || !strings.HasSuffix(errs.String(), "sotto: interrupted\n") || out.Len() > 0 {
-			t.Errorf("%q: exit code %d, %q, %q", args, code, out.String(), errs.String())
-		}
+		code := root.Run(ctx, p, args)
+		at := expect.At(t, "%q", args)
+		expect.Equal(at, "exit code with "+errs.String(), code, ui.Failed)
+		expect.True(at, "errs ends with sotto: interrupted ", strings.HasSuffix(errs.String(), "sotto: interrupted\n"), errs.String())
+		expect.Max(at, "out.Len()", out.Len(), 0)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func client(t *testing.T, dir string) *sotto.Client {
@@ -89,9 +90,9 @@ func TestPaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	run, err := c.Perturb(t.Context(), o)
-	if err != nil || run.Sidecar.Rows != 300 || !run.Certificate {
-		t.Fatalf("%+v, %v", run, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "rows", run.Sidecar.Rows, 300)
+	expect.True(t, "a certificate", run.Certificate)
 	o.Out += "2"
 	if _, err := c.Perturb(t.Context(), o); !errors.Is(err, ledger.ErrBudget) {
 		t.Errorf("a second time: %v", err)

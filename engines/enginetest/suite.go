@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Engine is a way to compute on a table.
@@ -263,16 +265,20 @@ func budgets(t *testing.T, e Engine) {
 	b.must(err)
 	b.verify(done.Dir)
 	all := b.charges()
-	if len(all) != 1 || all[0].State != ledger.Committed || all[0].Event != done.Plan.Event().String() {
-		t.Fatalf("the charges are %+v", all)
-	}
-	if again, err := b.profile(nil); err != nil || !again.Finished || len(b.charges()) != 1 {
-		t.Errorf("a run that is complete is repeated: %+v, %v", again, err)
-	}
+	at := expect.At(t, "the charges")
+	expect.Len(at, "all", all, 1)
+	expect.Equal(at, "all[0].State", all[0].State, ledger.Committed)
+	expect.Equal(at, "all[0].Event", all[0].Event, done.Plan.Event().String())
+	again, err := b.profile(nil)
+	at = expect.At(t, "a run that is complete is repeated")
+	expect.NoError(at, err)
+	expect.True(at, "again.Finished", again.Finished)
+	expect.Len(at, "b.charges()", b.charges(), 1)
 	_, err = b.profile(func(o *sotto.ProfileOptions) { o.Out = b.path("more") })
-	if !errors.Is(err, ledger.ErrBudget) || ui.ExitCode(err) != 3 || !strings.Contains(err.Error(), "sotto ledger grant") {
-		t.Errorf("the budget is used up: %v", err)
-	}
+	at = expect.At(t, "the budget is used up")
+	expect.True(at, "the error ledger.ErrBudget", errors.Is(err, ledger.ErrBudget), err)
+	expect.Equal(at, "ui.ExitCode(err)", ui.ExitCode(err), 3)
+	expect.Contains(at, "error", fmt.Sprint(err), "sotto ledger grant")
 	_, err = b.perturb(func(o *sotto.PerturbOptions) { o.Out = b.path("more") })
 	var mismatch *ledger.MismatchError
 	if !errors.As(err, &mismatch) || ui.ExitCode(err) != 2 {
@@ -318,9 +324,11 @@ func seeds(t *testing.T, e Engine) {
 	seed := uint64(7)
 	done, err := b.perturb(func(o *sotto.PerturbOptions) { o.Seed = &seed })
 	b.must(err)
-	if _, err := os.Lstat(filepath.Join(done.Dir, certificate.FileName)); err == nil || done.Private || done.Sidecar.Private {
-		t.Errorf("a seed is private: %+v", done.Result)
-	}
+	_, err = os.Lstat(filepath.Join(done.Dir, certificate.FileName))
+	at := expect.At(t, "a seed is private")
+	expect.True(at, "an error", err != nil)
+	expect.True(at, "not done.Private", !done.Private)
+	expect.True(at, "not done.Sidecar.Private", !done.Sidecar.Private)
 	if all := b.charges(); len(all) != 0 {
 		t.Errorf("%d charges for a seed", len(all))
 	}
@@ -350,9 +358,11 @@ func interrupted(t *testing.T, e Engine) {
 	b.must(os.Chmod(b.path("copy/private"), 0o700))
 	done, err := b.perturb(nil)
 	b.must(err)
-	if all := b.charges(); !done.Resumed || len(all) != 1 || all[0].State != ledger.Committed {
-		t.Errorf("it continued with the charges %+v", all)
-	}
+	all := b.charges()
+	at := expect.At(t, "it continued with the charges")
+	expect.True(at, "done.Resumed", done.Resumed)
+	expect.Len(at, "all", all, 1)
+	expect.Equal(at, "all[0].State", all[0].State, ledger.Committed)
 	b.verify(done.Dir)
 	again, err := b.perturb(func(o *sotto.PerturbOptions) { o.Out = b.path("copy") })
 	if !e.Files {

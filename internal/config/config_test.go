@@ -1,16 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestParseSettings(t *testing.T) {
 	s, err := parse([]byte("ledger = 'a.db'\nkeys = \"k\""))
-	if err != nil || s.Ledger != "a.db" || s.Keys != "k" {
-		t.Errorf("%+v, %v", s, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "s.Ledger", s.Ledger, "a.db")
+	expect.Equal(t, "s.Keys", s.Keys, "k")
 	for text, want := range map[string]string{
 		"ledgr = 'a'":           "ledgr: there is no such key; did you mean ledger?",
 		"[models]\nx = 1":       "models: there is no such key; did you mean model?",
@@ -36,9 +39,9 @@ func TestConfigurationKeepsSecrets(t *testing.T) {
 		"[model]\ntolerance = \"hunter2\"",
 	} {
 		_, err := parse([]byte(text))
-		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
-			t.Errorf("%q: %v", text, err)
-		}
+		at := expect.At(t, "%q", text)
+		expect.True(at, "no hunter2 in error", !strings.Contains(fmt.Sprint(err), "hunter2"), fmt.Sprint(err))
+		expect.Contains(at, "error", fmt.Sprint(err), "line ")
 	}
 }
 

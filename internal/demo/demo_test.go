@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sizes are what the program uses, and more.
@@ -217,20 +219,25 @@ func TestItems(t *testing.T) {
 		t.Fatalf("%d examples were made up (%v)", len(made), err)
 	}
 	task, err := Repairs().ItemTask()
-	if err != nil || len(task.Check()) > 0 || !task.Open() || task.Label != "item" {
-		t.Fatalf("the task is %+v (%v)", task, err)
-	}
+	at := expect.At(t, "the task")
+	expect.NoError(at, err)
+	expect.Len(at, "task.Check()", task.Check(), 0)
+	expect.True(at, "task.Open()", task.Open(), task)
+	expect.Equal(at, "task.Label", task.Label, "item")
 	private, items := map[string]bool{}, map[string]bool{}
 	for _, k := range append(Repairs().Tickets(manyOthers), Repairs().HeldOut(manyOthers)...) {
 		private[k.Text], items[k.Item] = true, true
-		if k.Item == "" || strings.Count(k.Text, k.Item) < 1 || strings.ToLower(k.Item) != k.Item {
-			t.Errorf("%q is not what is broken in %q", k.Item, k.Text)
-		}
+		at := expect.At(t, "%q is not what is broken in %q", k.Item, k.Text)
+		expect.True(at, "k.Item that is not empty", k.Item != "")
+		expect.Min(at, "number of k.Item", strings.Count(k.Text, k.Item), 1)
+		expect.Equal(at, "strings.ToLower(k.Item)", strings.ToLower(k.Item), k.Item)
 	}
 	for i, k := range made {
-		if !strings.Contains(k.Text, k.Item) || k.Item == "" || private[k.Text] || items[k.Item] {
-			t.Errorf("example %d is %+v", i+1, k)
-		}
+		at := expect.At(t, "example %d is %+v", i+1, k)
+		expect.Contains(at, "k.Text", k.Text, k.Item)
+		expect.True(at, "k.Item that is not empty", k.Item != "")
+		expect.True(at, "not private[k.Text]", !private[k.Text])
+		expect.True(at, "not items[k.Item]", !items[k.Item])
 	}
 	for block := range slices.Chunk(made, len(repairs.topics)) {
 		count := map[string]int{}

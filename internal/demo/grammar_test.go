@@ -3,6 +3,8 @@ package demo
 import (
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestEveryAlternative expands all there are: a word that leads nowhere is found.
@@ -57,9 +59,9 @@ func TestParseGrammar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(g["a"]) != 4 || len(g["b"]) != 3 || g["b"][0] != "" {
-		t.Errorf("got %v", g)
-	}
+	expect.Len(t, "g['a']", g["a"], 4)
+	expect.Len(t, "g['b']", g["b"], 3)
+	expect.Equal(t, "g['b'][0]", g["b"][0], "")
 }
 
 // FuzzParseGrammar: what is accepted has alternatives for whatever it refers to.

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chatty returns a toy that chats.
@@ -113,9 +114,9 @@ func TestTurnsAreWritten(t *testing.T) {
 		answers = append(answers, strings.Join(got, "|"))
 		a.Close()
 	}
-	if answers[0] == "|" || answers[0] != answers[1] || answers[0] != answers[2] {
-		t.Errorf("%q", answers)
-	}
+	expect.True(t, "answers[0] other than |", answers[0] != "|", answers[0])
+	expect.Equal(t, "answers[0]", answers[0], answers[1])
+	expect.Equal(t, "answers[0]", answers[0], answers[2])
 	for _, m := range []*toy{alone, bare} {
 		if len(m.prompts) != 2 || !slices.Equal(m.prompts[1].Messages, conversation(k.WithDefaults(), prompt.Prompt{Examples: demos}, "two")) {
 			t.Errorf("%+v", m.prompts)

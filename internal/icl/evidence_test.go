@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // letterCounts encodes a text by how often it has some letters.
@@ -262,9 +263,9 @@ func TestAlone(t *testing.T) {
 	if none, err := a.Answer(t.Context(), nil); err != nil || len(none) != 0 {
 		t.Errorf("no questions: %q, %v", none, err)
 	}
-	if a.Describe() != howAlone || a.Usage() != (lm.Usage{}) || a.Close() != nil {
-		t.Errorf("%q, %v", a.Describe(), a.Usage())
-	}
+	expect.Equal(t, "a.Describe()", a.Describe(), howAlone)
+	expect.Equal(t, "a.Usage()", a.Usage(), lm.Usage{})
+	expect.NoError(t, a.Close())
 }
 
 // TestWrongUses of evidence are refused, in words that say what to do.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ways are all that answer, each with a task of its own.
@@ -48,9 +49,10 @@ func TestFailures(t *testing.T) {
 			m.failAt = at
 			a, err := open(t.Context(), m)
 			if err != nil {
-				if !errors.Is(err, errToy) || m.open != 0 || m.sessions != 0 {
-					t.Errorf("%s, call %d: %v, %d sequences and %d sessions are open", name, at, err, m.open, m.sessions)
-				}
+				about := expect.At(t, "%s, call %d", name, at)
+				expect.True(about, "the error errToy", errors.Is(err, errToy), err)
+				expect.Equal(about, "m.open", m.open, 0)
+				expect.Equal(about, "m.sessions", m.sessions, 0)
 				continue
 			}
 			before := m.open
@@ -63,9 +65,11 @@ func TestFailures(t *testing.T) {
 			if got, err := a.Answer(t.Context(), inputs); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%s, after call %d: %q, want %q, %v", name, at, got, want, err)
 			}
-			if err := a.Close(); err != nil || m.open != 0 || m.sessions != 0 {
-				t.Errorf("%s, call %d: %v, %d sequences and %d sessions are open", name, at, err, m.open, m.sessions)
-			}
+			err = a.Close()
+			about := expect.At(t, "%s, call %d", name, at)
+			expect.NoError(about, err)
+			expect.Equal(about, "m.open", m.open, 0)
+			expect.Equal(about, "m.sessions", m.sessions, 0)
 		}
 	}
 }
@@ -81,9 +85,11 @@ func TestCancelled(t *testing.T) {
 		before := m.open
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got, err := a.Answer(ctx, []string{"a", "b"}); !errors.Is(err, context.Canceled) || got != nil || m.open != before {
-			t.Errorf("%s: %q, %v, %d sequences are open", name, got, err, m.open)
-		}
+		got, err := a.Answer(ctx, []string{"a", "b"})
+		at := expect.At(t, "%s", name)
+		expect.True(at, "the error context.Canceled", errors.Is(err, context.Canceled), err)
+		expect.True(at, "no got", got == nil, got)
+		expect.Equal(at, "m.open", m.open, before)
 		a.Close()
 	}
 }

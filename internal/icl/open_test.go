@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestOpen: labels are scored where scores are to be had, beginnings are shared where
@@ -111,9 +112,9 @@ func TestAnswer(t *testing.T) {
 	}
 	k.Limits.AnswerTokens = 12
 	answers, err := written(t.Context(), plain{m}, k, []prompt.Example{{Input: "a horror\nfilm", Output: " slow \n horror\n"}}, inputs, Options{})
-	if err != nil || len(answers) != len(inputs) || len(m.prompts) != len(inputs) {
-		t.Fatalf("%d answers, %v", len(answers), err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "answers", answers, len(inputs))
+	expect.Len(t, "m.prompts", m.prompts, len(inputs))
 	if answers[99] != "a word" {
 		t.Errorf("%q", answers[99])
 	}

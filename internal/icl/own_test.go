@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -78,9 +79,10 @@ func TestFailuresOfEach(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, errToy) || got != nil || m.open != open {
-			t.Errorf("call %d: %v, %v, %d sequences are open, %d were", at, got, err, m.open, open)
-		}
+		about := expect.At(t, "call %d", at)
+		expect.True(about, "the error errToy", errors.Is(err, errToy), err)
+		expect.True(about, "no got", got == nil, got)
+		expect.Equal(about, "m.open", m.open, open)
 		if err := c.Close(); err != nil || m.open != 0 {
 			t.Errorf("call %d: %v, %d sequences are open", at, err, m.open)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chatServer speaks as much of OpenAI's interface as a model that only chats has. It
@@ -143,9 +144,9 @@ func TestLlamaCPP(t *testing.T) {
 	}
 	defer a.Close()
 	answers, err := a.Answer(t.Context(), []string{"any western with a train"})
-	if err != nil || answers[0] != "western" || a.Describe() != howWriting {
-		t.Errorf("%q, %s, %v", answers, a.Describe(), err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "answers[0]", answers[0], "western")
+	expect.Equal(t, "a.Describe()", a.Describe(), howWriting)
 }
 
 // startLlamaCPP starts the server that scripts/llamacpp.sh installs.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func writeTask(kind prompt.Kind) prompt.Task {
@@ -44,9 +45,9 @@ func TestAnswersAreTheDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.open != open || w.Usage().Computed != int64(m.tokens) || before != w.Tokens()+len(w.lead) {
-			t.Fatalf("%d sequences are open, %d were, %d of %d tokens are counted, %d of %d for the demonstrations", m.open, open, w.Usage().Computed, m.tokens, w.Tokens(), before)
-		}
+		expect.Equal(t, "m.open", m.open, open)
+		expect.Equal(t, "w.Usage().Computed", w.Usage().Computed, int64(m.tokens))
+		expect.Equal(t, "before", before, w.Tokens()+len(w.lead))
 		if limit := m.info.Sequences; limit > 0 && m.longest > limit {
 			t.Fatalf("%d sequences in a step", m.longest)
 		}

@@ -3,6 +3,8 @@ package method
 import (
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var example = Spec{Name: "example", Settings: []Setting{
@@ -16,12 +18,16 @@ var example = Spec{Name: "example", Settings: []Setting{
 func TestValues(t *testing.T) {
 	type word string
 	v, err := Values{"n": int64(3), "x": 2, "y": -0.5, "w": word("b"), "b": true}.Check(example)
-	if err != nil || v.Int("n", 0) != 3 || v.Float("x", 0) != 2 || v.Float("y", 0) != -0.5 || v.Word("w", "") != "b" || !v.Is("b") {
-		t.Errorf("%v, %v", v, err)
-	}
-	if v.Int("none", 7) != 7 || v.Has("none") || !v.Has("n") {
-		t.Error("what is not there is not left to the method")
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "v.Int('n', 0)", v.Int("n", 0), 3)
+	expect.Equal(t, "v.Float('x', 0)", v.Float("x", 0), 2)
+	expect.Equal(t, "v.Float('y', 0)", v.Float("y", 0), -0.5)
+	expect.Equal(t, "v.Word('w', '')", v.Word("w", ""), "b")
+	expect.True(t, "v.Is('b')", v.Is("b"))
+	at := expect.At(t, "what is not there is not left to the method")
+	expect.Equal(at, "v.Int('none', 7)", v.Int("none", 7), 7)
+	expect.True(at, "not v.Has('none')", !v.Has("none"))
+	expect.True(at, "v.Has('n')", v.Has("n"))
 	for _, fine := range []Values{{"n": 0}, {"n": 2}, {"n": 9}, {"n": 4.0}, {"y": 0}, {"y": 1}, nil} {
 		if _, err := fine.Check(example); err != nil {
 			t.Errorf("%v: %v", fine, err)

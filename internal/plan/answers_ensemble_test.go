@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainEnsemblesKeepToTheirEpsilon: whatever the method, its noise and its draws, all
@@ -57,16 +58,23 @@ func TestPlainEnsemblesKeepToTheirEpsilon(t *testing.T) {
 				t.Fatal(err)
 			}
 			var again plan.Answers
-			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
-				t.Errorf("a plan read from a file is another one: %v, %v\n%+v\n%+v", err, again.Check(), again, a)
-			}
-			if !a.Private() || a.Proof() == "" || a.Method() == "" || a.Noise() == "none" || !privacy.Sampled(a.Event()) && a.Scheme().Rate < 1 && a.Scheme().Kind == scheme.Poisson {
-				t.Errorf("%v lacks something: %q, %q, %v", a.Method(), a.Proof(), a.Noise(), a.Event())
+			err = json.Unmarshal(data, &again)
+			at := expect.At(t, "a plan read from a file is another one")
+			expect.NoError(at, err)
+			expect.NoError(at, again.Check())
+			expect.True(at, "again equal to a", reflect.DeepEqual(again, a), again, a)
+			expect.True(t, "a.Private()", a.Private(), a)
+			expect.True(t, "a.Proof() that is not empty", a.Proof() != "")
+			expect.True(t, "a.Method() that is not empty", a.Method() != "")
+			expect.True(t, "a.Noise() other than none", a.Noise() != "none")
+			if !privacy.Sampled(a.Event()) && a.Scheme().Rate < 1 {
+				expect.True(t, "a.Scheme().Kind other than scheme.Poisson", a.Scheme().Kind != scheme.Poisson)
 			}
 			c := a.Cost(plan.Shape{Instruction: 20, Head: 160, Record: 170}, plan.Speed{Prefill: 1000, Step: 0.01, Each: 0.001})
-			if !(c.Cached.Tokens > 0) || !(c.Cached.Seconds > 0) || c.Uncached.Tokens < c.Cached.Tokens/2 || math.IsInf(c.Uncached.Tokens, 1) {
-				t.Errorf("costs %+v", c)
-			}
+			expect.True(t, "c.Cached.Tokens above 0", c.Cached.Tokens > 0, c.Cached.Tokens)
+			expect.True(t, "c.Cached.Seconds above 0", c.Cached.Seconds > 0, c.Cached.Seconds)
+			expect.Min(t, "c.Uncached.Tokens", c.Uncached.Tokens, c.Cached.Tokens/2)
+			expect.True(t, "not math.IsInf(c.Uncached.Tokens, 1)", !math.IsInf(c.Uncached.Tokens, 1), c.Uncached.Tokens)
 		})
 	}
 }

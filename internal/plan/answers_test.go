@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // refused checks that a request for answers is refused with words.
@@ -54,17 +55,19 @@ func TestPlainAnswersKeepToTheirEpsilon(t *testing.T) {
 			if got.Upper > a.Epsilon || got.Upper < 0.97*a.Epsilon {
 				t.Errorf("%s costs ε in [%v, %v], asked was %v", all, got.Lower, got.Upper, a.Epsilon)
 			}
-			if !a.Private() || a.Claim() != "" || len(a.Warnings()) > 0 || a.Method() != a.Write.Name() {
-				t.Errorf("private is %v, claim %q, warnings %v, method %q", a.Private(), a.Claim(), a.Warnings(), a.Method())
-			}
+			expect.True(t, "a.Private()", a.Private(), a)
+			expect.Equal(t, "a.Claim()", a.Claim(), "")
+			expect.Len(t, "a.Warnings()", a.Warnings(), 0)
+			expect.Equal(t, "a.Method()", a.Method(), a.Write.Name())
 			data, err := json.Marshal(a)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var again plan.Answers
-			if err := json.Unmarshal(data, &again); err != nil || again.Check() != nil || !reflect.DeepEqual(again, a) {
-				t.Errorf("%s comes back as %+v: %v", data, again, err)
-			}
+			err = json.Unmarshal(data, &again)
+			expect.NoError(t, err)
+			expect.NoError(t, again.Check())
+			expect.True(t, "again equal to a", reflect.DeepEqual(again, a), again, a)
 		})
 	}
 }
@@ -76,16 +79,21 @@ func TestAnswerSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.Mixing)
-	if m.Temperature != 1./8 || m.Expected != 8 || m.MaxLambda != 1 || m.Candidates != 0 || m.Draw.Per != scheme.PerToken || m.Draw.Rate != 8./14732 {
-		t.Errorf("%+v", m)
-	}
-	if a.Tokens != 50 || a.Answers != 1 || a.Rules != plan.DefaultAnswerRules(a.Task) || a.Size != 14732 {
-		t.Errorf("%+v", a)
-	}
+	expect.Equal(t, "m.Temperature", m.Temperature, 1./8)
+	expect.Equal(t, "m.Expected", m.Expected, 8)
+	expect.Equal(t, "m.MaxLambda", m.MaxLambda, 1)
+	expect.Equal(t, "m.Candidates", m.Candidates, 0)
+	expect.Equal(t, "m.Draw.Per", m.Draw.Per, scheme.PerToken)
+	expect.Equal(t, "m.Draw.Rate", m.Draw.Rate, 8./14732)
+	expect.Equal(t, "a.Tokens", a.Tokens, 50)
+	expect.Equal(t, "a.Answers", a.Answers, 1)
+	expect.Equal(t, "a.Rules", a.Rules, plan.DefaultAnswerRules(a.Task))
+	expect.Equal(t, "a.Size", a.Size, 14732)
 	public, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Size: 14732, Method: "public"})
-	if err != nil || public.Event().String() != "compose()" || privacy.Sampled(public.Event()) || public.Draws() != "nobody" {
-		t.Errorf("%+v: %v", public, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "public.Event()", public.Event().String(), "compose()")
+	expect.True(t, "not privacy.Sampled(public.Event())", !privacy.Sampled(public.Event()), public.Event())
+	expect.Equal(t, "public.Draws()", public.Draws(), "nobody")
 	sizes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "samsum"), Sizes: map[string]int64{"a": 700, "b": 300}, Epsilon: 1, Settings: method.Values{"batch": 4}})
 	if err != nil || sizes.Size != 1000 {
 		t.Errorf("parts of 700 and 300 are %d: %v", sizes.Size, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // quick is a request whose plan takes no time to make.
@@ -40,9 +41,10 @@ func TestFixedSizeIsReplaceOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if texts.Adjacency != want || votes.Adjacency != want || measured.Adjacency() != want {
-			t.Errorf("%s draws are planned under %s, %s and %s", sampler, texts.Adjacency, votes.Adjacency, measured.Adjacency())
-		}
+		at := expect.At(t, "%s draws", sampler)
+		expect.Equal(at, "texts.Adjacency", texts.Adjacency, want)
+		expect.Equal(at, "votes.Adjacency", votes.Adjacency, want)
+		expect.Equal(at, "measured.Adjacency()", measured.Adjacency(), want)
 		node := map[scheme.Kind]string{scheme.FixedSize: "fixedsize(1600, ", scheme.Poisson: "poisson("}[sampler]
 		for _, e := range []privacy.Event{texts.Event(), votes.Event(), measured.Event()} {
 			if !strings.Contains(e.String(), node) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestReadyMadeSets: sets that a user has are what the first round proposes, nothing is
@@ -19,9 +20,11 @@ func TestReadyMadeSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Shots != 0 || p.WritesFromRecords() || p.Choose.Rounds != 1 || p.Choose.First != 2 {
-		t.Errorf("the plan writes %d texts and chooses in %d rounds from %d sets", p.Shots, p.Choose.Rounds, p.Choose.First)
-	}
+	at := expect.At(t, "the plan")
+	expect.Equal(at, "p.Shots", p.Shots, 0)
+	expect.True(at, "not p.WritesFromRecords()", !p.WritesFromRecords(), p)
+	expect.Equal(at, "p.Choose.Rounds", p.Choose.Rounds, 1)
+	expect.Equal(at, "p.Choose.First", p.Choose.First, 2)
 	if !slices.Equal(p.Choose.Examples, []prompt.Example{a, b, c}) || !slices.EqualFunc(p.Choose.Given, [][]int{{0, 1}, {2, 0}}, slices.Equal) {
 		t.Errorf("the examples are %v, the sets %v", p.Choose.Examples, p.Choose.Given)
 	}

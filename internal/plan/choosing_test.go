@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // byItself has the model write the pool, so that choosing is all that costs.
@@ -75,9 +76,11 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 			if again := reread(t, p); !reflect.DeepEqual(again, p) {
 				t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
 			}
-			if copied, err := plan.Own(p); err != nil || !reflect.DeepEqual(copied, p) || copied.Choose == p.Choose {
-				t.Errorf("a copy of one's own: %v", err)
-			}
+			copied, err := plan.Own(p)
+			at := expect.At(t, "a copy of one's own")
+			expect.NoError(at, err)
+			expect.True(at, "copied equal to mustPlan", reflect.DeepEqual(copied, p), copied, p)
+			expect.True(at, "copied.Choose other than p.Choose", copied.Choose != p.Choose, copied.Choose)
 		})
 	}
 }
@@ -86,9 +89,12 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 func TestPlainLastRoundIsPaidFor(t *testing.T) {
 	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 5, Records: 50, Measuring: -1}})
 	c := p.Choose
-	if c.Last == nil || c.AllRounds() != 6 || c.Round(4) != c.Choice || c.Round(5) != c.Last.Choice {
-		t.Fatalf("%+v has no last round", c)
+	if c.Last == nil {
+		t.Fatalf("c.Last: got none")
 	}
+	expect.Equal(t, "c.AllRounds()", c.AllRounds(), 6)
+	expect.Equal(t, "c.Round(4)", c.Round(4), c.Choice)
+	expect.Equal(t, "c.Round(5)", c.Round(5), c.Last.Choice)
 	want := privacy.Canonical(privacy.Compose{Events: []privacy.Event{
 		privacy.Repeat{N: 5, Event: privacy.Poisson{Q: c.Draw.Rate, Event: privacy.BoundedRange{C: c.Range}}},
 		privacy.Poisson{Q: c.Last.Draw.Rate, Event: privacy.BoundedRange{C: c.Last.Range}},
@@ -255,9 +261,9 @@ func TestPlainChoosingProperties(t *testing.T) {
 			rt.Fatal(err)
 		}
 		ch := p.Choose
-		if ch.Rounds != c.Rounds || ch.Draw.Expected(r.Size) > float64(min(c.Records, r.Size))*(1+1e-9) || ch.Reading != c.Reading {
-			rt.Errorf("%+v of %+v", ch, c)
-		}
+		expect.Equal(rt, "ch.Rounds", ch.Rounds, c.Rounds)
+		expect.Max(rt, "ch.Draw.Expected(r.Size)", ch.Draw.Expected(r.Size), float64(min(c.Records, r.Size))*(1+1e-9))
+		expect.Equal(rt, "ch.Reading", ch.Reading, c.Reading)
 		costs, err := accountant.Auto{Tolerance: 0.01}.Epsilon(p.Event(), p.Adjacency, p.Delta)
 		if err != nil || costs.Lower > p.Epsilon {
 			rt.Errorf("%s costs %+v, asked was %v: %v", p.Event(), costs, p.Epsilon, err)
@@ -271,9 +277,11 @@ func TestPlainChoosingHasAll(t *testing.T) {
 	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
 	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1}})
 	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1, Own: -1}})
-	if full.Choose.Own == nil || full.Texts() <= full.Shots || less.Choose.Own != nil || less.Texts() != less.Shots || full.Event().String() != less.Event().String() {
-		t.Errorf("%d and %d texts, for %s and %s", full.Texts(), less.Texts(), full.Event(), less.Event())
-	}
+	expect.True(t, "full.Choose.Own other than nil", full.Choose.Own != nil)
+	expect.True(t, "full.Texts() above full.Shots", full.Texts() > full.Shots, full.Shots)
+	expect.True(t, "no less.Choose.Own", less.Choose.Own == nil, less.Choose.Own)
+	expect.Equal(t, "less.Texts()", less.Texts(), less.Shots)
+	expect.Equal(t, "full.Event()", full.Event().String(), less.Event().String())
 	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
 		t.Errorf("%+v of a model-generated pool", p.Choose)
 	}
@@ -281,9 +289,10 @@ func TestPlainChoosingHasAll(t *testing.T) {
 		t.Errorf("by default %d texts are written, from records: %v", p.Shots, p.WritesFromRecords())
 	}
 	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
-	if n := len(written.Choose.Instructions); n != 1+len(chats.Wordings("")) || written.Choose.Shots != 1 || written.Choose.MaxShots < 4 {
-		t.Errorf("%+v", written.Choose)
-	}
+	n := len(written.Choose.Instructions)
+	expect.Equal(t, "n", n, 1+len(chats.Wordings("")))
+	expect.Equal(t, "written.Choose.Shots", written.Choose.Shots, 1)
+	expect.Min(t, "written.Choose.MaxShots", written.Choose.MaxShots, 4)
 	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
 	if len(own.Choose.Instructions) > 0 {
 		t.Errorf("%v beside the task's own words", own.Choose.Instructions)

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestServedWork: on a server each answer about a record reads its whole prompt, in calls of all prompts
@@ -54,7 +55,7 @@ func (slowWriter) Generate(context.Context, []lm.Prompt, lm.GenerateOptions) ([]
 // TestMeasureWriter: the speed of a model without scores is measured by what it writes.
 func TestMeasureWriter(t *testing.T) {
 	v, err := Measure(t.Context(), slowWriter{})
-	if err != nil || v.Prefill <= 0 || !v.Served {
-		t.Errorf("%+v, %v", v, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "v.Prefill above 0", v.Prefill > 0, v.Prefill)
+	expect.True(t, "v.Served", v.Served)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // flat is a model that likes all letters alike and counts what it is asked. Its tokens
@@ -289,9 +290,10 @@ func TestShape(t *testing.T) {
 		demo := len(task.GenerationDemo(own, strings.Repeat("x", limit)))
 		// The space before a text is a token of its own here, but not in a tokeniser
 		// that joins it to the word.
-		if int(s.Record) != demo-1 || int(s.Head) != len(task.GenerationHead(condition)) || s.Instruction != len(task.GenerationPrefix())+1 {
-			t.Errorf("%s: %+v, a record has %d", name, s, demo)
-		}
+		at := expect.At(t, "%s", name)
+		expect.Equal(at, "s.Record", int(s.Record), demo-1)
+		expect.Equal(at, "s.Head", int(s.Head), len(task.GenerationHead(condition)))
+		expect.Equal(at, "s.Instruction", s.Instruction, len(task.GenerationPrefix())+1)
 	}
 	task := builtin(t, "samsum")
 	task.Limits.RecordTokens = 10
@@ -333,9 +335,10 @@ func TestCachesSave(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	v, err := plan.Measure(t.Context(), &flat{})
-	if err != nil || !(v.Prefill > 0) || !(v.Step > 0) || v.Each < 0 {
-		t.Errorf("%+v, %v", v, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "v.Prefill above 0", v.Prefill > 0, v.Prefill)
+	expect.True(t, "v.Step above 0", v.Step > 0, v.Step)
+	expect.Min(t, "v.Each", v.Each, 0)
 }
 
 func TestWords(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestDefaultsOfKinds: which rules texts have and how much records count follows from the
@@ -85,9 +86,11 @@ func TestRadiusAtSmallEpsilon(t *testing.T) {
 			for _, part := range p.Parts {
 				r := part.Method.Method.(*decode.Radius)
 				// Proportions are those of noise by itself; draws change them by little.
-				if a, b := r.Sigma0/r.Sigma1, r.Sigma2/r.Sigma1; r.Sigma0 < 10 || r.Sigma2 < 3 || a < 6.95 || a > 7.1 || b < 2.38 || b > 2.5 {
-					t.Errorf("σ0 = %v and σ2 = %v at σ1 = %v", r.Sigma0, r.Sigma2, r.Sigma1)
-				}
+				a, b := r.Sigma0/r.Sigma1, r.Sigma2/r.Sigma1
+				expect.Min(t, "r.Sigma0", r.Sigma0, 10)
+				expect.Min(t, "r.Sigma2", r.Sigma2, 3)
+				expect.Within(t, "σ0/σ1", a, 6.95, 7.1)
+				expect.Within(t, "σ2/σ1", b, 2.38, 2.5)
 			}
 		})
 	}
@@ -111,13 +114,15 @@ func TestRadiusSettings(t *testing.T) {
 	} {
 		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Settings: c.asked})
 		r := p.Parts[0].Method.Method.(*decode.Radius)
-		if r.Sigma0 != c.sigma0 || r.Sigma2 != c.sigma2 || r.Lambda != c.lambda || r.Rounds != c.rounds {
-			t.Errorf("%s: %+v", name, r)
-		}
+		at := expect.At(t, "%s", name)
+		expect.Equal(at, "r.Sigma0", r.Sigma0, c.sigma0)
+		expect.Equal(at, "r.Sigma2", r.Sigma2, c.sigma2)
+		expect.Equal(at, "r.Lambda", r.Lambda, c.lambda)
+		expect.Equal(at, "r.Rounds", r.Rounds, c.rounds)
 		cost, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-		if err != nil || cost.Upper > c.epsilon || cost.Upper < 0.97*c.epsilon {
-			t.Errorf("%s costs %v, %v", name, cost, err)
-		}
+		at = expect.At(t, "the cost of %s", name)
+		expect.NoError(at, err)
+		expect.Within(at, "cost.Upper", cost.Upper, 0.97*c.epsilon, c.epsilon)
 	}
 	// What is asked for may leave nothing, which is said.
 	_, err := plan.New(plan.Request{Task: builtin(t, "mit-d"), Method: "radius", Size: 1561, Epsilon: 0.1, Delta: 1e-6, Settings: method.Values{"sigma0": 10, "sigma2": 3}})

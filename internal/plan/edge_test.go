@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainWhoIsDrawn: an event takes credit for sampling where somebody is left out of a draw, also
@@ -96,9 +97,9 @@ func TestPlainDiscoveryIsPaidFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(p.Event().String(), "approx(0.4, 1e-07)") || p.Discover.Epsilon != 0.4 || p.Discover.Delta != 1e-7 {
-		t.Errorf("%+v is not in %s", p.Discover, p.Event())
-	}
+	expect.Contains(t, "p.Event()", p.Event().String(), "approx(0.4, 1e-07)")
+	expect.Equal(t, "p.Discover.Epsilon", p.Discover.Epsilon, 0.4)
+	expect.Equal(t, "p.Discover.Delta", p.Discover.Delta, 1e-7)
 }
 
 // TestExchangedUnits: a unit that is exchanged for another may be in two parts, so that

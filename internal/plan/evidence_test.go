@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // withEvidence has all records added up, and then choose in a few rounds.
@@ -49,9 +50,11 @@ func ofRows(t *testing.T, r plan.Request) plan.Request {
 func TestPlainEvidenceOfRows(t *testing.T) {
 	for _, size := range []int64{100, 5000, 1_000_000} {
 		p := mustPlan(t, ofRows(t, plan.Request{Size: size, Epsilon: 1}))
-		if e := p.Evidence; e.Sums.Sums < 2 || e.Step > 12.5 || e.Schema == nil {
-			t.Errorf("%d rows: %d sums with steps of %v", size, e.Sums.Sums, e.Step)
-		}
+		e := p.Evidence
+		at := expect.At(t, "%d rows", size)
+		expect.Min(at, "e.Sums.Sums", e.Sums.Sums, 2)
+		expect.Max(at, "e.Step", e.Step, 12.5)
+		expect.True(at, "e.Schema other than nil", e.Schema != nil)
 	}
 	made := mustPlan(t, ofRows(t, plan.Request{Size: 5000, Epsilon: 1}))
 	for name, change := range map[string]func(*plan.Evidence){
@@ -105,20 +108,20 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 				t.Errorf("the event %s does not have %s", p.Event(), e.Event())
 			}
 			whole, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-			if err != nil || whole.Upper > p.Epsilon || whole.Upper < 0.97*p.Epsilon {
-				t.Errorf("%s costs %v, asked was %v: %v", p.Event(), whole, p.Epsilon, err)
-			}
+			expect.NoError(t, err)
+			expect.Within(t, "whole.Upper", whole.Upper, 0.97*p.Epsilon, p.Epsilon)
 			share, err := accountant.Auto{}.Epsilon(e.Event(), p.Adjacency, p.Delta)
-			if err != nil || share.Upper > 0.5*p.Epsilon || share.Upper < 0.48*p.Epsilon {
-				t.Errorf("%s costs %v, half of %v was asked: %v", e.Event(), share, p.Epsilon, err)
-			}
+			expect.NoError(t, err)
+			expect.Within(t, "share.Upper", share.Upper, 0.48*p.Epsilon, 0.5*p.Epsilon)
 			each := 1
 			if r.Unit != "" {
 				each = 4
 			}
-			if e.Each != each || e.Adjacency != p.Adjacency || e.Encoder != r.Choosing.Encoder || e.Schema != r.Choosing.Schema || !e.Alone {
-				t.Errorf("evidence %+v of a plan under %s", e, p.Adjacency)
-			}
+			expect.Equal(t, "e.Each", e.Each, each)
+			expect.Equal(t, "e.Adjacency", e.Adjacency, p.Adjacency)
+			expect.Equal(t, "e.Encoder", e.Encoder, r.Choosing.Encoder)
+			expect.Equal(t, "e.Schema", e.Schema, r.Choosing.Schema)
+			expect.True(t, "e.Alone", e.Alone)
 			if turns := r.Choosing.Form.Turns(); (len(e.Weights) > 0) == turns || (e.Hints > 0) != turns {
 				t.Errorf("in the form %q it has weights %v and %d hints", r.Choosing.Form, e.Weights, e.Hints)
 			}
@@ -146,8 +149,11 @@ func TestPlainNoEvidence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(data), "evidence") || strings.Contains(p.Event().String(), "gaussian") || i > 0 && string(data) != want {
-			t.Errorf("a share of %v: %s\n%s", share, data, p.Event())
+		at := expect.At(t, "a share of %v", share)
+		expect.True(at, "no evidence in data", !strings.Contains(string(data), "evidence"), string(data))
+		expect.True(at, "no gaussian in p.Event()", !strings.Contains(p.Event().String(), "gaussian"), p.Event().String())
+		if i > 0 {
+			expect.Equal(at, "data", string(data), want)
 		}
 		want = string(data)
 	}

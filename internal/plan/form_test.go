@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chats is a model with a chat template, and so many parameters.
@@ -91,9 +92,11 @@ func TestMeasurementForms(t *testing.T) {
 		for _, n := range m.Prompts {
 			forms = append(forms, n.Prompt.Form)
 		}
-		if want := []prompt.Form{"", prompt.MessageForm, c.want}; !slices.Equal(forms, want) || m.Prompts[2].Prompt.Calibrated != c.calibrated || !m.Prompts[0].Prompt.Calibrated {
-			t.Errorf("%s: %q, want %q; %+v", c.name, forms, want, m.Prompts)
-		}
+		want := []prompt.Form{"", prompt.MessageForm, c.want}
+		at := expect.At(t, "%s", c.name)
+		expect.True(at, "forms equal to want", slices.Equal(forms, want), forms, want)
+		expect.Equal(at, "m.Prompts[2].Prompt.Calibrated", m.Prompts[2].Prompt.Calibrated, c.calibrated)
+		expect.True(at, "m.Prompts[0].Prompt.Calibrated", m.Prompts[0].Prompt.Calibrated)
 		if prompts[2].Prompt.Form != "" {
 			t.Error("the request was changed")
 		}

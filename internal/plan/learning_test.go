@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func learning(t *testing.T, epsilon, measuring float64, size int64) plan.Request {
@@ -44,9 +45,14 @@ func TestPlainLearningIsPaidFor(t *testing.T) {
 				if costs.Upper > epsilon*(1+1e-9) || costs.Upper < 0.98*epsilon {
 					t.Errorf("ε = %v, size %d, measuring %v: it costs %v", epsilon, size, measuring, costs.Upper)
 				}
-				if !p.Learns() || !p.Reads() || !p.Private() || p.Method() != plan.Learns || p.Texts() != 0 || p.Proof() == "" || !strings.Contains(p.Steps(), "no language model") {
-					t.Errorf("the plan is %+v", p)
-				}
+				at := expect.At(t, "the plan")
+				expect.True(at, "p.Learns()", p.Learns(), p)
+				expect.True(at, "p.Reads()", p.Reads(), p)
+				expect.True(at, "p.Private()", p.Private(), p)
+				expect.Equal(at, "p.Method()", p.Method(), plan.Learns)
+				expect.Equal(at, "p.Texts()", p.Texts(), 0)
+				expect.True(at, "p.Proof() that is not empty", p.Proof() != "")
+				expect.Contains(at, "p.Steps()", p.Steps(), "no language model")
 				if p.Cost(plan.Shape{Instruction: 10}, plan.Speed{Prefill: 1}).Cached.Tokens != 0 {
 					t.Error("tokens go through a model")
 				}
@@ -55,9 +61,11 @@ func TestPlainLearningIsPaidFor(t *testing.T) {
 					t.Fatal(err)
 				}
 				var again plan.Plan
-				if err := json.Unmarshal(data, &again); err != nil || !reflect.DeepEqual(again.Evidence, p.Evidence) || again.Check() != nil {
-					t.Errorf("it reads as %+v: %v", again, err)
-				}
+				err = json.Unmarshal(data, &again)
+				at = expect.At(t, "read again")
+				expect.NoError(at, err)
+				expect.True(at, "again.Evidence equal to p.Evidence", reflect.DeepEqual(again.Evidence, p.Evidence), again.Evidence, p.Evidence)
+				expect.NoError(at, again.Check())
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tableOf is a made-up schema with columns of so many values; the last is the label.
@@ -140,13 +141,14 @@ func TestLocalErrors(t *testing.T) {
 	}
 	c := reconstruct.Channel{Domains: []int{2, 1, 4}, Keep: []float64{math.E / (math.E + 1), 1, math.E / (math.E + 3)}}
 	for i, e := range l.Errors() {
-		if e.Column != l.Schema.Columns[i].Name || math.Abs(e.Worst-c.WorstError(i, 10_000)) > 1e-12 || math.Abs(e.Even-c.ShareError(i, 1/float64(e.Values), 10_000)) > 1e-12 {
-			t.Errorf("%+v", e)
-		}
+		at := expect.At(t, "%+v", e)
+		expect.Equal(at, "e.Column", e.Column, l.Schema.Columns[i].Name)
+		expect.Max(at, "math.Abs(e.Worst-c.WorstError(i, 10_000))", math.Abs(e.Worst-c.WorstError(i, 10_000)), 1e-12)
+		expect.Max(at, "math.Abs(e.Even-c.ShareError(i, 1/float64(e.Values), 10_000))", math.Abs(e.Even-c.ShareError(i, 1/float64(e.Values), 10_000)), 1e-12)
 	}
-	if l.Cells() != 8 || !(l.CellError() > 0) || l.Warnings() != nil {
-		t.Errorf("%d cells to ±%v: %v", l.Cells(), l.CellError(), l.Warnings())
-	}
+	expect.Equal(t, "l.Cells()", l.Cells(), 8)
+	expect.True(t, "l.CellError() above 0", l.CellError() > 0, l.CellError())
+	expect.True(t, "no l.Warnings()", l.Warnings() == nil)
 	for name, test := range map[string]struct {
 		r    LocalRequest
 		want string
@@ -166,9 +168,10 @@ func TestLocalErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if undeclared.Warnings() != nil || undeclared.CellError() != 0 || undeclared.Errors()[0].Worst != 0 {
-		t.Error("errors are predicted for no number of rows")
-	}
+	at := expect.At(t, "no number of rows")
+	expect.True(at, "no undeclared.Warnings()", undeclared.Warnings() == nil)
+	expect.Equal(at, "undeclared.CellError()", undeclared.CellError(), 0)
+	expect.Equal(at, "undeclared.Errors()[0].Worst", undeclared.Errors()[0].Worst, 0)
 }
 
 // TestLocalExposed: a large ε of rows is said in plain words, with how often values stay as they are.

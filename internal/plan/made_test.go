@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // made is what a model made up for AG News.
@@ -31,15 +32,15 @@ func TestMade(t *testing.T) {
 		return plan.Request{Task: task, Size: 20_000, Epsilon: 1, Choosing: &c}
 	}
 	p := mustPlan(t, request(plan.Choosing{Made: made(), Vary: 2}))
-	if p.Shots != 0 || p.WritesFromRecords() || p.Event().String() != p.Choose.Event().String() {
-		t.Errorf("%d texts are written, for %s", p.Shots, p.Event())
-	}
+	expect.Equal(t, "p.Shots", p.Shots, 0)
+	expect.True(t, "not p.WritesFromRecords()", !p.WritesFromRecords(), p)
+	expect.Equal(t, "p.Event()", p.Event().String(), p.Choose.Event().String())
 	if got := p.Steps(); !strings.Contains(got, "no ε is for writing, 2 texts are by large, which sees no record, one other wording of the instruction is by large; then about 100 records") {
 		t.Error(got)
 	}
-	if len(p.Choose.Texts()) != 2 || len(p.Choose.Wordings()) != 1 || p.Choose.Vary != 2 {
-		t.Errorf("%+v", p.Choose)
-	}
+	expect.Len(t, "p.Choose.Texts()", p.Choose.Texts(), 2)
+	expect.Len(t, "p.Choose.Wordings()", p.Choose.Wordings(), 1)
+	expect.Equal(t, "p.Choose.Vary", p.Choose.Vary, 2)
 	if again := reread(t, p); !reflect.DeepEqual(again, p) {
 		t.Errorf("a plan read from a file is another one:\n%+v\n%+v", again, p)
 	}
@@ -48,9 +49,9 @@ func TestMade(t *testing.T) {
 		t.Error("the plan shares what it was given")
 	}
 	both := mustPlan(t, request(plan.Choosing{Made: made(), Writing: 0.5, Examples: made().Examples[:1]}))
-	if both.Shots == 0 || !both.WritesFromRecords() || len(both.Choose.Texts()) != 3 {
-		t.Errorf("%d texts, %d examples", both.Shots, len(both.Choose.Texts()))
-	}
+	expect.True(t, "both.Shots other than 0", both.Shots != 0, both.Shots)
+	expect.True(t, "both.WritesFromRecords()", both.WritesFromRecords(), both)
+	expect.Len(t, "both.Choose.Texts()", both.Choose.Texts(), 3)
 	// Wordings alone leave the pool as it is.
 	worded := made()
 	worded.Examples = nil

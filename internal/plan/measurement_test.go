@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func measuring(t *testing.T, change func(*MeasurementRequest)) (Measurement, error) {
@@ -46,9 +47,9 @@ func TestMeasurementKeepsToEpsilon(t *testing.T) {
 			continue
 		}
 		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
-		if err != nil || got.Upper > p.Epsilon || got.Upper < 0.99*p.Epsilon {
-			t.Errorf("%s: %v costs %v, not %v (%v)", name, p.Event(), got, p.Epsilon, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Within(at, "got.Upper", got.Upper, 0.99*p.Epsilon, p.Epsilon)
 		if own, err := Own(p); err != nil || own.Event().String() != p.Event().String() {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -65,21 +66,23 @@ func TestMeasurementNumbers(t *testing.T) {
 	if asked := one.Asked(); asked < 999 || asked > 1001 {
 		t.Errorf("%v are asked", asked)
 	}
-	if half, err := one.Expected(0.8); err != nil || half < 0.024 || half > 0.035 {
-		t.Errorf("± %v: %v", half, err)
-	}
+	half, err := one.Expected(0.8)
+	expect.NoError(t, err)
+	expect.Within(t, "half", half, 0.024, 0.035)
 	two, err := measuring(t, func(r *MeasurementRequest) { r.Prompts = append(r.Prompts, NamedPrompt{Name: "a"}) })
 	if err != nil || two.Event().String() != one.Event().String() {
 		t.Errorf("two cost %v, one %v: %v", two.Event(), one.Event(), err)
 	}
 	rows, err := two.Rows(measure.Outcome{Counts: []measure.Count{{Right: 800, Wrong: 200}, {Right: 700, Wrong: 300}}, Pair: &measure.Pair{Both: 650, First: 150, Second: 50, Neither: 150}})
-	if err != nil || len(rows) != 2 || rows[0].Value != 0.8 || rows[1].Value != 0.7 {
-		t.Errorf("%+v, %v", rows, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "rows", rows, 2)
+	expect.Equal(t, "rows[0].Value", rows[0].Value, 0.8)
+	expect.Equal(t, "rows[1].Value", rows[1].Value, 0.7)
 	d, err := two.Difference(measure.Outcome{Pair: &measure.Pair{Both: 650, First: 150, Second: 50, Neither: 150}})
-	if err != nil || d.Value != 0.1 || d.Low < 0.03 || d.High > 0.17 {
-		t.Errorf("%+v, %v", d, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "d.Value", d.Value, 0.1)
+	expect.Min(t, "d.Low", d.Low, 0.03)
+	expect.Max(t, "d.High", d.High, 0.17)
 	if d, err := one.Difference(measure.Outcome{}); d != nil || err != nil {
 		t.Errorf("one prompt differs from none by %v, %v", d, err)
 	}
@@ -108,9 +111,9 @@ func TestMeasurementEvidence(t *testing.T) {
 		t.Errorf("forms %v, which are not an empty list", forms)
 	}
 	own, err := Checked(p)
-	if err != nil || !reflect.DeepEqual(own.Evidence, said(p.Task)) || own.Evidence == p.Evidence {
-		t.Errorf("%+v, %v", own.Evidence, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "own.Evidence equal to said(p.Task)", reflect.DeepEqual(own.Evidence, said(p.Task)), own.Evidence)
+	expect.True(t, "own.Evidence other than p.Evidence", own.Evidence != p.Evidence, own.Evidence)
 }
 
 func TestMeasurementRefusals(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // cheap understates what a method costs.
@@ -74,9 +75,10 @@ func TestOwn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if own.Event().String() != p.Event().String() || own.Check() != nil || own.Method() != name {
-			t.Errorf("%s: the copy costs %v, not %v", name, own.Event(), p.Event())
-		}
+		at := expect.At(t, "the copy of %s", name)
+		expect.Equal(at, "own.Event()", own.Event().String(), p.Event().String())
+		expect.NoError(at, own.Check())
+		expect.Equal(at, "own.Method()", own.Method(), name)
 		if own.Parts[0].Method.Method == p.Parts[0].Method.Method {
 			t.Errorf("%s: the copy shares its method", name)
 		}

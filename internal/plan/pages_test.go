@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var update = flag.Bool("update", false, "write docs/methods anew")
@@ -23,8 +24,18 @@ func TestMethodPages(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range method.List() {
-		if s.Summary == "" || s.Idea == "" || s.Cost == "" || s.When == "" || s.Not == "" || len(s.Steps) == 0 || s.Draws == "" || s.Needs == "" || s.Bounded() && (s.Cites == "" || s.Calibrates == "") {
-			t.Errorf("%s does not describe itself: %+v", s.Name, s)
+		at := expect.At(t, "%s does not describe itself: %+v", s.Name, s)
+		expect.True(at, "s.Summary that is not empty", s.Summary != "")
+		expect.True(at, "s.Idea that is not empty", s.Idea != "")
+		expect.True(at, "s.Cost that is not empty", s.Cost != "")
+		expect.True(at, "s.When that is not empty", s.When != "")
+		expect.True(at, "s.Not that is not empty", s.Not != "")
+		expect.Min(at, "number of s.Steps", len(s.Steps), 1)
+		expect.True(at, "s.Draws that is not empty", s.Draws != "")
+		expect.True(at, "s.Needs that is not empty", s.Needs != "")
+		if s.Bounded() {
+			expect.True(at, "s.Cites that is not empty", s.Cites != "")
+			expect.True(at, "s.Calibrates that is not empty", s.Calibrates != "")
 		}
 		if s.Guarantee == method.Proven && (s.Event == "" || section(t, s.Theorem) == "") {
 			t.Errorf("%s does not say what it costs (%q), or where docs/proofs.md proves it (%q)", s.Name, s.Event, s.Theorem)

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // loans is a table of a bank that does not exist.
@@ -148,9 +149,11 @@ func TestProfileSplit(t *testing.T) {
 		{Name: "owner", Statistic: global.Mode, Range: 0.2},
 		{Name: "repaid", Statistic: global.Given},
 	} {
-		if got := s.Columns[i]; got.Statistic != want.Statistic || math.Abs(got.Multiplier-want.Multiplier) > 1e-7 || math.Abs(got.Range-want.Range) > 1e-7 || got.Count != 0 {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+		got := s.Columns[i]
+		expect.Equal(t, "got.Statistic", got.Statistic, want.Statistic)
+		expect.Max(t, "math.Abs(got.Multiplier-want.Multiplier)", math.Abs(got.Multiplier-want.Multiplier), 1e-7)
+		expect.Max(t, "math.Abs(got.Range-want.Range)", math.Abs(got.Range-want.Range), 1e-7)
+		expect.Equal(t, "got.Count", got.Count, 0)
 	}
 	if math.Abs(s.Count-5) > 1e-7 {
 		t.Errorf("the count has noise of %v, want 5", s.Count)
@@ -161,8 +164,12 @@ func TestProfileSplit(t *testing.T) {
 	}
 	for i, want := range []float64{10, 10, 5, 5, 5} {
 		c := p.Settings.Columns[i]
-		if own := i < 2; math.Abs(c.Multiplier-want) > 1e-7 || own != (c.Count > 0) || own && math.Abs(c.Count-want) > 1e-7 {
-			t.Errorf("as published, %s has noise of %v and %v", c.Name, c.Multiplier, c.Count)
+		own := i < 2
+		at := expect.At(t, "as published")
+		expect.Max(at, "math.Abs(c.Multiplier-want)", math.Abs(c.Multiplier-want), 1e-7)
+		expect.Equal(at, "own", own, c.Count > 0)
+		if own {
+			expect.Max(at, "math.Abs(c.Count-want)", math.Abs(c.Count-want), 1e-7)
 		}
 	}
 	if p.Settings.Count != 0 || !p.Settings.Uncentred {
@@ -205,9 +212,10 @@ func TestProfileWithoutNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Private() || p.Proof() != "" || p.Event().Node() != "nonprivate" {
-		t.Errorf("without noise: private %v, proof %q, event %v", p.Private(), p.Proof(), p.Event())
-	}
+	at := expect.At(t, "without noise")
+	expect.True(at, "not p.Private()", !p.Private(), p)
+	expect.Equal(at, "p.Proof()", p.Proof(), "")
+	expect.Equal(at, "p.Event().Node()", p.Event().Node(), "nonprivate")
 }
 
 func TestProfileRequestsThatCannotBeMet(t *testing.T) {

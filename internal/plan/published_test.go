@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPublishedPlan: the plan of the paper's SAMSum at ε = 2 has the settings of its
@@ -20,12 +21,16 @@ func TestPublishedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := a.Write.Method.(*decode.MixingPublished)
-	if m.Order != 8 || math.Abs(m.Beta-0.179) > 0.001 || m.Candidates != 100 || m.Draw != (scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}) {
-		t.Errorf("the paper's settings come out as %+v", m)
-	}
-	if a.Private() || a.Proof() != "" || a.Adjacency != privacy.ReplaceOne || !strings.HasPrefix(a.Claim(), "ε = 2 at δ = 6.78") || !strings.Contains(a.Claim(), "claimed, not proven") {
-		t.Errorf("private is %v, proof %q, claim %q", a.Private(), a.Proof(), a.Claim())
-	}
+	at := expect.At(t, "the paper's settings")
+	expect.Equal(at, "m.Order", m.Order, 8)
+	expect.Max(at, "math.Abs(m.Beta-0.179)", math.Abs(m.Beta-0.179), 0.001)
+	expect.Equal(at, "m.Candidates", m.Candidates, 100)
+	expect.Equal(at, "m.Draw", m.Draw, scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732})
+	expect.True(t, "not a.Private()", !a.Private(), a)
+	expect.Equal(t, "a.Proof()", a.Proof(), "")
+	expect.Equal(t, "a.Adjacency", a.Adjacency, privacy.ReplaceOne)
+	expect.Prefix(t, "a.Claim()", a.Claim(), "ε = 2 at δ = 6.78")
+	expect.Contains(t, "a.Claim()", a.Claim(), "claimed, not proven")
 	if !strings.Contains(a.Noise(), "β = 0.179, claimed") || !strings.Contains(a.Event().String(), "nonprivate()") {
 		t.Errorf("noise %q, event %s", a.Noise(), a.Event())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func bank(t *testing.T) schema.Schema {
@@ -41,11 +42,22 @@ func TestTableSettings(t *testing.T) {
 		"noise": "gaussian", "rate": 0.5, "unit": "customer", "rows_per_unit": 2, "adjacency": "replace-one", "weights": "age=2, income=1/2", "count_weight": 3,
 		"statistic": []string{"age=quantile:0.1", "age=quantile:9/10", "income=median", "home=skip"}, "paper": true,
 	})
-	if err != nil || r.Noise != global.Gaussian || r.Rate != 0.5 || r.Unit != "user:customer" || r.RowsPerUnit != 2 || r.Adjacency != "replace-one" ||
-		r.Weights["age"] != 2 || r.Weights["income"] != 0.5 || r.CountWeight != 3 || !r.Published || len(r.Groups) != 1 ||
-		r.Statistics["age"] != global.Quantiles || len(r.Quantiles["age"]) != 2 || r.Quantiles["age"][1] != 0.9 || r.Quantiles["income"][0] != 0.5 || r.Statistics["home"] != global.Skip {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "r.Noise", r.Noise, global.Gaussian)
+	expect.Equal(t, "r.Rate", r.Rate, 0.5)
+	expect.Equal(t, "r.Unit", r.Unit, "user:customer")
+	expect.Equal(t, "r.RowsPerUnit", r.RowsPerUnit, 2)
+	expect.Equal(t, "r.Adjacency", r.Adjacency, "replace-one")
+	expect.Equal(t, "r.Weights['age']", r.Weights["age"], 2)
+	expect.Equal(t, "r.Weights['income']", r.Weights["income"], 0.5)
+	expect.Equal(t, "r.CountWeight", r.CountWeight, 3)
+	expect.True(t, "r.Published", r.Published)
+	expect.Len(t, "r.Groups", r.Groups, 1)
+	expect.Equal(t, "r.Statistics['age']", r.Statistics["age"], global.Quantiles)
+	expect.Len(t, "r.Quantiles['age']", r.Quantiles["age"], 2)
+	expect.Equal(t, "r.Quantiles['age'][1]", r.Quantiles["age"][1], 0.9)
+	expect.Equal(t, "r.Quantiles['income'][0]", r.Quantiles["income"][0], 0.5)
+	expect.Equal(t, "r.Statistics['home']", r.Statistics["home"], global.Skip)
 	if r, err := (plan.ProfileRequest{Schema: bank(t)}).With(method.Values{"noise": "none"}); err != nil || !math.IsInf(r.Epsilon, 1) {
 		t.Errorf("without noise: %+v, %v", r, err)
 	}
@@ -80,7 +92,7 @@ func TestTableSettings(t *testing.T) {
 		}
 	}
 	l, err := plan.LocalRequest{Schema: bank(t)}.With(method.Values{"weights": "age=3"})
-	if err != nil || l.Weights["age"] != 3 || l.Split != "" {
-		t.Errorf("%+v, %v", l, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "l.Weights['age']", l.Weights["age"], 3)
+	expect.Equal(t, "l.Split", l.Split, "")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/pool"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // author is a model that answers as a test says, and keeps what it was asked.
@@ -112,18 +113,21 @@ func TestUnusableTexts(t *testing.T) {
 		}
 		a := &author{answer: func(int, string) (string, error) { return string(line), nil }}
 		list, tally, err := (&pool.Author{Model: a, Task: builtin(t, "agnews")}).Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 1)
-		if err != nil || len(list) != 0 || tally.Malformed == 0 || tally.Usable != 0 {
-			t.Errorf("%s: %q, %+v, %v", name, list, tally, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.Len(at, "list", list, 0)
+		expect.True(at, "tally.Malformed other than 0", tally.Malformed != 0, tally.Malformed)
+		expect.Equal(at, "tally.Usable", tally.Usable, 0)
 	}
 	// One that is too long ends with a sentence.
 	a := &author{answer: func(int, string) (string, error) {
 		return `{"input": "` + strings.Repeat("One of many sentences. ", 40) + `"}`, nil
 	}}
 	list, _, err := (&pool.Author{Model: a, Task: builtin(t, "agnews")}).Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 1)
-	if err != nil || len(list) != 1 || len(list[0].Input) > 6*60 || !strings.HasSuffix(list[0].Input, "sentences.") {
-		t.Errorf("%q, %v", list, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "list", list, 1)
+	expect.Max(t, "number of list[0].Input", len(list[0].Input), 6*60)
+	expect.True(t, "list[0].Input ends with sentences.", strings.HasSuffix(list[0].Input, "sentences."), list[0].Input)
 }
 
 // TestLabelsHaveTheirTexts: labels come as evenly as asked for, what is missing is asked for
@@ -153,9 +157,11 @@ func TestLabelsHaveTheirTexts(t *testing.T) {
 			t.Errorf("%d texts for %s", count[l], l)
 		}
 	}
-	if tally.Usable != len(list) || tally.Duplicates == 0 || tally.Malformed == 0 || tally.Requests != len(a.asked) || len(list) < 10 {
-		t.Errorf("%+v, %d requests, %d texts", tally, len(a.asked), len(list))
-	}
+	expect.Equal(t, "tally.Usable", tally.Usable, len(list))
+	expect.True(t, "tally.Duplicates other than 0", tally.Duplicates != 0, tally.Duplicates)
+	expect.True(t, "tally.Malformed other than 0", tally.Malformed != 0, tally.Malformed)
+	expect.Equal(t, "tally.Requests", tally.Requests, len(a.asked))
+	expect.Min(t, "number of list", len(list), 10)
 }
 
 // TestTooLittle: a model that does not write what is needed is asked a bounded number of
@@ -186,10 +192,12 @@ func TestTooLittle(t *testing.T) {
 	} {
 		a := &author{answer: c.answer}
 		list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 60)
-		var said *pool.Error
-		if !errors.As(err, &said) || list != nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "give examples of your own") || strings.Contains(err.Error(), "secret-reply") {
-			t.Errorf("%s: %v", name, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.As[*pool.Error](at, err)
+		expect.True(at, "no list", list == nil, list)
+		expect.Contains(at, "error", fmt.Sprint(err), c.want)
+		expect.Contains(at, "error", fmt.Sprint(err), "give examples of your own")
+		expect.True(at, "no secret-reply in error", !strings.Contains(fmt.Sprint(err), "secret-reply"), fmt.Sprint(err))
 		if len(a.asked) > pool.MaxRequests {
 			t.Errorf("%s: %d requests", name, len(a.asked))
 		}
@@ -289,16 +297,19 @@ func TestRewordings(t *testing.T) {
 	}}
 	list, tally, err := (&pool.Author{Model: a, Task: task}).Rewordings(t.Context(), 4)
 	want := []string{"Sort each article into World, Sports, Business or Technology.", "Which of World, Sports, Business and Technology is it about?"}
-	if err != nil || fmt.Sprint(list) != fmt.Sprint(want) || tally.Malformed == 0 || tally.Duplicates == 0 {
-		t.Errorf("%q, %+v, %v", list, tally, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "list", fmt.Sprint(list), fmt.Sprint(want))
+	expect.True(t, "tally.Malformed other than 0", tally.Malformed != 0, tally.Malformed)
+	expect.True(t, "tally.Duplicates other than 0", tally.Duplicates != 0, tally.Duplicates)
 	if len(a.asked) > 3 {
 		t.Errorf("%d requests", len(a.asked))
 	}
 	a.asked = nil
-	if list, _, err := (&pool.Author{Model: a, Task: builtin(t, "samsum")}).Rewordings(t.Context(), 4); err != nil || list != nil || len(a.asked) != 0 {
-		t.Errorf("a task without an instruction: %q, %v", list, err)
-	}
+	list, _, err = (&pool.Author{Model: a, Task: builtin(t, "samsum")}).Rewordings(t.Context(), 4)
+	at := expect.At(t, "a task without an instruction")
+	expect.NoError(at, err)
+	expect.True(at, "no list", list == nil, list)
+	expect.Len(at, "a.asked", a.asked, 0)
 }
 
 // TestRequestsAreOfTheTask: what is asked has the instruction, the labels and the names of

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // evidential is a release with evidence, which its prompt uses.
@@ -78,9 +79,11 @@ func TestEvidenceIsSaid(t *testing.T) {
 		var p struct {
 			Evidence prompt.Use `json:"evidence"`
 		}
-		if err := json.Unmarshal(files[promptFile], &p); err != nil || p.Evidence != u || strings.Contains(string(files[promptFile]), `"evidence"`) != u.Used() {
-			t.Errorf("%q: prompt.json is read as %+v: %v", how, p.Evidence, err)
-		}
+		err := json.Unmarshal(files[promptFile], &p)
+		at := expect.At(t, "%q: prompt.json", how)
+		expect.NoError(at, err)
+		expect.Equal(at, "p.Evidence", p.Evidence, u)
+		expect.Equal(at, "strings.Contains(string(files[promptFile]), `'evidence'`)", strings.Contains(string(files[promptFile]), `"evidence"`), u.Used())
 		use := string(files["use.md"])
 		for other, said := range ways {
 			if other != "" && strings.Contains(use, said) != (other == how) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestGained: a release that is no better than what is there without it says so, with what to do next, and one that is
@@ -88,9 +89,11 @@ func TestMostCommon(t *testing.T) {
 		label   string
 		share   float64
 	}{{[]int64{3, 5, -1}, 10, "b", 0.5}, {[]int64{-3, -1, -2}, 10, "b", 0}, {[]int64{3, 12, 0}, 10, "b", 1}, {[]int64{1, 1, 0}, -4, "a", 1}} {
-		if got := MostCommon([]string{"a", "b", "c"}, c.numbers, c.of, true); got.Label != c.label || got.Share != c.share || !got.Measured {
-			t.Errorf("%v of %d: %+v", c.numbers, c.of, got)
-		}
+		got := MostCommon([]string{"a", "b", "c"}, c.numbers, c.of, true)
+		at := expect.At(t, "%v of %d", c.numbers, c.of)
+		expect.Equal(at, "got.Label", got.Label, c.label)
+		expect.Equal(at, "got.Share", got.Share, c.share)
+		expect.True(at, "got.Measured", got.Measured)
 	}
 	if MostCommon([]string{"a"}, nil, 3, true) != nil {
 		t.Error("no numbers have a largest")

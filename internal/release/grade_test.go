@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestConclusions: what a reader sees first follows ε, names a record or a person, and never
@@ -63,9 +64,11 @@ func TestMarkedOnce(t *testing.T) {
 		change(&r)
 		page := string(rendered(t, r)[ReportFile])
 		body := page[strings.Index(page, "<body"):]
-		if strings.Count(body, Mark) != 1 || strings.Contains(body, "ε") || strings.Contains(body, "sotto verify") || strings.Contains(body, "anyone") {
-			t.Errorf("%s: %s", name, body)
-		}
+		at := expect.At(t, "%s", name)
+		expect.Equal(at, "number of Mark", strings.Count(body, Mark), 1)
+		expect.True(at, "no ε in body", !strings.Contains(body, "ε"), body)
+		expect.True(at, "no sotto verify in body", !strings.Contains(body, "sotto verify"), body)
+		expect.True(at, "no anyone in body", !strings.Contains(body, "anyone"), body)
 		if !strings.Contains(body, `class="conclusion exposed"`) || (name == "claimed") != strings.Contains(body, "claimed, not proven") {
 			t.Errorf("%s: %s", name, body)
 		}
@@ -135,9 +138,11 @@ func TestGlance(t *testing.T) {
 		}
 	}
 	r.Worth.Low = 0.24
-	if page := html.UnescapeString(string(rendered(t, r)[ReportFile])); !strings.Contains(page, "This may be no better than a blind guess: it is right on 78 % of the records (24 to 85), and a blind guess on 25 %.") || !strings.Contains(page, "sotto model recommend") || strings.Index(page, "This may be no better") > strings.Index(page, "<h1") {
-		t.Error("a measured worth that a blind guess may have too is not said to be one")
-	}
+	page = html.UnescapeString(string(rendered(t, r)[ReportFile]))
+	at := expect.At(t, "a measured worth that a blind guess may have too is not said to be one")
+	expect.Contains(at, "page", page, "This may be no better than a blind guess: it is right on 78 % of the records (24 to 85), and a blind guess on 25 %.")
+	expect.Contains(at, "page", page, "sotto model recommend")
+	expect.Max(at, "strings.Index(page, 'This may be no better')", strings.Index(page, "This may be no better"), strings.Index(page, "<h1"))
 	r.Account.Budgets[0].Left = 3e-9
 	r.Backend, r.Isolation = "vllm", "alone, by the operator's word"
 	r.Account.Others, r.Worth = nil, nil

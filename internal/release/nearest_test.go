@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNearestIsSaid: prompt.json has all examples, and how many a question gets; what gives all questions the same has the
@@ -26,9 +27,12 @@ func TestNearestIsSaid(t *testing.T) {
 		}
 		files := rendered(t, r)
 		var p prompt.Prompt
-		if err := json.Unmarshal(files[promptFile], &p); err != nil || p.Nearest != r.Prompt.Nearest || len(p.Examples) != 3 || strings.Contains(string(files[promptFile]), `"nearest"`) != used {
-			t.Errorf("used %v: prompt.json is read as %+v of %d: %v", used, p.Nearest, len(p.Examples), err)
-		}
+		err := json.Unmarshal(files[promptFile], &p)
+		at := expect.At(t, "used %v: prompt.json", used)
+		expect.NoError(at, err)
+		expect.Equal(at, "p.Nearest", p.Nearest, r.Prompt.Nearest)
+		expect.Len(at, "p.Examples", p.Examples, 3)
+		expect.Equal(at, "strings.Contains(string(files[promptFile]), `'nearest'`)", strings.Contains(string(files[promptFile]), `"nearest"`), used)
 		for _, name := range []string{"chat.json", "prompt.txt", "dspy.json"} {
 			if !strings.Contains(string(files[name]), "second of the pool") || strings.Contains(string(files[name]), "third of the pool") == used {
 				t.Errorf("used %v: %s has not the first two alone: %s", used, name, files[name])

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
@@ -286,9 +287,10 @@ func checkConversations(t *rapid.T, r Release, data []byte) {
 		m := list[i].Messages
 		last := m[len(m)-1]
 		asked := m[len(m)-2]
-		if last.Role != "assistant" || last.Content != e.Output || asked.Role != "user" || asked.Content != strings.TrimSpace(r.Task.AnswerItem(e.Input)) {
-			t.Fatalf("%+v, want %+v", m, e)
-		}
+		expect.Equal(t, "last.Role", last.Role, "assistant")
+		expect.Equal(t, "last.Content", last.Content, e.Output)
+		expect.Equal(t, "asked.Role", asked.Role, "user")
+		expect.Equal(t, "asked.Content", asked.Content, strings.TrimSpace(r.Task.AnswerItem(e.Input)))
 		if len(m) == 3 && (m[0].Role != "system" || m[0].Content == "") || len(m) > 3 {
 			t.Fatalf("%+v", m)
 		}
@@ -307,9 +309,10 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 		c, err := readConversation(files["chat.json"])
-		if err != nil || !slices.Equal(c.Messages, shots.Turns(r.Task)) || !slices.Equal(c.Labels, r.Task.Labels) {
-			t.Errorf("%s: %+v, %v", name, c, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.True(at, "c.Messages equal to shots.Turns(r.Task)", slices.Equal(c.Messages, shots.Turns(r.Task)), c.Messages)
+		expect.True(at, "c.Labels equal to r.Task.Labels", slices.Equal(c.Labels, r.Task.Labels), c.Labels, r.Task.Labels)
 		question := "what {is} this?"
 		if got, want := strings.ReplaceAll(c.Question, c.Placeholder, question), r.Task.Question(question).Content; got != want {
 			t.Errorf("%s: the question is %q, want %q", name, got, want)
@@ -323,9 +326,9 @@ func TestPlaceholder(t *testing.T) {
 	r := news(t)
 	r.Task.Answer.Template = "In {{text}} and {{text_}}: {text}\nAnswer: {label}"
 	c, err := readConversation(rendered(t, r)["chat.json"])
-	if err != nil || strings.Count(c.Question, c.Placeholder) != 1 || strings.ReplaceAll(c.Question, c.Placeholder, "x") != r.Task.Question("x").Content {
-		t.Errorf("%+v %v", c, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "number of c.Placeholder", strings.Count(c.Question, c.Placeholder), 1)
+	expect.Equal(t, "strings.ReplaceAll(c.Question, c.Placeholder, 'x')", strings.ReplaceAll(c.Question, c.Placeholder, "x"), r.Task.Question("x").Content)
 }
 
 // TestNames: columns that Python cannot name are called input and output there, and by
@@ -398,9 +401,9 @@ func TestWrite(t *testing.T) {
 		}
 		want := rendered(t, r)
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != len(want) || len(names) != len(want) {
-			t.Fatalf("%v, %v; %v", names, entries, err)
-		}
+		expect.NoError(t, err)
+		expect.Len(t, "entries", entries, len(want))
+		expect.Len(t, "names", names, len(want))
 		for _, name := range names {
 			data, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil || !bytes.Equal(data, want[name]) {
@@ -432,9 +435,9 @@ func TestGuess(t *testing.T) {
 			t.Fatalf("%v, want %v", got, exact)
 		}
 	})
-	if at(0, 0) != 0.5 || at(1000, 0) != 1 || at(math.Inf(1), 1e-6) != 1 {
-		t.Error(at(0, 0), at(1000, 0), at(math.Inf(1), 1e-6))
-	}
+	expect.Equal(t, "at(0, 0)", at(0, 0), 0.5)
+	expect.Equal(t, "at(1000, 0)", at(1000, 0), 1)
+	expect.Equal(t, "at(math.Inf(1), 1e-6)", at(math.Inf(1), 1e-6), 1)
 }
 
 // TestAtMost: what is printed is an upper bound, and close.

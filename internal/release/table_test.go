@@ -4,6 +4,8 @@ import (
 	"html"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // profiled returns a release of averages, with a table of them.
@@ -43,9 +45,10 @@ func TestUnsigned(t *testing.T) {
 		r.Origin, r.Unsigned = made, true
 		for name, data := range rendered(t, r) {
 			text := html.UnescapeString(string(data))
-			if strings.Contains(text, "sotto verify") || strings.Contains(text, "certificate.json") || strings.Contains(text, Mark) {
-				t.Errorf("%s: %s speaks of a certificate, or of none of the guarantee", made, name)
-			}
+			at := expect.At(t, "%s: %s speaks of a certificate, or of none of the guarantee", made, name)
+			expect.True(at, "no sotto verify in text", !strings.Contains(text, "sotto verify"), text)
+			expect.True(at, "no certificate.json in text", !strings.Contains(text, "certificate.json"), text)
+			expect.True(at, "no Mark in text", !strings.Contains(text, Mark), text)
 			if name == "report.html" && (!strings.Contains(text, words) || !strings.Contains(text, "Rows. Each was made up")) {
 				t.Errorf("%s: %s does not say whose the guarantee is, or what the rows are", made, name)
 			}

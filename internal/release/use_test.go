@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/reply"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chosenAs is a release whose prompt was chosen in a form.
@@ -48,9 +49,10 @@ func TestForms(t *testing.T) {
 				t.Errorf("%q: the question is %q", form, c.Question)
 			}
 		}
-		if whole != (len(c.Messages) == 0) || strings.Count(c.Question, c.Placeholder) != 1 || !strings.Contains(string(files["chat.json"]), `"messages": [`) {
-			t.Errorf("%q: %s", form, files["chat.json"])
-		}
+		at := expect.At(t, "%q", form)
+		expect.Equal(at, "whole", whole, len(c.Messages) == 0)
+		expect.Equal(at, "number of c.Placeholder", strings.Count(c.Question, c.Placeholder), 1)
+		expect.Contains(at, "files['chat.json']", string(files["chat.json"]), `"messages": [`)
 		var p prompt.Prompt
 		if err := json.Unmarshal(files["prompt.json"], &p); err != nil || p.Form != form.Name() {
 			t.Errorf("%q: prompt.json has the form %q, %v", form, p.Form, err)
@@ -70,9 +72,9 @@ func TestMaxTokens(t *testing.T) {
 	if err := json.Unmarshal(rendered(t, r)["chat.json"], &c); err != nil {
 		t.Fatal(err)
 	}
-	if c.Max != len(r.Task.Labels[4])+1 || c.Name != "Answer:" || !slices.Equal(c.Stop, []string{"\n"}) {
-		t.Errorf("%+v", c)
-	}
+	expect.Equal(t, "c.Max", c.Max, len(r.Task.Labels[4])+1)
+	expect.Equal(t, "c.Name", c.Name, "Answer:")
+	expect.True(t, "c.Stop equal to []string{'\\n'}", slices.Equal(c.Stop, []string{"\n"}), c.Stop, []string{"\n"})
 }
 
 // TestUseReads: the function of use.md reads answers as the records judged them.
@@ -114,9 +116,10 @@ func TestUseReads(t *testing.T) {
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		var got []string
-		if err != nil || json.Unmarshal(out, &got) != nil || len(got) != len(written) {
-			t.Fatalf("%s: %v %s", name, err, out)
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(at, err)
+		expect.NoError(at, json.Unmarshal(out, &got))
+		expect.Len(at, "got", got, len(written))
 		for i, w := range written {
 			if want := reply.Read(r.Task, w); got[i] != want {
 				t.Errorf("%s: %q is read as %q, want %q", name, w, got[i], want)

@@ -2,9 +2,9 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNothingBeforeTheCharge: when the ledger is asked, nobody was drawn, counted or shown to
@@ -54,8 +55,12 @@ func TestNothingBeforeTheCharge(t *testing.T) {
 			if asked == 0 {
 				t.Fatalf("%s: the ledger was not asked: %v", name, err)
 			}
-			if refused := errors.As(err, new(*ledger.RefusedError)); refused != (epsilon < 1) || refused == (err == nil) || refused && m.steps > 0 {
-				t.Errorf("%s, a budget of %v: %v, the model was asked %d times", name, epsilon, err, m.steps)
+			refused := errors.As(err, new(*ledger.RefusedError))
+			at := expect.At(t, "%s, a budget of %v", name, epsilon)
+			expect.Equal(at, "refused", refused, epsilon < 1)
+			expect.True(at, "refused other than err == nil", refused != (err == nil), refused)
+			if refused {
+				expect.Max(at, "m.steps", m.steps, 0)
 			}
 		}
 	}
@@ -89,13 +94,16 @@ func TestCertificatesSayWhatIsPlanned(t *testing.T) {
 			t.Fatalf("%s: %v", name, report.Failures())
 		}
 		says := report.Predicate
-		if says.Adjacency != c.made.Adjacency || says.Unit != c.made.Unit || says.Delta != c.made.Delta {
-			t.Errorf("%s: the certificate is about %s adjacency, the unit %s and δ = %v, the plan about %s, %s and %v",
-				name, says.Adjacency, says.Unit, says.Delta, c.made.Adjacency, c.made.Unit, c.made.Delta)
-		}
-		if g := result.Guarantee; g.Adjacency != c.made.Adjacency || g.Unit != c.made.Unit || g.Delta != c.made.Delta || g.Event.String() != c.made.Event().String() {
-			t.Errorf("%s: the result is about %+v", name, g)
-		}
+		at := expect.At(t, "%s: the certificate is about", name)
+		expect.Equal(at, "says.Adjacency", says.Adjacency, c.made.Adjacency)
+		expect.Equal(at, "says.Unit", says.Unit, c.made.Unit)
+		expect.Equal(at, "says.Delta", says.Delta, c.made.Delta)
+		g := result.Guarantee
+		at = expect.At(t, "%s: the result is about", name)
+		expect.Equal(at, "g.Adjacency", g.Adjacency, c.made.Adjacency)
+		expect.Equal(at, "g.Unit", g.Unit, c.made.Unit)
+		expect.Equal(at, "g.Delta", g.Delta, c.made.Delta)
+		expect.Equal(at, "g.Event", g.Event.String(), c.made.Event().String())
 		if !slices.Equal(says.Samplers, c.ran) || !slices.Equal(says.Events, []string{c.made.Event().String()}) {
 			t.Errorf("%s: the certificate has %v and %v, the plan %v and %s", name, says.Samplers, says.Events, c.ran, c.made.Event())
 		}
@@ -123,9 +131,10 @@ func TestCountsOfExchangedUnits(t *testing.T) {
 		made := planFor(phrases(), &m)
 		change(&made)
 		o := p.options(t, made, newHashModel())
-		if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil || !strings.Contains(err.Error(), string(privacy.AddRemove)) || len(charges(t, o)) != 0 {
-			t.Errorf("%s under replace-one adjacency: %v, charges %v", name, err, charges(t, o))
-		}
+		_, err := p.runner(o, osDisk{}).do(t.Context())
+		at := expect.At(t, "%s under replace-one adjacency", name)
+		expect.Contains(at, "error", fmt.Sprint(err), string(privacy.AddRemove))
+		expect.Len(at, "charges", charges(t, o), 0)
 	}
 }
 
@@ -195,7 +204,8 @@ func TestOneDrawHandsNothingBack(t *testing.T) {
 	if steps := r.exec.progress.steps(made.Shots); steps >= int64(made.Shots*made.Tokens) {
 		t.Fatalf("all texts have all their tokens: nothing was tested")
 	}
-	if got := charges(t, o); len(got) != 1 || got[0].Spent != "" || got[0].Event != made.Event().String() {
-		t.Errorf("charged %+v, want all of %s", got, made.Event())
-	}
+	got := charges(t, o)
+	expect.Len(t, "charges", got, 1)
+	expect.Equal(t, "got[0].Spent", got[0].Spent, "")
+	expect.Equal(t, "got[0].Event", got[0].Event, made.Event().String())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestChoosingKilledAtEveryPoint: as for texts, with the same winners, files and charge.
@@ -85,9 +86,9 @@ func TestLostRound(t *testing.T) {
 			}
 			result := q.finish(t, o)
 			winners, lost := winnersOf(t, o.Dir)
-			if len(winners) != 3 || len(result.Recharges) != 0 || len(charges(t, o)) != 1 {
-				t.Errorf("%d winners, %d charges", len(winners), len(charges(t, o)))
-			}
+			expect.Len(t, "winners", winners, 3)
+			expect.Len(t, "result.Recharges", result.Recharges, 0)
+			expect.Len(t, "charges", charges(t, o), 1)
 			if !before.looking {
 				if lost != 0 {
 					t.Errorf("%d rounds are lost that were not begun", lost)
@@ -110,9 +111,10 @@ func TestLostRound(t *testing.T) {
 			if at > 0 {
 				stands = before.winners[at-1]
 			}
-			if lost != 1 || looked[int64(at)+1] || !reflect.DeepEqual(winners[at].Set, stands.Set) {
-				t.Errorf("round %d was begun and lost: %d lost, looked at again in %v, winner %+v, before it %+v", at+1, lost, looked, winners[at], stands)
-			}
+			about := expect.At(t, "round %d was begun and lost", at+1)
+			expect.Equal(about, "lost rounds", lost, 1)
+			expect.True(about, "no second look", !looked[int64(at)+1], looked)
+			expect.True(about, "winners[at].Set equal to stands.Set", reflect.DeepEqual(winners[at].Set, stands.Set), winners[at].Set, stands.Set)
 		})
 	}
 	if some == 0 {

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func public() decode.Method { return &decode.Public{Temperature: 1, Candidates: 10} }
@@ -81,16 +82,20 @@ func TestChoosing(t *testing.T) {
 	again, err := r.do(t.Context())
 	must(t, err)
 	want := r.space().Prompt(winners[2])
-	if !again.Finished || result.Prompt == nil || !reflect.DeepEqual(*result.Prompt, want) || !reflect.DeepEqual(again.Prompt, result.Prompt) {
-		t.Errorf("the result is %+v and %+v, the last winner %+v", result.Prompt, again.Prompt, want)
+	at := expect.At(t, "the result")
+	expect.True(at, "again.Finished", again.Finished)
+	if result.Prompt == nil {
+		at.Fatalf("result.Prompt: got none")
 	}
+	expect.True(at, "result.Prompt equal to want", reflect.DeepEqual(*result.Prompt, want), *result.Prompt, want)
+	expect.True(at, "again.Prompt equal to result.Prompt", reflect.DeepEqual(again.Prompt, result.Prompt), again.Prompt, result.Prompt)
 	if len(result.Examples) != len(want.Examples) {
 		t.Errorf("%d examples of a prompt that has %d", len(result.Examples), len(want.Examples))
 	}
 	got := charges(t, o)
-	if len(got) != 1 || got[0].Event != o.Plan.Event().String() || !strings.Contains(got[0].Event, "boundedrange") {
-		t.Errorf("charged %+v, want %s", got, o.Plan.Event())
-	}
+	expect.Len(t, "charges", got, 1)
+	expect.Equal(t, "got[0].Event", got[0].Event, o.Plan.Event().String())
+	expect.Contains(t, "got[0].Event", got[0].Event, "boundedrange")
 	charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
 	judged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Judged })
 	if charged < 0 || judged < charged {
@@ -122,12 +127,24 @@ func TestChoosingIsCertified(t *testing.T) {
 	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Kind)) {
 		t.Errorf("events %v, samplers %v", c.Events, c.Samplers)
 	}
-	if c.Method != "choose" || c.Model == nil || c.Model.Name != "hash" || c.Adjacency != privacy.AddRemove || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Epsilon.Upper > made.Epsilon {
-		t.Errorf("the certificate says %+v", c)
+	at := expect.At(t, "the certificate")
+	expect.Equal(at, "c.Method", c.Method, "choose")
+	if c.Model == nil {
+		at.Fatalf("c.Model: got none")
 	}
-	if c.Drawn == nil || c.Drawn.Event != privacy.Unsampled(made.Event()).String() || result.Drawn == nil || c.Drawn.Epsilon.Upper != result.Drawn.Epsilon.Upper {
-		t.Errorf("of known draws it states %+v, and the result %+v", c.Drawn, result.Drawn)
+	expect.Equal(at, "c.Model.Name", c.Model.Name, "hash")
+	expect.Equal(at, "c.Adjacency", c.Adjacency, privacy.AddRemove)
+	expect.Equal(at, "c.Epsilon.Upper", c.Epsilon.Upper, result.Guarantee.Epsilon.Upper)
+	expect.Max(at, "c.Epsilon.Upper", c.Epsilon.Upper, made.Epsilon)
+	at = expect.At(t, "of known draws")
+	if c.Drawn == nil {
+		at.Fatalf("c.Drawn: got none")
 	}
+	expect.Equal(at, "c.Drawn.Event", c.Drawn.Event, privacy.Unsampled(made.Event()).String())
+	if result.Drawn == nil {
+		at.Fatalf("result.Drawn: got none")
+	}
+	expect.Equal(at, "c.Drawn.Epsilon.Upper", c.Drawn.Epsilon.Upper, result.Drawn.Epsilon.Upper)
 	if len(c.Sizes) != 2 || c.Sizes[0].Records != 20 {
 		t.Errorf("sizes %v", c.Sizes)
 	}
@@ -268,9 +285,10 @@ func TestChoosingCounts(t *testing.T) {
 	r := p.runner(o, osDisk{})
 	_, err := r.do(t.Context())
 	must(t, err)
-	if len(r.exec.progress.sizes) == 0 || r.units() < 30 || r.rate(made.Choose.Draw).Rate >= 0.1 {
-		t.Errorf("counted %v, %d units, a rate of %v", r.exec.progress.sizes, r.units(), r.rate(made.Choose.Draw).Rate)
-	}
+	expect.Min(t, "number of r.exec.progress.sizes", len(r.exec.progress.sizes), 1)
+	expect.Min(t, "r.units()", r.units(), 30)
+	rate := r.rate(made.Choose.Draw).Rate
+	expect.True(t, "a rate below 0.1", rate < 0.1, rate)
 	if got := charges(t, o); len(got) != 1 || got[0].Event != made.Event().String() {
 		t.Errorf("charged %+v", got)
 	}
@@ -315,17 +333,22 @@ func TestChoosingKinds(t *testing.T) {
 			o := p.options(t, c.made, m)
 			result := p.finish(t, o)
 			got := charges(t, o)
-			if len(got) != 1 || got[0].Event != c.made.Event().String() || got[0].State != ledger.Committed {
-				t.Errorf("charged %+v, want %s", got, c.made.Event())
-			}
+			expect.Len(t, "charges", got, 1)
+			expect.Equal(t, "got[0].Event", got[0].Event, c.made.Event().String())
+			expect.Equal(t, "got[0].State", got[0].State, ledger.Committed)
 			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 			must(t, err)
-			if !report.OK || report.Predicate.Method != c.method || report.Predicate.Adjacency != c.made.Adjacency || report.Predicate.Unit != c.made.Unit {
-				t.Errorf("the certificate: %+v, %+v", report.Failures(), report.Predicate)
+			at := expect.At(t, "the certificate")
+			expect.True(at, "report.OK", report.OK, report.Failures())
+			expect.Equal(at, "report.Predicate.Method", report.Predicate.Method, c.method)
+			expect.Equal(at, "report.Predicate.Adjacency", report.Predicate.Adjacency, c.made.Adjacency)
+			expect.Equal(at, "report.Predicate.Unit", report.Predicate.Unit, c.made.Unit)
+			winners, _ := winnersOf(t, o.Dir)
+			expect.Len(t, "winners", winners, 3)
+			if result.Prompt == nil {
+				t.Fatalf("result.Prompt: got none")
 			}
-			if winners, _ := winnersOf(t, o.Dir); len(winners) != 3 || result.Prompt == nil || result.Prompt.Check(c.made.Task) != nil {
-				t.Errorf("%d winners, the last %+v", len(winners), result.Prompt)
-			}
+			expect.NoError(t, result.Prompt.Check(c.made.Task))
 			p.keepsSecrets(t, o.Dir)
 		})
 	}
@@ -369,9 +392,11 @@ func TestNoExamplesChosen(t *testing.T) {
 	appendEntry(t, o.Dir, entry{State: won, Round: 1, Point: &search.Point{Calibrated: true}})
 	m.fail = nil
 	result := p.finish(t, o)
-	if result.Prompt == nil || len(result.Prompt.Examples) != 0 || len(result.Examples) != 0 {
-		t.Fatalf("%+v", result.Prompt)
+	if result.Prompt == nil {
+		t.Fatalf("result.Prompt: got none")
 	}
+	expect.Len(t, "result.Prompt.Examples", result.Prompt.Examples, 0)
+	expect.Len(t, "result.Examples", result.Examples, 0)
 	files := tree(t, o.Dir)
 	if got, want := files["prompt.txt"], "Sort the tickets.\n"; got != want {
 		t.Errorf("prompt.txt is %q, want %q", got, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // counting is a plan that has its sizes counted.
@@ -53,9 +54,10 @@ func TestCounted(t *testing.T) {
 	methods := r.methods()
 	for i, m := range methods {
 		want := 0.2 * 5 / float64(sizes[i])
-		if got := m.Scheme().Rate; got > 0.2 || got < want*0.999 || got > want*1.001 {
-			t.Errorf("a part of %d units that was planned with 5 is drawn at rate %v", sizes[i], got)
-		}
+		got := m.Scheme().Rate
+		at := expect.At(t, "a part of %d units that was planned with 5", sizes[i])
+		expect.Within(at, "rate", got, want*0.999, 0.2)
+		expect.Max(at, "rate", got, want*1.001)
 		if got := m.(*decode.Clipped); got.Expected != 4 || got.Range != 1 {
 			t.Errorf("counting changed the method: %+v", got)
 		}
@@ -65,9 +67,9 @@ func TestCounted(t *testing.T) {
 	if !slices.Contains(report.Predicate.Samplers, certificate.SampleAll) {
 		t.Errorf("everyone was counted, and the certificate says that there ran %v", report.Predicate.Samplers)
 	}
-	if !report.OK || !strings.Contains(strings.Join(report.Predicate.Assumptions, "\n"), "counted with noise") || !strings.Contains(report.Predicate.Events[0], "laplace(0.1)") {
-		t.Errorf("%+v %+v", report.Failures(), report.Predicate)
-	}
+	expect.True(t, "report.OK", report.OK, report.Failures())
+	expect.Contains(t, "report.Predicate.Assumptions", strings.Join(report.Predicate.Assumptions, "\n"), "counted with noise")
+	expect.Contains(t, "report.Predicate.Events[0]", report.Predicate.Events[0], "laplace(0.1)")
 }
 
 // TestCountingRates: a rate never grows, whatever was counted, for every method that draws.
@@ -90,9 +92,9 @@ func TestCountingRates(t *testing.T) {
 				}
 				continue
 			}
-			if sampling.Rate > was.Rate || sampling.Rate*factor < was.Rate*0.999 || sampling.Rate*factor > was.Rate*1.001 {
-				t.Errorf("%s, %d units: rate %v", m.Name(), size, sampling.Rate)
-			}
+			at := expect.At(t, "%s, %d units: rate", m.Name(), size)
+			expect.Max(at, "sampling.Rate", sampling.Rate, was.Rate)
+			expect.Within(at, "sampling.Rate*factor", sampling.Rate*factor, was.Rate*0.999, was.Rate*1.001)
 			sampling.Rate = was.Rate
 			if sampling != was {
 				t.Errorf("%s: %+v became %+v", m.Name(), was, sampling)

@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // hashEncoder has a direction in the plane for each text.
@@ -96,22 +97,26 @@ func TestEvidence(t *testing.T) {
 	}
 	file, err := evidence.Read(filepath.Join(o.Dir, evidence.File))
 	must(t, err)
-	if result.Evidence == nil || !reflect.DeepEqual(result.Evidence, file) || !slices.Contains(result.Files, evidence.File) {
-		t.Errorf("the result has %+v and the files %v, and %s has %+v", result.Evidence, result.Files, evidence.File, file)
-	}
+	at := expect.At(t, "the result")
+	expect.True(at, "result.Evidence other than nil", result.Evidence != nil)
+	expect.True(at, "result.Evidence equal to file", reflect.DeepEqual(result.Evidence, file), result.Evidence, file)
+	expect.True(at, "evidence.File in result.Files", slices.Contains(result.Files, evidence.File), result.Files)
 	s := o.Plan.Evidence
-	if !slices.Equal(file.Labels, o.Plan.Task.Labels) || file.Encoder != s.Encoder || int64(file.Sums) != s.Sums.Sums || file.Sigma != s.Sigma {
-		t.Errorf("%+v is not what was planned: %+v", file, s)
-	}
-	if got := charges(t, o); len(got) != 1 || got[0].Event != o.Plan.Event().String() || !strings.Contains(got[0].Event, s.Event().String()) {
-		t.Errorf("charged %+v, and %s ran", got, s.Event())
-	}
+	expect.True(t, "file.Labels equal to o.Plan.Task.Labels", slices.Equal(file.Labels, o.Plan.Task.Labels), file.Labels, o.Plan.Task.Labels)
+	expect.Equal(t, "file.Encoder", file.Encoder, s.Encoder)
+	expect.Equal(t, "file.Sums", int64(file.Sums), s.Sums.Sums)
+	expect.Equal(t, "file.Sigma", file.Sigma, s.Sigma)
+	got := charges(t, o)
+	expect.Len(t, "charges", got, 1)
+	expect.Equal(t, "got[0].Event", got[0].Event, o.Plan.Event().String())
+	expect.Contains(t, "got[0].Event", got[0].Event, s.Event().String())
 	asked := p.encoder.asked
 	again, err := p.runner(o, osDisk{}).do(t.Context())
 	must(t, err)
-	if !again.Finished || !reflect.DeepEqual(again.Evidence, result.Evidence) || p.encoder.asked != asked {
-		t.Errorf("a finished run has %+v, and asked the encoder %d times", again.Evidence, p.encoder.asked-asked)
-	}
+	at = expect.At(t, "a finished run")
+	expect.True(at, "again.Finished", again.Finished)
+	expect.True(at, "again.Evidence equal to result.Evidence", reflect.DeepEqual(again.Evidence, result.Evidence), again.Evidence, result.Evidence)
+	expect.Equal(at, "p.encoder.asked", p.encoder.asked, asked)
 	p.keepsSecrets(t, o.Dir)
 }
 
@@ -163,9 +168,9 @@ func TestEvidenceIsCertified(t *testing.T) {
 		t.Fatalf("the certificate does not hold: %+v", report.Failures())
 	}
 	c := report.Predicate
-	if !slices.Equal(c.Events, []string{made.Event().String()}) || !slices.Contains(c.Samplers, certificate.SampleAll) || !slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Kind)) {
-		t.Errorf("events %v, samplers %v", c.Events, c.Samplers)
-	}
+	expect.True(t, "c.Events equal to []string{made.Event().String()}", slices.Equal(c.Events, []string{made.Event().String()}), c.Events, []string{made.Event().String()})
+	expect.True(t, "certificate.SampleAll in c.Samplers", slices.Contains(c.Samplers, certificate.SampleAll), c.Samplers)
+	expect.True(t, "certificate.Sampler(made.Choose.Draw.Kind) in c.Samplers", slices.Contains(c.Samplers, certificate.Sampler(made.Choose.Draw.Kind)), c.Samplers)
 	if !strings.Contains(c.Proof, made.Evidence.Proof()) {
 		t.Errorf("the proof is %s", c.Proof)
 	}
@@ -184,9 +189,10 @@ func TestEvidenceKilled(t *testing.T) {
 	p := newEvidencePlace(t)
 	want, log := p.reference(t)
 	at := slices.Index(log, "ask the encoder")
-	if at < 4 || len(log) < at+12 || !strings.Contains(strings.Join(log[at:at+6], "\n"), journalFile) {
-		t.Fatalf("the encoder is first asked at %d of %d points, before %q", at, len(log), log[at:min(len(log), at+6)])
+	if at < 4 || len(log) < at+12 {
+		t.Fatalf("the encoder is first asked at %d of %d points", at, len(log))
 	}
+	expect.Contains(t, "what follows the first request to the encoder", strings.Join(log[at:at+6], "\n"), journalFile)
 	for point := at - 2; point <= at+8; point++ {
 		for _, power := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d %s power cut %v", point, log[point-1], power), func(t *testing.T) {
@@ -215,8 +221,12 @@ func TestEvidenceNeedsItsEncoder(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the plan adds records up by the encoder hash") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := charges(t, o); len(got) != 0 || m.steps != 0 || encoder != nil && encoder.asked != 0 {
-			t.Errorf("%s: %d charges, and the model was asked %d times", name, len(got), m.steps)
+		got := charges(t, o)
+		at := expect.At(t, "%s", name)
+		expect.Len(at, "charges", got, 0)
+		expect.Equal(at, "m.steps", m.steps, 0)
+		if encoder != nil {
+			expect.Equal(at, "encoder.asked", encoder.asked, 0)
 		}
 		if left, err := os.ReadDir(o.Dir); err == nil && len(left) != 0 {
 			t.Errorf("%s: left %v", name, left)

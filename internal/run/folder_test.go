@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFinishedRun: a complete folder is read, not touched, even one that is read-only.
@@ -28,9 +29,11 @@ func TestFinishedRun(t *testing.T) {
 	defer os.Chmod(o.Dir, 0o755)
 	m.fail = func(int) error { return errors.New("the model was asked") }
 	second := p.finish(t, o)
-	if !second.Finished || !second.Resumed || !slices.Equal(first.Examples, second.Examples) || second.Guarantee != first.Guarantee || !slices.Equal(first.Files, second.Files) {
-		t.Errorf("first %+v, then %+v", first, second)
-	}
+	expect.True(t, "second.Finished", second.Finished)
+	expect.True(t, "second.Resumed", second.Resumed)
+	expect.True(t, "first.Examples equal to second.Examples", slices.Equal(first.Examples, second.Examples), first.Examples, second.Examples)
+	expect.Equal(t, "second.Guarantee", second.Guarantee, first.Guarantee)
+	expect.True(t, "first.Files equal to second.Files", slices.Equal(first.Files, second.Files), first.Files, second.Files)
 	if !maps.Equal(before, tree(t, o.Dir)) || len(charges(t, o)) != 1 {
 		t.Error("asking for a complete run changed something")
 	}
@@ -78,9 +81,12 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 	group.Wait()
 	for _, r := range results[1:] {
-		if r == nil || !slices.Equal(r.Examples, results[0].Examples) || r.Charge != results[0].Charge {
-			t.Errorf("results differ: %+v, %+v", r, results[0])
+		at := expect.At(t, "another result")
+		if r == nil {
+			at.Fatalf("r: got none")
 		}
+		expect.True(at, "r.Examples equal to results[0].Examples", slices.Equal(r.Examples, results[0].Examples), r.Examples, results[0].Examples)
+		expect.Equal(at, "r.Charge", r.Charge, results[0].Charge)
 	}
 	if got := charges(t, p.options(t, planFor(tickets(), clipped()), newHashModel())); len(got) != 1 {
 		t.Errorf("%d charges", len(got))
@@ -98,10 +104,11 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	_, err := p.runner(o, osDisk{}).do(ctx)
-	var interrupted *InterruptedError
-	if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) || interrupted.Done != 1 || interrupted.Charge == "" || !strings.Contains(err.Error(), o.Dir) {
-		t.Fatalf("%v", err)
-	}
+	interrupted := expect.As[*InterruptedError](t, err)
+	expect.True(t, "the error context.Canceled", errors.Is(err, context.Canceled), err)
+	expect.Equal(t, "interrupted.Done", interrupted.Done, 1)
+	expect.True(t, "interrupted.Charge that is not empty", interrupted.Charge != "")
+	expect.Contains(t, "error", fmt.Sprint(err), o.Dir)
 	o.Env.Observe = nil
 	if result := p.finish(t, o); !result.Resumed || result.Finished {
 		t.Errorf("%+v", result)

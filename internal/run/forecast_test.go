@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/run/env"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestExpected: what to expect is reported before anything is charged, and follows from the plan
@@ -49,9 +50,11 @@ func TestUnlikely(t *testing.T) {
 	r.exec.progress = &progress{}
 	f := forecast.Forecast{OverNone: forecast.Interval{Low: -9, Middle: -4, High: 1}, DataSets: 3}
 	r.expect(f)
-	if len(seen) != 2 || seen[0].Kind != env.Noted || seen[1].Kind != env.Cautioned || !slices.Contains(r.exec.warnings, f.Warning()) || f.Warning() == "" {
-		t.Errorf("%+v, %v", seen, r.exec.warnings)
-	}
+	expect.Len(t, "seen", seen, 2)
+	expect.Equal(t, "seen[0].Kind", seen[0].Kind, env.Noted)
+	expect.Equal(t, "seen[1].Kind", seen[1].Kind, env.Cautioned)
+	expect.True(t, "f.Warning() in r.exec.warnings", slices.Contains(r.exec.warnings, f.Warning()), r.exec.warnings)
+	expect.True(t, "f.Warning() that is not empty", f.Warning() != "")
 	seen, r.exec.progress.charge = nil, "charged"
 	r.expect(forecast.Forecast{OverNone: forecast.Interval{Low: 1, Middle: 4, High: 9}, DataSets: 3, BetterOn: 3})
 	if len(seen) != 0 {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -41,8 +42,12 @@ func TestJournalPrefixes(t *testing.T) {
 	for n := range len(data) + 1 {
 		entries, whole, err := parseJournal(data[:n])
 		want := bytes.Count(data[:n], []byte("\n"))
-		if err != nil || len(entries) != want || !bytes.HasPrefix(data[:n], whole) || len(entries) > 0 && !reflect.DeepEqual(entries, someEntries[:want]) {
-			t.Fatalf("%d bytes: %d entries, want %d; %v", n, len(entries), want, err)
+		at := expect.At(t, "%d bytes", n)
+		expect.NoError(at, err)
+		expect.Len(at, "entries", entries, want)
+		expect.True(at, "bytes.HasPrefix(data[:n], whole)", bytes.HasPrefix(data[:n], whole), data[:n], whole)
+		if len(entries) > 0 {
+			expect.True(at, "entries equal to someEntries[:want]", reflect.DeepEqual(entries, someEntries[:want]), entries, someEntries[:want])
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // spending is what a plan does to somebody who is drawn every time, added up by hand from its
@@ -173,9 +174,10 @@ func TestPlainKnownDraws(t *testing.T) {
 					return
 				}
 				near := func(got float64) bool { return math.Abs(got-want) <= 1e-6*want }
-				if !near(drawn.Epsilon.Upper) || drawn.Delta != s.Delta || drawn.Adjacency != s.Adjacency || drawn.Unit != s.Unit {
-					t.Fatalf("%+v is stated, and by hand it is %v, of %s", drawn, want, s.Event)
-				}
+				expect.True(t, "near(drawn.Epsilon.Upper)", near(drawn.Epsilon.Upper), drawn.Epsilon.Upper)
+				expect.Equal(t, "drawn.Delta", drawn.Delta, s.Delta)
+				expect.Equal(t, "drawn.Adjacency", drawn.Adjacency, s.Adjacency)
+				expect.Equal(t, "drawn.Unit", drawn.Unit, s.Unit)
 				if said := stated(t, release.Words(whole, drawn)); said < want*(1-1e-9) || said > want*1.002 {
 					t.Fatalf("the words have ε ≤ %v, and by hand it is %v, of %s", said, want, s.Event)
 				}

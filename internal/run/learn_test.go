@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // newLearnPlace is a place of runs that add all records up and do nothing else.
@@ -63,16 +64,22 @@ func TestLearn(t *testing.T) {
 	must(t, err)
 	var said prompt.Prompt
 	must(t, json.Unmarshal(data, &said))
-	if said.Evidence.How != prompt.Alone || len(said.Examples) != 0 || result.Prompt.Evidence.How != prompt.Alone {
-		t.Errorf("the prompt is %+v", said)
+	at := expect.At(t, "the prompt")
+	expect.Equal(at, "said.Evidence.How", said.Evidence.How, prompt.Alone)
+	expect.Len(at, "said.Examples", said.Examples, 0)
+	expect.Equal(at, "result.Prompt.Evidence.How", result.Prompt.Evidence.How, prompt.Alone)
+	at = expect.At(t, "the result")
+	expect.True(at, "result.Evidence other than nil", result.Evidence != nil)
+	if result.Worth == nil {
+		at.Fatalf("result.Worth: got none")
 	}
-	if result.Evidence == nil || result.Worth == nil || !result.Worth.Alone || !strings.Contains(result.Worth.Sentence(), "The classifier is right") {
-		t.Errorf("the result has %+v and %+v", result.Evidence, result.Worth)
-	}
+	expect.True(at, "result.Worth.Alone", result.Worth.Alone)
+	expect.Contains(at, "result.Worth.Sentence()", result.Worth.Sentence(), "The classifier is right")
 	event := privacy.Canonical(privacy.Compose{Events: []privacy.Event{o.Plan.Evidence.Event(), o.Plan.Measure.Event()}})
-	if got := charges(t, o); len(got) != 1 || got[0].Event != event.String() || got[0].State != ledger.Committed {
-		t.Errorf("charged %+v, and %s ran", got, event)
-	}
+	got := charges(t, o)
+	expect.Len(t, "charges", got, 1)
+	expect.Equal(t, "got[0].Event", got[0].Event, event.String())
+	expect.Equal(t, "got[0].State", got[0].State, ledger.Committed)
 	asked := p.encoder.asked
 	again, err := p.runner(o, osDisk{}).do(t.Context())
 	must(t, err)
@@ -114,9 +121,14 @@ func TestLearnIsCertified(t *testing.T) {
 			t.Fatalf("measuring %v: the certificate does not hold: %+v", measures, report.Failures())
 		}
 		c := report.Predicate
-		if c.Method != plan.Learns || c.Model == nil || c.Model.Name != "hash" || !slices.Contains(c.Samplers, certificate.SampleAll) || measures != slices.Contains(c.Samplers, certificate.SamplePoisson) {
-			t.Errorf("measuring %v: method %s, model %+v, samplers %v", measures, c.Method, c.Model, c.Samplers)
+		at := expect.At(t, "measuring %v", measures)
+		expect.Equal(at, "c.Method", c.Method, plan.Learns)
+		if c.Model == nil {
+			at.Fatalf("c.Model: got none")
 		}
+		expect.Equal(at, "c.Model.Name", c.Model.Name, "hash")
+		expect.True(at, "certificate.SampleAll in c.Samplers", slices.Contains(c.Samplers, certificate.SampleAll), c.Samplers)
+		expect.Equal(at, "measures", measures, slices.Contains(c.Samplers, certificate.SamplePoisson))
 		name := filepath.Join(o.Dir, evidence.File)
 		data, err := os.ReadFile(name)
 		must(t, err)

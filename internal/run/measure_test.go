@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measurementOf asks half of the records about two prompts.
@@ -66,13 +67,15 @@ func TestMeasure(t *testing.T) {
 	o := p.measureOptions(t, newHashModel())
 	done, err := Measure(t.Context(), o)
 	must(t, err)
-	if len(done.Shares) != 2 || done.Difference == nil || done.Outcome.Pair == nil || !done.Private || !done.Certificate {
-		t.Errorf("%+v", done)
-	}
+	expect.Len(t, "done.Shares", done.Shares, 2)
+	expect.True(t, "done.Difference other than nil", done.Difference != nil)
+	expect.True(t, "done.Outcome.Pair other than nil", done.Outcome.Pair != nil)
+	expect.True(t, "done.Private", done.Private)
+	expect.True(t, "done.Certificate", done.Certificate)
 	got := chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())
-	if len(got) != 1 || got[0].State != ledger.Committed || got[0].Event != "poisson(0.5, laplace(2))" {
-		t.Errorf("charges %+v", got)
-	}
+	expect.Len(t, "chargesOf", got, 1)
+	expect.Equal(t, "got[0].State", got[0].State, ledger.Committed)
+	expect.Equal(t, "got[0].Event", got[0].Event, "poisson(0.5, laplace(2))")
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}})
 	must(t, err)
 	if !report.OK || report.Predicate.Method != "measure" {
@@ -81,9 +84,9 @@ func TestMeasure(t *testing.T) {
 	p.keepsSecrets(t, o.Dir)
 	again, err := Measure(t.Context(), o)
 	must(t, err)
-	if !again.Finished || *again.Outcome.Pair != *done.Outcome.Pair || len(chargesOf(t, o.Env.Ledger, o.Data.Fingerprint())) != 1 {
-		t.Errorf("again: %+v", again)
-	}
+	expect.True(t, "again.Finished", again.Finished)
+	expect.Equal(t, "again.Outcome.Pair", *again.Outcome.Pair, *done.Outcome.Pair)
+	expect.Len(t, "chargesOf", chargesOf(t, o.Env.Ledger, o.Data.Fingerprint()), 1)
 }
 
 // TestMeasureKilledAtEveryPoint: whatever happens on the way, resuming gives the same bytes

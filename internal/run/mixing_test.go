@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestClaimed: what is claimed and not proven runs without a charge and without a
@@ -64,7 +65,8 @@ func TestMixing(t *testing.T) {
 	}
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)
-	if !report.OK || report.Predicate.Method != "mixing" || !strings.Contains(report.Predicate.Events[0], "boundedrange(0.2)") || report.Predicate.Proof != made.Parts[0].Method.Proof() {
-		t.Errorf("%+v", report.Predicate)
-	}
+	expect.True(t, "report.OK", report.OK)
+	expect.Equal(t, "report.Predicate.Method", report.Predicate.Method, "mixing")
+	expect.Contains(t, "report.Predicate.Events[0]", report.Predicate.Events[0], "boundedrange(0.2)")
+	expect.Equal(t, "report.Predicate.Proof", report.Predicate.Proof, made.Parts[0].Method.Proof())
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // newNearPlace is a place of runs whose records choose among prompts that give questions the nearest examples, and others.
@@ -59,14 +60,18 @@ func TestNearest(t *testing.T) {
 	if !result.Prompt.Nearest.Used() {
 		t.Fatal("no prompt with the nearest examples ever won")
 	}
-	if result.Prompt.Nearest.Encoder != "hash" || len(result.Prompt.Examples) < 2 || len(result.Examples) != len(result.Prompt.Examples) {
-		t.Errorf("the prompt is %+v of %d examples", result.Prompt, len(result.Examples))
-	}
+	at := expect.At(t, "the prompt")
+	expect.Equal(at, "result.Prompt.Nearest.Encoder", result.Prompt.Nearest.Encoder, "hash")
+	expect.Min(at, "number of result.Prompt.Examples", len(result.Prompt.Examples), 2)
+	expect.Len(at, "result.Examples", result.Examples, len(result.Prompt.Examples))
 	set, err := worth.ReadSet(o.Dir, o.Plan.Task)
 	must(t, err)
-	if set.Chosen == nil || set.Chosen.Nearest != result.Prompt.Nearest || !slices.Equal(set.Examples, result.Prompt.Examples) {
-		t.Errorf("the folder is read as %+v of %d examples", set.Chosen, len(set.Examples))
+	at = expect.At(t, "the folder is read")
+	if set.Chosen == nil {
+		at.Fatalf("set.Chosen: got none")
 	}
+	expect.Equal(at, "set.Chosen.Nearest", set.Chosen.Nearest, result.Prompt.Nearest)
+	expect.True(at, "set.Examples equal to result.Prompt.Examples", slices.Equal(set.Examples, result.Prompt.Examples), set.Examples, result.Prompt.Examples)
 	said, err := os.ReadFile(filepath.Join(o.Dir, "use.md"))
 	must(t, err)
 	if want := fmt.Sprintf("each question the %d of these %d examples", result.Prompt.Nearest.Examples, len(result.Examples)); !strings.Contains(string(said), want) {
@@ -114,8 +119,12 @@ func TestNearestNeedsItsEncoder(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "nearest to a question by the encoder hash") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := charges(t, o); len(got) != 0 || m.steps != 0 || encoder != nil && encoder.asked != 0 {
-			t.Errorf("%s: %d charges, and the model was asked %d times", name, len(got), m.steps)
+		got := charges(t, o)
+		at := expect.At(t, "%s", name)
+		expect.Len(at, "charges", got, 0)
+		expect.Equal(at, "m.steps", m.steps, 0)
+		if encoder != nil {
+			expect.Equal(at, "encoder.asked", encoder.asked, 0)
 		}
 	}
 }

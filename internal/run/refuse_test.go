@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // interrupt leaves a run with one text of three.
@@ -158,9 +160,8 @@ func TestUnusableFolders(t *testing.T) {
 			must(t, os.Mkdir(filepath.Dir(o.Dir), 0o755))
 			c.make(t, o.Dir)
 			_, err := p.runner(o, osDisk{}).do(t.Context())
-			if err == nil || !strings.Contains(err.Error(), c.want) || len(charges(t, o)) != 0 {
-				t.Errorf("%v, want an error about %q", err, c.want)
-			}
+			expect.Contains(t, "error", fmt.Sprint(err), c.want)
+			expect.Len(t, "charges", charges(t, o), 0)
 		})
 	}
 }
@@ -217,9 +218,9 @@ func TestBudgetOfAnotherKind(t *testing.T) {
 	must(t, err)
 	_, err = p.runner(o, osDisk{}).do(t.Context())
 	var stopped *InterruptedError
-	if err == nil || errors.As(err, &stopped) || !strings.Contains(err.Error(), "--unit") || len(charges(t, o)) != 0 {
-		t.Errorf("%v, charges %v", err, charges(t, o))
-	}
+	expect.True(t, "no *InterruptedError", !errors.As(err, &stopped), err)
+	expect.Contains(t, "error", fmt.Sprint(err), "--unit")
+	expect.Len(t, "charges", charges(t, o), 0)
 }
 
 // TestContextThatIsTooShort is found before anything is charged or written.
@@ -278,10 +279,10 @@ func TestMemoryOfJudges(t *testing.T) {
 	const perToken = 1000
 	refused := func(err error, what string) int64 {
 		t.Helper()
-		var memory *lm.MemoryError
-		if !errors.As(err, &memory) || memory.What != what || !strings.Contains(err.Error(), "nothing was charged") {
-			t.Fatalf("with a byte free, %s: %v", what, err)
-		}
+		at := expect.At(t, "with a byte free")
+		memory := expect.As[*lm.MemoryError](at, err)
+		expect.Equal(at, "memory.What", memory.What, what)
+		expect.Contains(at, "error", fmt.Sprint(err), "nothing was charged")
 		return memory.Need
 	}
 	// What is held at once of prompts, without the questions that are asked.

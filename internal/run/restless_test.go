@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // paidFor walks a journal and makes sure that each text is begun under a charge of its
@@ -82,9 +83,9 @@ func TestRestlessModel(t *testing.T) {
 			}
 			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: q.trust, Evaluator: unitEvaluator{}})
 			must(t, err)
-			if !report.OK || len(report.Predicate.Events) != 1+again || report.Predicate.Model.Deterministic {
-				t.Errorf("%+v, events %v", report.Failures(), report.Predicate.Events)
-			}
+			expect.True(t, "report.OK", report.OK, report.Failures())
+			expect.Len(t, "report.Predicate.Events", report.Predicate.Events, 1+again)
+			expect.True(t, "not report.Predicate.Model.Deterministic", !report.Predicate.Model.Deterministic)
 			q.keepsSecrets(t, o.Dir)
 		})
 	}
@@ -128,10 +129,10 @@ func TestRestlessCannotPay(t *testing.T) {
 	}
 	m.fail = nil
 	_, err := p.runner(o, osDisk{}).do(t.Context())
-	var interrupted *InterruptedError
-	if !errors.As(err, new(*ledger.RefusedError)) || !errors.As(err, &interrupted) || interrupted.Charge == "" {
-		t.Fatalf("resuming without budget: %v", err)
-	}
+	at := expect.At(t, "resuming without budget")
+	expect.As[*ledger.RefusedError](at, err)
+	interrupted := expect.As[*InterruptedError](at, err)
+	expect.True(at, "interrupted.Charge that is not empty", interrupted.Charge != "")
 	_, err = p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "tickets", Epsilon: 1, Reason: "test"})
 	must(t, err)
 	if result := p.finish(t, o); len(result.Recharges) != 1 || len(result.Warnings) == 0 {
@@ -159,9 +160,10 @@ func TestNotIsolated(t *testing.T) {
 	}
 	seed := uint64(1)
 	o.Env.Seed = &seed
-	if result, err := p.runner(o, osDisk{}).do(t.Context()); err != nil || result.Private || result.Certificate {
-		t.Errorf("seeded: %+v, %v", result, err)
-	}
+	result, err := p.runner(o, osDisk{}).do(t.Context())
+	expect.NoError(t, err)
+	expect.True(t, "not result.Private", !result.Private)
+	expect.True(t, "not result.Certificate", !result.Certificate)
 }
 
 // TestIsolationIsRecorded: the certificate says on what the independence of scores rests.
@@ -171,9 +173,10 @@ func TestIsolationIsRecorded(t *testing.T) {
 	p.finish(t, o)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)
-	if got := report.Predicate; !report.OK || got.Model.Isolation != string(lm.Exclusive) || !strings.Contains(strings.Join(got.Assumptions, "\n"), "by the word of who ran this") {
-		t.Errorf("%+v, %+v", report.Failures(), got)
-	}
+	got := report.Predicate
+	expect.True(t, "report.OK", report.OK, report.Failures())
+	expect.Equal(t, "got.Model.Isolation", got.Model.Isolation, string(lm.Exclusive))
+	expect.Contains(t, "got.Assumptions", strings.Join(got.Assumptions, "\n"), "by the word of who ran this")
 	for _, how := range []lm.Isolation{lm.OneSequence, lm.Watched, lm.Exclusive, lm.RecordsOneSequence, lm.RecordsWatched, lm.RecordsExclusive} {
 		if certificate.Isolations[string(how)] == "" {
 			t.Errorf("certificates do not know of %q", how)

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // finish carries a run out, and fails the test if it does not end well.
@@ -35,9 +36,12 @@ func (p *place) finish(t testing.TB, o Options) *Result {
 func notPrivate(t testing.TB, result *Result) {
 	t.Helper()
 	files := tree(t, result.Dir)
-	if _, signed := files[certificate.FileName]; signed || result.Certificate || result.Private || result.Charge != "" {
-		t.Errorf("a run without a guarantee has a certificate or a charge: %+v", result)
-	}
+	_, signed := files[certificate.FileName]
+	at := expect.At(t, "a run without a guarantee has a certificate or a charge: %+v", result)
+	expect.True(at, "not signed", !signed)
+	expect.True(at, "not result.Certificate", !result.Certificate)
+	expect.True(at, "not result.Private", !result.Private)
+	expect.Equal(at, "result.Charge", result.Charge, "")
 	for _, name := range append([]string{journalFile}, result.Files...) {
 		if !strings.Contains(files[name], release.Mark) && !strings.Contains(files[name], "not_private") {
 			t.Errorf("%s does not say %s", name, release.Mark)
@@ -72,13 +76,18 @@ func TestCertificate(t *testing.T) {
 		t.Fatalf("the certificate does not hold: %+v", report.Failures())
 	}
 	c := report.Predicate
-	if c.Epsilon.Upper > 0.33 || c.Epsilon.Lower < 0.32 || c.Epsilon.Upper != result.Guarantee.Epsilon.Upper || c.Ledger.Charge != string(result.Charge) {
-		t.Errorf("the certificate says %+v, the result %+v", c, result)
-	}
+	at := expect.At(t, "the certificate")
+	expect.Max(at, "c.Epsilon.Upper", c.Epsilon.Upper, 0.33)
+	expect.Min(at, "c.Epsilon.Lower", c.Epsilon.Lower, 0.32)
+	expect.Equal(at, "c.Epsilon.Upper", c.Epsilon.Upper, result.Guarantee.Epsilon.Upper)
+	expect.Equal(at, "c.Ledger.Charge", c.Ledger.Charge, string(result.Charge))
 	// Fifteen tokens, each with a draw of its own: by hand 15·0.2 at most, and more than one of them.
-	if c.Drawn == nil || c.Drawn.Event != "repeat(15, pure(0.2))" || c.Drawn.Epsilon.Upper > 3.001 || c.Drawn.Epsilon.Upper < 2 {
-		t.Errorf("of known draws it states %+v", c.Drawn)
+	at = expect.At(t, "of known draws")
+	if c.Drawn == nil {
+		at.Fatalf("c.Drawn: got none")
 	}
+	expect.Equal(at, "c.Drawn.Event", c.Drawn.Event, "repeat(15, pure(0.2))")
+	expect.Within(at, "c.Drawn.Epsilon.Upper", c.Drawn.Epsilon.Upper, 2, 3.001)
 	checkpoint, err := ledger.ParseCheckpoint(c.Ledger.Head)
 	must(t, err)
 	_, err = l.Check(t.Context(), ledger.CheckOptions{Checkpoints: []ledger.Checkpoint{checkpoint}})
@@ -122,9 +131,9 @@ func TestEveryMethodAndScheme(t *testing.T) {
 			o := p.options(t, made, newHashModel())
 			result := p.finish(t, o)
 			got := charges(t, o)
-			if len(got) != 1 || got[0].Event != made.Event().String() || got[0].State != ledger.Committed {
-				t.Errorf("charged %+v, want %s", got, made.Event())
-			}
+			expect.Len(t, "charges", got, 1)
+			expect.Equal(t, "got[0].Event", got[0].Event, made.Event().String())
+			expect.Equal(t, "got[0].State", got[0].State, ledger.Committed)
 			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 			must(t, err)
 			if !report.OK || !slices.Equal(report.Predicate.Events, []string{made.Event().String()}) {
@@ -148,9 +157,9 @@ func TestUsers(t *testing.T) {
 	result := p.finish(t, o)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)
-	if !report.OK || report.Predicate.Unit != made.Unit || result.Guarantee.Unit != made.Unit {
-		t.Errorf("%+v %+v", report, result.Guarantee)
-	}
+	expect.True(t, "report.OK", report.OK)
+	expect.Equal(t, "report.Predicate.Unit", report.Predicate.Unit, made.Unit)
+	expect.Equal(t, "result.Guarantee.Unit", result.Guarantee.Unit, made.Unit)
 	files := tree(t, o.Dir)
 	for _, name := range []string{"README.md", "report.html"} {
 		if !strings.Contains(html.UnescapeString(files[name]), release.Sentence(result.Guarantee)) || !strings.Contains(files[name], "who") {
@@ -207,9 +216,10 @@ func TestPublic(t *testing.T) {
 	must(t, err)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}, Strict: true})
 	must(t, err)
-	if !report.OK || report.Predicate.Epsilon.Upper != 0 || report.Predicate.Model != nil || result.Guarantee.Epsilon.Upper != 0 {
-		t.Errorf("%+v %+v", report.Failures(), report.Predicate)
-	}
+	expect.True(t, "report.OK", report.OK, report.Failures())
+	expect.Equal(t, "report.Predicate.Epsilon.Upper", report.Predicate.Epsilon.Upper, 0)
+	expect.True(t, "no report.Predicate.Model", report.Predicate.Model == nil, report.Predicate.Model)
+	expect.Equal(t, "result.Guarantee.Epsilon.Upper", result.Guarantee.Epsilon.Upper, 0)
 }
 
 // watchedLedger reports when a charge is asked for.
@@ -240,10 +250,9 @@ func TestRefused(t *testing.T) {
 		}
 	}}
 	_, err = r.do(t.Context())
-	var refused *ledger.RefusedError
-	if !errors.As(err, &refused) || refused.Needed != 2 || len(charges(t, o)) != 0 {
-		t.Fatalf("%v, charges %v", err, charges(t, o))
-	}
+	refused := expect.As[*ledger.RefusedError](t, err)
+	expect.Equal(t, "refused.Needed", refused.Needed, 2)
+	expect.Len(t, "charges", charges(t, o), 0)
 	if _, err := os.Lstat(o.Dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run that was refused leaves a folder: %v", err)
 	}
@@ -272,9 +281,11 @@ func TestImplicitBudget(t *testing.T) {
 	}
 	d, err := p.ledger.Balance(t.Context(), "tickets")
 	must(t, err)
-	if b := d.Budgets[0]; b.Epsilon != 100 || b.Delta != 1e-3 || b.Spent != 2 {
-		t.Errorf("the budget is %+v", b)
-	}
+	b := d.Budgets[0]
+	at := expect.At(t, "the budget")
+	expect.Equal(at, "b.Epsilon", b.Epsilon, 100)
+	expect.Equal(at, "b.Delta", b.Delta, 1e-3)
+	expect.Equal(at, "b.Spent", b.Spent, 2)
 	// A row more is the same data set: what is left of its budget counts.
 	p.writeData(t, 21)
 	changed := p.options(t, o.Plan, newHashModel())

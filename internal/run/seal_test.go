@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // cheap embeds a method and understates its cost; eager reads the scores of private
@@ -141,9 +142,11 @@ func TestTheMeterHasNoSayInCertificates(t *testing.T) {
 	must(t, err)
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}})
 	must(t, err)
-	if got := report.Recomputed.Upper; !report.OK || got != want.Upper || got < 0.1 {
-		t.Errorf("the certificate says ε = %v (%v), and the accountant %v", got, report.OK, want)
-	}
+	got := report.Recomputed.Upper
+	at := expect.At(t, "the ε of the certificate")
+	expect.True(at, "report.OK", report.OK)
+	expect.Equal(at, "got", got, want.Upper)
+	expect.Min(at, "got", got, 0.1)
 }
 
 // freeMeter says that everything fits and costs nothing.

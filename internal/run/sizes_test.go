@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/run/env"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSizeFarOff: who declares a thousand times as many records as there are is warned
@@ -37,9 +38,13 @@ func TestSizeFarOff(t *testing.T) {
 			continue
 		}
 		charged := slices.IndexFunc(seen, func(e env.Progress) bool { return e.Kind == env.Reserved })
-		if at < 0 || charged < at || seen[at].Kind != env.Noted || !strings.Contains(seen[at].Message, c.want) {
-			t.Fatalf("%d: seen at %d, charged at %d: %+v", c.size, at, charged, seen[:charged])
+		about := expect.At(t, "%d", c.size)
+		if at < 0 {
+			about.Fatalf("no message about the size: %+v", seen)
 		}
+		expect.Min(about, "charged", charged, at)
+		expect.Equal(about, "seen[at].Kind", seen[at].Kind, env.Noted)
+		expect.Contains(about, "seen[at].Message", seen[at].Message, c.want)
 		if kept := strings.Join(result.Warnings, "\n"); strings.Contains(kept, c.want) {
 			t.Errorf("the result has it: %q", kept)
 		}

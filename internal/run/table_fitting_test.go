@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestTablesOpenedOtherwise: a table that was opened with another schema, another unit or
@@ -61,9 +62,9 @@ func TestSeededRowsSaySo(t *testing.T) {
 	must(t, err)
 	out, err := Perturb(t.Context(), of, o)
 	must(t, err)
-	if out.Private || out.Certificate || out.Sidecar.Private {
-		t.Errorf("%+v", out)
-	}
+	expect.True(t, "not out.Private", !out.Private)
+	expect.True(t, "not out.Certificate", !out.Certificate)
+	expect.True(t, "not out.Sidecar.Private", !out.Sidecar.Private)
 	file, err := os.Open(filepath.Join(o.Dir, SidecarFile))
 	must(t, err)
 	defer file.Close()

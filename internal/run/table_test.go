@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // pets is a schema with a number and two lists.
@@ -129,9 +130,11 @@ func TestTableCertificates(t *testing.T) {
 		must(t, err)
 		result, err := e.do(t.Context())
 		must(t, err)
-		if !result.Private || !result.Certificate || result.Charge == "" || result.Resumed {
-			t.Errorf("%s: %+v", name, result)
-		}
+		at := expect.At(t, "%s", name)
+		expect.True(at, "result.Private", result.Private)
+		expect.True(at, "result.Certificate", result.Certificate)
+		expect.True(at, "result.Charge that is not empty", result.Charge != "")
+		expect.True(at, "not result.Resumed", !result.Resumed)
 		verify := func() *certificate.Report {
 			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: accountant.Auto{}})
 			must(t, err)
@@ -197,10 +200,10 @@ func TestRefusedRowsCostNothing(t *testing.T) {
 		e, err := j.make(t.Context(), o, osDisk{})
 		must(t, err)
 		_, err = e.do(t.Context())
-		var refused *table.RefusedError
-		if !errors.As(err, &refused) || refused.Problems.First[0].Ordinal != 10 || refused.Problems.First[0].Column != "weight" {
-			t.Fatalf("%s: %v", name, err)
-		}
+		at := expect.At(t, "%s", name)
+		refused := expect.As[*table.RefusedError](at, err)
+		expect.Equal(at, "refused.Problems.First[0].Ordinal", refused.Problems.First[0].Ordinal, 10)
+		expect.Equal(at, "refused.Problems.First[0].Column", refused.Problems.First[0].Column, "weight")
 		if strings.Contains(err.Error(), marker) {
 			t.Errorf("%s: the error has content: %v", name, err)
 		}
@@ -270,9 +273,9 @@ func TestPerturbedRowsRead(t *testing.T) {
 	defer sidecar.Close()
 	read, err := reconstruct.ReadSidecar(sidecar, pets())
 	must(t, err)
-	if read.Rows != 60 || !read.Private || read.Adjacency != privacy.ReplaceOne {
-		t.Errorf("%+v", read)
-	}
+	expect.Equal(t, "read.Rows", read.Rows, 60)
+	expect.True(t, "read.Private", read.Private)
+	expect.Equal(t, "read.Adjacency", read.Adjacency, privacy.ReplaceOne)
 	rows, err := os.Open(filepath.Join(o.Dir, RowsFile))
 	must(t, err)
 	defer rows.Close()
@@ -319,9 +322,9 @@ func TestProfileFile(t *testing.T) {
 	must(t, err)
 	var file global.Profile
 	must(t, json.Unmarshal(data, &file))
-	if len(file.Groups) != 2 || len(done.Examples) != 2 || len(done.Profile.Groups) != 2 {
-		t.Fatalf("%d groups", len(file.Groups))
-	}
+	expect.Len(t, "file.Groups", file.Groups, 2)
+	expect.Len(t, "done.Examples", done.Examples, 2)
+	expect.Len(t, "done.Profile.Groups", done.Profile.Groups, 2)
 	for i, g := range file.Groups {
 		// The noise is of scale 1/2000 or less: off by 1 with a probability below 1e-800.
 		if want := []float64{40, 20}[i]; g.Count < want-1 || g.Count > want+1 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -47,9 +48,9 @@ func TestShortenedBoundsHold(t *testing.T) {
 		up, err1 := strconv.ParseFloat(AtMost(v), 64)
 		down, err2 := strconv.ParseFloat(AtLeast(v), 64)
 		same, err3 := strconv.ParseFloat(Decimal(v), 64)
-		if err1 != nil || err2 != nil || err3 != nil {
-			t.Fatal(err1, err2, err3)
-		}
+		expect.NoError(t, err1)
+		expect.NoError(t, err2)
+		expect.NoError(t, err3)
 		if !(down <= v && v <= up) || same != v {
 			t.Fatalf("%v is shown as %v to %v, in full %v", v, down, up, same)
 		}

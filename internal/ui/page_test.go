@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 
@@ -49,9 +50,9 @@ func FuzzCaret(f *testing.F) {
 			return
 		}
 		got := caret(expr, offset)
-		if strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "^") || !utf8.ValidString(got) {
-			t.Errorf("%q", got)
-		}
+		expect.Equal(t, "number of lines", strings.Count(got, "\n"), 1)
+		expect.True(t, "caret ends with ^", strings.HasSuffix(got, "^"), got)
+		expect.True(t, "utf8.ValidString(got)", utf8.ValidString(got), got)
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // hostile is what somebody may call a model, a key or a data set.
@@ -83,9 +85,11 @@ func TestHostileNames(t *testing.T) {
 		bar.Clear()
 		bar.Object(&named{hostile})
 		drawn := strings.NewReplacer("\r", "", "\x1b[K", "").Replace(strings.ReplaceAll(errs.String(), "\uFFFDe", "-"))
-		if got := controls(drawn); got != "" || !bar.Bar || strings.Count(errs.String(), "\r") != 2 {
-			t.Errorf("a bar prints %s", got)
-		}
+		got := controls(drawn)
+		at := expect.At(t, "a bar")
+		expect.Equal(at, "controls", got, "")
+		expect.True(at, "bar.Bar", bar.Bar)
+		expect.Equal(at, "number of  ", strings.Count(errs.String(), "\r"), 2)
 		out.Reset()
 		term.JSON = true
 		must(term.Emit(&named{hostile}))

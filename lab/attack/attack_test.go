@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // messages are made up.
@@ -61,9 +62,11 @@ func TestRealIsAttackable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, attack := range []string{Reads, Writes, OfCanary + Reads, OfCanary + Writes} {
-		if r := find(t, rows, attack); r.AUCLow <= 0.6 || r.Conclusion != Attackable || r.Private {
-			t.Errorf("%s: %+v", attack, r)
-		}
+		r := find(t, rows, attack)
+		at := expect.At(t, "%s", attack)
+		expect.True(at, "r.AUCLow above 0.6", r.AUCLow > 0.6, r.AUCLow)
+		expect.Equal(at, "r.Conclusion", r.Conclusion, Attackable)
+		expect.True(at, "not r.Private", !r.Private)
 	}
 	if p.open != 0 {
 		t.Errorf("%d sequences are left", p.open)
@@ -138,9 +141,9 @@ func TestShippedMethods(t *testing.T) {
 		seen[at] = true
 		return at, err
 	}, 2, 1e-6)
-	if err != nil || find(t, rows, Choice).Conclusion != Within || len(seen) < 2 {
-		t.Errorf("%+v, chosen %v, %v", rows, seen, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "find(t, rows, Choice).Conclusion", find(t, rows, Choice).Conclusion, Within)
+	expect.Min(t, "number of seen", len(seen), 2)
 	if rows, err = g.Choices(t.Context(), sets, nil, math.Inf(1), 0); err != nil || find(t, rows, Choice).Private {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -255,15 +258,19 @@ func TestRowsAllow(t *testing.T) {
 		scores = append(scores, Score{i, i%2 == 0, float64(i % 2 * -10)})
 	}
 	r, err := NewRow(Writes, scores, 1, 1e-6, 0.99)
-	if err != nil || r.AUC != 1 || r.AUCAllowed != MaxArea(1, 1e-6) || r.Conclusion != Beyond || r.Members != 50 || r.Others != 50 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "r.AUC", r.AUC, 1)
+	expect.Equal(t, "r.AUCAllowed", r.AUCAllowed, MaxArea(1, 1e-6))
+	expect.Equal(t, "r.Conclusion", r.Conclusion, Beyond)
+	expect.Equal(t, "r.Members", r.Members, 50)
+	expect.Equal(t, "r.Others", r.Others, 50)
 	if r.AUCLow > 0.95 || r.AUCLow < 0.8 {
 		t.Errorf("50 of each leave room for an exception: %+v", r)
 	}
-	if r, err = NewRow(Writes, scores, math.Inf(1), 0, 0.99); err != nil || r.Conclusion != Attackable || r.Private {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r, err = NewRow(Writes, scores, math.Inf(1), 0, 0.99)
+	expect.NoError(t, err)
+	expect.Equal(t, "r.Conclusion", r.Conclusion, Attackable)
+	expect.True(t, "not r.Private", !r.Private)
 	if _, err := NewRow(Writes, []Score{{0, true, math.NaN()}}, 1, 0, 0.99); err == nil {
 		t.Error("a score that is no number was accepted")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlaceOfTheUnknown: a code that nothing is known of is exposed by 1/ln 2 bits on average, and its
@@ -67,13 +68,14 @@ func newHunt(t *testing.T) *Hunt {
 func TestSecrets(t *testing.T) {
 	h := newHunt(t)
 	none, err := h.None(t.Context())
-	if err != nil || none.Conclusion != NotShown || none.Verbatim != 0 {
-		t.Errorf("%+v, %v", none, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "none.Conclusion", none.Conclusion, NotShown)
+	expect.Equal(t, "none.Verbatim", none.Verbatim, 0)
 	real, err := h.Real(t.Context(), 4)
-	if err != nil || real.Conclusion != Exposed || real.Verbatim != 6 || real.Exposure < 9 {
-		t.Errorf("%+v, %v", real, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "real.Conclusion", real.Conclusion, Exposed)
+	expect.Equal(t, "real.Verbatim", real.Verbatim, 6)
+	expect.Min(t, "real.Exposure", real.Exposure, 9)
 	copies := func(_ context.Context, label string, members []prompt.Example, _ uint64) ([]prompt.Example, error) {
 		if len(members) != h.Size {
 			t.Errorf("%d members", len(members))
@@ -81,13 +83,15 @@ func TestSecrets(t *testing.T) {
 		return members, nil
 	}
 	leak, err := h.Private(t.Context(), copies, 1, 1)
-	if err != nil || leak.Conclusion != Beyond || leak.Verbatim != 6 || leak.Low <= leak.Allowed {
-		t.Errorf("%+v, %v", leak, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "leak.Conclusion", leak.Conclusion, Beyond)
+	expect.Equal(t, "leak.Verbatim", leak.Verbatim, 6)
+	expect.True(t, "leak.Low above leak.Allowed", leak.Low > leak.Allowed, leak.Low, leak.Allowed)
 	// Many copies of a large ε allow anything.
-	if leak, err = h.Private(t.Context(), copies, 4, 8); err != nil || leak.Conclusion != Within || leak.Allowed != math.Log2(Codes) {
-		t.Errorf("%+v, %v", leak, err)
-	}
+	leak, err = h.Private(t.Context(), copies, 4, 8)
+	expect.NoError(t, err)
+	expect.Equal(t, "leak.Conclusion", leak.Conclusion, Within)
+	expect.Equal(t, "leak.Allowed", leak.Allowed, math.Log2(Codes))
 }
 
 // TestSecretsOfShippedMethod: the front door gives nothing away that ε does not allow.
@@ -103,7 +107,7 @@ func TestSecretsOfShippedMethod(t *testing.T) {
 	row, err := h.Private(t.Context(), func(ctx context.Context, label string, members []prompt.Example, seed uint64) ([]prompt.Example, error) {
 		return maker.Write(ctx, h.Task, terms, label, members, seed)
 	}, 1, 1)
-	if err != nil || row.Conclusion != Within || row.Verbatim > 0 {
-		t.Errorf("%+v, %v", row, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "row.Conclusion", row.Conclusion, Within)
+	expect.Max(t, "row.Verbatim", row.Verbatim, 0)
 }

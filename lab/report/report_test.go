@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lab/suite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write golden files")
@@ -288,9 +289,9 @@ func TestOf(t *testing.T) {
 		Methods: []suite.Method{{Method: "real"}, {Method: "clipped", Name: "c"}}, Published: []suite.Published{{Dataset: "x"}},
 	}
 	in := Of(s, []eval.Row{{Dataset: "x", Name: "c"}, {Dataset: "z", Name: "other"}, {Dataset: "y", Name: "real"}})
-	if in.Title != "n" || in.About != "a" || len(in.Published) != 1 {
-		t.Errorf("%+v", in)
-	}
+	expect.Equal(t, "in.Title", in.Title, "n")
+	expect.Equal(t, "in.About", in.About, "a")
+	expect.Len(t, "in.Published", in.Published, 1)
 	if got := strings.Join(in.datasets(), " ") + ", " + strings.Join(in.names(), " "); got != "y x z, real c other" {
 		t.Errorf("order %q", got)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const (
@@ -301,9 +302,13 @@ func TestEarlierRows(t *testing.T) {
 			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
 		}
 		for _, r := range rows {
-			if r.Online || r.Claimed || r.Queries != 0 || r.Key == "" || len(r.Items) != r.N || r.Answerer == "" {
-				t.Fatalf("%s: %+v", path, r)
-			}
+			at := expect.At(t, "%s: %+v", path, r)
+			expect.True(at, "not r.Online", !r.Online)
+			expect.True(at, "not r.Claimed", !r.Claimed)
+			expect.Equal(at, "r.Queries", r.Queries, 0)
+			expect.True(at, "r.Key that is not empty", r.Key != "")
+			expect.Len(at, "r.Items", r.Items, r.N)
+			expect.True(at, "r.Answerer that is not empty", r.Answerer != "")
 		}
 	}
 }

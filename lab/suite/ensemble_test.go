@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestVotes: labels are voted on from all records together, beside demonstrations of each
@@ -139,9 +140,12 @@ select = "ptr"
 		t.Fatal(err)
 	}
 	for _, r := range result.Rows {
-		if !r.Online || r.Queries != 4 || r.EpsilonUpper > 4 || r.AnswerTokens == 0 || r.Metrics["answer_words"] == 0 {
-			t.Errorf("%+v", r)
-		}
+		at := expect.At(t, "%+v", r)
+		expect.True(at, "r.Online", r.Online)
+		expect.Equal(at, "r.Queries", r.Queries, 4)
+		expect.Max(at, "r.EpsilonUpper", r.EpsilonUpper, 4)
+		expect.True(at, "r.AnswerTokens other than 0", r.AnswerTokens != 0, r.AnswerTokens)
+		expect.True(at, "r.Metrics['answer_words'] other than 0", r.Metrics["answer_words"] != 0, r.Metrics["answer_words"])
 	}
 	if len(result.Rows) != 2 {
 		t.Errorf("%d rows", len(result.Rows))
@@ -186,13 +190,19 @@ select = "ptr"
 		t.Fatal(err)
 	}
 	mixing, published, vote, keyword := cells[0].Request(), cells[1].Request(), cells[2].Request(), cells[3].Request()
-	if r := mixing; r.Answers != 7 || !maps.Equal(r.Settings, method.Values{"mean": "product", "max_lambda": 0.5, "per": "token", "batch": 3}) || r.Tokens != 5 || r.Shots != 0 ||
-		r.Rules.Penalty != 0.25 || r.Rules.NoRepeat != 6 || r.Rules.MinTokens != 2 {
-		t.Errorf("%+v", r)
-	}
-	if r := published; !maps.Equal(r.Settings, method.Values{"order": 9}) || r.Shots != 4 || r.Answers != 0 || r.Rules != nil {
-		t.Errorf("%+v", r)
-	}
+	r := mixing
+	expect.Equal(t, "r.Answers", r.Answers, 7)
+	expect.True(t, "r.Settings equal to method.Values{'mean': 'product', 'max_lambda': 0.5, 'per': 'token', 'batch': 3}", maps.Equal(r.Settings, method.Values{"mean": "product", "max_lambda": 0.5, "per": "token", "batch": 3}), r.Settings)
+	expect.Equal(t, "r.Tokens", r.Tokens, 5)
+	expect.Equal(t, "r.Shots", r.Shots, 0)
+	expect.Equal(t, "r.Rules.Penalty", r.Rules.Penalty, 0.25)
+	expect.Equal(t, "r.Rules.NoRepeat", r.Rules.NoRepeat, 6)
+	expect.Equal(t, "r.Rules.MinTokens", r.Rules.MinTokens, 2)
+	r = published
+	expect.True(t, "r.Settings equal to method.Values{'order': 9}", maps.Equal(r.Settings, method.Values{"order": 9}), r.Settings)
+	expect.Equal(t, "r.Shots", r.Shots, 4)
+	expect.Equal(t, "r.Answers", r.Answers, 0)
+	expect.True(t, "no r.Rules", r.Rules == nil, r.Rules)
 	if r := vote; !maps.Equal(r.Settings, method.Values{"noise": "threshold", "ballot": "hard", "threshold": 2., "uncalibrated": true}) || r.Answers != 1 {
 		t.Errorf("%+v", r)
 	}

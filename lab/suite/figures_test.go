@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // hand is what one finds without the suite: by a call of the program for texts, and one
@@ -129,9 +130,10 @@ func TestFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 1 + 2*(1+2+1+1+1); len(cells) != want || len(rows) != 2*want || result.Cells != want {
-		t.Fatalf("%d cells and %d rows, of which there should be %d and twice that", len(cells), len(rows), want)
-	}
+	want := 1 + 2*(1+2+1+1+1)
+	expect.Len(t, "cells", cells, want)
+	expect.Len(t, "rows", rows, 2*want)
+	expect.Equal(t, "result.Cells", result.Cells, want)
 	keys := map[string]bool{}
 	for _, r := range rows {
 		keys[r.Key] = true
@@ -174,9 +176,11 @@ func checkScores(t *testing.T, r eval.Row, h hand) {
 		}
 		right += r.Items[i]
 	}
-	if r.Metric != "accuracy" || r.N != 12 || len(r.Items) != 12 || math.Abs(r.Value-right/12) > 1e-12 {
-		t.Errorf("%s: %s is %v of %d, with %v right", r.Name, r.Metric, r.Value, r.N, right)
-	}
+	at := expect.At(t, "%s: %s is %v of %d", r.Name, r.Metric, r.Value, r.N)
+	expect.Equal(at, "r.Metric", r.Metric, "accuracy")
+	expect.Equal(at, "r.N", r.N, 12)
+	expect.Len(at, "r.Items", r.Items, 12)
+	expect.Max(at, "math.Abs(r.Value-right/12)", math.Abs(r.Value-right/12), 1e-12)
 	if want := macroF1(h.want, got); math.Abs(r.Metrics["macro_f1"]-want) > 1e-12 {
 		t.Errorf("%s: macro F1 is %v instead of %v", r.Name, r.Metrics["macro_f1"], want)
 	}
@@ -221,9 +225,9 @@ func checkFacts(t *testing.T, r eval.Row, c suite.Cell, h hand) {
 		want.PublishedTokens = int64(p.Cost(shape, plan.Speed{}).Uncached.Tokens)
 		if c.Epsilon != nil {
 			i, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-			if err != nil || i.Upper > *c.Epsilon || i.Upper < 0.99**c.Epsilon {
-				t.Fatalf("%s: ε is %v, %v", c, i, err)
-			}
+			at := expect.At(t, "%s: ε", c)
+			expect.NoError(at, err)
+			expect.Within(at, "i.Upper", i.Upper, 0.99**c.Epsilon, *c.Epsilon)
 			want.Delta, want.EpsilonUpper, want.Event = 1e-6, i.Upper, p.Event().String()
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lab/suite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const small = `
@@ -29,16 +30,19 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "mine" || s.Seeds != 1 || s.Datasets[0].Task != "agnews" || s.Methods[0].Name != "clipped" || !slices.Equal(s.Calibrate, []bool{true}) {
-		t.Errorf("%+v", s)
-	}
+	expect.Equal(t, "s.Name", s.Name, "mine")
+	expect.Equal(t, "s.Seeds", s.Seeds, 1)
+	expect.Equal(t, "s.Datasets[0].Task", s.Datasets[0].Task, "agnews")
+	expect.Equal(t, "s.Methods[0].Name", s.Methods[0].Name, "clipped")
+	expect.True(t, "s.Calibrate equal to []bool{true}", slices.Equal(s.Calibrate, []bool{true}), s.Calibrate)
 	cells, err := suite.Cells(s)
 	if err != nil || len(cells) != 1 {
 		t.Fatalf("%v, %v", cells, err)
 	}
-	if c := cells[0]; c.Shots != 4 || *c.Epsilon != 1 || c.String() != "agnews, clipped, ε = 1, 4 shots, seed 0" {
-		t.Errorf("%s: %+v", c, c)
-	}
+	c := cells[0]
+	expect.Equal(t, "c.Shots", c.Shots, 4)
+	expect.Equal(t, "c.Epsilon", *c.Epsilon, 1)
+	expect.Equal(t, "c", c.String(), "agnews, clipped, ε = 1, 4 shots, seed 0")
 }
 
 // TestOneName: settings may depend on ε, under one name.
@@ -48,9 +52,11 @@ func TestOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells, err := suite.Cells(s)
-	if err != nil || len(cells) != 2 || cells[0].Name != cells[1].Name || cells[0].Settings.Values["batch"] != 16 || cells[1].Settings.Values["batch"] != 64 {
-		t.Errorf("%+v, %v", cells, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "cells", cells, 2)
+	expect.Equal(t, "cells[0].Name", cells[0].Name, cells[1].Name)
+	expect.Equal[any](t, "cells[0].Settings.Values['batch']", cells[0].Settings.Values["batch"], 16)
+	expect.Equal[any](t, "cells[1].Settings.Values['batch']", cells[1].Settings.Values["batch"], 64)
 }
 
 // TestOnline: what answers online has no demonstrations, and is there once for every
@@ -248,9 +254,10 @@ method = "zero"
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
 	in, err := s.In("/somewhere")
-	if err != nil || in.Datasets[0].Train != "/somewhere/agnews/train.jsonl" || in.Datasets[1].Train != "/train.jsonl" || in.Datasets[0].Test != "test.jsonl" {
-		t.Errorf("%+v, %v", in.Datasets, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "in.Datasets[0].Train", in.Datasets[0].Train, "/somewhere/agnews/train.jsonl")
+	expect.Equal(t, "in.Datasets[1].Train", in.Datasets[1].Train, "/train.jsonl")
+	expect.Equal(t, "in.Datasets[0].Test", in.Datasets[0].Test, "test.jsonl")
 	if strings.HasPrefix(s.Datasets[0].Train, "/somewhere") {
 		t.Error("the suite itself was changed")
 	}
@@ -269,9 +276,10 @@ func TestFind(t *testing.T) {
 	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := suite.Find(file); err != nil || s.Name != "mine" || suite.Dir(s) != filepath.Dir(file) {
-		t.Errorf("%+v, %v", s, err)
-	}
+	s, err := suite.Find(file)
+	expect.NoError(t, err)
+	expect.Equal(t, "s.Name", s.Name, "mine")
+	expect.Equal(t, "suite.Dir(s)", suite.Dir(s), filepath.Dir(file))
 	if err := os.WriteFile(file, []byte("x = 1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -356,9 +364,10 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%v", err)
 			}
 			for _, p := range invalid.Problems {
-				if p.What == "" || p.Fix == "" || p.Where == "" {
-					t.Fatalf("%+v", p)
-				}
+				at := expect.At(t, "%+v", p)
+				expect.True(at, "p.What that is not empty", p.What != "")
+				expect.True(at, "p.Fix that is not empty", p.Fix != "")
+				expect.True(at, "p.Where that is not empty", p.Where != "")
 			}
 			return
 		}

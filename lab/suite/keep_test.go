@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestCorrectedTest: where only right answers of the test are corrected, nothing is asked
@@ -38,9 +39,10 @@ func TestCorrectedTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := suite.Run(t.Context(), s, o)
-	if err != nil || after.Written != 0 || after.Answered != 0 || len(after.Rows) != len(before.Rows) {
-		t.Fatalf("%+v, %v", after, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "after.Written", after.Written, 0)
+	expect.Equal(t, "after.Answered", after.Answered, 0)
+	expect.Len(t, "after.Rows", after.Rows, len(before.Rows))
 	keys := map[string]bool{}
 	for _, r := range before.Rows {
 		keys[r.Key] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLearnNeedsNoModel: a classifier of all records is measured without opening a model, each seed and ε with
@@ -36,17 +37,24 @@ method = "learn"
 	}
 	answers := map[string]bool{}
 	for _, r := range result.Rows {
-		if r.Model != "" || r.Answerer != "" || r.Shots != 0 || r.AnswerTokens != 0 || r.WriteTokens != 0 || r.EpsilonUpper > *r.Epsilon*(1+1e-9) || r.Event == "" || r.Metric != "accuracy" || r.Calibrated {
-			t.Errorf("%+v", r)
-		}
+		at := expect.At(t, "%+v", r)
+		expect.Equal(at, "r.Model", r.Model, "")
+		expect.Equal(at, "r.Answerer", r.Answerer, "")
+		expect.Equal(at, "r.Shots", r.Shots, 0)
+		expect.Equal(at, "r.AnswerTokens", r.AnswerTokens, 0)
+		expect.Equal(at, "r.WriteTokens", r.WriteTokens, 0)
+		expect.Max(at, "r.EpsilonUpper", r.EpsilonUpper, *r.Epsilon*(1+1e-9))
+		expect.True(at, "r.Event that is not empty", r.Event != "")
+		expect.Equal(at, "r.Metric", r.Metric, "accuracy")
+		expect.True(at, "not r.Calibrated", !r.Calibrated)
 		answers[fmt.Sprint(r.Items)] = true
 	}
 	if len(result.Rows) != 6 || len(answers) < 4 {
 		t.Errorf("%d rows, with %d different scores", len(result.Rows), len(answers))
 	}
 	again, err := suite.Run(t.Context(), s, o)
-	if err != nil || again.Written != 0 || again.Answered != 0 {
-		t.Fatalf("%+v: %v", again, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "again.Written", again.Written, 0)
+	expect.Equal(t, "again.Answered", again.Answered, 0)
 	equal(t, "again", again.Rows, result.Rows)
 }

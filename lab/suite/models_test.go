@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestModels: each model of each axis writes and answers, and one that only answers need
@@ -46,9 +47,9 @@ func TestModels(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if opened["one"] != 2 || opened["two"] != 2 || opened["three"] != 1 {
-		t.Errorf("opened: %v", opened)
-	}
+	expect.Equal(t, "opened['one']", opened["one"], 2)
+	expect.Equal(t, "opened['two']", opened["two"], 2)
+	expect.Equal(t, "opened['three']", opened["three"], 1)
 }
 
 // writer is a model that only writes, as some servers do. What it has cost is known for

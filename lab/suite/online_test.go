@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // notesRecords is the number of records of the fixture, notesItems that of its items, of
@@ -205,12 +206,20 @@ func checkOnline(t *testing.T, m *toy, s suite.Suite, c suite.Cell, rows []eval.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row.Metric != "rouge_l" || row.Value != value || len(row.Items) != 7 || row.Metrics["answer_words"] != metric.TextMetrics(texts)["words"] {
-		t.Errorf("%s: %s is %v instead of %v, %v", c, row.Metric, row.Value, value, row.Metrics)
-	}
-	if row.AnswerTokens != tokens || row.WriteTokens != 0 || row.Shots != 0 || row.Calibrated || !row.Online || row.Model != "toy" || row.Answerer != "toy" || row.PublishedTokens == 0 {
-		t.Errorf("%s: %+v, and by hand it took %d tokens", c, row, tokens)
-	}
+	at := expect.At(t, "%s", c)
+	expect.Equal(at, "row.Metric", row.Metric, "rouge_l")
+	expect.Equal(at, "row.Value", row.Value, value)
+	expect.Len(at, "row.Items", row.Items, 7)
+	expect.Equal(at, "row.Metrics['answer_words']", row.Metrics["answer_words"], metric.TextMetrics(texts)["words"])
+	at = expect.At(t, "%s", c)
+	expect.Equal(at, "row.AnswerTokens", row.AnswerTokens, tokens)
+	expect.Equal(at, "row.WriteTokens", row.WriteTokens, 0)
+	expect.Equal(at, "row.Shots", row.Shots, 0)
+	expect.True(at, "not row.Calibrated", !row.Calibrated)
+	expect.True(at, "row.Online", row.Online)
+	expect.Equal(at, "row.Model", row.Model, "toy")
+	expect.Equal(at, "row.Answerer", row.Answerer, "toy")
+	expect.True(at, "row.PublishedTokens other than 0", row.PublishedTokens != 0, row.PublishedTokens)
 	checkTogether(t, c, row, p)
 	return row.Value
 }
@@ -227,13 +236,15 @@ func checkTogether(t *testing.T, c suite.Cell, row eval.Row, p plan.Answers) {
 		}
 		return
 	}
-	if p.Answers != row.Queries || row.Event != p.Event().String() || row.Delta != p.Delta {
-		t.Errorf("%s: %+v for the plan %+v", c, row, p)
-	}
+	at := expect.At(t, "%s: %+v for the plan %+v", c, row, p)
+	expect.Equal(at, "p.Answers", p.Answers, row.Queries)
+	expect.Equal(at, "row.Event", row.Event, p.Event().String())
+	expect.Equal(at, "row.Delta", row.Delta, p.Delta)
 	i, err := accountant.Auto{}.Epsilon(privacy.Repeat{N: row.Queries, Event: p.Event()}, p.Adjacency, p.Delta)
-	if err != nil || row.EpsilonUpper != i.Upper || i.Upper > *c.Epsilon || i.Upper < 0.98**c.Epsilon {
-		t.Errorf("%s: ε is %v, and the accountant says %v, %v", c, row.EpsilonUpper, i, err)
-	}
+	at = expect.At(t, "%s: ε is %v, and the accountant", c, row.EpsilonUpper)
+	expect.NoError(at, err)
+	expect.Equal(at, "row.EpsilonUpper", row.EpsilonUpper, i.Upper)
+	expect.Within(at, "i.Upper", i.Upper, 0.98**c.Epsilon, *c.Epsilon)
 }
 
 func sessionByHand(t *testing.T, m *toy, dir string, p plan.Answers, c suite.Cell) (items []eval.Item, texts []string, tokens int64) {
@@ -287,9 +298,9 @@ batch = 4
 	m := &toy{name: "toy"}
 	o := options(t, m)
 	first, err := suite.Run(t.Context(), s, o)
-	if err != nil || first.Answered != 1 || first.Written != 0 {
-		t.Fatalf("%+v, %v", first, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "first.Answered", first.Answered, 1)
+	expect.Equal(t, "first.Written", first.Written, 0)
 	for _, c := range []struct {
 		what     string
 		change   func(*suite.Suite, *suite.Options)
@@ -312,9 +323,11 @@ batch = 4
 		}
 		spent := m.Usage().Computed - before
 		share := float64(spent) / float64(first.Tokens)
-		if again.Answered != c.answered || again.Answered+again.ReusedAnswers != 1 || spent != again.Tokens || share < c.low || share > c.high {
-			t.Errorf("%s: %d answered, %d reused, %d tokens told, %d counted", c.what, again.Answered, again.ReusedAnswers, again.Tokens, spent)
-		}
+		at := expect.At(t, "%s", c.what)
+		expect.Equal(at, "again.Answered", again.Answered, c.answered)
+		expect.Equal(at, "again.Answered+again.ReusedAnswers", again.Answered+again.ReusedAnswers, 1)
+		expect.Equal(at, "spent", spent, again.Tokens)
+		expect.Within(at, "share", share, c.low, c.high)
 		if c.what == "a larger test" && !slices.Equal(again.Rows[0].Items[:50], first.Rows[0].Items) {
 			t.Error("the beginning of a larger test is answered otherwise")
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sharedData is a folder of data sets beside the repository, if there is one.
@@ -42,9 +43,11 @@ func TestRealSuite(t *testing.T) {
 	}
 	for _, r := range first.Rows {
 		t.Logf("%s %s calibrated %v: %.2f", r.Dataset, r.Name, r.Calibrated, r.Value)
-		if r.N != 8 || r.AnswerTokens == 0 || r.Model == "" || r.Value < 0 || r.Value > 1 {
-			t.Errorf("%+v", r)
-		}
+		at := expect.At(t, "%+v", r)
+		expect.Equal(at, "r.N", r.N, 8)
+		expect.True(at, "r.AnswerTokens other than 0", r.AnswerTokens != 0, r.AnswerTokens)
+		expect.True(at, "r.Model that is not empty", r.Model != "")
+		expect.Within(at, "r.Value", r.Value, 0, 1)
 	}
 	before := m.Usage().Computed
 	if first.Tokens != before {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/lab/suite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // counts is an encoder of which tokens are alike if they begin with the same letter.
@@ -45,14 +46,15 @@ func TestReferences(t *testing.T) {
 		t.Errorf("%d items of %d lines with each question twice", r.N, notesItems)
 	}
 	best, ok := r.Metrics["rouge_l_best"]
-	if !ok || best < r.Value || r.Metrics["embedding_f1 (letters)"] <= 0 || r.Metrics["embedding_precision (letters)"] <= 0 {
-		t.Errorf("%v, %v", r.Value, r.Metrics)
-	}
+	expect.True(t, "ok", ok)
+	expect.Min(t, "best", best, r.Value)
+	expect.True(t, "r.Metrics['embedding_f1 (letters)'] above 0", r.Metrics["embedding_f1 (letters)"] > 0, r.Metrics["embedding_f1 (letters)"])
+	expect.True(t, "r.Metrics['embedding_precision (letters)'] above 0", r.Metrics["embedding_precision (letters)"] > 0, r.Metrics["embedding_precision (letters)"])
 	before := encoder.asked
 	again, err := suite.Run(t.Context(), s, o)
-	if err != nil || encoder.asked != before || before == 0 {
-		t.Errorf("%d texts were encoded again, %v", encoder.asked-before, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "encoder.asked", encoder.asked, before)
+	expect.True(t, "before other than 0", before != 0, before)
 	equal(t, "again", again.Rows, result.Rows)
 }
 
@@ -64,15 +66,17 @@ func TestPublicInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := read.Datasets[0].Conditions; len(got) != notesItems/2 || !slices.Contains(got, "note 64") || read.Datasets[0].Inputs != "" {
-		t.Errorf("%d inputs: %v", len(got), got)
-	}
+	got := read.Datasets[0].Conditions
+	expect.Len(t, "got", got, notesItems/2)
+	expect.True(t, "note 64 in got", slices.Contains(got, "note 64"), got)
+	expect.Equal(t, "read.Datasets[0].Inputs", read.Datasets[0].Inputs, "")
 	if len(s.Datasets[0].Conditions) > 0 {
 		t.Error("the suite itself was changed")
 	}
-	if result, err := suite.Run(t.Context(), s, options(t, &toy{name: "toy"})); err != nil || len(result.Rows) != 1 || result.Rows[0].Shots != 2 {
-		t.Errorf("%+v, %v", result, err)
-	}
+	result, err := suite.Run(t.Context(), s, options(t, &toy{name: "toy"}))
+	expect.NoError(t, err)
+	expect.Len(t, "result.Rows", result.Rows, 1)
+	expect.Equal(t, "result.Rows[0].Shots", result.Rows[0].Shots, 2)
 	s.Datasets[0].Inputs = "gone.jsonl"
 	if _, err := suite.Run(t.Context(), s, options(t, &toy{name: "toy"})); err == nil || !strings.Contains(err.Error(), "public inputs of notes") {
 		t.Errorf("%v", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lab/suite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // brief is a suite with few cells, one of each kind.
@@ -90,10 +91,11 @@ func TestInterrupted(t *testing.T) {
 		s := helpline(t, brief)
 		_, err := suite.Run(ctx, s, stopped)
 		cancel()
-		var interrupted *suite.InterruptedError
-		if !errors.As(err, &interrupted) || !errors.Is(err, context.Canceled) || interrupted.Cells != 3 || interrupted.Done >= 3 {
-			t.Fatalf("stop %d: %v", i, err)
-		}
+		about := expect.At(t, "stop %d", i)
+		interrupted := expect.As[*suite.InterruptedError](about, err)
+		expect.True(about, "the error context.Canceled", errors.Is(err, context.Canceled), err)
+		expect.Equal(about, "interrupted.Cells", interrupted.Cells, 3)
+		expect.True(about, "interrupted.Done below 3", interrupted.Done < 3, interrupted.Done)
 		m.fault = nil
 		again, err := suite.Run(t.Context(), s, o)
 		if err != nil {
@@ -178,9 +180,9 @@ func TestKilled(t *testing.T) {
 	}
 	equal(t, "again", files(t, o.Out), want.Rows)
 	// The last child died when all was done but for the files.
-	if m.Usage().Computed != 0 || again.ReusedSets != 2 || again.ReusedAnswers != 3 {
-		t.Errorf("%d tokens, %+v", m.Usage().Computed, again)
-	}
+	expect.Equal(t, "m.Usage().Computed", m.Usage().Computed, 0)
+	expect.Equal(t, "again.ReusedSets", again.ReusedSets, 2)
+	expect.Equal(t, "again.ReusedAnswers", again.ReusedAnswers, 3)
 	// What the killed ones left in their folders goes when it is old.
 	tmp := filepath.Join(o.Cache, "tmp")
 	left, err := os.ReadDir(tmp)
@@ -222,8 +224,8 @@ func TestDamagedCache(t *testing.T) {
 		t.Fatalf("%d files, %v", damaged, err)
 	}
 	again, err := suite.Run(t.Context(), s, o)
-	if err != nil || again.Written != 2 || again.Answered != 3 {
-		t.Fatalf("%+v, %v", again, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "again.Written", again.Written, 2)
+	expect.Equal(t, "again.Answered", again.Answered, 3)
 	equal(t, "again", again.Rows, want.Rows)
 }

@@ -3,6 +3,7 @@ package suite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestCache: what was done is not done again, the rows are the same, and a change of what
@@ -115,9 +117,10 @@ func TestRecordsMatter(t *testing.T) {
 	}
 	other := &toy{name: "another"}
 	o.Open = func(context.Context, string) (lm.Trusted, error) { return other.trusted(), nil }
-	if again, err = suite.Run(t.Context(), s, o); err != nil || again.Written != 3 || again.Answered != 4 {
-		t.Errorf("%+v, %v", again, err)
-	}
+	again, err = suite.Run(t.Context(), s, o)
+	expect.NoError(t, err)
+	expect.Equal(t, "again.Written", again.Written, 3)
+	expect.Equal(t, "again.Answered", again.Answered, 4)
 }
 
 // TestConcurrentCells: as many at once as one likes, the rows are those of one after the other.
@@ -144,9 +147,9 @@ func TestConcurrentCells(t *testing.T) {
 		}
 		equal(t, "parallel", parallel.Rows, serial.Rows)
 		equal(t, "files", files(t, o.Out), serial.Rows)
-		if parallel.Written != serial.Written || !slices.IsSorted(done) || len(done) != serial.Cells {
-			t.Errorf("%d sets, done %v", parallel.Written, done)
-		}
+		expect.Equal(t, "parallel.Written", parallel.Written, serial.Written)
+		expect.True(t, "slices.IsSorted(done)", slices.IsSorted(done), done)
+		expect.Len(t, "done", done, serial.Cells)
 	}
 }
 
@@ -165,11 +168,9 @@ func TestOneFails(t *testing.T) {
 		}
 	}
 	result, err := suite.Run(t.Context(), s, o)
-	var failed *suite.FailedError
-	var input *plan.InputError
-	if !errors.As(err, &failed) || !errors.As(err, &input) || len(failed.Failures) != 2 {
-		t.Fatalf("%v", err)
-	}
+	failed := expect.As[*suite.FailedError](t, err)
+	expect.As[*plan.InputError](t, err)
+	expect.Len(t, "failed.Failures", failed.Failures, 2)
 	if !strings.Contains(err.Error(), "helpline, gaussian, ε = 8, 3 shots, seed 7 (and 1 more): ") || !strings.Contains(err.Error(), "2 of 13") {
 		t.Errorf("%v", err)
 	}
@@ -179,9 +180,10 @@ func TestOneFails(t *testing.T) {
 	equal(t, "files", files(t, o.Out), result.Rows)
 	s.Methods[3].Values["per_prompt"] = 1
 	again, err := suite.Run(t.Context(), s, o)
-	if err != nil || again.Written != 2 || again.Answered != 2 || len(again.Rows) != 26 {
-		t.Errorf("%+v, %v", again, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "again.Written", again.Written, 2)
+	expect.Equal(t, "again.Answered", again.Answered, 2)
+	expect.Len(t, "again.Rows", again.Rows, 26)
 }
 
 // TestAllFail: where nothing can be done, the rows of an earlier run stay.
@@ -194,10 +196,9 @@ func TestAllFail(t *testing.T) {
 	}
 	s.Datasets[0].Test = "gone.jsonl"
 	result, err := suite.Run(t.Context(), s, o)
-	var failed *suite.FailedError
-	if !errors.As(err, &failed) || len(failed.Failures) != 3 || len(result.Rows) != 0 {
-		t.Fatalf("%+v, %v", result, err)
-	}
+	failed := expect.As[*suite.FailedError](t, err)
+	expect.Len(t, "failed.Failures", failed.Failures, 3)
+	expect.Len(t, "result.Rows", result.Rows, 0)
 	equal(t, "files", files(t, o.Out), before.Rows)
 }
 
@@ -216,10 +217,10 @@ func TestMalformed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t, &toy{name: "toy"})
-	var failed *suite.FailedError
-	if _, err := suite.Run(t.Context(), s, o); !errors.As(err, &failed) || len(failed.Failures) != 2 || strings.Contains(err.Error(), "zanzibar") {
-		t.Errorf("%v", err)
-	}
+	_, err = suite.Run(t.Context(), s, o)
+	failed := expect.As[*suite.FailedError](t, err)
+	expect.Len(t, "failed.Failures", failed.Failures, 2)
+	expect.True(t, "no zanzibar in error", !strings.Contains(fmt.Sprint(err), "zanzibar"), fmt.Sprint(err))
 	s.Datasets[0].SkipMalformed = true
 	if _, err := suite.Run(t.Context(), s, o); err != nil {
 		t.Error(err)
@@ -246,10 +247,10 @@ func TestModelFails(t *testing.T) {
 		}}
 		o := options(t, faulty)
 		_, err := suite.Run(t.Context(), s, o)
-		var failed *suite.FailedError
-		if !errors.As(err, &failed) || len(failed.Failures) != 1 || !errors.Is(err, broken) {
-			t.Fatalf("step %d: %v", at, err)
-		}
+		about := expect.At(t, "step %d", at)
+		failed := expect.As[*suite.FailedError](about, err)
+		expect.Len(about, "failed.Failures", failed.Failures, 1)
+		expect.True(about, "the error broken", errors.Is(err, broken), err)
 		again, err := suite.Run(t.Context(), s, o)
 		if err != nil {
 			t.Fatal(err)
@@ -289,9 +290,11 @@ func TestOtherKinds(t *testing.T) {
 	}
 	for _, r := range result.Rows {
 		want := map[string]string{"films": "exact_match", "notes": "rouge_l"}[r.Dataset]
-		if r.Metric != want || r.Calibrated || r.N != 3 || r.Metrics["rouge_1"] < 0 {
-			t.Errorf("%+v", r)
-		}
+		at := expect.At(t, "%+v", r)
+		expect.Equal(at, "r.Metric", r.Metric, want)
+		expect.True(at, "not r.Calibrated", !r.Calibrated)
+		expect.Equal(at, "r.N", r.N, 3)
+		expect.Min(at, "r.Metrics['rouge_1']", r.Metrics["rouge_1"], 0)
 		// The records are all the same: so are the demonstrations, of which each has 4 words.
 		if r.Method == "real" && (r.Metrics["words"] != 4 || r.Metrics["self_bleu"] != 1) {
 			t.Errorf("%s: %v", r.Dataset, r.Metrics)

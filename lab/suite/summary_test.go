@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lab/suite"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // made up rows: a data set, a method, an ε (negative for none), and for each seed the
@@ -45,22 +46,29 @@ func TestSummarise(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	first := got[0]
-	if first.Name != "clipped" || *first.Epsilon != 1 || first.Seeds != 2 || first.N != 4 || first.Shots != 4 || !first.Calibrated {
-		t.Errorf("%+v", first)
-	}
+	expect.Equal(t, "first.Name", first.Name, "clipped")
+	expect.Equal(t, "first.Epsilon", *first.Epsilon, 1)
+	expect.Equal(t, "first.Seeds", first.Seeds, 2)
+	expect.Equal(t, "first.N", first.N, 4)
+	expect.Equal(t, "first.Shots", first.Shots, 4)
+	expect.True(t, "first.Calibrated", first.Calibrated)
 	// 0.5 and 0.75: mean 0.625, deviation √(2·0.125²/1).
-	if first.Mean != 0.625 || math.Abs(first.Std-0.125*math.Sqrt2) > 1e-15 || first.WriteTokens != 150 || first.AnswerTokens != 50 || first.Metrics["macro_f1"] != 0.5 {
-		t.Errorf("%+v", first)
-	}
+	expect.Equal(t, "first.Mean", first.Mean, 0.625)
+	expect.Max(t, "math.Abs(first.Std-0.125*math.Sqrt2)", math.Abs(first.Std-0.125*math.Sqrt2), 1e-15)
+	expect.Equal(t, "first.WriteTokens", first.WriteTokens, 150)
+	expect.Equal(t, "first.AnswerTokens", first.AnswerTokens, 50)
+	expect.Equal(t, "first.Metrics['macro_f1']", first.Metrics["macro_f1"], 0.5)
 	if !(first.Low < first.Mean && first.Mean < first.High) {
 		t.Errorf("%v is not within %v–%v", first.Mean, first.Low, first.High)
 	}
-	if want, err := stat.Crossed([][]float64{{1, 1, 0, 0}, {1, 1, 1, 0}}, stat.Options{}); err != nil || want.Low != first.Low || want.High != first.High {
-		t.Errorf("%v–%v instead of %v, %v", first.Low, first.High, want, err)
-	}
-	if one := got[1]; one.Std != 0 || one.Seeds != 1 || one.Mean != 1 {
-		t.Errorf("%+v", one)
-	}
+	want, err := stat.Crossed([][]float64{{1, 1, 0, 0}, {1, 1, 1, 0}}, stat.Options{})
+	expect.NoError(t, err)
+	expect.Equal(t, "want.Low", want.Low, first.Low)
+	expect.Equal(t, "want.High", want.High, first.High)
+	one := got[1]
+	expect.Equal(t, "one.Std", one.Std, 0)
+	expect.Equal(t, "one.Seeds", one.Seeds, 1)
+	expect.Equal(t, "one.Mean", one.Mean, 1)
 	if none := got[2]; none.Epsilon != nil || none.Mean != 0.625 {
 		t.Errorf("%+v", none)
 	}
@@ -104,9 +112,11 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%q", pairs)
 	}
 	// Six seeds that all agree: 2/2⁶; nine comparisons were made.
-	if first := got[0]; first.P != 2.0/64 || first.Adjusted <= first.P || *first.EpsilonB != 1 || first.Shots != 4 {
-		t.Errorf("%+v", first)
-	}
+	first := got[0]
+	expect.Equal(t, "first.P", first.P, 2.0/64)
+	expect.True(t, "first.Adjusted above first.P", first.Adjusted > first.P, first.Adjusted, first.P)
+	expect.Equal(t, "first.EpsilonB", *first.EpsilonB, 1)
+	expect.Equal(t, "first.Shots", first.Shots, 4)
 	if across := got[2]; across.P != 2.0/4096 || math.Abs(across.Adjusted-9*2.0/4096) > 1e-12 {
 		t.Errorf("%+v", across)
 	}
@@ -131,9 +141,10 @@ func TestCompareAnswerers(t *testing.T) {
 		a[i].Model = "writer"
 	}
 	got, err := suite.Compare(append(a, b...), "public")
-	if err != nil || len(got) != 1 || got[0].Difference != 0.75 || got[0].N != 2 {
-		t.Errorf("%+v, %v", got, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "got", got, 1)
+	expect.Equal(t, "got[0].Difference", got[0].Difference, 0.75)
+	expect.Equal(t, "got[0].N", got[0].N, 2)
 }
 
 // TestCompareOnline: answers online are compared for the same number of answers with each

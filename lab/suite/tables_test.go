@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // loanRows is the size of the table that loansIn writes; loanShare of them are learned from.
@@ -170,9 +171,9 @@ func TestTables(t *testing.T) {
 		t.Errorf("of %d cells %d were answered, and %d found answered", done.Cells, done.Answered, done.ReusedAnswers)
 	}
 	again, err := suite.Run(t.Context(), s, o)
-	if err != nil || again.Answered != 0 || again.Tokens != 0 {
-		t.Fatalf("%d are answered again with %d tokens, %v", again.Answered, again.Tokens, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "again.Answered", again.Answered, 0)
+	expect.Equal(t, "again.Tokens", again.Tokens, 0)
 	equal(t, "again", again.Rows, done.Rows)
 }
 
@@ -180,8 +181,11 @@ func TestTables(t *testing.T) {
 func checkTableRow(t *testing.T, r eval.Row) {
 	t.Helper()
 	learns := strings.HasPrefix(r.Method, "lr") || strings.HasPrefix(r.Method, "gnb") || strings.HasPrefix(r.Method, "nb") || r.Method == "majority"
-	if learns != (r.Model == "" && r.Answerer == "") || learns != (r.AnswerTokens == 0) || learns && r.Shots != 0 {
-		t.Errorf("%s: model %q, answered by %q with %d tokens and %d shots", r.Name, r.Model, r.Answerer, r.AnswerTokens, r.Shots)
+	at := expect.At(t, "%s: model %q, answered by %q with %d tokens and %d shots", r.Name, r.Model, r.Answerer, r.AnswerTokens, r.Shots)
+	expect.Equal(at, "learns", learns, r.Model == "" && r.Answerer == "")
+	expect.Equal(at, "learns", learns, r.AnswerTokens == 0)
+	if learns {
+		expect.Equal(at, "r.Shots", r.Shots, 0)
 	}
 	bounded := !slices.Contains([]string{"zero", "real", "majority", "lr", "gnb", "nb"}, r.Method) && r.Epsilon != nil
 	switch {
@@ -203,9 +207,10 @@ func checkTableRow(t *testing.T, r eval.Row) {
 			t.Errorf("%s has no %s", r.Name, name)
 		}
 	}
-	if r.Metric != "accuracy" || r.N != 6 || len(r.Items) != 6 {
-		t.Errorf("%s: %s of %d items", r.Name, r.Metric, r.N)
-	}
+	at = expect.At(t, "%s: %s of %d items", r.Name, r.Metric, r.N)
+	expect.Equal(at, "r.Metric", r.Metric, "accuracy")
+	expect.Equal(at, "r.N", r.N, 6)
+	expect.Len(at, "r.Items", r.Items, 6)
 }
 
 // TestTablesResume: a suite that was interrupted continues, and comes to the same.
@@ -245,9 +250,9 @@ method = "nb-private"
 	}
 	o.Observe = nil
 	got, err := suite.Run(t.Context(), s, o)
-	if err != nil || got.ReusedAnswers != 1 || got.Answered != 2 {
-		t.Fatalf("%d were answered, %d found answered, %v", got.Answered, got.ReusedAnswers, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "got.ReusedAnswers", got.ReusedAnswers, 1)
+	expect.Equal(t, "got.Answered", got.Answered, 2)
 	equal(t, "after an interruption", got.Rows, want.Rows)
 }
 

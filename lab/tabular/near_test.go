@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // agree returns how often demonstrations have the answer of their question, the mean over
@@ -65,9 +66,10 @@ func TestNear(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := d.Guarantee; g.Epsilon > 2+1e-9 || g.Epsilon < 1.99 || g.Delta != 0 || g.Adjacency != "add-remove" {
-		t.Errorf("%+v", g)
-	}
+	g := d.Guarantee
+	expect.Within(t, "g.Epsilon", g.Epsilon, 1.99, 2+1e-9)
+	expect.Equal(t, "g.Delta", g.Delta, 0)
+	expect.Equal(t, "g.Adjacency", g.Adjacency, "add-remove")
 	for name, from := range map[string]*tabular.Distribution{"local": l, "drawn": d} {
 		plain := from.Demos(len(table.Test), shots)
 		near, err := from.Near(table.Test, 0.03, shots)

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const trained = 3000
@@ -75,9 +76,12 @@ func TestLocal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g := l.Guarantee; g.Epsilon > 8+1e-9 || g.Epsilon < 7.99 || g.Delta != 0 || g.Adjacency != "replace-one" || !strings.Contains(g.Event, "rr(") {
-			t.Errorf("%s: %+v", method, g)
-		}
+		g := l.Guarantee
+		at := expect.At(t, "%s", method)
+		expect.Within(at, "g.Epsilon", g.Epsilon, 7.99, 8+1e-9)
+		expect.Equal(at, "g.Delta", g.Delta, 0)
+		expect.Equal(at, "g.Adjacency", g.Adjacency, "replace-one")
+		expect.Contains(at, "g.Event", g.Event, "rr(")
 		if l.Estimate.Method != method {
 			t.Errorf("%s was used, not %s", l.Estimate.Method, method)
 		}
@@ -160,9 +164,11 @@ func TestGlobal(t *testing.T) {
 	for _, groups := range []int{1, 2, 4, 8} {
 		o := tabular.GlobalOptions{Epsilon: 2, Groups: groups, Size: trained}
 		got, g := profile(t, table, o)
-		if len(got) != groups || g.Epsilon > 2+1e-9 || g.Epsilon < 1.99 || g.Delta != 0 || g.Adjacency != "add-remove" {
-			t.Errorf("%d groups: %d demonstrations, %+v", groups, len(got), g)
-		}
+		at := expect.At(t, "%d groups", groups)
+		expect.Len(at, "profile", got, groups)
+		expect.Within(at, "g.Epsilon", g.Epsilon, 1.99, 2+1e-9)
+		expect.Equal(at, "g.Delta", g.Delta, 0)
+		expect.Equal(at, "g.Adjacency", g.Adjacency, "add-remove")
 		if again, _ := profile(t, table, o); !slices.Equal(got, again) {
 			t.Errorf("%d groups: another profile from the same seed", groups)
 		}
@@ -250,9 +256,12 @@ func TestLearn(t *testing.T) {
 		}
 		for _, kind := range map[string][]string{"lr": {"-private", "-local"}, "gnb": {"-local"}, "nb": {"-private"}}[model] {
 			near, g := score(kind == "-local", tabular.LearnOptions{Model: model + kind, Epsilon: 200, Seed: 1})
-			if g == nil || g.Epsilon > 200+1e-6 || g.Epsilon < 199 || near < raw-0.05 {
-				t.Errorf("%s%s is right for %v, without noise for %v, %+v", model, kind, near, raw, g)
+			at := expect.At(t, "%s%s is right", model, kind)
+			if g == nil {
+				at.Fatalf("score: got none")
 			}
+			expect.Within(at, "g.Epsilon", g.Epsilon, 199, 200+1e-6)
+			expect.Min(at, "near", near, raw-0.05)
 			far, _ := score(kind == "-local", tabular.LearnOptions{Model: model + kind, Epsilon: 0.001, Seed: 1})
 			if far > near+0.02 {
 				t.Errorf("%s%s is right for %v at ε = 0.001, for %v at 200", model, kind, far, near)

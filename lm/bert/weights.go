@@ -2,6 +2,7 @@ package bert
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -66,6 +67,7 @@ func (t *tensor) row(i int, dst []float32) error {
 type tensors interface {
 	tensor(name string) (tensor, bool, error)
 	Release() error
+	ReleaseData(data []byte) error
 	Close() error
 }
 
@@ -185,7 +187,14 @@ func (l *loader) dense(rows, cols int, names ...string) dense {
 		bias = append(bias, l.floats(name+".bias", rows)...)
 	}
 	d := dense{&kernel.Matrix{}, &kernel.ByteMatrix{}}
-	l.later = append(l.later, func() error { return d.pack(rows, cols, all, bias) })
+	l.later = append(l.later, func() error {
+		err := d.pack(rows, cols, all, bias)
+		for _, t := range all {
+			// The packed copies are what is read from now on.
+			err = errors.Join(err, l.file.ReleaseData(t.data))
+		}
+		return err
+	})
 	return d
 }
 

@@ -231,10 +231,10 @@ func TestTypes(t *testing.T) {
 		{gguf.BF16, 30, "BF16", 1, 2},
 		{4, 4, "type 4", 0, 0},
 	} {
-		if uint32(test.kind) != test.number || test.kind.String() != test.name ||
-			test.kind.BlockSize() != test.values || test.kind.BlockBytes() != test.bytes {
-			t.Errorf("%v (%d): blocks of %d values in %d bytes, want %+v",
-				test.kind, uint32(test.kind), test.kind.BlockSize(), test.kind.BlockBytes(), test)
-		}
+		at := expect.At(t, "%v", test.kind)
+		expect.Equal(at, "test.kind", uint32(test.kind), test.number)
+		expect.Equal(at, "test.kind", test.kind.String(), test.name)
+		expect.Equal(at, "test.kind.BlockSize()", test.kind.BlockSize(), test.values)
+		expect.Equal(at, "test.kind.BlockBytes()", test.kind.BlockBytes(), test.bytes)
 	}
 }

@@ -101,7 +101,8 @@ func (l *loader) matrices(name string, cols int, parts ...part) {
 				return fmt.Errorf("tensor %s: %w", name, err)
 			}
 			*p.into = m
-			return nil
+			// The packed copy is what is read from now on.
+			return l.file.ReleaseData(data)
 		})
 	}
 }

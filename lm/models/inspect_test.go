@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestInspect compares with what the publishers say of these models.
@@ -22,10 +24,14 @@ func TestInspect(t *testing.T) {
 				t.Fatal(err)
 			}
 			got.Name, got.Licence, got.Types = "", "", nil
-			if got.Bytes != want.Bytes || got.Architecture != want.Architecture || got.Parameters != want.Parameters ||
-				got.Quantisation != want.Quantisation || got.Layers != want.Layers || got.Context != want.Context || got.Vocabulary != want.Vocabulary {
-				t.Errorf("%s: %+v, want %+v", name, got, want)
-			}
+			at := expect.At(t, "%s", name)
+			expect.Equal(at, "got.Bytes", got.Bytes, want.Bytes)
+			expect.Equal(at, "got.Architecture", got.Architecture, want.Architecture)
+			expect.Equal(at, "got.Parameters", got.Parameters, want.Parameters)
+			expect.Equal(at, "got.Quantisation", got.Quantisation, want.Quantisation)
+			expect.Equal(at, "got.Layers", got.Layers, want.Layers)
+			expect.Equal(at, "got.Context", got.Context, want.Context)
+			expect.Equal(at, "got.Vocabulary", got.Vocabulary, want.Vocabulary)
 		})
 	}
 }

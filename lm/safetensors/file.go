@@ -95,6 +95,9 @@ func (f *File) Size() int64 { return f.size }
 // All data stays readable: what is used again is read again from the file.
 func (f *File) Release() error { return f.mapping.Release() }
 
+// ReleaseData is Release for the data of a tensor, or a part of it.
+func (f *File) ReleaseData(data []byte) error { return f.mapping.ReleasePart(data) }
+
 // Close releases the mapping. Data of tensors must not be used afterwards. Closing
 // again does nothing.
 func (f *File) Close() error {

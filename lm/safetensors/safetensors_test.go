@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // file puts a header and n bytes of data together.
@@ -53,10 +54,10 @@ func TestTensors(t *testing.T) {
 		t.Errorf("got tensors %v, want %v", names, want)
 	}
 	w, ok := f.Tensor("w")
-	if !ok || w.Type != safetensors.F32 || !reflect.DeepEqual(w.Shape, []uint64{1, 3}) ||
-		!bytes.Equal(w.Data, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
-		t.Errorf("got %v and tensor %+v", ok, w)
-	}
+	expect.True(t, "ok", ok)
+	expect.Equal(t, "w.Type", w.Type, safetensors.F32)
+	expect.True(t, "w.Shape equal to []uint64{1, 3}", reflect.DeepEqual(w.Shape, []uint64{1, 3}), w.Shape)
+	expect.True(t, "w.Data equal to []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}", bytes.Equal(w.Data, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), string(w.Data))
 	if cap(w.Data) != len(w.Data) {
 		t.Error("appending to a tensor's data would write into the file")
 	}

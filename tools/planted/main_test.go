@@ -32,8 +32,14 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(b.edits) != 2 || b.edits[0] != (edit{"sums/sum.go", "a + b", "a - b"}) || b.edits[1].old != "x\ny" || b.edits[1].new != "" {
-		t.Errorf("edits %q", b.edits)
+	if len(b.edits) != 2 {
+		t.Fatalf("edits: got %q, want 2", b.edits)
+	}
+	if want := (edit{"sums/sum.go", "a + b", "a - b"}); b.edits[0] != want {
+		t.Errorf("the first edit: got %q, want %q", b.edits[0], want)
+	}
+	if second := b.edits[1]; second.old != "x\ny" || second.new != "" {
+		t.Errorf("the second edit: got %q for %q, want none for two lines", second.new, second.old)
 	}
 	if b.packageName() != "sums" || pattern(b.test) != "^TestSum$/^small$" {
 		t.Errorf("package %s, pattern %s", b.packageName(), pattern(b.test))

@@ -43,8 +43,14 @@ func TestImage(t *testing.T) {
 	blob(t, dir, index.Manifests[i], &m)
 	var c imageConfig
 	blob(t, dir, *m.Config, &c)
-	if c.Architecture != p.arch || c.OS != "linux" || c.Config.User != "65532:65532" || len(m.Layers) != 1 {
-		t.Errorf("%+v", c)
+	if c.Architecture != p.arch || c.OS != "linux" {
+		t.Errorf("platform: got %s/%s, want linux/%s", c.OS, c.Architecture, p.arch)
+	}
+	if got := c.Config.User; got != "65532:65532" {
+		t.Errorf("user: got %s, want 65532:65532", got)
+	}
+	if len(m.Layers) != 1 {
+		t.Fatalf("layers: got %+v, want one", m.Layers)
 	}
 	layer := gunzip(t, blob(t, dir, m.Layers[0], nil))
 	if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(layer)); !slices.Equal(c.RootFS.DiffIDs, []string{sum}) {

@@ -149,8 +149,22 @@ func TestStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := s.Predicate.BuildDefinition.ResolvedDependencies
-	if s.Type != "https://in-toto.io/Statement/v1" || s.PredicateType != "https://slsa.dev/provenance/v1" || len(s.Subject) != len(pages) ||
-		len(s.Subject[0].Digest["sha256"]) != 64 || from[0].Digest["gitCommit"] != src.commit || !strings.HasPrefix(from[1].URI, "pkg:generic/go@1.") {
-		t.Errorf("%s", data)
+	for _, c := range []struct{ what, got, want string }{
+		{"type", s.Type, "https://in-toto.io/Statement/v1"},
+		{"type of the predicate", s.PredicateType, "https://slsa.dev/provenance/v1"},
+		{"commit", from[0].Digest["gitCommit"], src.commit},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	if len(s.Subject) != len(pages) {
+		t.Fatalf("subjects: got %d, want %d", len(s.Subject), len(pages))
+	}
+	if got := s.Subject[0].Digest["sha256"]; len(got) != 64 {
+		t.Errorf("digest of the first subject: got %q, want 64 digits", got)
+	}
+	if got := from[1].URI; !strings.HasPrefix(got, "pkg:generic/go@1.") {
+		t.Errorf("compiler: got %q, want a version of Go", got)
 	}
 }

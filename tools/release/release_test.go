@@ -114,8 +114,11 @@ func TestPartsTwice(t *testing.T) {
 	} {
 		one, err := make(src)
 		two, again := make(src)
-		if err := errors.Join(err, again); err != nil || len(one) == 0 || !bytes.Equal(one, two) {
-			t.Errorf("%s: %d and %d bytes, not the same, %v", name, len(one), len(two), err)
+		if err := errors.Join(err, again); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(one) == 0 || !bytes.Equal(one, two) {
+			t.Errorf("%s: got %d and then %d bytes, want the same, and some", name, len(one), len(two))
 		}
 		if other, err := make(&later); err != nil || bytes.Equal(one, other) {
 			t.Errorf("%s does not depend on the date: %v", name, err)
@@ -246,8 +249,10 @@ func TestArchives(t *testing.T) {
 	if err := json.Unmarshal(output(t, exec.Command(filepath.Join(dir, "sotto"), "version", "--json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got["version"] != "v1.2.3" || got["commit"] != src.commit || got["date"] != src.date.Format(time.RFC3339) || got["static"] != true {
-		t.Errorf("%v", got)
+	for key, want := range map[string]any{"version": "v1.2.3", "commit": src.commit, "date": src.date.Format(time.RFC3339), "static": true} {
+		if got[key] != want {
+			t.Errorf("%s: got %v, want %v", key, got[key], want)
+		}
 	}
 	for _, name := range []string{"LICENSE", "README.md", "man1/sotto.1", "man1/sotto-ledger-grant.1", "completions/sotto.bash", "completions/_sotto", "completions/sotto.fish", "completions/sotto.ps1"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {

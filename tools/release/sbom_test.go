@@ -22,9 +22,21 @@ func TestSBOM(t *testing.T) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Version != "SPDX-2.3" || doc.DataLicense != "CC0-1.0" || doc.ID != "SPDXRef-DOCUMENT" || doc.Name == "" ||
-		!strings.HasPrefix(doc.DocumentNamespace, "https://") || doc.CreationInfo.Created != stamp(src) || len(doc.CreationInfo.Creators) == 0 {
-		t.Errorf("%+v", doc)
+	for _, c := range []struct{ what, got, want string }{
+		{"version", doc.Version, "SPDX-2.3"},
+		{"licence of the data", doc.DataLicense, "CC0-1.0"},
+		{"identifier", doc.ID, "SPDXRef-DOCUMENT"},
+		{"time", doc.CreationInfo.Created, stamp(src)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	if doc.Name == "" || len(doc.CreationInfo.Creators) == 0 {
+		t.Errorf("got the name %q and the creators %q, want both", doc.Name, doc.CreationInfo.Creators)
+	}
+	if got := doc.DocumentNamespace; !strings.HasPrefix(got, "https://") {
+		t.Errorf("namespace: got %q, want an address", got)
 	}
 	known := map[string]spdxPackage{}
 	ids := map[string]bool{"SPDXRef-DOCUMENT": true}
@@ -34,8 +46,11 @@ func TestSBOM(t *testing.T) {
 			t.Errorf("the identifier %s is wrong or there twice", part.ID)
 		}
 		ids[part.ID] = true
-		if part.LicenseDeclared == spdxUnknown || part.Version == "" || len(part.ExternalRefs) != 1 {
-			t.Errorf("%s: licence %s, version %s", part.Name, part.LicenseDeclared, part.Version)
+		if part.LicenseDeclared == spdxUnknown || part.Version == "" {
+			t.Errorf("%s: got the licence %q and the version %q, want both", part.Name, part.LicenseDeclared, part.Version)
+		}
+		if len(part.ExternalRefs) != 1 {
+			t.Errorf("%s: references: got %+v, want one", part.Name, part.ExternalRefs)
 		}
 		if part.Purpose == "LIBRARY" && part.Name != "stdlib" && !strings.Contains(part.SourceInfo, " h1:") {
 			t.Errorf("%s has no sum", part.Name)
@@ -46,8 +61,14 @@ func TestSBOM(t *testing.T) {
 			t.Errorf("%+v is about nothing", r)
 		}
 	}
-	if len(doc.Relationships) != len(doc.Packages) || known["stdlib"].Version == "" || known["sotto"].Checksums[0].Algorithm != "SHA256" {
-		t.Errorf("%d packages, %d relationships", len(doc.Packages), len(doc.Relationships))
+	if len(doc.Relationships) != len(doc.Packages) {
+		t.Errorf("relationships: got %d, want one for each of %d packages", len(doc.Relationships), len(doc.Packages))
+	}
+	if known["stdlib"].Version == "" {
+		t.Error("the standard library has no version")
+	}
+	if got := known["sotto"].Checksums[0].Algorithm; got != "SHA256" {
+		t.Errorf("algorithm of the checksum: got %s, want SHA256", got)
 	}
 	page, err := os.ReadFile(filepath.Join(checkout, "docs/dependencies.md"))
 	if err != nil {

@@ -94,8 +94,12 @@ func TestUnlistedPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := b.byPath["docs/m/deep/x.md"]; x.parent == nil || x.parent.path != "docs/m/README.md" || x.section != "One" {
-		t.Errorf("%+v", x.parent)
+	x := b.byPath["docs/m/deep/x.md"]
+	if x.parent == nil || x.parent.path != "docs/m/README.md" {
+		t.Errorf("parent: got %+v, want docs/m/README.md", x.parent)
+	}
+	if x.section != "One" {
+		t.Errorf("section: got %q, want One", x.section)
 	}
 	files["docs/lost.md"] = "# Lost\n"
 	if _, err := open(folder(t, files)); err == nil || !strings.Contains(err.Error(), "docs/lost.md is in no list") {
@@ -235,8 +239,14 @@ func TestFlowchart(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows, err := layers(boxes)
-	if err != nil || len(rows) != 3 || rows[2][0].id != "c" || len(boxes[0].lines) != 2 {
-		t.Errorf("%v, %v", rows, err)
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("rows: got %v, error %v, want 3", rows, err)
+	}
+	if got := rows[2][0].id; got != "c" {
+		t.Errorf("last box: got %s, want c", got)
+	}
+	if got := boxes[0].lines; len(got) != 2 {
+		t.Errorf("lines of the first box: got %q, want 2", got)
 	}
 	for _, wrong := range []string{"a -.-> b", "a[\"A\"]\na --> b", "a[\"A\"]\nb[\"B\"]\na --> b\nb --> a"} {
 		if _, err := flowchart(wrong); err == nil {

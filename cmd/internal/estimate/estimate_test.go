@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var loans = schema.Schema{Name: "loans", Label: "repaid", Columns: []schema.Column{
@@ -73,13 +74,14 @@ func TestEstimate(t *testing.T) {
 		for _, keep := range []float64{1 - 1e-12, 0.9} {
 			f, marginals := estimated(t, keep, method, file, file)
 			want := (0.7 - (1 - keep)) / (2*keep - 1)
-			if f.Rows != 200 || len(marginals) != 2 || marginals[0].Column != "home" {
-				t.Fatalf("%d rows, marginals %v", f.Rows, marginals)
-			}
+			expect.Equal(t, "f.Rows", f.Rows, 200)
+			expect.Len(t, "marginals", marginals, 2)
+			expect.Equal(t, "marginals[0].Column", marginals[0].Column, "home")
 			owned := marginals[0].Values[1]
-			if owned.Value != "owned" || math.Abs(owned.Share-want) > 0.01 || !(owned.Error > 0 && owned.Error < 0.1) {
-				t.Errorf("%s, kept with %v: %+v, not a share of %v", method, keep, owned, want)
-			}
+			at := expect.At(t, "%s, kept with %v", method, keep)
+			expect.Equal(at, "owned.Value", owned.Value, "owned")
+			expect.Max(at, "math.Abs(owned.Share-want)", math.Abs(owned.Share-want), 0.01)
+			expect.True(at, "owned.Error > 0 && owned.Error < 0.1", owned.Error > 0 && owned.Error < 0.1, owned.Error)
 			if report := estimate.Report(marginals); len(report.Rows) != 4 || report.Rows[1][0].Text != "" {
 				t.Errorf("the report is %v", report.Rows)
 			}
@@ -87,9 +89,10 @@ func TestEstimate(t *testing.T) {
 				t.Fatal(err)
 			}
 			back, err := estimate.Read(dir)
-			if err != nil || back.Rows != f.Rows || !reflect.DeepEqual(back.Estimates[0].Domains, f.Estimates[0].Domains) {
-				t.Errorf("the file reads back as %+v: %v", back, err)
-			}
+			at = expect.At(t, "the file reads back")
+			expect.NoError(at, err)
+			expect.Equal(at, "back.Rows", back.Rows, f.Rows)
+			expect.True(at, "back.Estimates[0].Domains equal to f.Estimates[0].Domains", reflect.DeepEqual(back.Estimates[0].Domains, f.Estimates[0].Domains), back.Estimates[0].Domains, f.Estimates[0].Domains)
 		}
 	}
 }
@@ -117,9 +120,11 @@ func TestSample(t *testing.T) {
 		t.Errorf("%d of 400 say yes, not about 280", yes)
 	}
 	near, err := f.Near([]reconstruct.Near{{Query: schema.Row{{Code: 1, Discrete: true}, {Discrete: true}}, Free: []int{1}, Mismatch: 1e-9}}, 5, &seed)
-	if err != nil || len(near) != 1 || len(near[0]) != 5 || !strings.Contains(near[0][0].Input, "owned") {
-		t.Errorf("near a home that is owned: %v, %v", near, err)
-	}
+	at := expect.At(t, "near a home that is owned")
+	expect.NoError(at, err)
+	expect.Len(at, "near", near, 1)
+	expect.Len(at, "near[0]", near[0], 5)
+	expect.Contains(at, "near[0][0].Input", near[0][0].Input, "owned")
 	files, err := f.Save(dir, "test", first)
 	if err != nil || len(files) == 0 {
 		t.Errorf("no files: %v", err)
@@ -196,9 +201,10 @@ func TestProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !f.Private || f.Origin() != release.Drawn || !(f.Epsilon > 0.9 && f.Epsilon <= 1) {
-		t.Errorf("a profile of ε = %v, private %v, %v", f.Epsilon, f.Private, f.Origin())
-	}
+	at := expect.At(t, "a profile of ε")
+	expect.True(at, "f.Private", f.Private)
+	expect.Equal(at, "f.Origin()", f.Origin(), release.Drawn)
+	expect.True(at, "f.Epsilon > 0.9 && f.Epsilon <= 1", f.Epsilon > 0.9 && f.Epsilon <= 1, f.Epsilon)
 	seed := uint64(1)
 	if examples, err := f.Sample(10, &seed); err != nil || len(examples) != 10 {
 		t.Errorf("%d examples: %v", len(examples), err)
@@ -208,9 +214,10 @@ func TestProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := p.Predict(strings.NewReader("id,home\n1,owned\n2,rented\n"))
-	if err != nil || len(got) != 2 || got[0].Value != "yes" || got[1].Value != "no" {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	expect.NoError(t, err)
+	expect.Len(t, "got", got, 2)
+	expect.Equal(t, "got[0].Value", got[0].Value, "yes")
+	expect.Equal(t, "got[1].Value", got[1].Value, "no")
 	// Counts with one added: 51/62 of yes against 6/42 of no, by 60 to 40.
 	if want := 0.6 * 51 / 62 / (0.6*51/62 + 0.4*6/42); math.Abs(got[0].Probabilities[1]-want) > 1e-9 {
 		t.Errorf("yes has %v, not %v", got[0].Probabilities[1], want)

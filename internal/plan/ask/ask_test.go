@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan/ask"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 type (
@@ -37,9 +38,12 @@ func TestAs(t *testing.T) {
 	if got.In != (*other)(in.In) || got.M["x"] != 1 {
 		t.Errorf("got %+v, want what %+v points to", got, in)
 	}
-	if back := ask.As[door](got); back.A != in.A || back.B != in.B || back.In != in.In || back.M["x"] != 1 {
-		t.Errorf("there and back: got %+v, want %+v", back, in)
-	}
+	back := ask.As[door](got)
+	at := expect.At(t, "there and back")
+	expect.Equal(at, "back.A", back.A, in.A)
+	expect.Equal(at, "back.B", back.B, in.B)
+	expect.Equal(at, "back.In", back.In, in.In)
+	expect.Equal[any](at, "back.M['x']", back.M["x"], 1)
 	if none := ask.As[within](door{}); none.In != nil || none.M != nil {
 		t.Errorf("of nothing: %+v", none)
 	}

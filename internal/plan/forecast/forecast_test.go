@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // curve is one whose runs follow a formula, with noise.
@@ -66,9 +67,10 @@ func TestCoverage(t *testing.T) {
 	}
 	curves[3].Runs = curves[3].Runs[:6]
 	c := Coverage(curves, false)
-	if c.Settings != 27 || c.None != 14 || c.Own != 14 { // those in the middle, and they alone
-		t.Errorf("%+v", c)
-	}
+	expect.Equal(t, "c.Settings", c.Settings, 27)
+	// Those in the middle, and they alone.
+	expect.Equal(t, "c.None", c.None, 14)
+	expect.Equal(t, "c.Own", c.Own, 14)
 	if c := Coverage(curves, true); c.Settings != 0 {
 		t.Errorf("guesses without another model: %+v", c)
 	}
@@ -108,12 +110,16 @@ func TestModels(t *testing.T) {
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
 	} {
 		f, err := table().Of(p, model)
-		if err != nil || len(f.Models) != want.models || f.Guess != want.guess || f.DataSets != 3 || f.BetterOn != 3 {
-			t.Errorf("%s: %v, %+v", model, err, f)
-		}
-		if f.OverNone.High > want.maxError || !(f.OverNone.Low <= f.OverNone.Middle && f.OverNone.Middle <= f.OverNone.High) || f.OverReal == nil {
-			t.Errorf("%s: %+v", model, f)
-		}
+		at := expect.At(t, "%s", model)
+		expect.NoError(at, err)
+		expect.Len(at, "f.Models", f.Models, want.models)
+		expect.Equal(at, "f.Guess", f.Guess, want.guess)
+		expect.Equal(at, "f.DataSets", f.DataSets, 3)
+		expect.Equal(at, "f.BetterOn", f.BetterOn, 3)
+		at = expect.At(t, "%s", model)
+		expect.Max(at, "f.OverNone.High", f.OverNone.High, want.maxError)
+		expect.Within(at, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
+		expect.True(at, "f.OverReal other than nil", f.OverReal != nil)
 		if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {
 			t.Errorf("%s: %s; %s", model, f.Words(), f.Warning())
 		}
@@ -126,9 +132,10 @@ func TestNoise(t *testing.T) {
 	last := Forecast{}
 	for i, c := range []struct{ records, wide float64 }{{20, 0.05}, {100, 0.1}, {60, 0.4}, {34, 2}, {34, 5}} {
 		f, err := table().Of(planned(prompt.Classify, c.records, c.wide), "Small-135M")
-		if err != nil || f.Kept <= last.Kept || f.OverOwn.Middle <= last.OverOwn.Middle || f.Weight <= last.Weight {
-			t.Errorf("%+v after %+v", f, last)
-		}
+		expect.NoError(t, err)
+		expect.True(t, "f.Kept above last.Kept", f.Kept > last.Kept, f.Kept, last.Kept)
+		expect.True(t, "f.OverOwn.Middle above last.OverOwn.Middle", f.OverOwn.Middle > last.OverOwn.Middle, f.OverOwn.Middle, last.OverOwn.Middle)
+		expect.True(t, "f.Weight above last.Weight", f.Weight > last.Weight, f.Weight, last.Weight)
 		if i == 0 && (f.Kept > 0.1 || f.OverOwn.Middle > 1 || !strings.Contains(f.Words(), "the noise leaves")) {
 			t.Errorf("%+v: %s", f, f.Words())
 		}
@@ -143,17 +150,19 @@ func TestNoise(t *testing.T) {
 func TestWarning(t *testing.T) {
 	p := planned(prompt.Generate, 34, 5)
 	f, err := table().Of(p, "Large-1.5B")
-	if err != nil || f.BetterOn != 0 || !strings.Contains(f.Warning(), "unlikely to beat none") || !strings.Contains(f.Warning(), "better on 0 of 3") {
-		t.Errorf("%v, %+v: %s", err, f, f.Warning())
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "f.BetterOn", f.BetterOn, 0)
+	expect.Contains(t, "f.Warning()", f.Warning(), "unlikely to beat none")
+	expect.Contains(t, "f.Warning()", f.Warning(), "better on 0 of 3")
 }
 
 // TestNotSure: a forecast that could not be checked says so.
 func TestNotSure(t *testing.T) {
 	f, err := table().Of(planned(prompt.Generate, 34, 5), "unknown")
-	if err != nil || !f.Guess || f.Sure != 0 || !strings.Contains(f.Words(), "how often such guesses hold is not known") {
-		t.Errorf("%v, %+v: %s", err, f, f.Words())
-	}
+	expect.NoError(t, err)
+	expect.True(t, "f.Guess", f.Guess)
+	expect.Equal(t, "f.Sure", f.Sure, 0)
+	expect.Contains(t, "f.Words()", f.Words(), "how often such guesses hold is not known")
 }
 
 // TestNothingMeasured: there is no forecast of what no suite was like.
@@ -192,14 +201,17 @@ func TestMeasured(t *testing.T) {
 	p := planned(prompt.Classify, 34, 5)
 	p.Choose.Rounds = 9
 	f, err := Of(p, "SmolLM2-135M-Instruct Q4_1")
-	if err != nil || f.Guess || f.DataSets < 5 || f.OverNone.Middle < 5 || f.OverOwn.Middle < 3 {
-		t.Errorf("%v, %+v", err, f)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "not f.Guess", !f.Guess)
+	expect.Min(t, "f.DataSets", f.DataSets, 5)
+	expect.Min(t, "f.OverNone.Middle", f.OverNone.Middle, 5)
+	expect.Min(t, "f.OverOwn.Middle", f.OverOwn.Middle, 3)
 	for _, guess := range []bool{false, true} {
 		c := Coverage(Measured().Curves, guess)
-		if c.Settings < 50 || 2*c.None < c.Settings || 2*c.Own < c.Settings {
-			t.Errorf("guess %v: %+v", guess, c)
-		}
+		at := expect.At(t, "guess %v", guess)
+		expect.Min(at, "c.Settings", c.Settings, 50)
+		expect.Min(at, "2*c.None", 2*c.None, c.Settings)
+		expect.Min(at, "2*c.Own", 2*c.Own, c.Settings)
 	}
 	if strings.Contains(f.Words(), "-0") {
 		t.Error(f.Words())

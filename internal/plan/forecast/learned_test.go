@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/sums"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // evident is a plan with evidence, of as many records as that of one label with noise of scale 1.
@@ -45,9 +46,9 @@ func TestEvidenceIsNotForecast(t *testing.T) {
 			if !ok {
 				t.Fatalf("a forecast, or another error: %v", err)
 			}
-			if math.Abs(e.Low-c.want.Low) > 1e-9 || math.Abs(e.High-c.want.High) > 1e-9 || e.DataSets != c.want.DataSets {
-				t.Errorf("got %+v, want %+v", *e, c.want)
-			}
+			expect.Max(t, "math.Abs(e.Low-c.want.Low)", math.Abs(e.Low-c.want.Low), 1e-9)
+			expect.Max(t, "math.Abs(e.High-c.want.High)", math.Abs(e.High-c.want.High), 1e-9)
+			expect.Equal(t, "e.DataSets", e.DataSets, c.want.DataSets)
 			if got, want := strings.Contains(err.Error(), "of 100"), c.want.DataSets > 0; got != want {
 				t.Errorf("%v", err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestForms: where prompts are turns, each proposal of each round has one of the forms and is in the
@@ -25,9 +26,11 @@ func TestForms(t *testing.T) {
 				t.Fatalf("round %d: %d proposals, %v", round, len(list), err)
 			}
 			for _, p := range list {
-				if !s.Valid(p) || p.Calibrated || !slices.Contains(s.Forms, p.Form) || s.Prompt(p).Form != p.Form {
-					t.Fatalf("round %d proposes %+v", round, p)
-				}
+				about := expect.At(t, "round %d proposes %+v", round, p)
+				expect.True(about, "s.Valid(p)", s.Valid(p), p)
+				expect.True(about, "not p.Calibrated", !p.Calibrated)
+				expect.True(about, "p.Form in s.Forms", slices.Contains(s.Forms, p.Form), p.Form, s.Forms)
+				expect.Equal(about, "s.Prompt(p).Form", s.Prompt(p).Form, p.Form)
 			}
 			if !at.Varies(round) && !slices.ContainsFunc(list, Point{Form: s.Forms[0]}.equal) {
 				t.Fatalf("round %d does not propose the task without examples: %+v", round, list)

@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestGiven: ready-made sets are proposed as they are, beside no examples, each way.
@@ -19,9 +20,12 @@ func TestGiven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(points) != 6 || len(points[0].Set) != 0 || points[2].Set[0] != 1 || len(points[4].Set) != 1 || points[2].Calibrated || !points[3].Calibrated {
-		t.Errorf("proposed are %v", points)
-	}
+	expect.Len(t, "points", points, 6)
+	expect.Len(t, "points[0].Set", points[0].Set, 0)
+	expect.Equal(t, "points[2].Set[0]", points[2].Set[0], 1)
+	expect.Len(t, "points[4].Set", points[4].Set, 1)
+	expect.True(t, "not points[2].Calibrated", !points[2].Calibrated)
+	expect.True(t, "points[3].Calibrated", points[3].Calibrated)
 }
 
 // TestVaries: the rounds that vary a winner are those whose proposals hold it and others that

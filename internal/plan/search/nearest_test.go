@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNearestIsProposed: prompts with the nearest examples of the whole pool play in all rounds but those that vary, with
@@ -70,9 +71,9 @@ func TestNearestIsProposed(t *testing.T) {
 			}
 			data, err := json.Marshal(winner)
 			var read Point
-			if err != nil || json.Unmarshal(data, &read) != nil || !reflect.DeepEqual(read, winner) {
-				t.Fatalf("%s is not %+v", data, winner)
-			}
+			expect.NoError(t, err)
+			expect.NoError(t, json.Unmarshal(data, &read))
+			expect.True(t, "read equal to winner", reflect.DeepEqual(read, winner), read, winner)
 			winners = append(winners, winner)
 			s.Pool = append(slices.Clone(s.Pool), prompt.Example{Input: "more", Output: s.outputs()})
 		}

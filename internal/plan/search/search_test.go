@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // spaces of all sorts, also those in which little can be proposed.
@@ -201,9 +202,9 @@ func TestPlayOff(t *testing.T) {
 		if !slices.ContainsFunc(list, func(p Point) bool { return len(p.Set) == 0 && p.Instruction == 0 }) {
 			t.Fatal("the task without examples does not play")
 		}
-		if len(list) > (max(n, 2)+2)*s.readings() || !slices.ContainsFunc(list, winners[len(winners)-1].equal) || !slices.ContainsFunc(list, winners[0].equal) {
-			t.Fatalf("%d points, with the first and the last winner or not", len(list))
-		}
+		expect.Max(t, "number of list", len(list), (max(n, 2)+2)*s.readings())
+		expect.True(t, "slices.ContainsFunc(list, winners[len(winners)-1].equal)", slices.ContainsFunc(list, winners[len(winners)-1].equal), list)
+		expect.True(t, "slices.ContainsFunc(list, winners[0].equal)", slices.ContainsFunc(list, winners[0].equal), list)
 		bare := s.none()
 		bare.Instruction = winners[len(winners)-1].Instruction
 		for _, p := range list {
@@ -302,9 +303,9 @@ func TestPrompts(t *testing.T) {
 			if err := p.Check(task); err != nil {
 				t.Fatal(err)
 			}
-			if len(p.Examples) != len(list[i].Set) || p.Calibrated != list[i].Calibrated || (p.Instruction != "") != (list[i].Instruction > 0) {
-				t.Fatalf("%+v is spelt out as %+v", list[i], p)
-			}
+			expect.Len(t, "p.Examples", p.Examples, len(list[i].Set))
+			expect.Equal(t, "p.Calibrated", p.Calibrated, list[i].Calibrated)
+			expect.Equal(t, "p.Instruction != ''", p.Instruction != "", list[i].Instruction > 0)
 			for at, e := range p.Examples {
 				if e != s.Pool[list[i].Set[at]] {
 					t.Fatalf("example %d of %+v is another one", at, list[i])

@@ -86,9 +86,11 @@ func TestExtremeSettings(t *testing.T) {
 			c := chooser(t, o)
 			for round := range int64(20) {
 				got, err := c.Round(t.Context(), round, ways("012"))
-				if err != nil || got.Winner < 0 || got.Winner > 2 || sure && got.Winner != 1 {
-					t.Errorf("a range of %v chooses %d: %v", width, got.Winner, err)
-					break
+				at := expect.At(t, "a range of %v", width)
+				expect.NoError(at, err)
+				expect.Within(at, "winner", got.Winner, 0, 2)
+				if sure {
+					expect.Equal(at, "winner", got.Winner, 1)
 				}
 			}
 		}

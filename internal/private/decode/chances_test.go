@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/internal/mechanism"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // normal is the distribution function.
@@ -292,9 +293,11 @@ func TestExtremeSettings(t *testing.T) {
 		}
 		for i := range uint64(20) {
 			pick, err := c.method.Select(v, noise.KeyFromSeed(i).Stream("pick"))
-			if err != nil || pick < 0 || pick > 2 || c.sure && pick != 0 {
-				t.Errorf("%+v picks %d: %v", c.method, pick, err)
-				break
+			at := expect.At(t, "%+v", c.method)
+			expect.NoError(at, err)
+			expect.Within(at, "pick", pick, 0, 2)
+			if c.sure {
+				expect.Equal(at, "pick", pick, 0)
 			}
 		}
 	}

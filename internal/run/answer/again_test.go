@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // list asks questions as a program does that keeps answers: it continues after those that it
@@ -105,9 +106,11 @@ func TestListGoesOn(t *testing.T) {
 			if len(l.answers) != len(l.inputs) {
 				t.Errorf("%d of %d questions are answered", len(l.answers), len(l.inputs))
 			}
-			if data, err := os.ReadFile(l.key); err != nil || strings.Contains(string(data), `"key"`) || !strings.Contains(string(data), `"complete":true`) {
-				t.Errorf("the file after the end: %v, %q", err, data)
-			}
+			data, err := os.ReadFile(l.key)
+			about := expect.At(t, "the file after the end")
+			expect.NoError(about, err)
+			expect.True(about, `no "key" in data`, !strings.Contains(string(data), `"key"`), string(data))
+			expect.Contains(about, "data", string(data), `"complete":true`)
 			s := l.place.session(t, o)
 			if standing, err := s.ResumeFrom(l.key, l.inputs, func(bool) (int, error) { return len(l.answers), nil }); err != nil || !standing.Complete {
 				t.Errorf("the list once more: %+v, %v", standing, err)
@@ -237,9 +240,11 @@ func TestTornKey(t *testing.T) {
 		}
 		must(t, os.WriteFile(key, torn, 0o600))
 		g := &keyFile{path: key}
-		if found, err := g.read(); err != nil || !found || g.state.Name != f.state.Name {
-			t.Fatalf("cut at %d: %v, %v, %+v", cut, found, err, g.state)
-		}
+		found, err := g.read()
+		at := expect.At(t, "cut at %d", cut)
+		expect.NoError(at, err)
+		expect.True(at, "found", found)
+		expect.Equal(at, "g.state.Name", g.state.Name, f.state.Name)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // inputs are n different questions.
@@ -35,15 +36,21 @@ func TestAnswer(t *testing.T) {
 		a, err := s.Answer(t.Context(), "Ann: when do we meet?", nil)
 		must(t, err)
 		c := p.charges(t)
-		if len(c) != i || c[i-1].State != ledger.Committed || c[i-1].ID != a.Charge || !strings.HasPrefix(c[i-1].Run, "chats clipped answer ") {
-			t.Fatalf("charges %+v", c)
-		}
-		if a.Input != "Ann: when do we meet?" || a.Text == "" || a.Steps < 1 || a.Steps > 6 || !a.Private || a.Event.String() != c[0].Event {
-			t.Errorf("%+v", a)
-		}
-		if a.Spent != float64(i) || a.Left != float64(3-i) || a.Limit != 3 || a.Delta != 1e-3 || len(a.Warnings) != 0 {
-			t.Errorf("after %d answers the odometer is %+v", i, a)
-		}
+		expect.Len(t, "charges", c, i)
+		expect.Equal(t, "c[i-1].State", c[i-1].State, ledger.Committed)
+		expect.Equal(t, "c[i-1].ID", c[i-1].ID, a.Charge)
+		expect.Prefix(t, "c[i-1].Run", c[i-1].Run, "chats clipped answer ")
+		expect.Equal(t, "a.Input", a.Input, "Ann: when do we meet?")
+		expect.True(t, "a.Text that is not empty", a.Text != "")
+		expect.Within(t, "a.Steps", a.Steps, 1, 6)
+		expect.True(t, "a.Private", a.Private)
+		expect.Equal(t, "a.Event", a.Event.String(), c[0].Event)
+		at := expect.At(t, "after %d answers the odometer", i)
+		expect.Equal(at, "a.Spent", a.Spent, float64(i))
+		expect.Equal(at, "a.Left", a.Left, float64(3-i))
+		expect.Equal(at, "a.Limit", a.Limit, 3)
+		expect.Equal(at, "a.Delta", a.Delta, 1e-3)
+		expect.Len(at, "a.Warnings", a.Warnings, 0)
 	}
 	_, err := s.Answer(t.Context(), "Ann: one more?", nil)
 	var refused *ledger.RefusedError
@@ -87,9 +94,11 @@ func TestReserveFirst(t *testing.T) {
 	if !errors.As(err, &charged) || errors.As(err, new(*ledger.RefusedError)) {
 		t.Fatalf("a record was not read after the charge: %v", err)
 	}
-	if c := p.charges(t); len(c) != 1 || !slices.Equal(charged.Charges, []ledger.ChargeID{c[0].ID}) || c[0].State != ledger.Forfeited || !strings.Contains(err.Error(), string(c[0].ID)) {
-		t.Errorf("%v, charges %+v", err, c)
-	}
+	c := p.charges(t)
+	expect.Len(t, "charges", c, 1)
+	expect.True(t, "charged.Charges equal to []ledger.ChargeID{c[0].ID}", slices.Equal(charged.Charges, []ledger.ChargeID{c[0].ID}), charged.Charges, []ledger.ChargeID{c[0].ID})
+	expect.Equal(t, "c[0].State", c[0].State, ledger.Forfeited)
+	expect.Contains(t, "error", fmt.Sprint(err), string(c[0].ID))
 	s.drawKey = func() (noise.Key, error) {
 		t.Error("a key is drawn for a question that is refused")
 		return noise.NewKey()
@@ -135,9 +144,11 @@ func TestAll(t *testing.T) {
 		if composition == ledger.Sums {
 			charges = 1
 		}
-		if len(got) != 10 || len(seen) != charges || last != 10 || len(p.charges(t)) != charges || p.uses(t) != 10 {
-			t.Errorf("%d answers, %d charges, %d uses, the odometer ends at %v", len(got), len(p.charges(t)), p.uses(t), last)
-		}
+		expect.Len(t, "got", got, 10)
+		expect.Equal(t, "number of seen", len(seen), charges)
+		expect.Equal(t, "last", last, 10)
+		expect.Len(t, "charges", p.charges(t), charges)
+		expect.Equal(t, "uses", p.uses(t), 10)
 		if p.charges(t)[0].State != ledger.Committed {
 			t.Errorf("the charge is left: %+v", p.charges(t)[0])
 		}
@@ -153,11 +164,10 @@ func TestAllOrNothing(t *testing.T) {
 	o := p.options(t, planFor(clipped()), newToy())
 	o.Parallel = 3
 	s := p.session(t, o)
-	var refused *ledger.RefusedError
 	err := s.All(t.Context(), inputs(6), func(int, *Answer) error { t.Error("answered"); return nil })
-	if !errors.As(err, &refused) || refused.Needed != 6 || len(p.charges(t)) != 0 {
-		t.Fatalf("%v, charges %v", err, p.charges(t))
-	}
+	refused := expect.As[*ledger.RefusedError](t, err)
+	expect.Equal(t, "refused.Needed", refused.Needed, 6)
+	expect.Len(t, "charges", p.charges(t), 0)
 	for n, fits := range map[int64]bool{5: true, 6: false} {
 		if err := s.CheckBudget(t.Context(), n); (err == nil) != fits {
 			t.Errorf("%d answers: %v", n, err)
@@ -167,9 +177,10 @@ func TestAllOrNothing(t *testing.T) {
 	s = p.session(t, o)
 	n := 0
 	err = s.All(t.Context(), inputs(6), func(i int, a *Answer) error { n++; return nil })
-	if !errors.As(err, &refused) || errors.As(err, new(*ChargedError)) || n != 5 || p.uses(t) != 5 {
-		t.Errorf("%d answers, %v", n, err)
-	}
+	refused = expect.As[*ledger.RefusedError](t, err)
+	expect.True(t, "no *ChargedError", !errors.As(err, new(*ChargedError)), err)
+	expect.Equal(t, "n", n, 5)
+	expect.Equal(t, "uses", p.uses(t), 5)
 	for _, c := range p.charges(t) {
 		if c.State != ledger.Committed {
 			t.Errorf("%+v", c)
@@ -213,12 +224,14 @@ func TestFirstBudget(t *testing.T) {
 	s.options.Env.Observe = func(e env.Progress) { seen = append(seen, string(e.Kind)) }
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
-	if a.Limit != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`) || seen[0] != "budget" {
-		t.Errorf("%+v, reported %v", a, seen)
-	}
-	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 || a.InSeries != 1 {
-		t.Errorf("%+v, %v", a, err)
-	}
+	expect.Equal(t, "a.Limit", a.Limit, 3)
+	expect.Len(t, "a.Warnings", a.Warnings, 1)
+	expect.Contains(t, "a.Warnings[0]", a.Warnings[0], `budget "chats" of ε = 3 at δ = 0.001, which is for 3 answers`)
+	expect.Equal(t, "seen[0]", seen[0], "budget")
+	a, err = s.Answer(t.Context(), "who?", nil)
+	expect.NoError(t, err)
+	expect.Len(t, "a.Warnings", a.Warnings, 0)
+	expect.Equal(t, "a.InSeries", a.InSeries, 1)
 
 	q := newPlace(t)
 	s = q.session(t, q.options(t, of, newToy()))
@@ -265,9 +278,10 @@ func TestSeeded(t *testing.T) {
 		s := p.session(t, o)
 		must(t, s.CheckBudget(t.Context(), 1<<40))
 		must(t, s.All(t.Context(), inputs(12), func(i int, a *Answer) error {
-			if a.Private || a.Charge != "" || a.Event != nil || a.Limit != 0 {
-				t.Errorf("%+v", a)
-			}
+			expect.True(t, "not a.Private", !a.Private)
+			expect.Equal(t, "a.Charge", a.Charge, "")
+			expect.True(t, "no a.Event", a.Event == nil, a.Event)
+			expect.Equal(t, "a.Limit", a.Limit, 0)
 			out = append(out, a.Text)
 			return nil
 		}))
@@ -319,9 +333,10 @@ func TestPublic(t *testing.T) {
 	o := p.options(t, planFor(&decode.Public{Temperature: 1, Candidates: 10}), newToy())
 	o.Env.Ledger, o.Data = nil, nil
 	a, err := p.session(t, o).Answer(t.Context(), "who?", nil)
-	if err != nil || !a.Private || a.Charge != "" || a.Text == "" {
-		t.Errorf("%+v, %v", a, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "a.Private", a.Private)
+	expect.Equal(t, "a.Charge", a.Charge, "")
+	expect.True(t, "a.Text that is not empty", a.Text != "")
 }
 
 // TestNonPrivate: what has no guarantee is not charged, and says so.
@@ -329,9 +344,11 @@ func TestNonPrivate(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, planFor(&decode.NonPrivate{Draw: perToken(), Candidates: 10}), newToy())
 	a, err := p.session(t, o).Answer(t.Context(), "who?", nil)
-	if err != nil || a.Private || a.Event != nil || a.Charge != "" || len(p.charges(t)) != 0 {
-		t.Errorf("%+v, %v", a, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "not a.Private", !a.Private)
+	expect.True(t, "no a.Event", a.Event == nil, a.Event)
+	expect.Equal(t, "a.Charge", a.Charge, "")
+	expect.Len(t, "charges", p.charges(t), 0)
 }
 
 // TestNotIsolated: where a score depends on what else was asked, a session that would
@@ -388,9 +405,9 @@ func TestCautions(t *testing.T) {
 	s := p.session(t, p.options(t, of, m))
 	a, err := s.Answer(t.Context(), "who?", nil)
 	must(t, err)
-	if len(a.Warnings) != 2 || !strings.Contains(a.Warnings[0], "is not below 1/") || !strings.Contains(a.Warnings[1], "nobody else uses the server") {
-		t.Errorf("warnings %q", a.Warnings)
-	}
+	expect.Len(t, "a.Warnings", a.Warnings, 2)
+	expect.Contains(t, "a.Warnings[0]", a.Warnings[0], "is not below 1/")
+	expect.Contains(t, "a.Warnings[1]", a.Warnings[1], "nobody else uses the server")
 	if a, err = s.Answer(t.Context(), "who?", nil); err != nil || len(a.Warnings) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}

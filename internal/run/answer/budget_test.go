@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/machine"
 )
 
@@ -140,9 +141,9 @@ func TestConcurrentSessions(t *testing.T) {
 		wg.Go(func() { _, _ = s.Answer(t.Context(), "", nil); _ = s.CheckBudget(t.Context(), 3); _ = s.Usage() })
 	}
 	wg.Wait()
-	if answered.Load() != 23 || refused.Load() == 0 || p.uses(t) != 23 {
-		t.Errorf("%d answers of 23, %d refusals, %d uses", answered.Load(), refused.Load(), p.uses(t))
-	}
+	expect.Equal(t, "answered", answered.Load(), 23)
+	expect.True(t, "refused other than 0", refused.Load() != 0, refused.Load())
+	expect.Equal(t, "uses", p.uses(t), 23)
 }
 
 // TestOthersAreFaster: a budget that somebody else uses up on the way ends the questions,
@@ -163,10 +164,10 @@ func TestOthersAreFaster(t *testing.T) {
 		}
 		return nil
 	})
-	var refused *ledger.RefusedError
-	if !errors.As(err, &refused) || errors.As(err, new(*ChargedError)) || n != 4 || refused.Spent != 6 {
-		t.Errorf("%d answers, then %v", n, err)
-	}
+	refused := expect.As[*ledger.RefusedError](t, err)
+	expect.True(t, "no *ChargedError", !errors.As(err, new(*ChargedError)), err)
+	expect.Equal(t, "n", n, 4)
+	expect.Equal(t, "refused.Spent", refused.Spent, 6)
 	for _, c := range p.charges(t) {
 		if c.State != ledger.Committed {
 			t.Errorf("%+v", c)
@@ -222,9 +223,9 @@ func TestPrices(t *testing.T) {
 		n := 0
 		must(t, s.All(t.Context(), inputs(5), func(_ int, a *Answer) error {
 			n++
-			if a.Limit < price || a.Limit > price*1.002 || a.Spent > a.Limit || a.Spent < price*0.99 {
-				t.Errorf("%d answers have the price %v, and the odometer says %+v", 5, price, a)
-			}
+			at := expect.At(t, "an answer of %d", 5)
+			expect.Within(at, "a.Limit", a.Limit, price, price*1.002)
+			expect.Within(at, "a.Spent", a.Spent, price*0.99, a.Limit)
 			return nil
 		}))
 		if _, err := s.Answer(t.Context(), "who?", nil); n != 5 || !errors.As(err, new(*ledger.RefusedError)) {
@@ -249,9 +250,9 @@ func TestMany(t *testing.T) {
 		}
 		a, err := s.Answer(t.Context(), fmt.Sprint("question ", i), nil)
 		must(t, err)
-		if a.Spent < last || a.Spent > a.Limit || len(a.Warnings) > 0 {
-			t.Fatalf("after %v the odometer of answer %d is %+v", last, i+1, a)
-		}
+		at := expect.At(t, "answer %d", i+1)
+		expect.Within(at, "a.Spent", a.Spent, last, a.Limit)
+		expect.Len(at, "a.Warnings", a.Warnings, 0)
 		last = a.Spent
 	}
 	if w.spent > 4*8*quarter {

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sorting is a task with a list of labels.
@@ -77,16 +77,18 @@ func TestVotes(t *testing.T) {
 	n := 0
 	must(t, s.All(t.Context(), inputs(7), func(i int, a *Answer) error {
 		n++
-		if !slices.Contains(sorting().Labels, a.Text) || a.Steps != 1 || a.Charge == "" || a.Spent > 7 {
-			t.Errorf("%+v", a)
-		}
+		expect.True(t, "a.Text in sorting().Labels", slices.Contains(sorting().Labels, a.Text), a.Text)
+		expect.Equal(t, "a.Steps", a.Steps, 1)
+		expect.True(t, "a.Charge that is not empty", a.Charge != "")
+		expect.Max(t, "a.Spent", a.Spent, 7)
 		return nil
 	}))
 	var shown []string
 	_, err := s.Answer(t.Context(), "who?", func(s string) { shown = append(shown, s) })
-	if n != 7 || !errors.As(err, new(*ledger.RefusedError)) || len(shown) != 0 || p.uses(t) != 7 {
-		t.Errorf("%d answers, then %v", n, err)
-	}
+	expect.Equal(t, "n", n, 7)
+	expect.As[*ledger.RefusedError](t, err)
+	expect.Len(t, "shown", shown, 0)
+	expect.Equal(t, "uses", p.uses(t), 7)
 	if s.Usage().Computed == 0 {
 		t.Error("no model was used")
 	}
@@ -124,9 +126,10 @@ func TestSentences(t *testing.T) {
 	o.Encoder = encoder(t)
 	var shown string
 	a, err := p.session(t, o).Answer(t.Context(), "who?", func(s string) { shown = s })
-	if err != nil || a.Text == "" || shown != a.Text || !a.Private {
-		t.Errorf("%+v, %q, %v", a, shown, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "a.Text that is not empty", a.Text != "")
+	expect.Equal(t, "shown", shown, a.Text)
+	expect.True(t, "a.Private", a.Private)
 	o.Plan = whole(chats(), voting())
 	if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "answers of a list") {
 		t.Errorf("a vote without labels: %v", err)

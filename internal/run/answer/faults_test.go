@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/machine"
 )
 
@@ -148,9 +149,11 @@ func (p *place) paid(t *testing.T, a *asked) map[ledger.ChargeID]ledger.Charge {
 	seen := map[ledger.ChargeID]int64{}
 	for _, answer := range a.got {
 		c, ok := charges[answer.Charge]
-		if seen[c.ID]++; !ok || seen[c.ID] > max(1, c.Drawn) || c.State == ledger.Forfeited {
-			t.Errorf("the answer with charge %q is not paid for", answer.Charge)
-		}
+		seen[c.ID]++
+		at := expect.At(t, "the answer with charge %q is not paid for", answer.Charge)
+		expect.True(at, "ok", ok)
+		expect.Max(at, "seen[c.ID]", seen[c.ID], max(1, c.Drawn))
+		expect.True(at, "c.State other than ledger.Forfeited", c.State != ledger.Forfeited, c.State)
 	}
 	if p.uses(t) > 4 {
 		t.Errorf("%d uses for 4 questions", p.uses(t))
@@ -245,9 +248,8 @@ func killedAtEveryPoint(t *testing.T, all *place, composition ledger.Composition
 			}
 			// The first draw finds no series.
 			uses := p.uses(t)
-			if uses > asked || uses < asked-1 || uses < len(a.got) {
-				t.Errorf("%d of %d uses are there, for %d answers", uses, asked, len(a.got))
-			}
+			expect.Within(t, "uses", uses, asked-1, asked)
+			expect.Min(t, "uses", uses, len(a.got))
 			again := p.ask(t, gaussian(), nil)
 			must(t, again.err)
 			if n := p.uses(t); n != uses+4 {
@@ -269,13 +271,16 @@ func TestCancelled(t *testing.T) {
 		cancel()
 	})
 	c := p.charges(t)
-	var charged *ChargedError
-	if !errors.As(err, &charged) || !errors.Is(err, context.Canceled) || shown == "" || len(c) != 1 || c[0].State != ledger.Forfeited {
-		t.Errorf("%q, %v, %+v", shown, err, c)
-	}
-	if _, err = s.Answer(ctx, "who?", nil); !errors.Is(err, context.Canceled) || errors.As(err, &charged) || len(p.charges(t)) != 1 {
-		t.Errorf("a question after that: %v", err)
-	}
+	charged := expect.As[*ChargedError](t, err)
+	expect.True(t, "the error context.Canceled", errors.Is(err, context.Canceled), err)
+	expect.True(t, "shown that is not empty", shown != "")
+	expect.Len(t, "charges", c, 1)
+	expect.Equal(t, "c[0].State", c[0].State, ledger.Forfeited)
+	_, err = s.Answer(ctx, "who?", nil)
+	at := expect.At(t, "a question after the first was cancelled")
+	expect.True(at, "the error context.Canceled", errors.Is(err, context.Canceled), err)
+	expect.True(at, "no *ChargedError", !errors.As(err, &charged), err)
+	expect.Len(at, "charges", p.charges(t), 1)
 	if err = s.All(ctx, inputs(2), nil); !errors.Is(err, context.Canceled) || len(p.charges(t)) != 1 {
 		t.Errorf("questions after that: %v", err)
 	}
@@ -293,8 +298,9 @@ func TestNotCovered(t *testing.T) {
 		s := p.session(t, p.options(t, planFor(clipped()), newToy()))
 		change(s)
 		a, err := s.Answer(t.Context(), "who?", func(string) { t.Errorf("%s: streamed", name) })
-		if a != nil || !errors.As(err, new(*ChargedError)) || !strings.Contains(err.Error(), "not pay") {
-			t.Errorf("%s: %+v, %v", name, a, err)
-		}
+		at := expect.At(t, "%s", name)
+		expect.True(at, "no a", a == nil, a)
+		expect.As[*ChargedError](at, err)
+		expect.Contains(at, "error", fmt.Sprint(err), "not pay")
 	}
 }

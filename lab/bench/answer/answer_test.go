@@ -12,15 +12,17 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/lab/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestChats(t *testing.T) {
 	list := chats(200, 1)
 	seen := map[string]bool{}
 	for i, item := range list {
-		if strings.ContainsAny(item.Input+item.Output, "{}") || strings.Count(item.Input, "\n") < 2 || len(strings.Fields(item.Output)) < 5 {
-			t.Errorf("item %d: %+v", i, item)
-		}
+		at := expect.At(t, "item %d: %+v", i, item)
+		expect.True(at, "not strings.ContainsAny(item.Input+item.Output, '{}')", !strings.ContainsAny(item.Input+item.Output, "{}"), item.Input+item.Output)
+		expect.Min(at, "number of lines", strings.Count(item.Input, "\n"), 2)
+		expect.Min(at, "number of strings.Fields(item.Output)", len(strings.Fields(item.Output)), 5)
 		seen[item.Input] = true
 	}
 	if len(seen) < 190 {

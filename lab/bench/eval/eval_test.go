@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/bench/llamaserver"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestArticles(t *testing.T) {
@@ -22,9 +23,10 @@ func TestArticles(t *testing.T) {
 	list := articles(task.Labels, 40, 2)
 	seen := map[string]bool{}
 	for i, item := range list {
-		if item.Output != task.Labels[i%4] || strings.ContainsAny(item.Input, "{}") || len(strings.Fields(item.Input)) < 30 {
-			t.Errorf("item %d: %+v", i, item)
-		}
+		at := expect.At(t, "item %d: %+v", i, item)
+		expect.Equal(at, "item.Output", item.Output, task.Labels[i%4])
+		expect.True(at, "not strings.ContainsAny(item.Input, '{}')", !strings.ContainsAny(item.Input, "{}"), item.Input)
+		expect.Min(at, "number of strings.Fields(item.Input)", len(strings.Fields(item.Input)), 30)
 		seen[item.Input] = true
 	}
 	if len(seen) < 40 {

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/bench/gpu/torch"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // counting is an encoder of one number, the length of a text, that counts its work.
@@ -99,9 +100,9 @@ func TestNarrow(t *testing.T) {
 	if len(what.Datasets) != 1 || !slices.Equal(what.Datasets[0].Epsilon, []float64{2, 4}) {
 		t.Errorf("%+v", what.Datasets)
 	}
-	if len(what.Methods) != 2 || what.Methods[0].Queries != nil || !slices.Equal(what.Methods[1].Queries, []int64{100}) {
-		t.Errorf("%+v", what.Methods)
-	}
+	expect.Len(t, "what.Methods", what.Methods, 2)
+	expect.True(t, "no what.Methods[0].Queries", what.Methods[0].Queries == nil, what.Methods[0].Queries)
+	expect.True(t, "what.Methods[1].Queries equal to []int64{100}", slices.Equal(what.Methods[1].Queries, []int64{100}), what.Methods[1].Queries)
 	for flag, ok := range map[string]bool{"": true, "1,2": true, "0.3": true, "x": false, "-1": false, "1,,2": true} {
 		if err := checkSweep(settings{suite: "s", out: "o", cache: "c", epsilon: flag}); (err == nil) != ok {
 			t.Errorf("-epsilon %q: %v", flag, err)

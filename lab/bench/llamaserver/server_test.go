@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // fake answers as the server does, with a share of the probability for the first label; it
@@ -56,16 +57,18 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, a := range got {
-		if a.Computed != int64(i+1) || a.Scores[1] != 0.25 || a.Scores[0] != 0.7499 {
-			t.Errorf("answer %d: %+v", i, a)
-		}
+		at := expect.At(t, "answer %d: %+v", i, a)
+		expect.Equal(at, "a.Computed", a.Computed, int64(i+1))
+		expect.Equal(at, "a.Scores[1]", a.Scores[1], 0.25)
+		expect.Equal(at, "a.Scores[0]", a.Scores[0], 0.7499)
 	}
 	if !slices.Equal(asked, []int{2}) {
 		t.Errorf("slots %v were asked, want 2", asked)
 	}
-	if err := s.Forget(t.Context()); err != nil || len(emptied) != 3 || emptied[2] != "/slots/2?action=erase" {
-		t.Errorf("%q, %v", emptied, err)
-	}
+	err = s.Forget(t.Context())
+	expect.NoError(t, err)
+	expect.Len(t, "emptied", emptied, 3)
+	expect.Equal(t, "emptied[2]", emptied[2], "/slots/2?action=erase")
 	if _, err := fake(t, 0.5, &asked, &emptied).Ask(t.Context(), [][]lm.Token{{1}}, []lm.Token{10, 11, 12}[:2], AnySlot); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/lab/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestRatioIsTheMedianOverTurns(t *testing.T) {
@@ -174,9 +175,10 @@ func TestPlan(t *testing.T) {
 		for slot, queue := range plan(m.task, slots) {
 			prefixes := map[lm.Token]bool{}
 			for _, j := range queue {
-				if len(j.prompt) != questionPrefix+questionTokens || j.prompt[questionPrefix] != m.Own[j.question][0] || seen[j.question] {
-					t.Fatalf("%d slots: question %d is wrong", slots, j.question)
-				}
+				at := expect.At(t, "%d slots: question %d is wrong", slots, j.question)
+				expect.Len(at, "j.prompt", j.prompt, questionPrefix+questionTokens)
+				expect.Equal(at, "j.prompt[questionPrefix]", j.prompt[questionPrefix], m.Own[j.question][0])
+				expect.True(at, "not seen[j.question]", !seen[j.question])
 				seen[j.question] = true
 				prefixes[j.prompt[0]] = true
 			}
@@ -200,9 +202,9 @@ func TestSentences(t *testing.T) {
 	lengths := map[int]bool{}
 	for _, s := range list {
 		n := len(strings.Fields(s))
-		if n < sentenceMin || n > sentenceMax || !strings.HasSuffix(s, ".") {
-			t.Errorf("%q", s)
-		}
+		at := expect.At(t, "%q", s)
+		expect.Within(at, "n", n, sentenceMin, sentenceMax)
+		expect.True(at, "s ends with .", strings.HasSuffix(s, "."), s)
 		seen[s], lengths[n] = true, true
 	}
 	if len(seen) != sentenceCount || len(lengths) != sentenceMax-sentenceMin+1 {
@@ -239,9 +241,9 @@ func TestTally(t *testing.T) {
 	step(lm.Ask{Top: 1}, 4)
 	step(lm.Ask{Top: 1})
 	a := done()
-	if a.Computed != 4 || a.Operations != 2*(4*100+2*10) || a.Bytes != 2*50+2*20 {
-		t.Errorf("%+v", a)
-	}
+	expect.Equal(t, "a.Computed", a.Computed, 4)
+	expect.Equal(t, "a.Operations", a.Operations, 2*(4*100+2*10))
+	expect.Equal(t, "a.Bytes", a.Bytes, 2*50+2*20)
 }
 
 func TestWorkerReportsErrors(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/lab/bench/harness"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestReport: goals that are met and missed are told as such, and a busy machine too.
@@ -32,7 +33,9 @@ func TestReport(t *testing.T) {
 		t.Error("an idle machine is called busy")
 	}
 	r.machine.Load, r.profile.collect = "3.5", 7*time.Second
-	if text := r.text(); !strings.Contains(text, "not idle") || !strings.Contains(text, "DuckDB: missed (3.50×)") || !strings.Contains(text, "diffprivlib: missed (3.7×)") {
-		t.Errorf("a busy machine and missed goals are not told:\n%s", text)
-	}
+	text = r.text()
+	at := expect.At(t, "a busy machine and missed goals are not told")
+	expect.Contains(at, "text", text, "not idle")
+	expect.Contains(at, "text", text, "DuckDB: missed (3.50×)")
+	expect.Contains(at, "text", text, "diffprivlib: missed (3.7×)")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lab/attack"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAttacksTeach: what is wrong with the flags of attacks is said before a model is opened.
@@ -58,9 +59,11 @@ func TestAuditMembers(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
 		t.Fatal(err)
 	}
-	if found.Beyond || len(found.Rows) < 10 || len(found.Papers) != 3 || !found.Seeded || found.Tokens == 0 {
-		t.Errorf("%+v", found)
-	}
+	expect.True(t, "not found.Beyond", !found.Beyond)
+	expect.Min(t, "number of found.Rows", len(found.Rows), 10)
+	expect.Len(t, "found.Papers", found.Papers, 3)
+	expect.True(t, "found.Seeded", found.Seeded)
+	expect.True(t, "found.Tokens other than 0", found.Tokens != 0, found.Tokens)
 	page, err := os.ReadFile("members.html")
 	if err != nil || !strings.Contains(string(page), "Tang et al. 2024") {
 		t.Errorf("the page: %v", err)
@@ -91,9 +94,10 @@ func TestMembersConclusion(t *testing.T) {
 		{[]attack.Row{{AUCLow: 0.55, Conclusion: attack.Attackable}, {Private: true, AUCLow: 0.7, Conclusion: attack.Within}}, false, true, "too weak"},
 	} {
 		r := membersResult{Rows: c.rows}
-		if r.judge(); r.Beyond != c.beyond || r.Weak != c.weak || !strings.Contains(r.headline(), c.headline) {
-			t.Errorf("%+v: %s", r, r.headline())
-		}
+		r.judge()
+		expect.Equal(t, "r.Beyond", r.Beyond, c.beyond)
+		expect.Equal(t, "r.Weak", r.Weak, c.weak)
+		expect.Contains(t, "r.headline()", r.headline(), c.headline)
 	}
 	var out, errs strings.Builder
 	err := newProgram(&out, &errs).finishMembers(&membersResult{Rows: []attack.Row{{Private: true, Conclusion: attack.Beyond}}}, membersOptions{attackFlags: attackFlags{method: "clipped"}})

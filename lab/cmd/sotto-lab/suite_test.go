@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ticketSuite compares what can be had quickly.
@@ -105,14 +106,16 @@ func TestConcurrentSuiteInterrupt(t *testing.T) {
 	if reused < 2 || reused+answered != 7 {
 		t.Errorf("%v reused, %v answered", reused, answered)
 	}
-	if code, _, text := run(t, command("b", "other")...); code != 0 || !strings.Contains(text, "7 of 7") || strings.Contains(text, "from the cache") {
-		t.Errorf("exit code %d: %s", code, text)
-	}
+	code, _, text = run(t, command("b", "other")...)
+	expect.Equal(t, "exit code", code, 0)
+	expect.Contains(t, "text", text, "7 of 7")
+	expect.True(t, "no from the cache in text", !strings.Contains(text, "from the cache"), text)
 	a, errA := eval.ReadRows("a/rows.jsonl")
 	b, errB := eval.ReadRows("b/rows.jsonl")
-	if errA != nil || errB != nil || len(a) != len(b) || len(a) == 0 {
-		t.Fatalf("%d and %d rows, %v, %v", len(a), len(b), errA, errB)
-	}
+	expect.NoError(t, errA)
+	expect.NoError(t, errB)
+	expect.Len(t, "a", a, len(b))
+	expect.Min(t, "number of a", len(a), 1)
 	for i := range a {
 		if a[i].Key != b[i].Key || a[i].Value != b[i].Value {
 			t.Errorf("row %d is %s %v after an interrupt, and %s %v without", i, a[i].Key, a[i].Value, b[i].Key, b[i].Value)
@@ -142,9 +145,10 @@ func TestSuiteProgress(t *testing.T) {
 	var people, bar, programs bytes.Buffer
 	play(newSuiteProgress(&program{Terminal: ui.Terminal{Stderr: &people}}, cells, 1))
 	lines := strings.Split(strings.TrimSpace(people.String()), "\n")
-	if len(lines) != 4 || lines[0] != "1 of 3  agnews, zero: accuracy 50.0 %, from the cache" || !strings.HasSuffix(lines[1], "seed 1: accuracy 50.0 %") || lines[3] != "agnews, zero failed: no luck" {
-		t.Errorf("%q", lines)
-	}
+	expect.Len(t, "lines", lines, 4)
+	expect.Equal(t, "lines[0]", lines[0], "1 of 3  agnews, zero: accuracy 50.0 %, from the cache")
+	expect.True(t, "lines[1] ends with seed 1: accuracy 50.0 %", strings.HasSuffix(lines[1], "seed 1: accuracy 50.0 %"), lines[1])
+	expect.Equal(t, "lines[3]", lines[3], "agnews, zero failed: no luck")
 	play(newSuiteProgress(&program{Terminal: ui.Terminal{Stderr: &bar, Screen: true}}, cells, 1))
 	for _, want := range []string{"0 of 3 sets", "1 of 3 sets  5s  19s left  agnews, zero", "2 of 3 sets  9s  39s left  agnews, a method", "agnews, zero failed: no luck\n"} {
 		if !strings.Contains(bar.String(), want) {
@@ -161,9 +165,10 @@ func TestSuiteProgress(t *testing.T) {
 	for line := range strings.Lines(programs.String()) {
 		kinds[object(t, line)["event"].(string)]++
 	}
-	if kinds["begun"] != 1 || kinds["answered"] != 3 || kinds["finished"] != 3 || kinds["failed"] != 1 {
-		t.Errorf("%v", kinds)
-	}
+	expect.Equal(t, "kinds['begun']", kinds["begun"], 1)
+	expect.Equal(t, "kinds['answered']", kinds["answered"], 3)
+	expect.Equal(t, "kinds['finished']", kinds["finished"], 3)
+	expect.Equal(t, "kinds['failed']", kinds["failed"], 1)
 }
 
 // TestSuiteAnswerer: a server that only chats can answer with what another model wrote,
@@ -198,8 +203,10 @@ func TestSuiteAnswerer(t *testing.T) {
 	for _, r := range rows {
 		row := r.(map[string]any)
 		// It repeats the prompt, which begins with no label.
-		if row["answerer"] != "parrot" || row["mean"].(float64) != 0 || row["method"] != "zero" && row["model"] != "tiny" {
-			t.Errorf("%v", row)
+		expect.Equal[any](t, "row['answerer']", row["answerer"], "parrot")
+		expect.Equal(t, "row['mean'].(float64)", row["mean"].(float64), 0)
+		if row["method"] != "zero" {
+			expect.Equal[any](t, "row['model']", row["model"], "tiny")
 		}
 	}
 }

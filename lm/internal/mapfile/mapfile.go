@@ -2,10 +2,12 @@ package mapfile
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"unsafe"
 )
 
 // Mapping is the bytes of a file. A nil one is of a file that was never mapped.
@@ -49,6 +51,22 @@ func (m *Mapping) Release() error {
 		return nil
 	}
 	return release(m.data)
+}
+
+// ReleasePart is Release for the pages of a part of the bytes, with what else is on the first and
+// the last of them.
+func (m *Mapping) ReleasePart(part []byte) error {
+	if m == nil || len(m.data) == 0 || len(part) == 0 {
+		return nil
+	}
+	base, at := uintptr(unsafe.Pointer(unsafe.SliceData(m.data))), uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+	if at < base || at-base > uintptr(len(m.data)-len(part)) {
+		return errors.New("bytes that are not of the mapping")
+	}
+	page := uintptr(os.Getpagesize())
+	from := (at - base) / page * page // a mapping begins at a page
+	to := min((at-base+uintptr(len(part))+page-1)/page*page, uintptr(len(m.data)))
+	return release(m.data[from:to])
 }
 
 // Close ends the mapping. Closing again does nothing.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLedgerInitSays: the first command of all does not suspect the key that it makes itself, a new
@@ -17,12 +18,14 @@ func TestLedgerInitSays(t *testing.T) {
 		code, _, errs := clitest.Run(t, append([]string{"ledger", "init", name, "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "2", "--delta", "2e-6"}, more...)...)
 		return code, errs
 	}
-	if code, errs := enter("tickets"); code != 0 || !strings.Contains(errs, "is a NEW one") || strings.Contains(errs, "may have been used with another ledger") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-	if code, errs := enter("other"); code != 2 || !strings.Contains(errs, `these records are the data set "tickets" already`) || strings.Contains(errs, "choose another name") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
+	code, errs := enter("tickets")
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.Contains(t, "errs", errs, "is a NEW one")
+	expect.True(t, "no may have been used with another ledger in errs", !strings.Contains(errs, "may have been used with another ledger"), errs)
+	code, errs = enter("other")
+	expect.Equal(t, "exit code with "+errs, code, 2)
+	expect.Contains(t, "errs", errs, `these records are the data set "tickets" already`)
+	expect.True(t, "no choose another name in errs", !strings.Contains(errs, "choose another name"), errs)
 	if code, errs := enter("tickets"); code != 2 || !strings.Contains(errs, `"tickets" already`) {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // compiled makes a program of testdata.
@@ -107,9 +108,9 @@ func TestAuditMechanisms(t *testing.T) {
 		t.Errorf("the same seed gives something else:\n%s\n%s", first, again)
 	}
 	page, err := os.ReadFile("audit.html")
-	if err != nil || strings.Count(string(page), "<svg") != 3 || strings.Contains(string(page), "<script") {
-		t.Errorf("%v, %d plots", err, strings.Count(string(page), "<svg"))
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "number of <svg", strings.Count(string(page), "<svg"), 3)
+	expect.True(t, "no <script in page", !strings.Contains(string(page), "<script"), string(page))
 }
 
 // TestAuditOneRun: the program that ships, run once on tables of canaries, is not beyond what it claims,
@@ -122,12 +123,13 @@ func TestAuditOneRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var r oneRunResult
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Runs) != 2 || r.Refuted {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	err = json.Unmarshal(out, &r)
+	expect.NoError(t, err)
+	expect.Len(t, "r.Runs", r.Runs, 2)
+	expect.True(t, "not r.Refuted", !r.Refuted)
 	for _, row := range r.Runs {
-		if row.Private || row.Epsilon > float64(row.Claimed) || row.Epsilon < 0.4*float64(row.Claimed) {
-			t.Errorf("%s: ε = %v is claimed, and at least %v", row.Method, row.Claimed, row.Epsilon)
-		}
+		at := expect.At(t, "%s: ε = %v is claimed, and at least %v", row.Method, row.Claimed, row.Epsilon)
+		expect.True(at, "not row.Private", !row.Private)
+		expect.Within(at, "row.Epsilon", row.Epsilon, 0.4*float64(row.Claimed), float64(row.Claimed))
 	}
 }

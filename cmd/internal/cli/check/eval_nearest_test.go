@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // nearHome is a home with a task without labels, and a release whose prompt gives questions the two nearest of four examples.
@@ -77,9 +78,11 @@ func TestNearestOfReleases(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &plan)
 	}
-	if n := plan.Choose.Nearest; err != nil || len(n.Examples) != 2 || n.Encoder == "" {
-		t.Errorf("the plan has %+v: %v", n, err)
-	}
+	n := plan.Choose.Nearest
+	at := expect.At(t, "the plan")
+	expect.NoError(at, err)
+	expect.Len(at, "n.Examples", n.Examples, 2)
+	expect.True(at, "n.Encoder that is not empty", n.Encoder != "")
 	for _, args := range [][]string{{"--task", "task.toml"}, {"--nearest", "-1"}} {
 		if code, _, errs := clitest.Run(t, append(synth[:len(synth)-1:len(synth)-1], append([]string{"bad"}, args...)...)...); code == 0 || !strings.Contains(errs, "nearest") {
 			t.Errorf("%v: exit code %d, %s", args, code, errs)

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measureHere makes records, a task and a model in a directory of their own.
@@ -39,9 +40,11 @@ func TestEvalPrivate(t *testing.T) {
 	}
 	o := clitest.Object(t, out)
 	low, value, high := o["low"].(float64), o["value"].(float64), o["high"].(float64)
-	if !(low <= value && value <= high) || o["asked"].(float64) != 60 || o["private"] != true || o["epsilon"].(float64) > 0.5 || o["charge"] == "" {
-		t.Errorf("%s", out)
-	}
+	expect.Within(t, "value", value, low, high)
+	expect.Equal(t, "o['asked'].(float64)", o["asked"].(float64), 60)
+	expect.Equal[any](t, "o['private']", o["private"], true)
+	expect.Max(t, "o['epsilon'].(float64)", o["epsilon"].(float64), 0.5)
+	expect.True(t, "o['charge'] that is not empty", o["charge"] != "")
 	if !strings.Contains(errs, "going to be asked") {
 		t.Errorf("it was not told what to expect: %s", errs)
 	}
@@ -49,9 +52,9 @@ func TestEvalPrivate(t *testing.T) {
 		t.Errorf("the certificate: %s", errs)
 	}
 	code, again, _ := clitest.Run(t, measuring("--json")...)
-	if code != 0 || clitest.Object(t, again)["value"] != o["value"] || clitest.Object(t, again)["charge"] != o["charge"] {
-		t.Errorf("again: %d %s", code, again)
-	}
+	expect.Equal(t, "exit code", code, 0)
+	expect.Equal(t, "clitest.Object(t, again)['value']", clitest.Object(t, again)["value"], o["value"])
+	expect.Equal(t, "clitest.Object(t, again)['charge']", clitest.Object(t, again)["charge"], o["charge"])
 	if code, _, errs := clitest.Run(t, append(measuring(), "--out", "other")...); code != ui.Refused {
 		t.Errorf("a second measurement: %d %s", code, errs)
 	}
@@ -75,13 +78,15 @@ func TestEvalPrivateCompares(t *testing.T) {
 	}
 	o := clitest.Object(t, out)
 	rows, compared := o["rows"].([]any), o["comparisons"].([]any)
-	if len(rows) != 2 || len(compared) != 1 || !strings.HasPrefix(o["event"].(string), "poisson(0.15, repeat(2, laplace(") || o["commonest"] == nil { // a table of both, and one of labels
-		t.Errorf("%s", out)
-	}
+	// A table of both, and one of labels.
+	expect.Len(t, "rows", rows, 2)
+	expect.Len(t, "compared", compared, 1)
+	expect.Prefix(t, "o['event'].(string)", o["event"].(string), "poisson(0.15, repeat(2, laplace(")
+	expect.True(t, "o['commonest'] other than nil", o["commonest"] != nil)
 	code, page, errs := clitest.Run(t, measuring("--demos", "zero", "--demos", "public.jsonl")...)
-	if code != 0 || !strings.Contains(page, "public.jsonl less zero") || !strings.Contains(page, "nothing: the run was complete already") {
-		t.Errorf("%d %s %s", code, page, errs)
-	}
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.Contains(t, "page", page, "public.jsonl less zero")
+	expect.Contains(t, "page", page, "nothing: the run was complete already")
 }
 
 // TestEvalPrivateTexts: written outputs are measured by their overlap unless told, and by

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // endless writes until it is told to stop, and refuses what is too long.
@@ -53,12 +54,12 @@ func TestConversationForgets(t *testing.T) {
 	if got := fmt.Sprint(model.lens); got != "[2 4 6 4]" {
 		t.Errorf("messages: %s", got)
 	}
-	if c.messages[0].Content != "be brief" || c.messages[1].Content != "b" || len(c.messages) != 5 {
-		t.Errorf("%+v", c.messages)
-	}
-	if out.String() != "yes\nyes\nyes\n" || !strings.Contains(errs.String(), "forgotten") || !strings.Contains(errs.String(), "cut off after 1 tokens") {
-		t.Errorf("%q, %q", out.String(), errs.String())
-	}
+	expect.Equal(t, "c.messages[0].Content", c.messages[0].Content, "be brief")
+	expect.Equal(t, "c.messages[1].Content", c.messages[1].Content, "b")
+	expect.Len(t, "c.messages", c.messages, 5)
+	expect.Equal(t, "out", out.String(), "yes\nyes\nyes\n")
+	expect.Contains(t, "errs", errs.String(), "forgotten")
+	expect.Contains(t, "errs", errs.String(), "cut off after 1 tokens")
 	model.limit = 1
 	var long *lm.ContextError
 	if c.reset(); !errors.As(c.answer(t.Context(), "too much"), &long) || len(c.messages) != 1 {
@@ -84,9 +85,11 @@ func TestConcurrentInterrupt(t *testing.T) {
 		if over := c.exchange(t.Context(), "hello", signals); over != want {
 			t.Errorf("%v: the conversation is over: %v", sent, over)
 		}
-		if len(c.messages) != 2 || c.messages[1].Content != "well" || out.String() != "well\n" || errs.String() != "\n" {
-			t.Errorf("%v: %+v, %q, %q", sent, c.messages, out.String(), errs.String())
-		}
+		at := expect.At(t, "%v", sent)
+		expect.Len(at, "c.messages", c.messages, 2)
+		expect.Equal(at, "c.messages[1].Content", c.messages[1].Content, "well")
+		expect.Equal(at, "out", out.String(), "well\n")
+		expect.Equal(at, "errs", errs.String(), "\n")
 	}
 }
 
@@ -109,7 +112,8 @@ func (s *slow) Generate(ctx context.Context, _ []lm.Prompt, o lm.GenerateOptions
 func TestFailureInConversation(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := &conversation{program: &cli.Program{Terminal: ui.Terminal{Stdout: &out, Stderr: &errs}}, model: &endless{limit: 0}, options: lm.GenerateOptions{MaxTokens: 1}}
-	if over := c.exchange(t.Context(), "hello", nil); over || !strings.Contains(errs.String(), "sotto: sequence 0 would have") || len(c.messages) != 0 {
-		t.Errorf("%v, %q, %+v", over, errs.String(), c.messages)
-	}
+	over := c.exchange(t.Context(), "hello", nil)
+	expect.True(t, "not over", !over)
+	expect.Contains(t, "errs", errs.String(), "sotto: sequence 0 would have")
+	expect.Len(t, "c.messages", c.messages, 0)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestChoice: flags come before the variable, and that before the configuration;
@@ -117,9 +118,10 @@ func TestFirstContact(t *testing.T) {
 			t.Errorf("%s: %q", verb[0], errs)
 		}
 		_, out, errs = clitest.Run(t, append(verb, "--json")...)
-		if strings.Count(errs, "first contact") != 1 || !strings.Contains(errs, `{"event":"notice",`) || strings.Contains(out, "first contact") {
-			t.Errorf("%s: %q and %q", verb[0], out, errs)
-		}
+		at := expect.At(t, "%s", verb[0])
+		expect.Equal(at, "number of first contact", strings.Count(errs, "first contact"), 1)
+		expect.Contains(at, "errs", errs, `{"event":"notice",`)
+		expect.True(at, "no first contact in out", !strings.Contains(out, "first contact"), out)
 	}
 }
 
@@ -143,9 +145,11 @@ func TestPulledModel(t *testing.T) {
 	}
 	code, out, errs := clitest.Run(t, "model", "pull", name, "--json")
 	var pulled pullResult
-	if err := json.Unmarshal([]byte(out), &pulled); code != 0 || err != nil || pulled.Pin == nil || pulled.Lock == "" {
-		t.Fatal(code, out, errs)
-	}
+	err := json.Unmarshal([]byte(out), &pulled)
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.NoError(t, err)
+	expect.True(t, "pulled.Pin other than nil", pulled.Pin != nil)
+	expect.True(t, "pulled.Lock that is not empty", pulled.Lock != "")
 	for _, model := range []string{name, "tiny-f32", "tiny-f32.gguf"} {
 		if code, _, errs := scored(model); code != 0 {
 			t.Error(model, errs)
@@ -153,9 +157,15 @@ func TestPulledModel(t *testing.T) {
 	}
 	var shown modelShowResult
 	code, out, errs = clitest.Run(t, "model", "show", "tiny-f32", "--json")
-	if err := json.Unmarshal([]byte(out), &shown); code != 0 || err != nil || !shown.Pinned || shown.Pin == nil || !reflect.DeepEqual(shown.Pin, pulled.Pin) || shown.Name != "tiny-f32" {
-		t.Error(out, errs)
+	err = json.Unmarshal([]byte(out), &shown)
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.NoError(t, err)
+	expect.True(t, "shown.Pinned", shown.Pinned)
+	if shown.Pin == nil {
+		t.Fatalf("shown.Pin: got none")
 	}
+	expect.True(t, "shown.Pin equal to pulled.Pin", reflect.DeepEqual(shown.Pin, pulled.Pin), *shown.Pin, *pulled.Pin)
+	expect.Equal(t, "shown.Name", shown.Name, "tiny-f32")
 	if _, out, _ = clitest.Run(t, "model", "show", "tiny-f32"); !strings.Contains(strings.Join(strings.Fields(out), " "), "tiny-f32.gguf of someone/tiny-GGUF") {
 		t.Error(out)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // synthOnTickets is a run that reads records.
@@ -47,9 +48,11 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, _, errs := clitest.Run(t, synthOnTickets...)
-		if code != ui.Wrong || !strings.Contains(errs, "sotto.toml: it sets") || !strings.Contains(errs, fmt.Sprintf("%q", key)) || !strings.Contains(errs, config.Own()) {
-			t.Errorf("%s: exit code %d: %s", key, code, errs)
-		}
+		at := expect.At(t, "%s", key)
+		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
+		expect.Contains(at, "errs", errs, "sotto.toml: it sets")
+		expect.Contains(at, "errs", errs, fmt.Sprintf("%q", key))
+		expect.Contains(at, "errs", errs, config.Own())
 	}
 	if asked.Load() != 0 {
 		t.Errorf("the server was asked %d times", asked.Load())
@@ -70,9 +73,12 @@ func TestWorkingDirectoryChoosesTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec, err := (&cli.Program{}).ModelSpec(flags.Model{})
-	if err != nil || spec.Remote() || spec.Trusted || spec.Model != "tiny.gguf" || spec.Context != 64 || spec.Threads != 3 {
-		t.Errorf("%+v, %v", spec, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "not spec.Remote()", !spec.Remote(), spec)
+	expect.True(t, "not spec.Trusted", !spec.Trusted)
+	expect.Equal(t, "spec.Model", spec.Model, "tiny.gguf")
+	expect.Equal(t, "spec.Context", spec.Context, 64)
+	expect.Equal(t, "spec.Threads", spec.Threads, 3)
 }
 
 // TestRecordsAreAnnounced: a run that sends records to a server says so before the
@@ -100,9 +106,9 @@ func TestRecordsAreAnnounced(t *testing.T) {
 			if code := Run(t.Context(), p, args); code == ui.Done || asked.Load() == 0 {
 				t.Errorf("%v: exit code %d after %d requests: %s", args, code, asked.Load(), errs)
 			}
-			if !strings.Contains(errs.String(), want) || errs.before != 0 || strings.Contains(errs.String(), "secret") {
-				t.Errorf("%v: after %d requests: %s", args, errs.before, errs)
-			}
+			expect.Contains(t, "errs", errs.String(), want)
+			expect.Equal(t, "errs.before", errs.before, 0)
+			expect.True(t, "no secret in errs", !strings.Contains(errs.String(), "secret"), errs.String())
 		}
 	}
 }

@@ -6,14 +6,17 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestNumberFlag(t *testing.T) {
 	for s, want := range map[string]float64{"1e-6": 1e-6, "1/30000": 1.0 / 30000, " 3 / 4 ": 0.75, "0": 0} {
 		var n cli.Number
-		if err := n.Set(s); err != nil || n.Value != want || !n.Given {
-			t.Errorf("%q: %v, %v, want %v", s, n.Value, err, want)
-		}
+		err := n.Set(s)
+		at := expect.At(t, "%q", s)
+		expect.NoError(at, err)
+		expect.Equal(at, "n.Value", n.Value, want)
+		expect.True(at, "n.Given", n.Given)
 	}
 	for _, s := range []string{"", "x", "1/0", "1/", "/2", "1e-6e", "1/2/3", "1,5"} {
 		var n cli.Number
@@ -35,9 +38,11 @@ func TestMisspelt(t *testing.T) {
 		"if it is what --data names, write --data s.csv": {"table", "schema", "infer", "s.csv"},
 		"there is no file nothere.csv":                   {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
 	} {
-		if code, stdout, stderr := clitest.Run(t, args...); code != 2 || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("%v: code %d, %s%s", args, code, stdout, stderr)
-		}
+		code, stdout, stderr := clitest.Run(t, args...)
+		at := expect.At(t, "%v", args)
+		expect.Equal(at, "exit code with "+stderr, code, 2)
+		expect.Equal(at, "stdout", stdout, "")
+		expect.Contains(at, "stderr", stderr, want)
 	}
 	for _, args := range [][]string{{"synth", "--help"}, {"table", "schema", "adult", "--help"}, {"--config", "x", "--help"}} {
 		if code, stdout, stderr := clitest.Run(t, args...); code != 0 || !strings.Contains(stdout, "Usage:") {

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestHelpGroups: every verb with many flags has groups for all of them, a few essentials first and the settings of
@@ -77,9 +78,10 @@ func TestShortHelp(t *testing.T) {
 	} {
 		code, out, errs := clitest.Run(t, c.args...)
 		out = strings.Join(strings.Fields(out), " ")
-		if code != 0 || !strings.Contains(out, c.has) || strings.Contains(out, c.lacks) {
-			t.Errorf("%v: code %d, %s%s", c.args, code, out, errs)
-		}
+		at := expect.At(t, "%v", c.args)
+		expect.Equal(at, "exit code with "+errs, code, 0)
+		expect.Contains(at, "out", out, c.has)
+		expect.True(at, "no c.lacks in out", !strings.Contains(out, c.lacks), out)
 	}
 }
 
@@ -87,7 +89,7 @@ func TestShortHelp(t *testing.T) {
 func TestHelpFlag(t *testing.T) {
 	_, short, _ := clitest.Run(t, "ledger", "check", "-h")
 	_, long, _ := clitest.Run(t, "ledger", "check", "--help")
-	if !strings.Contains(long, "-h, --help") || !strings.Contains(long, "-h a short form") || len(short) >= len(long) {
-		t.Errorf("%s\n%s", short, long)
-	}
+	expect.Contains(t, "long", long, "-h, --help")
+	expect.Contains(t, "long", long, "-h a short form")
+	expect.True(t, "number of short below number of long", len(short) < len(long), len(short), len(long))
 }

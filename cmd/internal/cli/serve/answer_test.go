@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestServePrivateAnswers: a route answers from private records as long as budget and key allow;
@@ -56,9 +57,10 @@ func TestServePrivateAnswers(t *testing.T) {
 	if team := answer.Choices[0].Message.Content; team != "billing" && team != "login" {
 		t.Errorf("%q is no team", team)
 	}
-	if answer.Sotto.Spent <= 0 || answer.Sotto.Left > 8 || answer.Sotto.Charge == "" || header.Get("Sotto-Epsilon-Left") == "" {
-		t.Errorf("%s, %v", got, header)
-	}
+	expect.True(t, "answer.Sotto.Spent above 0", answer.Sotto.Spent > 0, answer.Sotto.Spent)
+	expect.Max(t, "answer.Sotto.Left", answer.Sotto.Left, 8)
+	expect.True(t, "answer.Sotto.Charge that is not empty", answer.Sotto.Charge != "")
+	expect.True(t, "header.Get('Sotto-Epsilon-Left') that is not empty", header.Get("Sotto-Epsilon-Left") != "")
 	if header.Get("Sotto-Answers-In-Series") != "2" || !strings.Contains(got, `"answers_in_series":2`) {
 		t.Errorf("%s, %v", got, header)
 	}
@@ -102,9 +104,9 @@ func TestServePrivateAnswers(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, service.Stderr.String())
 	}
 	log, err := os.ReadFile("requests.log")
-	if err != nil || bytes.Count(log, []byte("\n")) != 6 || !bytes.Contains(log, []byte(answer.Sotto.Charge)) {
-		t.Errorf("%v: %s", err, log)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "bytes.Count(log, []byte('\\n'))", bytes.Count(log, []byte("\n")), 6)
+	expect.True(t, "bytes.Contains(log, []byte(answer.Sotto.Charge))", bytes.Contains(log, []byte(answer.Sotto.Charge)), string(log))
 	written := service.Stderr.String() + service.Stdout.String() + string(log) + metrics + audit + listed + got
 	for _, secret := range []string{clitest.Canary, "quux", one, all, admin} {
 		if strings.Contains(written, secret) {
@@ -139,9 +141,9 @@ func TestServePrivateRoutes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, errs := clitest.Run(t, append(set, strings.Fields(c.flags)...)...)
-			if code == 0 || !strings.Contains(errs, c.says) || strings.Contains(errs, "secret") {
-				t.Errorf("%d %s", code, errs)
-			}
+			expect.True(t, "code other than 0", code != 0, code)
+			expect.Contains(t, "errs", errs, c.says)
+			expect.True(t, "no secret in errs", !strings.Contains(errs, "secret"), errs)
 		})
 	}
 	if _, err := os.Stat("service.db"); err == nil {
@@ -235,9 +237,9 @@ func TestServePrivatePace(t *testing.T) {
 		t.Errorf("%v: %s", pace, errs)
 	}
 	pace, errs := set()
-	if pace <= 0 || pace > 10*time.Minute || strings.Contains(errs, "warning") {
-		t.Errorf("%v: %s", pace, errs)
-	}
+	expect.True(t, "pace above 0", pace > 0, pace)
+	expect.Max(t, "pace", pace, 10*time.Minute)
+	expect.True(t, "no warning in errs", !strings.Contains(errs, "warning"), errs)
 	service := clitest.Serving(t, "--model", "tiny.gguf", "--store", "service.db", "--open", "--open-private")
 	if status, _, got := clitest.Exchange(t, http.MethodPost, service.Clients+"/v1/chat/completions", "", `{"model":"ask","messages":[{"role":"user","content":"I forgot quux."}]}`); status != 200 {
 		t.Fatalf("%d %s", status, got)

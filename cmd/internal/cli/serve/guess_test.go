@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // send uploads a file as guess.csv, and returns the page that follows and the upload's id.
@@ -169,9 +170,9 @@ func tries(t *testing.T, v *visitor, content string) map[string]string {
 	form := guessForm(id)
 	_, page = v.get("/runs/new?" + form.Encode())
 	shown["plan"] = plainly(page, id)
-	if !strings.Contains(page, "waits for an owner to assign it") || !strings.Contains(page, "Takes up to") || strings.Contains(page, "has ε") {
-		t.Errorf("%s", page)
-	}
+	expect.Contains(t, "page", page, "waits for an owner to assign it")
+	expect.Contains(t, "page", page, "Takes up to")
+	expect.True(t, "no has ε in page", !strings.Contains(page, "has ε"), page)
 	shown["start"] = plainly(v.post("/runs", form), id)
 	if !strings.HasPrefix(shown["start"], "400") || !strings.Contains(shown["start"], "waits for an owner to assign it") {
 		t.Errorf("%s", shown["start"])

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // maker makes runs in a home with a source in the configuration and a tiny model.
@@ -61,9 +62,10 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	ctx := context.Background()
 	known := web.RunRequest{Source: "source:letters", Size: 300, Epsilon: 0.5, Name: "--seed=1"}
 	planned, err := r.Plan(ctx, known)
-	if err != nil || planned.Problem != "" || planned.Time == "" || !strings.Contains(planned.Guarantee, "ε ≤ 0.") {
-		t.Fatalf("%+v, %v", planned, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "planned.Problem", planned.Problem, "")
+	expect.True(t, "planned.Time that is not empty", planned.Time != "")
+	expect.Contains(t, "planned.Guarantee", planned.Guarantee, "ε ≤ 0.")
 	if _, err := r.Job(ctx, known); err != web.ErrUnapproved {
 		t.Errorf("a run whose plan nobody saw: %v", err)
 	}
@@ -87,9 +89,10 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		t.Errorf("the job has not the plan that was shown: %+v", w.Approval)
 	}
 	// A worker comes to the same plan, and then finds that nobody gave the data a budget.
-	if code, out := clitest.CarryOut(t, j.Work, filepath.Join(t.TempDir(), "place")); code != ui.Wrong || strings.Contains(out, "approved") || !strings.Contains(out, "ledger") {
-		t.Errorf("exit code %d: %s", code, out)
-	}
+	code, out := clitest.CarryOut(t, j.Work, filepath.Join(t.TempDir(), "place"))
+	expect.Equal(t, "exit code", code, ui.Wrong)
+	expect.True(t, "no approved in out", !strings.Contains(out, "approved"), out)
+	expect.Contains(t, "out", out, "ledger")
 	known.By.Role = store.Owner
 	if j, err := r.Job(ctx, known); err != nil || readWork(t, j).Request["known"] != nil {
 		t.Errorf("%s, %v", j.Work, err)
@@ -157,9 +160,9 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		t.Errorf("the job has the seed %q and the unit %q", seed, unit)
 	}
 	task, err := cli.FindTask(flag("task"))
-	if err != nil || !slices.Equal(task.Labels, own.Labels) || task.Text != own.TextColumn {
-		t.Errorf("%+v, %v", task, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "task.Labels equal to own.Labels", slices.Equal(task.Labels, own.Labels), task.Labels, own.Labels)
+	expect.Equal(t, "task.Text", task.Text, own.TextColumn)
 }
 
 // readWork is what a job asks for.

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -60,9 +61,9 @@ func addJob(t *testing.T, kind int, flags ...string) string {
 	args := slices.Concat([]string{"job", "add", "--json"}, flags, jobKinds[kind].args)
 	code, out, errs := clitest.Run(t, args...)
 	var r jobsResult
-	if code != 0 || json.Unmarshal([]byte(out), &r) != nil || len(r.Jobs) != 1 {
-		t.Fatalf("%v: exit code %d, %s, %s", args, code, out, errs)
-	}
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.NoError(t, json.Unmarshal([]byte(out), &r))
+	expect.Len(t, "r.Jobs", r.Jobs, 1)
 	return r.Jobs[0].ID
 }
 
@@ -347,9 +348,9 @@ func TestServeCarriesOutJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := ended(t, time.Minute, id)[id]
-	if r.State != store.Done || !strings.Contains(string(r.Result), `"epsilon"`) || strings.Contains(string(r.Result), r.Folder) {
-		t.Errorf("%s: %s %s", r.State, r.Result, r.Error)
-	}
+	expect.Equal(t, "r.State", r.State, store.Done)
+	expect.Contains(t, "r.Result", string(r.Result), `"epsilon"`)
+	expect.True(t, "no r.Folder in r.Result", !strings.Contains(string(r.Result), r.Folder), string(r.Result))
 	clitest.Done(t, "verify", filepath.Join(r.Folder, "out"))
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestDemoSearch: a secret in any file of any release is found, whatever its case.
@@ -70,9 +71,14 @@ func TestDemoIsFair(t *testing.T) {
 func testDemoIsFair(t *testing.T, q *demoQuestion) {
 	const sets = demoMaxSets
 	task, c := q.request.Task, q.request.Choosing
-	if len(c.Instructions)+len(c.Sets) > 0 || !c.OwnWords || !c.NoGeneration || c.Writing > 0 || !slices.Equal(c.Examples, q.made) || c.Shots != task.Limits.Shots || c.MaxShots != task.Limits.Shots {
-		t.Errorf("choosing has more to choose from than examples by hand: %+v", c)
-	}
+	at := expect.At(t, "choosing has more to choose from than examples by hand")
+	expect.Max(at, "len(c.Instructions)+len(c.Sets)", len(c.Instructions)+len(c.Sets), 0)
+	expect.True(at, "c.OwnWords", c.OwnWords)
+	expect.True(at, "c.NoGeneration", c.NoGeneration)
+	expect.Max(at, "c.Writing", c.Writing, 0)
+	expect.True(at, "c.Examples equal to q.made", slices.Equal(c.Examples, q.made), c.Examples, q.made)
+	expect.Equal(at, "c.Shots", c.Shots, task.Limits.Shots)
+	expect.Equal(at, "c.MaxShots", c.MaxShots, task.Limits.Shots)
 	if open := task.Open(); open != (q.request.Evident() == 0) || open != (c.Reading == "") {
 		t.Errorf("a share of %v is for evidence, and labels are read %q", q.request.Evident(), c.Reading)
 	}
@@ -106,9 +112,11 @@ func testDemoIsFair(t *testing.T, q *demoQuestion) {
 			}
 			continue
 		}
-		if s.Chosen.For(task).Answer.Instruction != task.Answer.Instruction || s.Chosen.Calibrated == task.Open() || s.Chosen.Evidence.Used() || s.Chosen.Form != prompt.TextForm {
-			t.Errorf("set %d is asked otherwise: %+v", i, s)
-		}
+		at := expect.At(t, "set %d is asked otherwise: %+v", i, s)
+		expect.Equal(at, "s.Chosen.For(task).Answer.Instruction", s.Chosen.For(task).Answer.Instruction, task.Answer.Instruction)
+		expect.True(at, "s.Chosen.Calibrated other than task.Open()", s.Chosen.Calibrated != task.Open(), s.Chosen.Calibrated)
+		expect.True(at, "not s.Chosen.Evidence.Used()", !s.Chosen.Evidence.Used(), s.Chosen.Evidence)
+		expect.Equal(at, "s.Chosen.Form", s.Chosen.Form, prompt.TextForm)
 		if i == 0 {
 			if len(s.Examples) > 0 {
 				t.Error("there are examples where there should be none")
@@ -125,9 +133,13 @@ func testDemoIsFair(t *testing.T, q *demoQuestion) {
 	if byHand != sets || real != sets {
 		t.Errorf("%d sets by hand and %d real ones, want %d", byHand, real, sets)
 	}
-	if r := q.result; r.row(demoNone) != 0.01 || math.Abs(r.row(demoMade)-0.03) > 1e-12 || r.row(demoChosen) != 0.99 || r.row(demoReal) < 0.05 || (r.row(demoClassifier) == 0) != task.Open() {
-		t.Errorf("the numbers are mixed up: %+v", r.Rows)
-	}
+	r := q.result
+	at = expect.At(t, "the numbers are mixed up")
+	expect.Equal(at, "r.row(demoNone)", r.row(demoNone), 0.01)
+	expect.Max(at, "math.Abs(r.row(demoMade)-0.03)", math.Abs(r.row(demoMade)-0.03), 1e-12)
+	expect.Equal(at, "r.row(demoChosen)", r.row(demoChosen), 0.99)
+	expect.Min(at, "r.row(demoReal)", r.row(demoReal), 0.05)
+	expect.Equal(at, "r.row(demoClassifier) == 0", r.row(demoClassifier) == 0, task.Open())
 }
 
 // testDemoSet: a set is of one kind, and has every desk equally often.
@@ -161,9 +173,13 @@ func TestConcurrentDemoClient(t *testing.T) {
 			Model    string
 			Messages []struct{ Role, Content string }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.Model != "desk" || len(asked.Messages) != 1 || asked.Messages[0].Role != "user" {
-			t.Errorf("a client asks %+v (%v)", asked, err)
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || len(asked.Messages) != 1 {
+			t.Errorf("a client asks %+v, %v", asked, err)
+			w.WriteHeader(http.StatusBadRequest)
+			return
 		}
+		expect.Equal(t, "asked.Model", asked.Model, "desk")
+		expect.Equal(t, "asked.Messages[0].Role", asked.Messages[0].Role, "user")
 		if !slices.ContainsFunc(messages, func(m demo.Ticket) bool { return m.Text == asked.Messages[0].Content }) {
 			t.Error("a client asks something else than a message")
 		}

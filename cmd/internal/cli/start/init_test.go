@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // quicker settings of runs that take long.
@@ -118,9 +119,9 @@ func TestInitAsks(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 		data, err := os.ReadFile(c.wrote)
-		if err != nil || !strings.Contains(string(data), c.has) || strings.Contains(out.String()+errs.String()+string(data), "zanzibar") {
-			t.Errorf("%v\n%s\n%s", err, data, errs.String())
-		}
+		expect.NoError(t, err)
+		expect.Contains(t, "data", string(data), c.has)
+		expect.True(t, "no zanzibar in out.String()+errs.String()+string(data)", !strings.Contains(out.String()+errs.String()+string(data), "zanzibar"), out.String()+errs.String()+string(data))
 		for _, q := range c.asked {
 			if !strings.Contains(errs.String(), q) {
 				t.Errorf("%q is not asked: %s", q, errs.String())
@@ -162,9 +163,10 @@ func TestInitReadsNoJSON(t *testing.T) {
 			t.Errorf("%s: %v\n%s%s", data, err, out, errs)
 		}
 		code, out, errs = clitest.Run(t, "table", "schema", "infer", "--data", data)
-		if code != 2 || !strings.Contains(errs, "sotto init --data "+data+" --kind table --column") || strings.Contains(out+errs, "zanzibar") {
-			t.Errorf("%s: exit code %d: %s%s", data, code, out, errs)
-		}
+		at := expect.At(t, "%s", data)
+		expect.Equal(at, "exit code with "+errs, code, 2)
+		expect.Contains(at, "errs", errs, "sotto init --data "+data+" --kind table --column")
+		expect.True(at, "no zanzibar in out+errs", !strings.Contains(out+errs, "zanzibar"), out+errs)
 	}
 }
 
@@ -173,9 +175,9 @@ func TestInitWritesNoPassword(t *testing.T) {
 	clitest.Home(t)
 	for _, address := range []string{"postgres://ann:zanzibar@localhost:1/shop", "postgresql://localhost:1/shop?user=ann&password=zanzibar", "postgres://ann:zanzi%zzbar@localhost"} {
 		code, out, errs := clitest.Run(t, "init", "--data", address, "--query", "SELECT 1", "--kind", "classify", "--text", "m", "--label", "q", "--labels", "a,b", "--size", "200")
-		if code != 2 || strings.Contains(out+errs, "zanzi") || !strings.Contains(errs, "address of the data") {
-			t.Errorf("exit code %d: %s%s", code, out, errs)
-		}
+		expect.Equal(t, "exit code with "+errs, code, 2)
+		expect.True(t, "no zanzi in out+errs", !strings.Contains(out+errs, "zanzi"), out+errs)
+		expect.Contains(t, "errs", errs, "address of the data")
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
@@ -251,9 +253,9 @@ func TestInitSays(t *testing.T) {
 	clitest.Write(t, "l.csv", []byte("age,repaid\n30,yes\n"))
 	clitest.Printed(t, "init", "--data", "l.csv", "--kind", "table", "--label", "repaid", "--column", "age=20..80", "--column", "repaid=yes|no", "--size", "300", "--out", "table")
 	data, err := os.ReadFile("table/schema.toml")
-	if err != nil || !strings.Contains(string(data), "# edges = [35, 50, 65]") || !strings.Contains(string(data), `title = "Repaid of each row"`) {
-		t.Errorf("%v\n%s", err, data)
-	}
+	expect.NoError(t, err)
+	expect.Contains(t, "data", string(data), "# edges = [35, 50, 65]")
+	expect.Contains(t, "data", string(data), `title = "Repaid of each row"`)
 	next, err := os.ReadFile("table/NEXT.md")
 	if err != nil {
 		t.Fatal(err)
@@ -271,9 +273,10 @@ func TestInitSays(t *testing.T) {
 		"profile --size 300 --epsilon 1 --groups 4 --out p": "group by columns (--group COLUMN",
 	} {
 		args := append([]string{"table"}, append(clitest.Split(args), "--schema", "table/schema.toml", "--data", "l.csv")...)
-		if code, _, errs := clitest.Run(t, args...); code != 2 || !strings.Contains(errs, want) || strings.Contains(errs, "(--out)") {
-			t.Errorf("%v: exit code %d, %s", args, code, errs)
-		}
+		code, _, errs := clitest.Run(t, args...)
+		expect.Equal(t, "exit code with "+errs, code, 2)
+		expect.Contains(t, "errs", errs, want)
+		expect.True(t, "no (--out) in errs", !strings.Contains(errs, "(--out)"), errs)
 	}
 	if code, _, errs := clitest.Run(t, "help", "nope"); code != 2 || strings.Contains(errs, "help --help") {
 		t.Errorf("exit code %d, %s", code, errs)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFirstTable: a first table with a currency, missing numbers and codes for them: what is asked for at init is kept,
@@ -60,9 +61,11 @@ values = ["yes", "no"]
 	}
 	schema = strings.Replace(schema, "high = 100000", "high = 100000\nformat = \"1,234.56\"", 1)
 	clitest.Write(t, "s.toml", []byte(schema))
-	if code, _, errs = clitest.Run(t, profile...); code != 2 || !strings.Contains(errs, `column "calls"`) || strings.Contains(errs, "age") {
-		t.Errorf("a code of missing values that is not listed: %d %s", code, errs)
-	}
+	code, _, errs = clitest.Run(t, profile...)
+	at := expect.At(t, "a code of missing values that is not listed")
+	expect.Equal(at, "exit code with "+errs, code, 2)
+	expect.Contains(at, "errs", errs, `column "calls"`)
+	expect.True(at, "no age in errs", !strings.Contains(errs, "age"), errs)
 	clitest.Write(t, "s.toml", []byte(strings.Replace(schema, "high = 10\n", "high = 10\naliases = { \"-9\" = \"\" }\n", 1)))
 	clitest.Printed(t, profile...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
@@ -120,9 +121,9 @@ func TestLinkAndNewPeople(t *testing.T) {
 	}
 	clitest.Done(t, "ledger", "init", "bank", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
 	code, _, errs := clitest.Run(t, clitest.ProfileArgs("x", "--data", "mixed.csv")...)
-	if code != ui.Wrong || !strings.Contains(errs, `sotto ledger link "bank"`) || !strings.Contains(errs, "--new-people") {
-		t.Fatalf("%d: %s", code, errs)
-	}
+	expect.Equal(t, "exit code with "+errs, code, ui.Wrong)
+	expect.Contains(t, "errs", errs, `sotto ledger link "bank"`)
+	expect.Contains(t, "errs", errs, "--new-people")
 	if code, _, _ := clitest.Run(t, "ledger", "init", "mixed", "--data", "mixed.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0"); code != ui.Wrong {
 		t.Errorf("it was entered, %d", code)
 	}
@@ -204,9 +205,9 @@ func TestTwoUsersOneLedger(t *testing.T) {
 	t.Setenv("SOTTO_PRIVATE", filepath.Join(ben, "shared-private"))
 	_, out, errs = clitest.Run(t, "ledger", "key", "import", shared)
 	secret, err := os.ReadFile(shared)
-	if err != nil || strings.Contains(out+errs, string(secret)) || !strings.Contains(out, annas) {
-		t.Errorf("%s%s: %v", out, errs, err)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "no string(secret) in out+errs", !strings.Contains(out+errs, string(secret)), out+errs)
+	expect.Contains(t, "out", out, annas)
 	usedAtOnce(t, program, anna, ben)
 }
 

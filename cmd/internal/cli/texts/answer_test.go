@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAnswerInterrupted: an interrupt tells which answers stand, and that nothing else was
@@ -39,9 +40,9 @@ func TestAnswerInterrupted(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || clitest.Object(t, lines[0])["answer"] == nil || clitest.Object(t, lines[1])["error"] != "interrupted" {
-		t.Errorf("%q", lines)
-	}
+	expect.Len(t, "lines", lines, 2)
+	expect.True(t, "clitest.Object(t, lines[0])['answer'] other than nil", clitest.Object(t, lines[0])["answer"] != nil)
+	expect.Equal[any](t, "clitest.Object(t, lines[1])['error']", clitest.Object(t, lines[1])["error"], "interrupted")
 	_, shown, _ := clitest.Run(t, "ledger", "show", "chats", "--json")
 	// The three were paid for as one series, of which one answer was drawn.
 	if strings.Count(shown, `"drawn": 1`) != 1 || strings.Count(shown, `"state": "reserved"`) != 1 {
@@ -64,9 +65,10 @@ func TestAnswerInterruptedInside(t *testing.T) {
 	var d struct {
 		Charges []struct{ ID, State string } `json:"rows"`
 	}
-	if err := json.Unmarshal([]byte(shown), &d); err != nil || len(d.Charges) != 1 || d.Charges[0].State == "committed" {
-		t.Fatalf("%v: %s", err, shown)
-	}
+	err := json.Unmarshal([]byte(shown), &d)
+	expect.NoError(t, err)
+	expect.Len(t, "d.Charges", d.Charges, 1)
+	expect.True(t, "d.Charges[0].State other than committed", d.Charges[0].State != "committed", d.Charges[0].State)
 	if text := errs.String(); !strings.Contains(text, "the charge "+d.Charges[0].ID+" stays") || !strings.Contains(text, "interrupted") {
 		t.Errorf("%s", text)
 	}
@@ -136,9 +138,10 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 		p := clitest.NewProgram(clitest.Refusing{}, &errs)
 		code := root.Run(t.Context(), p, command)
 		answer := ui.Visible(clitest.Object(t, text)["answer"].(string))
-		if code != ui.Failed || !strings.Contains(errs.String(), answer+"\n") || !strings.Contains(errs.String(), "is shown above: ") {
-			t.Errorf("%q: exit code %d: %s", command, code, errs.String())
-		}
+		at := expect.At(t, "%q", command)
+		expect.Equal(at, "exit code with "+errs.String(), code, ui.Failed)
+		expect.Contains(at, "errs", errs.String(), answer+"\n")
+		expect.Contains(at, "errs", errs.String(), "is shown above: ")
 	}
 }
 
@@ -212,9 +215,9 @@ func TestAnswerFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile("a.jsonl")
-	if err != nil || !strings.Contains(string(data), `"answer":"yes <b>"`) || strings.Count(string(data), "\n") != 1 {
-		t.Errorf("%v: %q", err, data)
-	}
+	expect.NoError(t, err)
+	expect.Contains(t, "data", string(data), `"answer":"yes <b>"`)
+	expect.Equal(t, "number of lines", strings.Count(string(data), "\n"), 1)
 	if info, err := os.Stat("a.jsonl"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v: others may read what is not private: %v", err, info.Mode())
 	}
@@ -259,14 +262,15 @@ func TestAnswersGoOn(t *testing.T) {
 	before := charged()
 	same := func(what string) {
 		t.Helper()
-		if now, err := os.ReadFile("answers.jsonl"); err != nil || string(now) != string(first) || charged() != before {
-			t.Errorf("%s: the answers or the ledger changed: %v", what, err)
-		}
+		now, err := os.ReadFile("answers.jsonl")
+		expect.NoError(t, err)
+		expect.Equal(t, "now", string(now), string(first))
+		expect.Equal(t, "charged()", charged(), before)
 	}
 	code, out, errs := clitest.Run(t, append(command, "--json")...)
-	if code != 0 || out != string(first) || !strings.Contains(errs, "nothing was charged") {
-		t.Errorf("again: %d, %s, %s", code, out, errs)
-	}
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.Equal(t, "out", out, string(first))
+	expect.Contains(t, "errs", errs, "nothing was charged")
 	same("again")
 	clitest.Write(t, "questions.txt", []byte("One?\nTwo?\nFour?\n"))
 	if code, _, errs := clitest.Run(t, command...); code != 2 || !strings.Contains(errs, "begun otherwise") {

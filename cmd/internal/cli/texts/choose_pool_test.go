@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainPoolModel: texts are by a model of a server that is not trusted, and never sees a
@@ -42,9 +43,9 @@ func TestPlainPoolModel(t *testing.T) {
 	before := len(h.Keys)
 	code, out, errs = clitest.Run(t, append(args, "--json")...)
 	chosen, _ := clitest.Object(t, out)["chosen"].(map[string]any)
-	if code != 0 || chosen["pool_model"] != "large" || len(h.Keys) != before {
-		t.Errorf("exit code %d, %v, %d requests more: %s", code, chosen, len(h.Keys)-before, errs)
-	}
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.Equal[any](t, "chosen['pool_model']", chosen["pool_model"], "large")
+	expect.Len(t, "h.Keys", h.Keys, before)
 	if code, out, errs := clitest.Run(t, "verify", "demos"); code != 0 {
 		t.Errorf("%s%s", out, errs)
 	}
@@ -58,9 +59,10 @@ func TestPlainChoosePoolModel(t *testing.T) {
 		"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
 		"--pool-model", h.URL + "#large", "--set", "reword=0", "--set", "rounds=2", "--set", "records=8", "--out", "demos",
 	}
-	if code, _, errs := clitest.Run(t, args...); code != 0 || strings.Contains(errs, "worded") || strings.Contains(h.All(), "instruction of a task") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
+	code, _, errs := clitest.Run(t, args...)
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.True(t, "no worded in errs", !strings.Contains(errs, "worded"), errs)
+	expect.True(t, "no instruction of a task in h.All()", !strings.Contains(h.All(), "instruction of a task"))
 }
 
 // TestPoolModelFlags: what makes no sense is refused before anybody is asked, and a server
@@ -85,9 +87,10 @@ func TestPoolModelFlags(t *testing.T) {
 		{"--discover-labels --pool-model " + url, "before labels are discovered", ui.Wrong},
 	} {
 		code, out, errs := clitest.Run(t, append(plain, strings.Fields(c.args)...)...)
-		if code != c.code || !strings.Contains(errs, c.want) || out != "" {
-			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
-		}
+		at := expect.At(t, "%s", c.args)
+		expect.Equal(at, "exit code with "+errs, code, c.code)
+		expect.Contains(at, "errs", errs, c.want)
+		expect.Equal(at, "out", out, "")
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("a server was asked %d times", n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // telling is a table in which rows tell their label: cats are ill, and dogs are not.
@@ -33,9 +34,10 @@ func TestEvidenceOfTable(t *testing.T) {
 	}
 	clitest.Done(t, "verify", "demos")
 	e, err := evidence.Read("demos/evidence.json")
-	if err != nil || !e.Rows() || !strings.HasPrefix(e.Encoder, "rows@") || e.Sums < 2 {
-		t.Fatalf("%v: %+v\n%s", err, e, out)
-	}
+	expect.NoError(t, err)
+	expect.True(t, "e.Rows()", e.Rows(), e)
+	expect.Prefix(t, "e.Encoder", e.Encoder, "rows@")
+	expect.Min(t, "e.Sums", e.Sums, 2)
 	if strings.Contains(contents(t, "demos/evidence.json"), "owner") {
 		t.Error("evidence holds a column that it is not about")
 	}

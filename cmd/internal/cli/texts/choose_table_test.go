@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // petsHome is a home with a model, a schema, and a table of pets and their owners.
@@ -43,9 +44,11 @@ func TestChooseFromTable(t *testing.T) {
 	if code != 0 {
 		t.Fatal(errs)
 	}
-	if o := clitest.Object(t, out); o["private"] != true || o["chosen"] == nil || o["worth"] == nil || o["charge"] == "" {
-		t.Errorf("%s", out)
-	}
+	o := clitest.Object(t, out)
+	expect.Equal[any](t, "o['private']", o["private"], true)
+	expect.True(t, "o['chosen'] other than nil", o["chosen"] != nil)
+	expect.True(t, "o['worth'] other than nil", o["worth"] != nil)
+	expect.True(t, "o['charge'] that is not empty", o["charge"] != "")
 	clitest.Done(t, "verify", "demos")
 	var planned struct {
 		Shots  int
@@ -54,9 +57,10 @@ func TestChooseFromTable(t *testing.T) {
 		}
 	}
 	data, err := os.ReadFile("demos/plan.json")
-	if err != nil || json.Unmarshal(data, &planned) != nil || planned.Shots != 0 || len(planned.Choose.Examples) != 6 {
-		t.Errorf("%v: %s", err, data)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, json.Unmarshal(data, &planned))
+	expect.Equal(t, "planned.Shots", planned.Shots, 0)
+	expect.Len(t, "planned.Choose.Examples", planned.Choose.Examples, 6)
 	for i, e := range planned.Choose.Examples {
 		if !strings.HasSuffix(e.Input, ". Ill?") || e.Output != []string{"Yes", "No"}[i%2] {
 			t.Errorf("example %d is %q, %q", i, e.Input, e.Output)
@@ -121,14 +125,16 @@ func TestPlainTableTasks(t *testing.T) {
 	if code != 0 || !strings.Contains(out+errs, "NOT PRIVATE") {
 		t.Errorf("%s%s", out, errs)
 	}
-	if code, out, errs := clitest.Run(t, "plan", "--task", "table:pets.toml", "--size", "200", "--epsilon", "1", "--model", "tiny.gguf"); code != 0 || !strings.Contains(out, "choose") || strings.Contains(errs, "without an example") {
-		t.Errorf("%s%s", out, errs)
-	}
+	code, out, errs = clitest.Run(t, "plan", "--task", "table:pets.toml", "--size", "200", "--epsilon", "1", "--model", "tiny.gguf")
+	expect.Equal(t, "exit code with "+errs, code, 0)
+	expect.Contains(t, "out", out, "choose")
+	expect.True(t, "no without an example in errs", !strings.Contains(errs, "without an example"), errs)
 	for _, c := range []struct{ header, want string }{{"age,pet\n1,cat\n", `"ill"`}, {"age,pet,ill\n1,cow,y\n2,cat,n\n", "record 1: column \"pet\": a value that the schema does not allow"}} {
 		clitest.Write(t, "wrong.csv", []byte(c.header))
-		if code, _, errs := clitest.Run(t, onPets("synth", "no", "--data", "wrong.csv", "--seed", "1")...); code == 0 || !strings.Contains(errs, c.want) || strings.Contains(errs, "cow") {
-			t.Errorf("%d: %s", code, errs)
-		}
+		code, _, errs := clitest.Run(t, onPets("synth", "no", "--data", "wrong.csv", "--seed", "1")...)
+		expect.True(t, "code other than 0", code != 0, code)
+		expect.Contains(t, "errs", errs, c.want)
+		expect.True(t, "no cow in errs", !strings.Contains(errs, "cow"), errs)
 	}
 }
 

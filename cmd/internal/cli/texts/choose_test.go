@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestChooseFlags: flags that exclude each other, that another method has, or whose values
@@ -49,9 +50,10 @@ func TestChooseFlags(t *testing.T) {
 		{"--set sampler=disjoint", "each round of choosing has a draw of its own"},
 	} {
 		code, out, errs := clitest.Run(t, append(plain, strings.Fields(c.args)...)...)
-		if code != ui.Wrong || !strings.Contains(errs, c.want) || out != "" {
-			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
-		}
+		at := expect.At(t, "%s", c.args)
+		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
+		expect.Contains(at, "errs", errs, c.want)
+		expect.Equal(at, "out", out, "")
 	}
 	if left, err := os.ReadDir("demos"); err == nil {
 		t.Errorf("a run that was refused left %v", left)
@@ -79,9 +81,10 @@ func TestChooseSummary(t *testing.T) {
 	_, out, _ = clitest.Run(t, clitest.Choosing("--examples", "own.jsonl", "--set", "reading=raw", "--instruction", "Sort.", "--json")...)
 	o := clitest.Object(t, out)
 	chosen, _ := o["chosen"].(map[string]any)
-	if o["texts"] == nil || chosen["rounds"] != 2. || chosen["records"] != 8. || chosen["calibrated"] != false {
-		t.Errorf("%s", out)
-	}
+	expect.True(t, "o['texts'] other than nil", o["texts"] != nil)
+	expect.Equal[any](t, "chosen['rounds']", chosen["rounds"], 2.)
+	expect.Equal[any](t, "chosen['records']", chosen["records"], 8.)
+	expect.Equal[any](t, "chosen['calibrated']", chosen["calibrated"], false)
 	if code, out, errs := clitest.Run(t, "verify", "demos"); code != 0 {
 		t.Errorf("%s%s", out, errs)
 	}
@@ -215,9 +218,11 @@ func TestRouteOfText(t *testing.T) {
 		}
 		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off the probabilities that they have after prompt.txt and a question"}[reading]
 		for _, name := range []string{"README.md", "report.html"} {
-			if data, err := os.ReadFile(filepath.Join(reading, name)); err != nil || !strings.Contains(string(data), "journal.jsonl") || !strings.Contains(string(data), "plan.json") {
-				t.Errorf("%s does not list all files of the release: %v", name, err)
-			}
+			data, err := os.ReadFile(filepath.Join(reading, name))
+			at := expect.At(t, "%s does not list all files of the release", name)
+			expect.NoError(at, err)
+			expect.Contains(at, "data", string(data), "journal.jsonl")
+			expect.Contains(at, "data", string(data), "plan.json")
 		}
 		for _, name := range []string{"README.md", "use.md", "report.html"} {
 			data, err := os.ReadFile(filepath.Join(reading, name))

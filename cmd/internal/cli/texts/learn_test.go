@@ -8,6 +8,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLearnServes: an unmodified client gets labels of a route that has no language model, and none is asked
@@ -58,9 +59,10 @@ func TestLearnFromTable(t *testing.T) {
 	// The same of rows as they are, by either verb's name for them.
 	found = clitest.Object(t, clitest.Printed(t, "table", "predict", "--profile", "ill", "--data", "pets.csv", "--json"))
 	rowAccuracy, _ := found["accuracy"].(map[string]any)
-	if rowAccuracy["right"] != accuracy["right"] || rowAccuracy["rows"] != accuracy["texts"] || rowAccuracy["commonest_value"] != 0.5 || found["epsilon"] != 4.0 {
-		t.Errorf("%v of rows, %v of the same in words: %v", rowAccuracy, accuracy, found["epsilon"])
-	}
+	expect.Equal(t, "rowAccuracy['right']", rowAccuracy["right"], accuracy["right"])
+	expect.Equal(t, "rowAccuracy['rows']", rowAccuracy["rows"], accuracy["texts"])
+	expect.Equal[any](t, "rowAccuracy['commonest_value']", rowAccuracy["commonest_value"], 0.5)
+	expect.Equal[any](t, "found['epsilon']", found["epsilon"], 4.0)
 	if code, _, errs := clitest.Run(t, "learn", "predict", "ill", "--data", "pets.csv"); code != 2 || !strings.Contains(errs, "sotto table predict --profile ill --data pets.csv") {
 		t.Errorf("rows without words: %d %s", code, errs)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLongExampleMethod: the method of docs/methods/own.md, which is one file, keeps what it declares by the
@@ -55,9 +56,10 @@ func TestLongExampleMethod(t *testing.T) {
 				t.Errorf("%s", out)
 			}
 		case "verify":
-			if of := o["predicate"].(map[string]any); o["ok"] != true || of["method"] != "ballot" || !strings.Contains(of["proof"].(string), "votes") {
-				t.Errorf("%s", out)
-			}
+			of := o["predicate"].(map[string]any)
+			expect.Equal[any](t, "o['ok']", o["ok"], true)
+			expect.Equal[any](t, "of['method']", of["method"], "ballot")
+			expect.Contains(t, "of['proof'].(string)", of["proof"].(string), "votes")
 		}
 	}
 	if info, err := os.Stat("demos/demos.jsonl"); err != nil || info.Size() == 0 {

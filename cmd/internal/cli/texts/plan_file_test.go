@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // withPlan parses a verb's command line, and reads its plan file.
@@ -35,9 +36,9 @@ func TestPlanFile(t *testing.T) {
 			if got["batch"] != 8 || got["temperature"] != 0.7 {
 				t.Errorf("settings of the method are %v", got)
 			}
-			if o.rounds != 3 || o.ending != "auto" || o.measuring.Share() != -1 {
-				t.Errorf("%d rounds, the ending %q, a share of %v", o.rounds, o.ending, o.measuring.Share())
-			}
+			expect.Equal(t, "o.rounds", o.rounds, 3)
+			expect.Equal(t, "o.ending", o.ending, "auto")
+			expect.Equal(t, "o.measuring.Share()", o.measuring.Share(), -1)
 			if o.method != "clipped" {
 				t.Errorf("the method is %q", o.method)
 			}
@@ -95,9 +96,10 @@ func TestWrittenPlanFile(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v in\n%s", name, err, s)
 			}
-			if o.method != name || o.tokens != 7 || o.Dialect != "vllm" {
-				t.Errorf("%s: read as %s with %d tokens and %q", name, o.method, o.tokens, o.Dialect)
-			}
+			at := expect.At(t, "%s: read", name)
+			expect.Equal(at, "o.method", o.method, name)
+			expect.Equal(at, "o.tokens", o.tokens, 7)
+			expect.Equal(at, "o.Dialect", o.Dialect, "vllm")
 		}
 	}
 }
@@ -107,8 +109,9 @@ func TestMovedFlags(t *testing.T) {
 	clitest.Home(t)
 	for flag, want := range map[string]string{"rounds": "--set rounds=N", "no-measure": "measurement-share=0", "least": "min-size=N", "most": "max-lambda=X", "proof": "proof=proven"} {
 		code, _, errs := clitest.Run(t, "synth", "--"+flag, "1")
-		if code != ui.Wrong || !strings.Contains(errs, "--"+flag+" is a setting now") || !strings.Contains(errs, want) {
-			t.Errorf("--%s: code %d, %s", flag, code, errs)
-		}
+		at := expect.At(t, "--%s", flag)
+		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
+		expect.Contains(at, "errs", errs, "--"+flag+" is a setting now")
+		expect.Contains(at, "errs", errs, want)
 	}
 }

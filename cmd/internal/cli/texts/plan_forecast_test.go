@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainPlanForecasts: a plan in which records choose has a forecast, which says of itself that
@@ -25,9 +26,11 @@ func TestPlainPlanForecasts(t *testing.T) {
 	}
 	f, _ := clitest.Object(t, out)["forecast"].(map[string]any)
 	none, _ := f["over_none"].(map[string]any)
-	if f["guess"] != true || f["data_sets"] != 5. || none["low"] == nil || !(none["low"].(float64) < none["high"].(float64)) || f["sure"].(float64) <= 0 {
-		t.Errorf("%s", out)
-	}
+	expect.Equal[any](t, "f['guess']", f["guess"], true)
+	expect.Equal[any](t, "f['data_sets']", f["data_sets"], 5.)
+	expect.True(t, "none['low'] other than nil", none["low"] != nil)
+	expect.True(t, "none['low'].(float64) < none['high'].(float64)", none["low"].(float64) < none["high"].(float64), none["low"].(float64), none["high"].(float64))
+	expect.True(t, "f['sure'].(float64) above 0", f["sure"].(float64) > 0, f["sure"].(float64))
 	_, out, _ = clitest.Run(t, labels...)
 	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "What to expect of the chosen prompt: ") || !strings.Contains(flat, "That is a guess, since no suite ran your model") {
 		t.Errorf("%s", out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // rehearsing are the arguments of a short rehearsal.
@@ -131,9 +132,9 @@ func TestRehearseTells(t *testing.T) {
 			t.Errorf("no %q in %s", want, out)
 		}
 	}
-	if strings.Contains(flat, "invented") || !strings.Contains(errs, "the plan: ") || strings.Contains(errs, "text 1 is done") {
-		t.Errorf("%s%s", errs, out)
-	}
+	expect.True(t, "no invented in flat", !strings.Contains(flat, "invented"), flat)
+	expect.Contains(t, "errs", errs, "the plan: ")
+	expect.True(t, "no text 1 is done in errs", !strings.Contains(errs, "text 1 is done"), errs)
 	args := rehearsing("--json")
 	args = slices.Delete(args, slices.Index(args, "--stand-in"), slices.Index(args, "--stand-in")+2)
 	code, out, errs = clitest.Run(t, append(args, "--invent", "30")...)
@@ -141,9 +142,11 @@ func TestRehearseTells(t *testing.T) {
 		t.Fatal(errs)
 	}
 	o := clitest.Object(t, out)
-	if o["rehearsal"] != true || o["invented"] != true || o["copies"] != 400. || o["epsilon"] != 4. || len(o["rows"].([]any)) != 5 {
-		t.Errorf("%s", out)
-	}
+	expect.Equal[any](t, "o['rehearsal']", o["rehearsal"], true)
+	expect.Equal[any](t, "o['invented']", o["invented"], true)
+	expect.Equal[any](t, "o['copies']", o["copies"], 400.)
+	expect.Equal[any](t, "o['epsilon']", o["epsilon"], 4.)
+	expect.Len(t, "o['rows'].([]any)", o["rows"].([]any), 5)
 	if !strings.Contains(out, "the model invented these records") {
 		t.Errorf("nobody is told that they are invented: %s", out)
 	}
@@ -192,8 +195,9 @@ func TestRehearseFlags(t *testing.T) {
 		{"--out .", "holds something already"},
 	} {
 		code, out, errs := clitest.Run(t, rehearsing(strings.Fields(c.args)...)...)
-		if code != ui.Wrong || !strings.Contains(errs, c.want) || out != "" {
-			t.Errorf("%s: exit code %d, %s", c.args, code, errs)
-		}
+		at := expect.At(t, "%s", c.args)
+		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
+		expect.Contains(at, "errs", errs, c.want)
+		expect.Equal(at, "out", out, "")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSynthInterrupted: an interrupt leaves a run that the same command completes, with
@@ -98,9 +99,9 @@ func TestSynthProgress(t *testing.T) {
 	for line := range strings.Lines(programs.String()) {
 		kinds[clitest.Object(t, line)["event"].(string)]++
 	}
-	if kinds["notice"] != 1 || kinds["text"] != 3 || kinds["token"] < 70 || kinds["token"] > 80 {
-		t.Errorf("%v", kinds)
-	}
+	expect.Equal(t, "kinds['notice']", kinds["notice"], 1)
+	expect.Equal(t, "kinds['text']", kinds["text"], 3)
+	expect.Within(t, "kinds['token']", kinds["token"], 70, 80)
 }
 
 // TestTextsDoNotControlTerminals: what a model writes is shown, not obeyed.
@@ -135,9 +136,10 @@ func TestPlainSharedEndingFlag(t *testing.T) {
 			t.Fatal(errs)
 		}
 		o := clitest.Object(t, out)
-		if o["ending"] != "Stay sunny" || o["ending_epsilon"] != map[string]float64{"written": 0.2, "chosen": 0.5}[name] || !strings.Contains(errs, `most records end with`) {
-			t.Errorf("%s: %s %s", name, out, errs)
-		}
+		at := expect.At(t, "%s", name)
+		expect.Equal[any](at, "o['ending']", o["ending"], "Stay sunny")
+		expect.Equal[any](at, "o['ending_epsilon']", o["ending_epsilon"], map[string]float64{"written": 0.2, "chosen": 0.5}[name])
+		expect.Contains(at, "errs", errs, `most records end with`)
 		for _, text := range o["texts"].([]any) { // some of the tiny model's are empty, and stay so
 			if said := text.(map[string]any)["input"].(string); said != "" && !strings.HasSuffix(said, "Stay sunny") {
 				t.Errorf("%s: a text is %q", name, said)

@@ -335,15 +335,14 @@ func TestErrors(t *testing.T) {
 				Param, Code   *string
 			}
 		}
-		if err := json.Unmarshal([]byte(got), &shape); err != nil || shape.Error.Message == "" || shape.Error.Type == "" {
-			t.Errorf("%s: %s, %v", name, got, err)
-			continue
-		}
+		at := expect.At(t, "%s", name)
+		expect.NoError(expect.At(at, "%s", got), json.Unmarshal([]byte(got), &shape))
+		expect.True(at, "a message", shape.Error.Message != "", got)
+		expect.True(at, "a type", shape.Error.Type != "", got)
 		param := ""
 		if shape.Error.Param != nil {
 			param = *shape.Error.Param
 		}
-		at := expect.At(t, "%s", name)
 		expect.Equal(at, "r.StatusCode", r.StatusCode, c.status)
 		expect.Equal(at, "param", param, c.param)
 		expect.True(at, "no secret", !strings.Contains(got, secret), got)

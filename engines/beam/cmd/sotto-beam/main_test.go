@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestMain(m *testing.M) { ptest.MainWithDefault(m, "prism") }
@@ -179,9 +180,9 @@ func TestPerturb(t *testing.T) {
 	}
 	defer f.Close()
 	sidecar, err := reconstruct.ReadSidecar(f, s)
-	if err != nil || sidecar.Rows != 5000 || !sidecar.Private {
-		t.Errorf("%+v: %v", sidecar, err)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "rows", sidecar.Rows, 5000)
+	expect.True(t, "private rows", sidecar.Private)
 	data, err := os.ReadFile(filepath.Join(b.path("out"), run.RowsFile))
 	if err != nil || bytes.Count(data, []byte("\n")) != 5001 {
 		t.Errorf("%d lines: %v", bytes.Count(data, []byte("\n")), err)

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // bank is a folder with a schema and a DuckDB file.
@@ -179,16 +180,23 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Epsilon <= 0 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Unit != "user:customer" || r.Charge == "" || len(r.Guarantee) == 0 || r.Schema != "loans" {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, "ε above 0", r.Epsilon > 0, r.Epsilon)
+	expect.Max(t, "ε", r.Epsilon, 1)
+	expect.Equal(t, "δ", r.Delta, 1e-6)
+	expect.Equal(t, "unit", r.Unit, "user:customer")
+	expect.True(t, "a charge", r.Charge != "")
+	expect.Min(t, "sentences of the guarantee", len(r.Guarantee), 1)
+	expect.Equal(t, "schema", r.Schema, "loans")
 	out.Reset()
 	args[len(args)-1] += "2"
 	var f struct {
 		Error string
 		Code  int
 	}
-	if code := execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &errs}, args); code != 3 || json.Unmarshal(out.Bytes(), &f) != nil || f.Code != 3 || f.Error == "" {
-		t.Errorf("exit code %d: %s", code, &out)
-	}
+	code := execute(t.Context(), &ui.Terminal{Stdout: &out, Stderr: &errs}, args)
+	about := expect.At(t, "%s", &out)
+	expect.Equal(about, "exit code", code, 3)
+	expect.NoError(about, json.Unmarshal(out.Bytes(), &f))
+	expect.Equal(about, "exit code in the object", f.Code, 3)
+	expect.True(about, "an error", f.Error != "")
 }

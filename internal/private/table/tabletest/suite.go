@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TB is what the suite needs of a test.
@@ -267,11 +268,11 @@ func (s Source) knowsUnits(tb TB) {
 		if err != nil {
 			tb.Fatalf("%v", err)
 		}
-		var refused *table.RefusedError
 		err = d.Scan(context.Background(), nil, 1, func(int, *table.Batch) error { return nil })
-		if !errors.As(err, &refused) || refused.Problems.Count != 1 || refused.Problems.First[0].Reason != table.UnitMissing {
-			tb.Errorf("a row of nobody gives %v", err)
-		}
+		at := expect.At(tb, "a row of nobody")
+		refused := expect.As[*table.RefusedError](at, err)
+		expect.Equal(at, "refused.Problems.Count", refused.Problems.Count, 1)
+		expect.Equal(at, "refused.Problems.First[0].Reason", refused.Problems.First[0].Reason, table.UnitMissing)
 		q := table.Query{Layout: table.Layout{Sums: []int{0}}, RowsPerUnit: 2, Key: noise.KeyFromSeed(1)}
 		if d.CanAggregate(q) {
 			if _, err = d.Aggregate(context.Background(), q); !errors.As(err, &refused) || refused.Problems.Count != 1 {
@@ -304,9 +305,9 @@ func (s Source) keepsQuiet(tb TB) {
 			}
 		}
 		printed := fmt.Sprintf("%v %v %+v %#v %s %v", err, pushed, d, d, d, d.Problems())
-		if err == nil || strings.Contains(printed, secret) || strings.Contains(printed, "Zaphod") {
-			tb.Errorf("content in %s", printed)
-		}
+		expect.True(tb, "an error", err != nil)
+		expect.True(tb, "no secret in printed", !strings.Contains(printed, secret), printed)
+		expect.True(tb, "no Zaphod in printed", !strings.Contains(printed, "Zaphod"), printed)
 		d.Close()
 	}
 }
@@ -349,7 +350,8 @@ func (s Source) hasAFingerprint(tb TB) {
 	if err != nil {
 		tb.Fatalf("%v", err)
 	}
-	if b, err := d.Fingerprint(context.Background()); a != b || err != nil || a == [32]byte{} {
-		tb.Errorf("%x and then %x: %v", a, b, err)
-	}
+	b, err := d.Fingerprint(context.Background())
+	expect.Equal(tb, "a", a, b)
+	expect.NoError(tb, err)
+	expect.True(tb, "a other than [32]byte{}", a != [32]byte{}, a)
 }

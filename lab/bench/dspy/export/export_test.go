@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/prompt"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestExport: a file has the records as the task spells them, the items of the suite's rows
@@ -96,9 +97,12 @@ last = -1
 	if math.Abs(got.Answers-(25+2*8)*20) > 1e-9 {
 		t.Errorf("%v answers", got.Answers)
 	}
-	if got.Name != "trec" || got.Instruction != task.Answer.Instruction || got.Input != "Question" || got.Output != "Answer Type" || len(got.Labels) != 6 {
-		t.Errorf("the task became %q, %q, %q, %q, %q", got.Name, got.Instruction, got.Input, got.Output, got.Labels)
-	}
+	at := expect.At(t, "the task became")
+	expect.Equal(at, "got.Name", got.Name, "trec")
+	expect.Equal(at, "got.Instruction", got.Instruction, task.Answer.Instruction)
+	expect.Equal(at, "got.Input", got.Input, "Question")
+	expect.Equal(at, "got.Output", got.Output, "Answer Type")
+	expect.Len(at, "got.Labels", got.Labels, 6)
 	if err := export(toml, dir, out, 3); err == nil {
 		t.Error("an ε that the suite does not have was taken")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestShare lays out a reply as worker.py does and reads it back.
@@ -50,9 +51,11 @@ func TestShare(t *testing.T) {
 	} {
 		r := requests[want.request]
 		got, err := scores(r.steps[want.step], r.raw[want.step])
-		if err != nil || !slices.Equal(got.Tokens, want.tokens) || !slices.Equal(got.LogProbs, want.logs) || !slices.Equal(got.Best, want.best) {
-			t.Errorf("request %d, step %d: %v, error %v", want.request, want.step, got, err)
-		}
+		at := expect.At(t, "request %d, step %d", want.request, want.step)
+		expect.NoError(at, err)
+		expect.True(at, "got.Tokens equal to want.tokens", slices.Equal(got.Tokens, want.tokens), got.Tokens, want.tokens)
+		expect.True(at, "got.LogProbs equal to want.logs", slices.Equal(got.LogProbs, want.logs), got.LogProbs, want.logs)
+		expect.True(at, "got.Best equal to want.best", slices.Equal(got.Best, want.best), got.Best, want.best)
 	}
 	for _, wrong := range [][]byte{reply[:len(reply)-4], append(slices.Clone(reply), 0, 0, 0, 0)} {
 		if err := share(wrong, requests, 4); err == nil {

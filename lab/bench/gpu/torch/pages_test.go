@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // used returns the number of pages in use.
@@ -60,9 +61,11 @@ func extend(t *rapid.T, b *books, q *sequence, held []*sequence) {
 	g := all[0]
 	if rapid.Bool().Draw(t, "fails") {
 		b.undo(g)
-		if b.used() != used || q.length != before.length || !slices.Equal(q.pages, before.pages) || q.state != before.state {
-			t.Fatal("a step that failed left something behind")
-		}
+		at := expect.At(t, "a step that failed left something behind")
+		expect.Equal(at, "b.used()", b.used(), used)
+		expect.Equal(at, "q.length", q.length, before.length)
+		expect.True(at, "q.pages equal to before.pages", slices.Equal(q.pages, before.pages), q.pages, before.pages)
+		expect.Equal(at, "q.state", q.state, before.state)
 		return
 	}
 	b.commit(g)

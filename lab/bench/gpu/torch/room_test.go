@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sotto-dp/sotto/lm"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestWholeRequests: what does not fit takes nothing, though some of it would fit.
@@ -18,9 +19,9 @@ func TestWholeRequests(t *testing.T) {
 		t.Fatalf("%v, and %d pages are in use", err, b.used())
 	}
 	all, err := b.grow([]extension{{one, make([]lm.Token, 8)}, {two, make([]lm.Token, 4)}})
-	if err != nil || b.used() != 3 || len(all) != 2 {
-		t.Fatalf("%v, and %d pages are in use", err, b.used())
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "b.used()", b.used(), 3)
+	expect.Len(t, "all", all, 2)
 }
 
 // crew are sessions on a pool, without a worker that computes.
