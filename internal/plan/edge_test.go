@@ -127,7 +127,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.Least != 10001 {
+		if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.MinUnits != 10001 {
 			t.Errorf("%s: %+v is not in %s", name, p.Ending, p.Event())
 		}
 		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)

@@ -102,9 +102,9 @@ func planned(kind prompt.Kind, records, wide float64) plan.Plan {
 func TestModels(t *testing.T) {
 	p := planned(prompt.Classify, 34, 5)
 	for model, want := range map[string]struct {
-		models int
-		guess  bool
-		most   float64
+		models   int
+		guess    bool
+		maxError float64
 	}{
 		"Small-135M": {1, false, 30}, "Large-1.5B": {1, false, 15}, "other 3B": {1, true, 15}, "other:0.2b-q4": {1, true, 30},
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
@@ -117,7 +117,7 @@ func TestModels(t *testing.T) {
 		expect.Equal(at, "f.DataSets", f.DataSets, 3)
 		expect.Equal(at, "f.BetterOn", f.BetterOn, 3)
 		at = expect.At(t, "%s", model)
-		expect.Max(at, "f.OverNone.High", f.OverNone.High, want.most)
+		expect.Max(at, "f.OverNone.High", f.OverNone.High, want.maxError)
 		expect.Within(at, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
 		expect.True(at, "f.OverReal other than nil", f.OverReal != nil)
 		if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {
