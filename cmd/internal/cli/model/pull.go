@@ -41,9 +41,9 @@ is refused, unless --accept-change says that they are meant. A token in
 HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
 
 hf:OWNER/REPOSITORY alone is a sentence encoder, of BERT's architecture and with
-its weights in model.safetensors: all files that say what it does with a text are
-fetched, and pinned together. "encoder" under [model] in your configuration then
-names the one that is used instead of minilm.
+its weights in model.safetensors: all files that say what it does with a text
+are fetched, and pinned together. "encoder" under [model] in your configuration
+then names the one that is used instead of minilm.
 
 A file elsewhere is fetched by its URL; then --sha256 is required.
 
