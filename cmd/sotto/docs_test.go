@@ -95,7 +95,9 @@ func helpline(t *testing.T, examples []byte) {
 		"task.toml": demo.Helpline().TaskFile(), "demos/demos.jsonl": examples,
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)), "messages.jsonl": lines(t, demo.Helpline().Tickets(100)),
 	} {
-		clitest.Write(t, name, data)
+		t.Run(name, func(t *testing.T) {
+			clitest.Write(t, name, data)
+		})
 	}
 }
 
@@ -145,11 +147,13 @@ func bank(t *testing.T) {
 	t.Helper()
 	clitest.Write(t, "loans.toml", demo.LoansFile())
 	for name, rows := range map[string][]demo.Loan{"loans.csv": demo.Loans(20000), "test.csv": demo.HeldOutLoans(40)} {
-		var b bytes.Buffer
-		if err := demo.WriteLoans(&b, rows); err != nil {
-			t.Fatal(err)
-		}
-		clitest.Write(t, name, b.Bytes())
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := demo.WriteLoans(&b, rows); err != nil {
+				t.Fatal(err)
+			}
+			clitest.Write(t, name, b.Bytes())
+		})
 	}
 }
 
@@ -269,9 +273,11 @@ func TestAlike(t *testing.T) {
 		"tickets   global   0.9998   4     2  3e-6  1 committed": false,
 		"tickets   global   0.9998   3     2  3e-6  2 committed": false,
 	} {
-		if alike(shown, got) != want || alike(got, shown) != want {
-			t.Errorf("%s: alike is to be %t", got, want)
-		}
+		t.Run(got, func(t *testing.T) {
+			if alike(shown, got) != want || alike(got, shown) != want {
+				t.Errorf("alike is to be %t", want)
+			}
+		})
 	}
 }
 
@@ -335,14 +341,16 @@ func TestDependenciesAreExplained(t *testing.T) {
 		"../../engines/beam/go.mod":   regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
 		"../../engines/duckdb/go.mod": regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
 	} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
-			if m[1] != "github.com/sotto-dp/sotto" && !strings.Contains(string(page), "| `"+m[1]+"` |") {
-				t.Errorf("%s: docs/dependencies.md does not explain %s", file, m[1])
+		t.Run(file, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
+				if m[1] != "github.com/sotto-dp/sotto" && !strings.Contains(string(page), "| `"+m[1]+"` |") {
+					t.Errorf("docs/dependencies.md does not explain %s", m[1])
+				}
+			}
+		})
 	}
 }

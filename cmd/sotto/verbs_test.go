@@ -86,7 +86,9 @@ func writeInputs(t *testing.T) {
 		// Some rows of loans.csv, and others: for its owner to decide.
 		"mixed.csv": lines[0] + strings.Join(lines[201:801], ""),
 	} {
-		clitest.Write(t, name, []byte(text))
+		t.Run(name, func(t *testing.T) {
+			clitest.Write(t, name, []byte(text))
+		})
 	}
 }
 

@@ -40,9 +40,11 @@ func TestAuditCommand(t *testing.T) {
 			dir := t.TempDir()
 			in, out := filepath.Join(dir, "with it.txt"), filepath.Join(dir, "without.txt")
 			for path, text := range map[string]string{in: c.with, out: c.without} {
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				t.Run(path, func(t *testing.T) {
+					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				})
 			}
 			audit := func(more string) auditResult {
 				code, stdout, stderr := clitest.Run(t, "audit", "--command", program+" "+name+" {data} {seed} {runs}"+more, "--with", in, "--without", out,
@@ -90,9 +92,11 @@ func TestAuditCommandFails(t *testing.T) {
 		"--confidence is 1":         {"--confidence", "1"},
 		"delta is 2":                {"--command", "cat {data}", "--with", "a", "--without", "b", "--delta", "2"},
 	} {
-		if code, _, stderr := clitest.Run(t, append([]string{"audit"}, args...)...); code == 0 || !strings.Contains(stderr, want) {
-			t.Errorf("%v: code %d, %s", args, code, stderr)
-		}
+		t.Run(want, func(t *testing.T) {
+			if code, _, stderr := clitest.Run(t, append([]string{"audit"}, args...)...); code == 0 || !strings.Contains(stderr, want) {
+				t.Errorf("%v: code %d, %s", args, code, stderr)
+			}
+		})
 	}
 }
 

@@ -282,16 +282,20 @@ func TestEnvironmentOfJobs(t *testing.T) {
 	clitest.Home(t)
 	clitest.Write(t, "own.toml", []byte("[model]\nname = \"m\"\nurl = \"https://host.example\"\nkey_env = \"MODEL_KEY\"\n[upstream.far]\nurl = \"https://host.example\"\nkey_env = \"SOTTO_FAR\"\n"))
 	for name, value := range map[string]string{"SOTTO_CONFIG": "own.toml", "SOTTO_STORE": "postgres://me:pw@host/db", "SOTTO_FAR": "a", "MODEL_KEY": "b", "OPENAI_API_KEY": "c", "PGPASSWORD": "d"} {
-		t.Setenv(name, value)
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+		})
 	}
 	env, err := jobs.Environment(&config.Places{Ledger: "here.db"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"MODEL_KEY=b": true, "PGPASSWORD=d": true, "HOME=" + os.Getenv("HOME"): true, "SOTTO_FAR=a": false, "OPENAI_API_KEY=c": false, "SOTTO_STORE=postgres://me:pw@host/db": false} {
-		if slices.Contains(env, name) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if slices.Contains(env, name) != want {
+				t.Errorf("%v", !want)
+			}
+		})
 	}
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SOTTO_LEDGER=/") && strings.HasSuffix(v, "here.db") }) {
 		t.Errorf("the worker's own ledger is not named: %q", env)
