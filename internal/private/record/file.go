@@ -100,13 +100,14 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *rows.R
 	if t.Codec != origin.Plain {
 		return fetchByScan(ctx, t, at, yield)
 	}
-	buffered := bufio.NewReaderSize(nil, 4<<10)
+	near := &nearReader{file: t.File, length: origin.Length(t.File, t.Info)}
+	near.Reader = bufio.NewReaderSize(nil, near.size(at))
 	for i, s := range at {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		buffered.Reset(io.NewSectionReader(t.File, s.place, origin.Length(t.File, t.Info)-s.place))
-		r, err := t.reader(buffered, s.place, nil).Next()
+		near.to(s.place)
+		r, err := t.reader(near.Reader, s.place, nil).Next()
 		if err == io.EOF || err == nil && r.Place != s.place {
 			return origin.Differs(s.ordinal)
 		}
@@ -118,6 +119,39 @@ func (t *textFile) fetch(ctx context.Context, at []spot, yield func(int, *rows.R
 		}
 	}
 	return nil
+}
+
+// nearReader reads a file at places, and what is near the last one without another call of the system.
+type nearReader struct {
+	*bufio.Reader
+	file   io.ReaderAt
+	length int64
+	// from is where the section began that is read, nil before the first.
+	section *io.SectionReader
+	from    int64
+}
+
+// size is how much is read at once: little for records that are far from each other.
+func (n *nearReader) size(at []spot) int {
+	const little = 4 << 10
+	if last := len(at) - 1; last > 0 && at[last].place-at[0].place < int64(last)*little {
+		return bufferSize
+	}
+	return little
+}
+
+// to goes to a place.
+func (n *nearReader) to(place int64) {
+	if n.section != nil {
+		read, err := n.section.Seek(0, io.SeekCurrent)
+		ahead := place - (n.from + read - int64(n.Buffered()))
+		if err == nil && ahead >= 0 && ahead <= int64(n.Buffered()) {
+			_, _ = n.Discard(int(ahead)) // it is in the buffer
+			return
+		}
+	}
+	n.section, n.from = io.NewSectionReader(n.file, place, n.length-place), place
+	n.Reset(n.section)
 }
 
 func (t *textFile) seeks() (bool, error) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/sketch"
@@ -76,6 +77,7 @@ type index struct {
 	summary
 	f     *os.File
 	first []int64 // the first unit of each part
+	reads atomic.Int64
 }
 
 const trailerSize = 8 + 32
@@ -161,6 +163,7 @@ func (x *index) slots(part, unit int) (first, n int64, err error) {
 		want = b[:8]
 		binary.BigEndian.PutUint64(b[8:], uint64(x.Slots))
 	}
+	x.reads.Add(1)
 	if _, err := x.f.ReadAt(want, x.Slots*slotSize+8*u); err != nil {
 		return 0, 0, indexFailed(err)
 	}
@@ -180,6 +183,7 @@ func (x *index) slot(i int64) (s slot, err error) {
 	if i < 0 || i >= x.Slots {
 		return s, damagedIndex()
 	}
+	x.reads.Add(1)
 	if _, err = x.f.ReadAt(s[:], i*slotSize); err != nil {
 		return s, indexFailed(err)
 	}
@@ -200,7 +204,7 @@ func newIndexWriter(dir string, parts int, grouped bool) (*indexWriter, error) {
 		return nil, indexFailed(err)
 	}
 	w := &indexWriter{slots: bufio.NewWriterSize(f, bufferSize)}
-	w.x = index{f: f, summary: summary{Version: indexVersion, Units: make([]int64, parts), Grouped: grouped}}
+	w.x.f, w.x.summary = f, summary{Version: indexVersion, Units: make([]int64, parts), Grouped: grouped}
 	if grouped {
 		if w.list, err = scratch(dir); err != nil {
 			return nil, errors.Join(err, w.abandon())

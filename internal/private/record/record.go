@@ -30,6 +30,7 @@ type Data struct {
 	// scratch reports that the index is for this Data alone.
 	scratch bool
 	place   string // the source, in full
+	drawn   *lent
 }
 
 // Texts are drawn from enrolled sources.
@@ -61,7 +62,7 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{s: s, o: o}
+	d := &Data{s: s, o: o, drawn: &lent{}}
 	if err := d.open(ctx, location); err != nil {
 		_ = d.Close() // the error that matters is err
 		return nil, err
@@ -137,6 +138,7 @@ func (d *Data) reuse(ctx context.Context, path string) error {
 
 // Close releases the source and the index.
 func (d *Data) Close() error {
+	d.drawn.end()
 	err := d.s.close()
 	if d.x == nil {
 		return err

@@ -138,8 +138,21 @@ func judge(role int, v rows.Value) origin.Reason {
 // clean removes white space at the ends, and for one line makes all white space inside
 // single spaces.
 func clean(s string, oneLine bool) string {
-	if oneLine {
+	if oneLine && !isClean(s) {
 		return strings.Join(strings.Fields(s), " ")
 	}
 	return strings.TrimSpace(s)
+}
+
+// isClean reports whether a text of ASCII is one line of words with single spaces between them, so that nothing is
+// copied.
+func isClean(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f || s[i] == ' ' && before == ' ' {
+			return false
+		}
+		before = s[i]
+	}
+	return before != ' '
 }

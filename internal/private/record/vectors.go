@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
 	"github.com/sotto-dp/sotto/internal/rows/convert"
@@ -20,12 +21,42 @@ func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
 	if location, _ := convert.Split(d.place); d.scratch || origin.IsSealed(location) {
 		return nil
 	}
+	d.drawn.Lock()
+	defer d.drawn.Unlock()
+	if known := d.drawn.store; known != nil {
+		if !all && d.drawn.of == encoder.Fingerprint() {
+			return known
+		}
+		known.End()
+		d.drawn.store = nil // there will be more, or it is of another encoder
+	}
 	source := newMAC(d.k.name).digest(d.place, d.o.Query, d.o.Text)
-	return vectors.Open(vectors.Options{
+	store := vectors.Open(vectors.Options{
 		Dir: filepath.Join(d.o.Private, "vectors"), Key: d.k.folder, Encoder: encoder,
 		Source: hex.EncodeToString(source[:]), State: hex.EncodeToString(d.x.Fingerprint),
 		ReadOnly: !all,
 	})
+	if !all {
+		d.drawn.store, d.drawn.of = store.Lend(), encoder.Fingerprint()
+	}
+	return store
+}
+
+// lent is the store for records that were drawn: every round asks for it, and opening one reads all that is kept.
+type lent struct {
+	sync.Mutex
+	store *vectors.Store
+	of    string // the fingerprint of its encoder
+}
+
+// end lets go of it.
+func (l *lent) end() {
+	l.Lock()
+	defer l.Unlock()
+	if l.store != nil {
+		l.store.End()
+		l.store = nil
+	}
 }
 
 // Scratch makes a file beside the index that nobody else sees, where the system allows that. Calling remove removes it.

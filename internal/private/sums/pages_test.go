@@ -97,7 +97,9 @@ func TestPagesAreBounded(t *testing.T) {
 	}
 	expect.Max(t, "bytes in memory", bytes, 5000+2*p.size()*(labelBytes+2*width))
 	expect.Equal(t, "units", p.units, 2000)
-	expect.Min(t, "pages in the file", len(p.counts), 100)
+	if got := len(p.counts); got < 100 {
+		t.Fatalf("%d pages in the file, want 100 or more", got)
+	}
 	plain, err := p.page(len(p.held), &buffer{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sotto-dp/sotto/lab/bench/harness"
@@ -23,7 +25,7 @@ import (
 func main() {
 	var b bench
 	sizes := flag.String("sizes", "1000,10000,100000,1000000", "numbers of records, separated by commas")
-	flag.Int64Var(&b.sums, "sums", 8, "how often all records are added up; plans have 4 to 32")
+	flag.Int64Var(&b.sums, "sums", 8, "how often all records are added up; plans have 4 to 32, and 0 leaves it out")
 	flag.StringVar(&b.profile, "profile", "", "write a profile of the processors to this file")
 	flag.StringVar(&b.parent, "dir", "", "make files in this folder (default: the system's for temporary files)")
 	out := harness.Out()
@@ -68,6 +70,8 @@ func (b *bench) profiled() (stop func(), err error) {
 // cost is what a step took.
 type cost struct {
 	seconds float64
+	// work is the time of all processors.
+	work float64
 	// heap is the largest heap during the step, above that before it, in bytes.
 	heap uint64
 }
@@ -91,13 +95,22 @@ func timed(do func() error) (c cost, err error) {
 			}
 		}
 	}()
-	began := time.Now()
+	began, worked := time.Now(), processors()
 	err = do()
-	c.seconds = time.Since(began).Seconds()
+	c.seconds, c.work = time.Since(began).Seconds(), processors()-worked
 	close(done)
 	<-stopped
 	c.heap = peak - before
 	return c, err
+}
+
+// processors is how many seconds of processors this process has taken.
+func processors() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 // row is what one number of records costs.
@@ -114,7 +127,8 @@ func (b *bench) report(ctx context.Context, sizes []string) (string, error) {
 	fmt.Fprintf(&w, `# What a run costs beside its model
 
 Made by `+"`make bench-scale`"+` on %s. %s Records are made up, of about %d bytes, in a file of JSON lines; the encoder
-has %d numbers a vector and takes no time. Memory is the largest heap above that before a step, garbage included.
+has %d numbers a vector and takes no time. In brackets is the time of processors, which others on the machine move
+less. Memory is the largest heap above that before a step, garbage included.
 [Scale](scale.md) says what follows from this.
 
 | records | file | index | enrol | memory | opened again | plan | a round's draw | drawn | %d sums | memory | a charge |
@@ -135,7 +149,7 @@ has %d numbers a vector and takes no time. Memory is the largest heap above that
 	return w.String(), nil
 }
 
-// measure takes all steps with n records.
+// measure takes all steps with n records, and says how far it is.
 func (b *bench) measure(ctx context.Context, n int64) (r row, err error) {
 	dir, err := os.MkdirTemp(b.parent, "bench-scale-")
 	if err != nil {
@@ -147,33 +161,28 @@ func (b *bench) measure(ctx context.Context, n int64) (r row, err error) {
 	if r.file, err = s.write(); err != nil {
 		return r, err
 	}
-	if r.enrol, err = timed(func() error { return s.open(ctx) }); err != nil {
-		return r, err
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, step := range []struct {
+		name string
+		into *cost
+		do   func() error
+	}{
+		{"enrol", &r.enrol, func() error { return s.open(ctx) }},
+		{"opened again", &r.again, func() error { return errors.Join(s.close(), s.open(ctx)) }},
+		{"plan", &r.plan, s.planned},
+		{"draw", &r.draw, func() (err error) {
+			r.drawn, err = s.draw(ctx)
+			return err
+		}},
+		{"sums", &r.sums, func() error { return s.addUp(ctx, b.sums) }},
+		{"charge", &r.ledger, func() error { return s.charge(ctx) }},
+	} {
+		if *step.into, err = timed(step.do); err != nil {
+			return r, fmt.Errorf("%s: %w", step.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%d records, %s: %s, %s\n", n, step.name, took(*step.into), size(int64(step.into.heap)))
 	}
-	if err := s.records.Close(); err != nil {
-		return r, err
-	}
-	if r.again, err = timed(func() error { return s.open(ctx) }); err != nil {
-		return r, err
-	}
-	defer s.records.Close()
-	if r.index, err = s.index(); err != nil {
-		return r, err
-	}
-	if r.plan, err = timed(s.planned); err != nil {
-		return r, err
-	}
-	r.draw, err = timed(func() (err error) {
-		r.drawn, err = s.draw(ctx)
-		return err
-	})
-	if err != nil {
-		return r, err
-	}
-	if r.sums, err = timed(func() error { return s.addUp(ctx, b.sums) }); err != nil {
-		return r, err
-	}
-	r.ledger, err = timed(func() error { return s.charge(ctx) })
+	r.index, err = s.index()
 	return r, err
 }
 
@@ -189,10 +198,17 @@ func size(n int64) string {
 	return fmt.Sprintf("%.2f GB", float64(n)/1e9)
 }
 
-// took is a time in words.
+// took is a time in words: that of a clock, and that of processors.
 func took(c cost) string {
-	if c.seconds < 1 {
-		return fmt.Sprintf("%.3g ms", 1000*c.seconds)
+	if c.work == 0 && c.seconds == 0 {
+		return "–"
 	}
-	return fmt.Sprintf("%.3g s", c.seconds)
+	return fmt.Sprintf("%s (%s)", seconds(c.seconds), seconds(c.work))
+}
+
+func seconds(s float64) string {
+	if s < 1 {
+		return fmt.Sprintf("%.3g ms", 1000*s)
+	}
+	return fmt.Sprintf("%.3g s", s)
 }

@@ -73,6 +73,16 @@ func (s *scene) open(ctx context.Context) (err error) {
 	return err
 }
 
+// close lets go of the records.
+func (s *scene) close() error {
+	if s.records == nil {
+		return nil
+	}
+	err := s.records.Close()
+	s.records = nil
+	return err
+}
+
 // index is the size of the index.
 func (s *scene) index() (sum int64, err error) {
 	names, err := filepath.Glob(filepath.Join(s.dir, "private", "index", "*.index"))
@@ -110,8 +120,11 @@ func (s *scene) draw(ctx context.Context) (int, error) {
 	return len(sample.Prompts), nil
 }
 
-// addUp adds all records up.
+// addUp adds all records up, so often.
 func (s *scene) addUp(ctx context.Context, n int64) error {
+	if n < 1 {
+		return nil
+	}
 	encoder, err := lm.TrustEmbedder(instant{}, lm.InProcess)
 	if err != nil {
 		return err

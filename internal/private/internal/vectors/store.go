@@ -64,6 +64,7 @@ type Keeper interface {
 type Store struct {
 	o             Options
 	source, state string // in the names of files
+	lent          bool
 
 	mu          sync.Mutex
 	text, entry *keys.MAC
@@ -140,8 +141,21 @@ func (s *Store) load(f found) {
 	s.files, s.size = append(s.files, from), s.size+f.size
 }
 
-// Close ends the use of files. What is not written in the end, for want of room on the disk, is encoded again.
+// Lend returns the store for callers that come again: their [Store.Close] does nothing, and [Store.End] ends it.
+func (s *Store) Lend() *Store {
+	s.lent = true
+	return s
+}
+
+// Close ends the use of a store that is not lent.
 func (s *Store) Close() {
+	if !s.lent {
+		s.End()
+	}
+}
+
+// End ends the use of files. What is not written in the end, for want of room on the disk, is encoded again.
+func (s *Store) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.files {
