@@ -205,9 +205,7 @@ func newPlace(t *testing.T, messages int) *place {
 		"complaints.csv": complaints(400),
 		"tickets.csv":    []byte(strings.NewReplacer("text,queue", "message,queue", "billing", "Billing", "repairs", "Delivery").Replace(string(complaints(400)))),
 	} {
-		t.Run(name, func(t *testing.T) {
-			clitest.Write(t, name, data)
-		})
+		clitest.Write(t, name, data)
 	}
 	bank(t)
 	loans := demo.Loans(24000)

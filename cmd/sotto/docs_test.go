@@ -95,9 +95,7 @@ func helpline(t *testing.T, examples []byte) {
 		"task.toml": demo.Helpline().TaskFile(), "demos/demos.jsonl": examples,
 		"held-out.jsonl": lines(t, demo.Helpline().HeldOut(25)), "messages.jsonl": lines(t, demo.Helpline().Tickets(100)),
 	} {
-		t.Run(name, func(t *testing.T) {
-			clitest.Write(t, name, data)
-		})
+		clitest.Write(t, name, data)
 	}
 }
 

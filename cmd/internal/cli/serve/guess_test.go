@@ -137,9 +137,7 @@ func guessing(t *testing.T, budget string) (*clitest.Running, *visitor) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"SOTTO_MODEL": "tiny.gguf", "SOTTO_LEDGER": "ledger.db", "SOTTO_STORE": "service.db"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, filepath.Join(here, value))
-		})
+		t.Setenv(name, filepath.Join(here, value))
 	}
 	clitest.Write(t, "task.toml", []byte("kind = \"classify\"\ntext = \"text\"\nlabel = \"label\"\nlabels = [\"up\", \"down\"]\n[generate]\ninstruction = \"Write.\"\n[answer]\ninstruction = \"Up or down?\"\n"))
 	clitest.Write(t, "theirs.csv", []byte(theirs(0)))

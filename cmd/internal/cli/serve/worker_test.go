@@ -282,9 +282,7 @@ func TestEnvironmentOfJobs(t *testing.T) {
 	clitest.Home(t)
 	clitest.Write(t, "own.toml", []byte("[model]\nname = \"m\"\nurl = \"https://host.example\"\nkey_env = \"MODEL_KEY\"\n[upstream.far]\nurl = \"https://host.example\"\nkey_env = \"SOTTO_FAR\"\n"))
 	for name, value := range map[string]string{"SOTTO_CONFIG": "own.toml", "SOTTO_STORE": "postgres://me:pw@host/db", "SOTTO_FAR": "a", "MODEL_KEY": "b", "OPENAI_API_KEY": "c", "PGPASSWORD": "d"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, value)
-		})
+		t.Setenv(name, value)
 	}
 	env, err := jobs.Environment(&config.Places{Ledger: "here.db"})
 	if err != nil {

@@ -117,9 +117,7 @@ func TestLinkAndNewPeople(t *testing.T) {
 	}
 	lines := strings.SplitAfter(string(all), "\n")
 	for name, rows := range map[string][2]int{"mixed.csv": {401, 901}, "other.csv": {451, 1351}} {
-		t.Run(name, func(t *testing.T) {
-			clitest.Write(t, name, []byte(lines[0]+strings.Join(lines[rows[0]:rows[1]], "")))
-		})
+		clitest.Write(t, name, []byte(lines[0]+strings.Join(lines[rows[0]:rows[1]], "")))
 	}
 	clitest.Done(t, "ledger", "init", "bank", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
 	code, _, errs := clitest.Run(t, clitest.ProfileArgs("x", "--data", "mixed.csv")...)
