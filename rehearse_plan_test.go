@@ -38,10 +38,10 @@ func TestRehearseTime(t *testing.T) {
 // asked for explicitly is done in any case. With plenty of time all is as by default.
 func TestRehearseKeepsToItsTime(t *testing.T) {
 	for _, c := range []struct {
-		time                 time.Duration
-		invent, items, sets  int
-		records, held, least int
-		compared             int
+		time                    time.Duration
+		invent, items, sets     int
+		records, held, deciding int
+		compared                int
 	}{
 		{time.Millisecond, 0, 0, 0, 60, 24, 12, 1},
 		{time.Millisecond, 90, 28, 2, 90, 28, 20, 2},
@@ -56,7 +56,7 @@ func TestRehearseKeepsToItsTime(t *testing.T) {
 		at := expect.At(t, "%v", c.time)
 		expect.Max(at, "done.Records", done.Records, c.records)
 		expect.Max(at, "done.Items", done.Items, c.held)
-		if done.Items < c.least {
+		if done.Items < c.deciding {
 			expect.Min(at, "done.Items", done.Items, done.Records/3)
 		}
 		for _, row := range done.Rows {

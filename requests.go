@@ -49,8 +49,8 @@ type Request struct {
 	Count bool
 	// CountEpsilon is what counting costs; a twentieth of Epsilon by default.
 	CountEpsilon float64
-	// Least units that each part has, where they are counted; 1000 by default.
-	Least int64
+	// MinSize is how many units each part has at least, where they are counted; 1000 by default.
+	MinSize int64
 	// Shots is the number of texts; the task's by default.
 	Shots int
 	// Tokens that a text has at most; the task's by default.
@@ -113,8 +113,8 @@ type Choosing struct {
 	Measuring float64
 	// Shots is how many examples a set has to begin with; the task's by default.
 	Shots int
-	// Most is how many examples a set has at most; 16 by default.
-	Most int
+	// MaxShots is how many examples a set has at most; 16 by default.
+	MaxShots int
 	// Utility of a prompt for a record; the task's kind and the form decide by default.
 	Utility Utility
 	// Work is about how many tokens may go through the model once there is a pool, to choose and to measure. Default:

@@ -22,10 +22,10 @@ import (
 // chatServer is one of OpenAI's interface that only chats. It names the label that is in the
 // question if there are examples, and notes whether two records were asked about at a time.
 type chatServer struct {
-	mu     sync.Mutex
-	inside map[string]int
-	met    bool
-	most   int
+	mu      sync.Mutex
+	inside  map[string]int
+	met     bool
+	highest int
 }
 
 func (c *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (c *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.inside[record]++; len(c.inside) > 1 {
 		c.met = true
 	}
-	c.most = max(c.most, c.inside[record])
+	c.highest = max(c.highest, c.inside[record])
 	c.mu.Unlock()
 	time.Sleep(2 * time.Millisecond)
 	answer := "I do not know"
@@ -90,8 +90,8 @@ func TestServerThatOnlyWrites(t *testing.T) {
 	}
 	expect.True(t, "result.Prompt.Form.Turns()", result.Prompt.Form.Turns(), result.Prompt.Form)
 	expect.Min(t, "number of result.Prompt.Examples", len(result.Prompt.Examples), 1)
-	if c.met || c.most < 2 {
-		t.Errorf("two records at a time: %v; at most %d prompts of one at once", c.met, c.most)
+	if c.met || c.highest < 2 {
+		t.Errorf("two records at a time: %v; at most %d prompts of one at once", c.met, c.highest)
 	}
 	trust, err := certificate.LoadTrust(o.client().Keys())
 	if err != nil {

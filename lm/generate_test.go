@@ -14,8 +14,8 @@ import (
 func TestSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.SampledFrom([]string{"a", "b", "é", "数", "🙂", "\n"})
-		join := func(name string, least, most int) string {
-			return strings.Join(rapid.SliceOfN(letters, least, most).Draw(t, name), "")
+		join := func(name string, low, high int) string {
+			return strings.Join(rapid.SliceOfN(letters, low, high).Draw(t, name), "")
 		}
 		text, stop := join("text", 0, 30), join("stop", 1, 4)
 		told := 0
@@ -66,11 +66,11 @@ func TestPick(t *testing.T) {
 		}
 		return p
 	}
-	distance := func(a, b map[Token]float64) (most float64) {
+	distance := func(a, b map[Token]float64) (largest float64) {
 		for _, k := range scores.Tokens {
-			most = max(most, math.Abs(a[k]-b[k]))
+			largest = max(largest, math.Abs(a[k]-b[k]))
 		}
-		return most
+		return largest
 	}
 	for _, c := range []struct {
 		o    GenerateOptions

@@ -54,8 +54,8 @@ func TestOnce(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d texts were encoded, want 2", n)
 	}
-	if got, least := saved(), 13*time.Millisecond; got < least {
-		t.Errorf("%v were saved, want at least %v", got, least)
+	if got, minimum := saved(), 13*time.Millisecond; got < minimum {
+		t.Errorf("%v were saved, want at least %v", got, minimum)
 	}
 	if _, err := e.Embed(t.Context(), []string{"a", "broken"}); err == nil {
 		t.Error("a text that cannot be encoded has a vector")

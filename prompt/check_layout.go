@@ -129,7 +129,7 @@ func (l layout) count(f field) int {
 	return n
 }
 
-// most bounds limits: no model that this program runs has a use for more.
+// maxLimit bounds limits: no model that this program runs has a use for more.
 const maxLimit = 1 << 16
 
 // limit is one of [Limits], as files call it.

@@ -323,11 +323,9 @@ func TestAgentFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for link, to := range map[string]string{"releases/out": "../outside", "releases/absolute": filepath.Join(here, "outside"), "releases/linked/demos.jsonl": filepath.Join(here, "messages.jsonl")} {
-		t.Run(link, func(t *testing.T) {
-			if err := os.Symlink(to, link); err != nil {
-				t.Fatal(err)
-			}
-		})
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
 	}
 	a := newAgent(t, "--releases", "releases")
 	holds := map[string]any{}

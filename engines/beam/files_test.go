@@ -180,17 +180,17 @@ func TestUnitsOfFiles(t *testing.T) {
 		{"stretches", fileSet{Paths: []string{save(t, "a.csv", loansCSV(t, odd)), save(t, "b.csv", loansCSV(t, even))}}},
 		{"whole", fileSet{Paths: []string{save(t, "a.csv.gz", zipped(t, loansCSV(t, odd))), save(t, "b.parquet", loansParquet(t, even))}}},
 	} {
-		for _, most := range []int{1, 9} {
-			t.Run(fmt.Sprint(c.name, most), func(t *testing.T) {
+		for _, limit := range []int{1, 9} {
+			t.Run(fmt.Sprint(c.name, limit), func(t *testing.T) {
 				o := aboutLoans(s)
-				o.RowsPerUnit = most
+				o.RowsPerUnit = limit
 				m := mechanism(t, s, o)
 				got, err := addUp(t.Context(), m, profileJob{Source: input{Files: &c.files}, Schema: s, Unit: "customer", Job: Job{Run: onPrism}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := int64(len(all))
-				if most == 1 {
+				if limit == 1 {
 					want = int64(len(customers))
 				}
 				if n := counted(m, got); n != want {

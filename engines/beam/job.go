@@ -100,10 +100,10 @@ func (j Job) run(ctx context.Context, p *sdk.Pipeline) error {
 
 // piece is how many claims of a part go together at first.
 func (j Job) piece(parts []Part, stride int64) int64 {
-	most := int64(1)
+	steps := int64(1)
 	for _, p := range parts {
-		most = max(most, (p.Blocks+stride-1)/stride)
+		steps = max(steps, (p.Blocks+stride-1)/stride)
 	}
 	n := int64(max(1, j.Pieces))
-	return (most + n - 1) / n
+	return (steps + n - 1) / n
 }

@@ -123,11 +123,11 @@ func TestMillionsOfRows(t *testing.T) {
 func TestSameAsInMemory(t *testing.T) {
 	plain := func(*global.Settings) {}
 	for _, c := range []struct {
-		name        string
-		g           madeUp
-		set         func(*global.Settings)
-		pieces      int
-		least, most int64 // rows that count
+		name      string
+		g         madeUp
+		set       func(*global.Settings)
+		pieces    int
+		low, high int64 // rows that count
 	}{
 		{"all rows", madeUp{Rows: 100_000}, plain, 0, 100_000, 100_000},
 		{"in pieces", madeUp{Rows: 100_000}, plain, 5, 100_000, 100_000},
@@ -154,8 +154,8 @@ func TestSameAsInMemory(t *testing.T) {
 			if !reflect.DeepEqual(got, want) {
 				t.Error("the profiles are different")
 			}
-			if rows < c.least || rows > c.most {
-				t.Errorf("%d rows count, and it should be %d to %d", rows, c.least, c.most)
+			if rows < c.low || rows > c.high {
+				t.Errorf("%d rows count, and it should be %d to %d", rows, c.low, c.high)
 			}
 			if n := len(got.Groups); n != 4 {
 				t.Errorf("%d groups, and there are 4, with rows or without", n)

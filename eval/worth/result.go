@@ -77,8 +77,8 @@ func (r Row) commonest() *Commonest {
 	if len(r.Labels) == 0 || r.N == 0 {
 		return nil
 	}
-	most := slices.MaxFunc(r.Labels, func(a, b Label) int { return cmp.Compare(a.N, b.N) })
-	return &Commonest{Label: most.Label, Share: float64(most.N) / float64(r.N)}
+	commonest := slices.MaxFunc(r.Labels, func(a, b Label) int { return cmp.Compare(a.N, b.N) })
+	return &Commonest{Label: commonest.Label, Share: float64(commonest.N) / float64(r.N)}
 }
 
 // Label is how often a label was wanted, and answered rightly.

@@ -15,8 +15,8 @@ import (
 // 90 %, 33 or more are wrong with a probability below 1e-9, and seeds are fixed. Noise that is a fifth
 // too small is refuted most times.
 func TestJudgeIsSeldomWrong(t *testing.T) {
-	const audits, most = 100, 32
-	if p := stat.UpperTail(most+1, audits, 0.1); p > 1e-9 {
+	const audits, maxRefuted = 100, 32
+	if p := stat.UpperTail(maxRefuted+1, audits, 0.1); p > 1e-9 {
 		t.Fatalf("the test fails by chance with probability %v", p)
 	}
 	claim := Claim{Event: privacy.Gaussian{Sigma: 1}, Adjacency: privacy.AddRemove, Delta: 1e-5}
@@ -39,7 +39,7 @@ func TestJudgeIsSeldomWrong(t *testing.T) {
 			}
 		}
 	}
-	if wrong > most {
+	if wrong > maxRefuted {
 		t.Errorf("%d of %d audits refute what is right", wrong, audits)
 	}
 	if found < audits/10*3/4 {

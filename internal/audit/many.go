@@ -100,15 +100,15 @@ func choose(with, without []float64, delta, confidence float64, of objective) de
 	}
 	best, chosen := math.Inf(-1), decision{}
 	for _, t := range thresholds {
-		least, _ := slices.BinarySearch(sortedWith, t) // scores below t
-		leastOut, _ := slices.BinarySearch(sortedWithout, t)
-		above, aboveOut := n-int64(least), m-int64(leastOut)
+		below, _ := slices.BinarySearch(sortedWith, t) // scores below t
+		belowOut, _ := slices.BinarySearch(sortedWithout, t)
+		above, aboveOut := n-int64(below), m-int64(belowOut)
 		if e := of(rough(aboveOut, m), rough(n-above, n), delta); e > best {
 			best, chosen = e, decision{threshold: t}
 		}
-		most, _ := slices.BinarySearchFunc(sortedWith, t, upTo)
-		mostOut, _ := slices.BinarySearchFunc(sortedWithout, t, upTo)
-		if e := of(rough(int64(mostOut), m), rough(n-int64(most), n), delta); e > best {
+		within, _ := slices.BinarySearchFunc(sortedWith, t, upTo)
+		withinOut, _ := slices.BinarySearchFunc(sortedWithout, t, upTo)
+		if e := of(rough(int64(withinOut), m), rough(n-int64(within), n), delta); e > best {
 			best, chosen = e, decision{threshold: t, below: true}
 		}
 	}

@@ -25,9 +25,9 @@ func TestOutputs(t *testing.T) {
 	coin := func(r *rand.Rand) string { return []string{"red", "green", "blue"}[r.IntN(3)] }
 	one := map[bool]float64{true: 1}
 	for name, c := range map[string]struct {
-		of    func(r *rand.Rand, with bool) string
-		least float64
-		most  float64
+		of   func(r *rand.Rand, with bool) string
+		low  float64
+		high float64
 	}{
 		"a number with noise of its size": {func(r *rand.Rand, with bool) string {
 			return fmt.Sprintf("mean %.3f of %d", noisy(r, one[with]), 10+r.IntN(3))
@@ -53,7 +53,7 @@ func TestOutputs(t *testing.T) {
 			t.Logf("%s: ε is at least %.3f, by %s", name, bound.Epsilon, statistic)
 			at := expect.At(t, "by %s", statistic)
 			expect.NoError(at, err)
-			expect.Within(at, "bound.Epsilon", bound.Epsilon, c.least, c.most)
+			expect.Within(at, "bound.Epsilon", bound.Epsilon, c.low, c.high)
 		})
 	}
 	if _, _, _, err := Outputs(make([]string, 3), make([]string, 100)); err == nil {

@@ -44,8 +44,8 @@ func TestPartsAreApart(t *testing.T) {
 			})
 		}
 		// What people in an office report is short: the same is reported several times.
-		least := map[string]int{"helpline": 90, "office": 45, "repairs": 60}[m.name]
-		if distinct := len(in); distinct < (manyTickets+2*manyOthers)*least/100 {
+		required := map[string]int{"helpline": 90, "office": 45, "repairs": 60}[m.name]
+		if distinct := len(in); distinct < (manyTickets+2*manyOthers)*required/100 {
 			t.Errorf("only %d texts are distinct", distinct)
 		}
 	})
@@ -144,14 +144,14 @@ func TestForEver(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	each(t, func(t *testing.T, m *Messages) {
-		least := map[string]int{"helpline": 30, "office": 15, "repairs": 15}[m.name]
+		required := map[string]int{"helpline": 30, "office": 15, "repairs": 15}[m.name]
 		for _, k := range append(m.Tickets(manyTickets), m.HeldOut(manyOthers)...) {
 			switch {
 			case strings.Join(strings.Fields(k.Text), " ") != k.Text:
 				t.Errorf("white space: %q", k.Text)
 			case strings.ContainsAny(k.Text, "{}[]\x00×"):
 				t.Errorf("something was not replaced: %q", k.Text)
-			case len(k.Text) < least || len(k.Text) > 260:
+			case len(k.Text) < required || len(k.Text) > 260:
 				t.Errorf("%d characters: %q", len(k.Text), k.Text)
 			}
 		}

@@ -34,7 +34,7 @@ func TestSecretsArePlanted(t *testing.T) {
 				kinds[kind(s)]++
 			}
 		}
-		if least := map[string]int{"helpline": 40, "office": 20, "repairs": 30}[m.name]; with < manyTickets*least/100 || with > manyTickets*7/10 {
+		if required := map[string]int{"helpline": 40, "office": 20, "repairs": 30}[m.name]; with < manyTickets*required/100 || with > manyTickets*7/10 {
 			t.Errorf("%d of %d messages have a secret", with, manyTickets)
 		}
 		for _, k := range []string{"person", "phone", "member", "email", "address"} {

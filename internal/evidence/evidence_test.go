@@ -263,12 +263,12 @@ func TestLogs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			most, all := slices.Max(odds), 0.
+			highest, all := slices.Max(odds), 0.
 			for _, x := range odds {
-				all += math.Exp(x - most)
+				all += math.Exp(x - highest)
 			}
 			for l, x := range odds {
-				if want := x - most - math.Log(all); math.Abs(got[l]-want) > 1e-9*max(1, math.Abs(want)) {
+				if want := x - highest - math.Log(all); math.Abs(got[l]-want) > 1e-9*max(1, math.Abs(want)) {
 					t.Errorf("%d labels, numbers of %v: %v, not %v", k, far, got[l], want)
 				}
 			}

@@ -131,9 +131,9 @@ func same(t *rapid.T, got Classification, labels []string, want []float64) {
 // TestPasses: however many questions there are, passes are bounded, the prefix is
 // computed once, and nothing stays open but the prefix.
 func TestPasses(t *testing.T) {
-	for _, most := range []int{0, 1, 7} {
+	for _, sequences := range []int{0, 1, 7} {
 		m := newToy(" yes", " no")
-		m.info.Sequences = most
+		m.info.Sequences = sequences
 		c, err := NewClassifier(t.Context(), m, task("yes", "no", "perhaps"), []prompt.Example{{Input: "a", Output: "yes"}}, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -150,8 +150,8 @@ func TestPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limit := most
-		if most == 0 {
+		limit := sequences
+		if sequences == 0 {
 			limit = 64
 		}
 		if m.longest > limit {

@@ -43,7 +43,7 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 		return nil, err
 	}
 	all := make([]Prediction, 0, len(questions))
-	most := c.options.sequences(c.model.Info())
+	limit := c.options.sequences(c.model.Info())
 	var pass []ownQuery
 	total := 0
 	flush := func() error {
@@ -58,7 +58,7 @@ func (c *Classifier) ClassifyEach(ctx context.Context, questions []Query) ([]Pre
 			return nil, err
 		}
 		own.evidence = evidence[i]
-		if len(pass) == most || len(pass) > 0 && total+own.total > c.options.PassTokens {
+		if len(pass) == limit || len(pass) > 0 && total+own.total > c.options.PassTokens {
 			if err := flush(); err != nil {
 				return nil, err
 			}

@@ -98,8 +98,8 @@ func TestWriterPasses(t *testing.T) {
 	if m.longest > 8 || m.widest > 256 {
 		t.Errorf("%d sequences and %d tokens in a pass", m.longest, m.widest)
 	}
-	if most := m.asks/m.longest + k.Limits.AnswerTokens; m.steps > most {
-		t.Errorf("%d steps, at most %d if no place is left empty before the last answers", m.steps, most)
+	if limit := m.asks/m.longest + k.Limits.AnswerTokens; m.steps > limit {
+		t.Errorf("%d steps, at most %d if no place is left empty before the last answers", m.steps, limit)
 	}
 	alone, err := w.Answer(t.Context(), inputs[150:151])
 	if err != nil || alone[0] != answers[150] {

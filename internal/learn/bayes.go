@@ -111,9 +111,9 @@ func NewNaiveBayes(f *Form, m Moments, o NaiveBayesOptions) (*NaiveBayes, error)
 	for _, col := range f.columns {
 		n.estimate(m, col)
 	}
-	least := cmp.Or(o.Floor, 1e-9*n.widest(m))
+	floor := cmp.Or(o.Floor, 1e-9*n.widest(m))
 	for k := range n.base {
-		n.settle(m, k, max(least, 1e-300), o)
+		n.settle(m, k, max(floor, 1e-300), o)
 	}
 	return n, nil
 }

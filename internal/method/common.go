@@ -21,7 +21,7 @@ func Temperature(otherwise string) Setting {
 func Candidates() Setting {
 	return Setting{
 		Name: "candidates", Type: Int, Help: "choose among the `K` most likely tokens; 0 takes the whole vocabulary",
-		Default: "100", Least: 2, Zero: true,
+		Default: "100", Min: 2, Zero: true,
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 var example = Spec{Name: "example", Settings: []Setting{
-	{Name: "n", Type: Int, Least: 2, Most: 9, Zero: true},
+	{Name: "n", Type: Int, Min: 2, Max: 9, Zero: true},
 	{Name: "x", Type: Float},
-	{Name: "y", Type: Float, Negative: true, Most: 1},
+	{Name: "y", Type: Float, Negative: true, Max: 1},
 	{Name: "w", Type: Choice, Choices: []string{"a", "b"}},
 	{Name: "b", Type: Bool},
 }}

@@ -33,9 +33,9 @@ type Setting struct {
 	Help, Default string
 	// Choices of a [Choice]: the default is the first unless Default says another.
 	Choices []string
-	// Least and Most bound a positive number; 0 leaves a side open. Zero allows 0, Negative
+	// Min and Max bound a positive number; 0 leaves a side open. Zero allows 0, Negative
 	// also numbers below.
-	Least, Most    float64
+	Min, Max       float64
 	Zero, Negative bool
 	// Suites means that it is for suites and the library alone, and has no flag.
 	Suites bool
@@ -75,7 +75,7 @@ func (s Setting) number(x float64) (any, error) {
 	case x < 0:
 		ok = ok && s.Negative
 	default:
-		ok = ok && x >= s.Least && (s.Most == 0 || x <= s.Most)
+		ok = ok && x >= s.Min && (s.Max == 0 || x <= s.Max)
 	}
 	if !ok {
 		return nil, fmt.Errorf("is %v, it should be %s", x, s.Bounds())
@@ -119,12 +119,12 @@ func (s Setting) Bounds() string {
 	switch {
 	case s.Negative:
 		return out
-	case s.Least != 0 && s.Most != 0:
-		out += fmt.Sprintf(" from %v to %v", s.Least, s.Most)
-	case s.Least != 0:
-		out += fmt.Sprintf(" of at least %v", s.Least)
-	case s.Most != 0:
-		out += fmt.Sprintf(" above 0, at most %v", s.Most)
+	case s.Min != 0 && s.Max != 0:
+		out += fmt.Sprintf(" from %v to %v", s.Min, s.Max)
+	case s.Min != 0:
+		out += fmt.Sprintf(" of at least %v", s.Min)
+	case s.Max != 0:
+		out += fmt.Sprintf(" above 0, at most %v", s.Max)
 	default:
 		out += " above 0"
 	}

@@ -179,10 +179,10 @@ func TestProperties(t *testing.T) {
 				continue
 			}
 			v, err := m.Value(ctx, pairs)
-			least := map[bool]float64{true: -1 - 1e-12}[name == "mcc"]
+			minimum := map[bool]float64{true: -1 - 1e-12}[name == "mcc"]
 			at := expect.At(t, "%s", name)
 			expect.NoError(at, err)
-			expect.Min(at, "v", v, least)
+			expect.Min(at, "v", v, minimum)
 			if name != "words" {
 				expect.Max(at, "v", v, 1+1e-12)
 			}

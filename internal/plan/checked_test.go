@@ -141,9 +141,9 @@ func TestPlansChargeAllTheyDo(t *testing.T) {
 	p := plan.Plan{
 		Task: builtin(t, "agnews"), Epsilon: 1, Delta: 1e-6, Adjacency: privacy.AddRemove, Unit: privacy.Record, Shots: 4, Tokens: 5,
 		Parts:    []plan.Part{part("World", 0.1), part("Sports", 0.2), part("Business", 0.3)},
-		Count:    &plan.Count{Epsilon: 0.125, Least: 100},
-		Discover: &plan.Discover{Epsilon: 0.25, Delta: 1e-7, Most: 5},
-		Ending:   &plan.Ending{Epsilon: 0.0625, Delta: 1e-8, Words: 2, Least: 200},
+		Count:    &plan.Count{Epsilon: 0.125, MinSize: 100},
+		Discover: &plan.Discover{Epsilon: 0.25, Delta: 1e-7, MaxLabels: 5},
+		Ending:   &plan.Ending{Epsilon: 0.0625, Delta: 1e-8, Words: 2, MinUnits: 200},
 		Choose: &plan.Choose{
 			Choice:  choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.15}, Rounds: 7, Range: 0.9, Utility: choose.Hard},
 			Measure: &measure.Measure{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.25}, Scale: 3, Prompts: 1, Grade: measure.Right},

@@ -26,9 +26,9 @@ type Choose struct {
 	ExplorationRounds int64 `json:"heats"`
 	// Last is one more round after those, between winners, if set.
 	Last *Last `json:"last,omitempty"`
-	// Shots is how many examples a set has to begin with, and Most at most.
-	Shots int `json:"shots"`
-	Most  int `json:"most"`
+	// Shots is how many examples a set has to begin with, and MaxShots at most.
+	Shots    int `json:"shots"`
+	MaxShots int `json:"max_shots"`
 	// Own are model-generated texts in the pool, beside those from records.
 	Own *OwnTexts `json:"own,omitempty"`
 	// Examples of the user's own that are in the pool too: public.
@@ -94,9 +94,9 @@ type Choosing struct {
 	// Measuring is the share of ε for saying in the end for how many records the chosen
 	// prompt is right: [DefaultMeasuring] by default, [EvidentMeasuring] with evidence; below 0 nothing is measured.
 	Measuring float64
-	// Shots is how many examples a set has to begin with (the task's), and Most at most.
-	Shots, Most int
-	Utility     choose.Utility
+	// Shots is how many examples a set has to begin with (the task's), and MaxShots at most.
+	Shots, MaxShots int
+	Utility         choose.Utility
 	// Work is about how many tokens may go through the model once there is a pool, to choose and to
 	// measure. Default: what [Request.Within] makes of a time and of the model's speed; where no
 	// model is at hand, DefaultWork.
@@ -147,11 +147,11 @@ const (
 	EvidentMeasuring = 0.1
 
 	ownBeside = 16
-	mostShots = 16
+	maxShots  = 16
 	// measuredRecords are asked in the end: an interval of about ± 5 points. They have a tenth of the
-	// work at most, and leastMeasured are asked in any case.
+	// work at most, and minMeasured are asked in any case.
 	measuredRecords = 500
-	leastMeasured   = 60
+	minMeasured     = 60
 	measuredShare   = 0.1
 	// With evidence there is less to choose, and more of the work says what the prompt is worth.
 	evidentRecords, evidentShare = 1000, 0.35
@@ -176,7 +176,7 @@ func (r Request) choosing() (Plan, error) {
 		return Plan{}, err
 	}
 	for _, set := range given {
-		c.Most = max(c.Most, len(set))
+		c.MaxShots = max(c.MaxShots, len(set))
 	}
 	p, err := r.pool(c)
 	if err != nil {
@@ -184,7 +184,7 @@ func (r Request) choosing() (Plan, error) {
 	}
 	n := max(p.Units(), r.Size) // parts of equal sizes leave a remainder
 	p.Choose = &Choose{
-		Choice: choose.Choice{Utility: c.Utility}, ExplorationRounds: c.ExplorationRounds, Shots: c.Shots, Most: c.Most,
+		Choice: choose.Choice{Utility: c.Utility}, ExplorationRounds: c.ExplorationRounds, Shots: c.Shots, MaxShots: c.MaxShots,
 		Examples: c.Examples, Given: given, Instructions: c.Instructions, Form: formOf(c.Form), Reading: c.Reading, Work: c.Work,
 		Made: c.Made.clone(), Vary: c.Vary,
 	}

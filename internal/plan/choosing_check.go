@@ -47,17 +47,17 @@ func (r *Request) fillChoosing(c *Choosing) error {
 	}
 	shots := cmp.Or(r.Shots, t.Limits.Shots)
 	if t.Kind == prompt.Generate { // inputs are long, and one example can be enough
-		setDefault(&c.Most, max(2*shots, c.Shots))
+		setDefault(&c.MaxShots, max(2*shots, c.Shots))
 		shots = 1
 	}
 	setDefault(&c.Shots, shots)
-	setDefault(&c.Most, max(mostShots, 2*c.Shots, len(t.Labels)+2))
-	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.Most, 32)))
+	setDefault(&c.MaxShots, max(maxShots, 2*c.Shots, len(t.Labels)+2))
+	setDefault(&c.Pool, max(DefaultPool, 3*len(t.Labels), min(c.MaxShots, 32)))
 	setDefault(&c.ExplorationRounds, 1)
 	setDefault(&c.Work, DefaultWork)
 	switch {
-	case c.Pool < 1 || c.Shots < 1 || c.Most < c.Shots || c.First < 0 || c.Next < 0 || c.Next == 1 || c.ExplorationRounds < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
-		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.Most, c.First, c.Next)
+	case c.Pool < 1 || c.Shots < 1 || c.MaxShots < c.Shots || c.First < 0 || c.Next < 0 || c.Next == 1 || c.ExplorationRounds < 1 || c.Rounds < 0 || c.Records < 0 || !(c.Work > 0):
+		return wrong("choosing needs a pool, sets of at least one example, and two to choose from: pool %d, shots %d, at most %d, sets %d and %d", c.Pool, c.Shots, c.MaxShots, c.First, c.Next)
 	case c.Reading != "" && c.Reading != search.Raw && c.Reading != search.Calibrated:
 		return wrong("labels are read off %s or %s, or either way, not %q", search.Raw, search.Calibrated, c.Reading)
 	case c.NoGeneration && (c.Writing > 0 || r.Discover || r.Ending):
@@ -117,11 +117,11 @@ func (p Plan) checkMeasure(m *measure.Measure) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	most := 1
+	maxPrompts := 1
 	if p.Choose != nil && p.Evidence != nil {
-		most = 2
+		maxPrompts = 2
 	}
-	if m.Prompts < 1 || m.Prompts > most || m.Draw.Adjacency() != p.Adjacency {
+	if m.Prompts < 1 || m.Prompts > maxPrompts || m.Draw.Adjacency() != p.Adjacency {
 		return fmt.Errorf("the chosen prompt is measured in the end, and evidence alone where there is any, under the adjacency of the plan")
 	}
 	if m.Labels > 0 && (!labelled(p.Task) || m.Labels != len(p.Task.Labels)) {
@@ -184,7 +184,7 @@ func (p Plan) checkChoose() error {
 			return fmt.Errorf("a ready-made set names an example that there is not")
 		}
 	}
-	if c.First < 1 || c.Next < 2 || c.Shots < 1 || c.Most < c.Shots {
+	if c.First < 1 || c.Next < 2 || c.Shots < 1 || c.MaxShots < c.Shots {
 		return fmt.Errorf("choosing needs sets of examples to choose from")
 	}
 	if _, real := p.Parts[0].Method.Method.(*decode.Real); real || !p.Private() {

@@ -26,17 +26,17 @@ import (
 const (
 	// roundsAt1000 is the number of rounds for 1,000 answers of the model, and roundsPower how it grows.
 	roundsAt1000, roundsPower = 4, 0.4
-	mostRounds                = 25
+	maxRounds                 = 25
 	// firstSets of examples at random are proposed first, or fewFirst where there is less work than for
 	// fewAnswers.
 	firstSets, fewFirst, fewAnswers = 24, 16, 2000
-	leastSets                       = 5
+	minSets                         = 5
 	// nextSets are proposed by a later round, up to manyNext with four times nextAnswers.
 	nextSets, manyNext, nextAnswers = 8, 16, 4000
-	// leastRecords judge in a round, at least fewRecords where there are several, and up to manyRecords.
-	leastRecords = 8
-	fewRecords   = 24
-	manyRecords  = 400
+	// minRecords judge in a round, at least fewRecords where there are several, and up to manyRecords.
+	minRecords  = 8
+	fewRecords  = 24
+	manyRecords = 400
 	// enoughWeight is how many records' worth of opinion a round should bring against noise: the
 	// weights are exp(Range·u), and u grows with the number of records.
 	enoughWeight = 60
@@ -77,11 +77,11 @@ func (p *Plan) rounds(c Choosing, n int64) error {
 
 // measured is how many records are asked in the end, by a part of the work.
 func (p *Plan) measured(work float64) int64 {
-	most, share := float64(measuredRecords), measuredShare
+	limit, share := float64(measuredRecords), measuredShare
 	if p.Evidence != nil {
-		most, share = evidentRecords, evidentShare
+		limit, share = evidentRecords, evidentShare
 	}
-	return int64(math.Max(leastMeasured, math.Min(most, share*work/p.asked().tokens())))
+	return int64(math.Max(minMeasured, math.Min(limit, share*work/p.asked().tokens())))
 }
 
 // measuring plans the number in the end, for a share of ε, from so many records or all n.
@@ -135,7 +135,7 @@ func (p *Plan) spending(c Choosing, n int64) spending {
 	// Texts are about half as long as they may be. The layout is not known without a model.
 	const instruction, layout = 30, 12
 	example := float64(p.Tokens)/2 + layout
-	s.prompt, s.near = instruction+example*float64(c.Shots+c.Most)/2, example*p.Choose.Nearest.mean()
+	s.prompt, s.near = instruction+example*float64(c.Shots+c.MaxShots)/2, example*p.Choose.Nearest.mean()
 	if m := p.Choose.Measure; m != nil {
 		s.work -= s.prompt + m.Draw.Expected(n)*(s.question+s.near)
 	}
@@ -148,7 +148,7 @@ func (s spending) answers() float64 { return s.work / s.question }
 
 // roundsFor is how many rounds a number of answers is enough for.
 func roundsFor(answers float64) int64 {
-	return int64(math.Max(1, math.Min(mostRounds, roundsAt1000*math.Pow(answers/1000, roundsPower))))
+	return int64(math.Max(1, math.Min(maxRounds, roundsAt1000*math.Pow(answers/1000, roundsPower))))
 }
 
 // plan fills in a choice of so many rounds.
@@ -162,7 +162,7 @@ func (s spending) plan(c *Choose, rounds int64) {
 	if c.Last != nil {
 		share = lastShare
 	}
-	records := s.records(s.work*(1-share)/s.sized(c.roundSets(), c.nearRounds()), leastRecords, manyRecords)
+	records := s.records(s.work*(1-share)/s.sized(c.roundSets(), c.nearRounds()), minRecords, manyRecords)
 	if s.Records > 0 {
 		records = min(s.units, s.Records)
 	}
@@ -187,14 +187,14 @@ func (s spending) sets(rounds int64) (first, next int) {
 	}
 	if rounds == 1 && s.Rounds == 0 && s.Records == 0 {
 		// Few sets that enough records judge are better than many that few do.
-		first = int(math.Max(leastSets, math.Min(firstSets, answers/fewRecords-1)))
+		first = int(math.Max(minSets, math.Min(firstSets, answers/fewRecords-1)))
 	}
 	return cmp.Or(s.First, first), cmp.Or(s.Next, next)
 }
 
 // records is how many can judge a prompt with so many tokens.
-func (s spending) records(tokens, least, most float64) int64 {
-	return min(s.units, int64(math.Max(least, math.Min(most, (tokens-s.prompt)/s.question))))
+func (s spending) records(tokens, lower, upper float64) int64 {
+	return min(s.units, int64(math.Max(lower, math.Min(upper, (tokens-s.prompt)/s.question))))
 }
 
 func (s spending) draw(records int64) scheme.Scheme {

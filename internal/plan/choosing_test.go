@@ -40,7 +40,7 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 		"outputs":        {Task: chats, Size: 14732, Epsilon: 1, Conditions: []string{"one", "two"}, Choosing: byItself()},
 		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
-		"counted":        {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: byItself()},
+		"counted":        {Task: agnews, Count: true, MinSize: 4000, Epsilon: 1, Choosing: byItself()},
 		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true, Examples: own}},
 		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
 		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
@@ -183,7 +183,7 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 		"no sets":       {func(p *plan.Plan) { p.Choose.First = 0 }, "sets of examples"},
 		"one set":       {func(p *plan.Plan) { p.Choose.Next = 1 }, "sets of examples"},
 		"no examples":   {func(p *plan.Plan) { p.Choose.Shots = 0 }, "sets of examples"},
-		"fewer at most": {func(p *plan.Plan) { p.Choose.Most = p.Choose.Shots - 1 }, "sets of examples"},
+		"fewer at most": {func(p *plan.Plan) { p.Choose.MaxShots = p.Choose.Shots - 1 }, "sets of examples"},
 		"measured under another adjacency": {func(p *plan.Plan) {
 			p.Choose.Measure.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 5, Of: 500}
 		}, "under the adjacency of the plan"},
@@ -296,7 +296,7 @@ func TestPlainChoosingHasAll(t *testing.T) {
 	n := len(written.Choose.Instructions)
 	expect.Equal(t, "n", n, 1+len(chats.Wordings("")))
 	expect.Equal(t, "written.Choose.Shots", written.Choose.Shots, 1)
-	expect.Min(t, "written.Choose.Most", written.Choose.Most, 4)
+	expect.Min(t, "written.Choose.MaxShots", written.Choose.MaxShots, 4)
 	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
 	if len(own.Choose.Instructions) > 0 {
 		t.Errorf("%v beside the task's own words", own.Choose.Instructions)

@@ -89,8 +89,8 @@ func timed(ctx context.Context, model lm.Scorer, prompt, extended int, whole boo
 // timedWriting is that for a model that only writes: how long it takes to answer a short message and
 // a long one. What it says of tokens is as rough as its tokeniser.
 func timedWriting(ctx context.Context, model lm.Scorer, prompt int) (Speed, error) {
-	if most := model.Info().Context; most > 0 {
-		prompt = min(prompt, most/2)
+	if limit := model.Info().Context; limit > 0 {
+		prompt = min(prompt, limit/2)
 	}
 	var seconds [2]float64
 	for i, words := range []int{1, prompt} {

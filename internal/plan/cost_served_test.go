@@ -19,7 +19,7 @@ func TestServedWork(t *testing.T) {
 	draw := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: .1}
 	p := Plan{Parts: []Part{{Size: 1000}}, Tokens: 20}
 	p.Choose = &Choose{
-		Choice: choose.Choice{Draw: draw, Rounds: 3}, First: 24, Next: 8, ExplorationRounds: 1, Shots: 4, Most: 4,
+		Choice: choose.Choice{Draw: draw, Rounds: 3}, First: 24, Next: 8, ExplorationRounds: 1, Shots: 4, MaxShots: 4,
 		Measure: &measure.Measure{Draw: draw},
 	}
 	records := draw.Expected(p.Units())

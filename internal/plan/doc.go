@@ -116,7 +116,7 @@
 // # Sizes
 //
 // A rate is Batch/size with the declared size of a part. Where sizes are to be counted
-// ([Count]), the event is for the largest rate that may come of it, Batch/Least:
+// ([Count]), the event is for the largest rate that may come of it, Batch/MinSize:
 // drawing with a smaller rate is drawing from a draw, which costs no more. So what is
 // charged does not depend on what was counted.
 package plan

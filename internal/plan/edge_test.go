@@ -130,9 +130,9 @@ func TestEndingIsPaidFor(t *testing.T) {
 			q.Choosing = c
 			p, err := plan.New(q)
 			if err != nil {
-				t.Fatal(name, err)
+				t.Fatal(err)
 			}
-			if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.Least != 10001 {
+			if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.MinUnits != 10001 {
 				t.Errorf("%+v is not in %s", p.Ending, p.Event())
 			}
 			got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)

@@ -10,9 +10,9 @@ type Ending struct {
 	Delta   float64 `json:"delta"`
 	// Words is how long an ending is.
 	Words int `json:"words"`
-	// Least is how many units have to share it: more than half of those that are declared,
+	// MinUnits is how many units have to share it: more than half of those that are declared,
 	// so that there is one at most.
-	Least int64 `json:"least"`
+	MinUnits int64 `json:"min_units"`
 }
 
 // endingWords is how long a shared ending is.
@@ -31,7 +31,7 @@ func (r *Request) ending(parts []Part) (*Ending, error) {
 	for _, p := range parts {
 		units += p.Size
 	}
-	return &Ending{Epsilon: r.EndingEpsilon, Delta: r.Delta / 10, Words: endingWords, Least: units/2 + 1}, nil
+	return &Ending{Epsilon: r.EndingEpsilon, Delta: r.Delta / 10, Words: endingWords, MinUnits: units/2 + 1}, nil
 }
 
 // check finds what is wrong with it.
@@ -39,7 +39,7 @@ func (e *Ending) check(p Plan) error {
 	switch {
 	case e == nil:
 		return nil
-	case e.Words < 1 || e.Least < 1:
+	case e.Words < 1 || e.MinUnits < 1:
 		return fmt.Errorf("a shared ending has at least one word, and units that share it")
 	case p.Shots < 1:
 		return fmt.Errorf("a shared ending is for texts that are written, and none are")

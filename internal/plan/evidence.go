@@ -39,13 +39,13 @@ var weights = []float64{0.5, 1, 2, 4, 8}
 // that were kept back (lab/results): 0.6 and 0.8 differ by a point, and what is left is enough to choose by.
 const DefaultEvidence = 0.7
 
-// leastEach is how many records there are for each label, times ε, for evidence to be worth its share. In
+// minPerLabel is how many records there are for each label, times ε, for evidence to be worth its share. In
 // trials with from 60 to 2,000 records, those with fewer said less than a small model does by itself.
-const leastEach = 60
+const minPerLabel = 60
 
-// leastJudges is how many records choose last, at least, for prompts that use no evidence to compete: of so many, one
+// minDeciding is how many records choose last, at least, for prompts that use no evidence to compete: of so many, one
 // prompt is right for about five in a hundred more or less than another by chance alone.
-const leastJudges = 100
+const minDeciding = 100
 
 // OnlyEvident reports whether only prompts that use evidence compete, since few records choose.
 func (p Plan) OnlyEvident() bool {
@@ -57,7 +57,7 @@ func (p Plan) OnlyEvident() bool {
 	if c.Last != nil {
 		deciding = c.Last.Draw
 	}
-	return deciding.Expected(p.Units()) < leastJudges
+	return deciding.Expected(p.Units()) < minDeciding
 }
 
 // Evident is the share of ε for evidence: what was asked for, or else the default, where the task has a closed
@@ -71,7 +71,7 @@ func (r Request) Evident() float64 {
 		return c.Evidence
 	case !r.hasLabels() || len(c.Sets) > 0 || c.Measuring >= 1-DefaultEvidence:
 		return 0
-	case !(float64(r.declared())*r.Epsilon >= float64(leastEach*len(r.Task.Labels))):
+	case !(float64(r.declared())*r.Epsilon >= float64(minPerLabel*len(r.Task.Labels))):
 		return 0
 	}
 	return DefaultEvidence * (1 - max(0, c.Writing))

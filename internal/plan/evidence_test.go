@@ -86,7 +86,7 @@ func TestPlainEvidenceIsPaidFor(t *testing.T) {
 		"few":        {Task: agnews, Size: 100, Epsilon: 0.3, Choosing: withEvidence()},
 		"fixed size": {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: withEvidence()},
 		"users":      {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: withEvidence()},
-		"counted":    {Task: agnews, Count: true, Least: 4000, Epsilon: 1, Choosing: withEvidence()},
+		"counted":    {Task: agnews, Count: true, MinSize: 4000, Epsilon: 1, Choosing: withEvidence()},
 		"chat":       {Task: agnews, Size: 5000, Epsilon: 1, Choosing: chat},
 		"table":      ofRows(t, plan.Request{Size: 5000, Epsilon: 1}),
 		"few rows":   ofRows(t, plan.Request{Size: 100, Epsilon: 0.3, Unit: "user:owner"}),

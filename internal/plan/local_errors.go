@@ -78,14 +78,14 @@ func (l Local) Exposed() string {
 	if l.Epsilon <= exposedEpsilon {
 		return ""
 	}
-	least, most, whole := 1.0, 0.0, 1.0
+	lowest, highest, whole := 1.0, 0.0, 1.0
 	for _, k := range l.Settings.Channel().Keep {
-		least, most, whole = min(least, k), max(most, k), whole*k
+		lowest, highest, whole = min(lowest, k), max(highest, k), whole*k
 	}
 	return fmt.Sprintf("at ε = %v a row is hardly protected: each value stays as it is with a chance of %.0f to %.0f %%, and %.2g %% of rows stay so in all columns. "+
 		"Of somebody who may have had one of two rows, the perturbed row can show which with near certainty. Treat these rows as you would the table; "+
 		"for rows to publish take an ε of %d or less, which needs more rows or fewer columns, and where one party has the table anyway take \"sotto table profile\" at ε = 1",
-		l.Epsilon, 100*least, 100*most, 100*whole, exposedEpsilon)
+		l.Epsilon, 100*lowest, 100*highest, 100*whole, exposedEpsilon)
 }
 
 // unclear is the standard error of a share above which a column is as good as unknown.

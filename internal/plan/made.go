@@ -63,13 +63,13 @@ func (m *Made) words() (out string) {
 	return out
 }
 
-// mostVaried is far more than a round has use for.
-const mostVaried = 64
+// maxVaried is far more than a round has use for.
+const maxVaried = 64
 
 // check finds what a task has no use for.
 func (m *Made) check(t prompt.Task, vary int) error {
-	if vary < 0 || vary > mostVaried {
-		return fmt.Errorf("up to %d texts like the winner's are written after a round, not %d", mostVaried, vary)
+	if vary < 0 || vary > maxVaried {
+		return fmt.Errorf("up to %d texts like the winner's are written after a round, not %d", maxVaried, vary)
 	}
 	if m == nil {
 		return nil

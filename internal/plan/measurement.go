@@ -147,7 +147,7 @@ func (p *Measurement) calibrate() error {
 	q := min(1, p.Measure.Draw.Expected(p.Size)/float64(p.Size))
 	inner := math.Log1p(math.Expm1(p.Epsilon) / q)
 	scale := float64(p.Measure.Tables()) / inner * (1 + 1e-9)
-	scale, err := leastNoise(scale, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency()}, func(scale float64) privacy.Event {
+	scale, err := minNoise(scale, accountant.Target{Epsilon: p.Epsilon, Delta: p.Delta, Adjacency: p.Adjacency()}, func(scale float64) privacy.Event {
 		p.Measure.Scale = scale
 		return p.Event()
 	})

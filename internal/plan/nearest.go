@@ -58,8 +58,8 @@ func (n *Nearest) check(p Plan) error {
 	return nil
 }
 
-// Most is how many examples a question gets at most; 0 without.
-func (n *Nearest) Most() int {
+// MaxExamples is how many examples a question gets at most; 0 without.
+func (n *Nearest) MaxExamples() int {
 	if n == nil || len(n.Examples) == 0 {
 		return 0
 	}
@@ -91,7 +91,7 @@ func (n *Nearest) words() string {
 	if n == nil {
 		return ""
 	}
-	return fmt.Sprintf("; prompts compete that give each question the examples nearest to it, up to %d", n.Most())
+	return fmt.Sprintf("; prompts compete that give each question the examples nearest to it, up to %d", n.MaxExamples())
 }
 
 // nearRounds is about how many prompts with the nearest examples all rounds but the last propose: all of them in those

@@ -55,10 +55,10 @@ func (r Request) plan() (Plan, error) {
 		}
 	}
 	if r.Count {
-		p.Count = &Count{Epsilon: r.CountEpsilon, Least: r.Least}
+		p.Count = &Count{Epsilon: r.CountEpsilon, MinSize: r.MinSize}
 	}
 	if r.Discover {
-		p.Discover = &Discover{Epsilon: r.DiscoverEpsilon, Delta: r.Delta / 10, Most: max(20, r.Shots)}
+		p.Discover = &Discover{Epsilon: r.DiscoverEpsilon, Delta: r.Delta / 10, MaxLabels: max(20, r.Shots)}
 	}
 	if p.Ending, err = r.ending(parts); err != nil {
 		return Plan{}, err

@@ -61,16 +61,16 @@ type Part struct {
 type Count struct {
 	// Epsilon of the count.
 	Epsilon float64 `json:"epsilon"`
-	// Least is the size that is assumed when the count is smaller.
-	Least int64 `json:"least"`
+	// MinSize is the size that is assumed when the count is smaller.
+	MinSize int64 `json:"min_size"`
 }
 
 // Discover says that the labels of an open task are those that enough units have.
 type Discover struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
-	// Most labels to keep.
-	Most int `json:"most"`
+	// MaxLabels is how many labels are kept at most.
+	MaxLabels int `json:"max_labels"`
 }
 
 // Event is all that the run may do to the data.

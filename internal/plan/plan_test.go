@@ -128,7 +128,7 @@ func TestInvisibleInk(t *testing.T) {
 // TestCountedRates: what is charged when sizes are counted covers every rate that may
 // come of it.
 func TestCountedRates(t *testing.T) {
-	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Count: true, Epsilon: 1, Least: 500, Tokens: 10})
+	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Count: true, Epsilon: 1, MinSize: 500, Tokens: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

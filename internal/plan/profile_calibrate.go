@@ -17,15 +17,15 @@ func (r *ProfileRequest) calibrate(o global.Settings, all shares) (global.Settin
 	if r.Adjacency == privacy.ReplaceOne {
 		s *= 2
 	}
-	s, err := leastNoise(s, accountant.Target{Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency}, func(s float64) privacy.Event {
+	s, err := minNoise(s, accountant.Target{Epsilon: r.Epsilon, Delta: r.Delta, Adjacency: r.Adjacency}, func(s float64) privacy.Event {
 		return r.settings(o, all, s).Event()
 	})
 	return r.settings(o, all, s), err
 }
 
-// leastNoise finds the least noise with which an event keeps to a target, from a guess that
+// minNoise finds the smallest noise with which an event keeps to a target, from a guess that
 // is right where there is no δ.
-func leastNoise(noise float64, target accountant.Target, at func(noise float64) privacy.Event) (float64, error) {
+func minNoise(noise float64, target accountant.Target, at func(noise float64) privacy.Event) (float64, error) {
 	search := noiseSearch{target: target.Epsilon}
 	for range 60 {
 		e := at(noise)

@@ -29,10 +29,10 @@ type Request struct {
 	Size  int64
 	Sizes map[string]int64
 	// Count the sizes instead, for CountEpsilon (a twentieth of Epsilon by default),
-	// assuming at least Least units in a part (1000 by default).
+	// assuming at least MinSize units in a part (1000 by default).
 	Count        bool
 	CountEpsilon float64
-	Least        int64
+	MinSize      int64
 	// Shots is the number of texts, Tokens the most that one has: the task's.
 	Shots, Tokens int
 	// Conditions of an open task. Discover finds them in the data instead, for
@@ -132,10 +132,10 @@ func (r *Request) fillSizes() error {
 			return wrong("sizes are either declared or counted, not both")
 		}
 		setDefault(&r.CountEpsilon, r.Epsilon/20)
-		setDefault(&r.Least, 1000)
+		setDefault(&r.MinSize, 1000)
 		setDefault(&r.Delta, 1e-6)
-		if !(r.CountEpsilon > 0 && r.CountEpsilon < r.Epsilon) || r.Least < 1 {
-			return wrong("counting sizes needs an ε between 0 and that of the run (%v), not %v, and a least size, not %d", r.Epsilon, r.CountEpsilon, r.Least)
+		if !(r.CountEpsilon > 0 && r.CountEpsilon < r.Epsilon) || r.MinSize < 1 {
+			return wrong("counting sizes needs an ε between 0 and that of the run (%v), not %v, and a least size, not %d", r.Epsilon, r.CountEpsilon, r.MinSize)
 		}
 		return nil
 	}
@@ -192,7 +192,7 @@ func setDefault[V comparable](v *V, value V) { *v = cmp.Or(*v, value) }
 // split lists the parts of the data with their declared sizes.
 func (r *Request) split() ([]Part, error) {
 	if r.Task.Open() {
-		return []Part{{Size: max(r.Size, r.Least), Texts: int64(r.Shots)}}, nil
+		return []Part{{Size: max(r.Size, r.MinSize), Texts: int64(r.Shots)}}, nil
 	}
 	labels := r.Task.Labels
 	declared := map[string]int64{}
@@ -209,7 +209,7 @@ func (r *Request) split() ([]Part, error) {
 	for _, label := range labels {
 		size := declared[label]
 		if size == 0 && r.Count {
-			size = r.Least
+			size = r.MinSize
 		}
 		if size == 0 {
 			size = rest / max(open, 1)

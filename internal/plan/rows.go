@@ -20,7 +20,7 @@ func (r *Request) FromSchema(of schema.Schema, n int, seed *uint64) {
 	if len(c.Sets) > 0 {
 		return
 	}
-	c.Most = 2 * cmp.Or(r.Shots, r.Task.WithDefaults().Limits.Shots) // rows in words are long
+	c.MaxShots = 2 * cmp.Or(r.Shots, r.Task.WithDefaults().Limits.Shots) // rows in words are long
 	if len(c.Examples) > 0 {
 		return
 	}

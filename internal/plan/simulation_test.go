@@ -72,12 +72,12 @@ func (m searching) vary(r *rand.Rand, of trial) trial {
 
 // between are the latest winners, that of the first round, and no examples.
 func (m searching) between(r *rand.Rand, c Choose, won []trial) []trial {
-	most := 12
+	limit := 12
 	if c.Last != nil {
-		most = c.Last.Finalists
+		limit = c.Last.Finalists
 	}
-	if len(won) > most {
-		won = append([]trial{won[0]}, won[len(won)-most+1:]...)
+	if len(won) > limit {
+		won = append([]trial{won[0]}, won[len(won)-limit+1:]...)
 	}
 	all, seen := []trial{{m.none, r.NormFloat64()}}, r.NormFloat64()
 	for i, w := range won {
@@ -170,8 +170,8 @@ func TestLongMoreIsNotWorse(t *testing.T) {
 							t.Errorf("%s: ε = %v, work %v, %d records: a gain of %.2f, where less of one has %.2f (%v): %d rounds of %.0f", name, e, w, n, gain, less, before, p.Choose.Rounds, p.Choose.Draw.Expected(n))
 						}
 					}
-					if most := 100 * p.Tells(); lost > most {
-						t.Errorf("%s: ε = %v, work %v, %d records: worse than what is free by %.2f on average, where %.2f can be told apart", name, e, w, n, lost, most)
+					if limit := 100 * p.Tells(); lost > limit {
+						t.Errorf("%s: ε = %v, work %v, %d records: worse than what is free by %.2f on average, where %.2f can be told apart", name, e, w, n, lost, limit)
 					}
 				}
 			}

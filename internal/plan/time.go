@@ -17,9 +17,9 @@ const DefaultTime = 5 * time.Minute
 
 const (
 	// poolShare is the most of the time that model-generated texts take. Fewer are written where it is
-	// slow, but not fewer than leastPool, nor than one for each label.
+	// slow, but not fewer than minPool, nor than one for each label.
 	poolShare = 0.2
-	leastPool = 8
+	minPool   = 8
 	// choosingShare of the time is for choosing in any case, however long texts take.
 	choosingShare = 0.25
 )
@@ -58,7 +58,7 @@ func (r Request) declared() int64 {
 	for _, size := range r.Sizes {
 		n += size
 	}
-	return max(n, r.Size, r.Least)
+	return max(n, r.Size, r.MinSize)
 }
 
 // longPrompt is about how many tokens of a prompt are read for each question: none where they are read
@@ -68,7 +68,7 @@ func (r Request) longPrompt(s Shape, v Speed) float64 {
 		return 0
 	}
 	l := r.Task.WithDefaults().Limits
-	return float64(s.Instruction) + (float64(l.MaxTokens)+s.Head)*float64(l.Shots+mostShots)/2
+	return float64(s.Instruction) + (float64(l.MaxTokens)+s.Head)*float64(l.Shots+maxShots)/2
 }
 
 // poolTime is how long writing takes, in seconds. It sets how many texts there are where the usual number
@@ -96,8 +96,8 @@ func (r Request) poolTime(c *Choosing, seconds float64, s Shape, v Speed) (float
 		}
 		return took, nil
 	}
-	if most := poolShare * seconds; c.Pool == 0 && took > most {
-		c.Pool = max(leastPool, len(r.Task.Labels), int(float64(p.Shots)*most/took))
+	if limit := poolShare * seconds; c.Pool == 0 && took > limit {
+		c.Pool = max(minPool, len(r.Task.Labels), int(float64(p.Shots)*limit/took))
 		c.Pool = min(c.Pool, p.Shots)
 		took *= float64(c.Pool) / float64(p.Shots)
 	}
@@ -197,5 +197,5 @@ func (p Plan) choosingWork(s Shape, v Speed) Work {
 // promptTokens is about how long the examples of a prompt are, at most.
 func (p Plan) promptTokens(s Shape) float64 {
 	example := float64(p.Tokens) + s.Head
-	return float64(s.Instruction) + example*float64(p.Choose.Shots+p.Choose.Most)/2
+	return float64(s.Instruction) + example*float64(p.Choose.Shots+p.Choose.MaxShots)/2
 }

@@ -63,7 +63,7 @@ func (r *reading) missing(n int) []request {
 
 // lacking shares n examples out evenly over the conditions, at least so many to each, and
 // yields how many each of them lacks.
-func (r *reading) lacking(n, least int) iter.Seq2[string, int] {
+func (r *reading) lacking(n, minimum int) iter.Seq2[string, int] {
 	have := map[string]int{}
 	for _, e := range r.list {
 		have[e.Output]++
@@ -74,7 +74,7 @@ func (r *reading) lacking(n, least int) iter.Seq2[string, int] {
 			if i < n%len(r.conditions) {
 				want++
 			}
-			if !yield(c, max(least, want)-have[c]) {
+			if !yield(c, max(minimum, want)-have[c]) {
 				return
 			}
 		}

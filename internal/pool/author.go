@@ -36,8 +36,8 @@ const (
 	tries       = 3 // for what is missing
 	failures    = 3 // of requests sent together, until a call is given up
 	together    = 8 // requests at a time
-	mostTokens  = 4096
-	mostReply   = 1 << 17 // bytes that are looked at
+	maxTokens   = 4096
+	maxReply    = 1 << 17 // bytes that are looked at
 	textsAtOnce = 8
 	pairsAtOnce = 4
 )
@@ -189,7 +189,7 @@ func (a *Author) ask(ctx context.Context, r *reading, batch []request) error {
 		}
 		o.MaxTokens = max(o.MaxTokens, q.want*(q.tokens*3/2+24)+64)
 	}
-	o.MaxTokens = min(o.MaxTokens, mostTokens)
+	o.MaxTokens = min(o.MaxTokens, maxTokens)
 	if info.Context > 0 {
 		o.MaxTokens = min(o.MaxTokens, max(16, info.Context/2))
 	}
@@ -209,5 +209,5 @@ func (a *Author) ask(ctx context.Context, r *reading, batch []request) error {
 
 // bound cuts a reply that is too long.
 func bound(reply string) string {
-	return strings.ToValidUTF8(reply[:min(len(reply), mostReply)], "")
+	return strings.ToValidUTF8(reply[:min(len(reply), maxReply)], "")
 }

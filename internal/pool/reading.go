@@ -177,8 +177,8 @@ func (r *reading) enough(n int) error {
 			}
 		}
 	}
-	if least := min(n, r.task.Limits.Shots); len(r.list) < least {
-		return lacking("%d came, fewer than the %d that a prompt has", len(r.list), least)
+	if minimum := min(n, r.task.Limits.Shots); len(r.list) < minimum {
+		return lacking("%d came, fewer than the %d that a prompt has", len(r.list), minimum)
 	}
 	return nil
 }
@@ -245,11 +245,11 @@ func unquoted(s string) string {
 
 // shorten ends a text that is longer than so many characters with a sentence before that;
 // "" if there is none in its later two thirds.
-func shorten(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
+func shorten(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	cut := string([]rune(text)[:most])
+	cut := string([]rune(text)[:limit])
 	end := strings.LastIndexAny(cut, ".!?。！？")
 	if end < len(cut)/3 {
 		return ""

@@ -11,9 +11,9 @@ import (
 // objects returns the JSON objects of a reply, wherever they are in it: a line each, in a
 // list, between words or marks of code. What is cut off at the end is left out.
 func objects(reply string) (out []map[string]any) {
-	const most, hopeless = 256, 16
+	const maxObjects, hopeless = 256, 16
 	failed := 0
-	for at := 0; len(out) < most && failed < hopeless; {
+	for at := 0; len(out) < maxObjects && failed < hopeless; {
 		begin := strings.IndexByte(reply[at:], '{')
 		if begin < 0 {
 			return out

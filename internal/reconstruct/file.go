@@ -294,10 +294,10 @@ func anyLine(line []byte, names, row []string) error {
 
 // Read fills rows with the next ones, at most so many. It returns [io.EOF] when there are
 // none left.
-func (r *Reader) Read(rows *Rows, most int) error {
-	rows.Reset(len(r.names), most)
+func (r *Reader) Read(rows *Rows, limit int) error {
+	rows.Reset(len(r.names), limit)
 	n := 0
-	for ; n < most; n++ {
+	for ; n < limit; n++ {
 		fields, err := r.next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -178,15 +178,15 @@ func (s *Sampler) fan(weights [][]float64) [][]fan {
 		}
 	}
 	if s.hub != noHub {
-		most := math.Inf(-1)
+		highest := math.Inf(-1)
 		for given, f := range factor {
 			if s.mass[given] > 0 {
-				most = max(most, f)
+				highest = max(highest, f)
 			}
 		}
 		weights[s.hub] = slices.Clone(weights[s.hub])
 		for given, f := range factor {
-			weights[s.hub][given] *= math.Exp(min(0, f-most))
+			weights[s.hub][given] *= math.Exp(min(0, f-highest))
 		}
 	}
 	for k, p := range s.parts {

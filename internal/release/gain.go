@@ -72,20 +72,20 @@ func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []stri
 	if w == nil || w.Metric != "accuracy" || !listed {
 		return nil
 	}
-	over, least, who := OverGuess, 1/float64(len(t.Labels)), "a blind guess"
-	if c := w.Commonest; c != nil && c.Share >= least {
-		over, least, who = OverCommonest, c.Share, "always saying the commonest label"
+	over, baseline, who := OverGuess, 1/float64(len(t.Labels)), "a blind guess"
+	if c := w.Commonest; c != nil && c.Share >= baseline {
+		over, baseline, who = OverCommonest, c.Share, "always saying the commonest label"
 		if c.Label != "" {
 			who = "always saying " + strconv.Quote(c.Label)
 		}
 	}
-	if w.Low > least {
+	if w.Low > baseline {
 		return nil
 	}
 	if p != nil && p.Evidence.How == prompt.Alone {
 		next = []string{"Declare more records, if there are more, or allow more ε: noise is what is in the way.", "Look at the labels: do texts say which one they have?"}
 	}
-	return &Ungained{over, fmt.Sprintf("This may be no better than %s: it is right on %.0f %% of the records (%.0f to %.0f), and %s on %.0f %%.", who, 100*w.Value, 100*w.Low, 100*w.High, who, 100*least), next}
+	return &Ungained{over, fmt.Sprintf("This may be no better than %s: it is right on %.0f %% of the records (%.0f to %.0f), and %s on %.0f %%.", who, 100*w.Value, 100*w.Low, 100*w.High, who, 100*baseline), next}
 }
 
 // lower makes a sentence resume after a colon.

@@ -96,8 +96,8 @@ type budgetView struct {
 	SoFar, All, Noun string
 }
 
-// mostUses is how many other uses are listed.
-const mostUses = 12
+// maxUses is how many other uses are listed.
+const maxUses = 12
 
 // report returns the page. It lists the files that were made before it.
 func report(r Release, files []File) ([]byte, error) {
@@ -175,7 +175,7 @@ func (r Release) budget(g privacy.Guarantee) *budgetView {
 	first := r.Account.Budgets[0]
 	v := &budgetView{Account: *r.Account, First: first, Noun: noun(g), Earlier: max(0, first.Spent-first.Own)}
 	v.Share = first.Own > g.Epsilon.Upper*1.0005
-	v.More = max(0, len(v.Others)-mostUses)
+	v.More = max(0, len(v.Others)-maxUses)
 	v.Others = v.Others[v.More:]
 	v.Before, v.Own = min(1, v.Earlier/first.Epsilon), min(1, first.Own/first.Epsilon)
 	v.Left = max(0, 1-v.Before-v.Own)
@@ -237,8 +237,8 @@ func (r Release) glance() []named {
 
 // short cuts the id of a key; the whole is where it is checked.
 func short(id string) string {
-	if most := 16; len(id) > most+1 {
-		return strings.ToValidUTF8(id[:most], "") + "…"
+	if limit := 16; len(id) > limit+1 {
+		return strings.ToValidUTF8(id[:limit], "") + "…"
 	}
 	return id
 }

@@ -42,13 +42,13 @@ func MostCommon(labels []string, numbers []int64, of int64, measured bool) *Comm
 	if len(numbers) == 0 || len(numbers) != len(labels) {
 		return nil
 	}
-	most := 0
+	commonest := 0
 	for i, n := range numbers {
-		if n > numbers[most] {
-			most = i
+		if n > numbers[commonest] {
+			commonest = i
 		}
 	}
-	return &Commonest{Label: labels[most], Share: max(0, min(1, float64(numbers[most])/float64(max(1, of)))), Measured: measured}
+	return &Commonest{Label: labels[commonest], Share: max(0, min(1, float64(numbers[commonest])/float64(max(1, of)))), Measured: measured}
 }
 
 // Beside is what something else is worth on the same records, with how much better the chosen prompt is.

@@ -32,9 +32,9 @@ func message(t prompt.Turn) lm.Message {
 // Asked returns a conversation that ends with a question, cut to the task's limit.
 func (c *Conversation) Asked(ctx context.Context, input string) ([]lm.Message, error) {
 	// A token is a byte or more.
-	if most := c.task.Limits.InputTokens; c.tokenizer != nil && len(input) > most {
+	if limit := c.task.Limits.InputTokens; c.tokenizer != nil && len(input) > limit {
 		var err error
-		if input, err = Cut(ctx, c.tokenizer, input, most); err != nil {
+		if input, err = Cut(ctx, c.tokenizer, input, limit); err != nil {
 			return nil, err
 		}
 	}

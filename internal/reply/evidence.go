@@ -39,12 +39,12 @@ func Hinted(ctx context.Context, tok lm.Tokenizer, t prompt.Task, wording int, i
 	input = Input(t, input)
 	hint := prompt.Hint(wording, "", said)
 	// A token is a byte or more.
-	if most := t.Limits.InputTokens; tok != nil && len(input)+len(hint)+seam > most {
+	if limit := t.Limits.InputTokens; tok != nil && len(input)+len(hint)+seam > limit {
 		tokens, err := tok.Encode(ctx, hint)
 		if err != nil {
 			return "", err
 		}
-		if input, err = Cut(ctx, tok, input, max(0, most-len(tokens)-seam)); err != nil {
+		if input, err = Cut(ctx, tok, input, max(0, limit-len(tokens)-seam)); err != nil {
 			return "", err
 		}
 	}

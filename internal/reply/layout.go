@@ -57,15 +57,15 @@ func encode(ctx context.Context, tok lm.Tokenizer, tokens []lm.Token, segments [
 // Item returns the tokens of a question, cut to the task's limit. One that is short enough with
 // the names around it is not encoded a second time.
 func Item(ctx context.Context, tok lm.Tokenizer, t prompt.Task, input string) ([]lm.Token, error) {
-	input, most := Input(t, input), t.Limits.InputTokens
+	input, limit := Input(t, input), t.Limits.InputTokens
 	// What is sure to be cut is not laid out whole.
-	if len(input) <= 16*most {
+	if len(input) <= 16*limit {
 		tokens, err := tok.Encode(ctx, t.AnswerItem(input))
-		if err != nil || len(tokens) <= most {
+		if err != nil || len(tokens) <= limit {
 			return tokens, err
 		}
 	}
-	input, err := Cut(ctx, tok, input, most)
+	input, err := Cut(ctx, tok, input, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +151,11 @@ func Input(t prompt.Task, s string) string {
 }
 
 // Cut returns the beginning of a text, of so many tokens.
-func Cut(ctx context.Context, tok lm.Tokenizer, s string, most int) (string, error) {
+func Cut(ctx context.Context, tok lm.Tokenizer, s string, limit int) (string, error) {
 	tokens, err := tok.Encode(ctx, s)
-	if err != nil || len(tokens) <= most {
+	if err != nil || len(tokens) <= limit {
 		return s, err
 	}
-	s, err = tok.Decode(ctx, tokens[:most])
+	s, err = tok.Decode(ctx, tokens[:limit])
 	return strings.ToValidUTF8(s, ""), err // the last token may end within a character
 }

@@ -66,10 +66,10 @@ func NewSplitter(in io.Reader, offset int64, size int, comma byte) *Splitter {
 
 // Fill replaces the content of a block by the next rows: at most so many, and no further
 // one once there are maxBlock bytes. At the end it returns io.EOF.
-func (r *Splitter) Fill(b *Block, most int) error {
+func (r *Splitter) Fill(b *Block, limit int) error {
 	b.Data, b.Lines = append(b.Data[:0], r.rest...), b.Lines[:0]
 	at := 0
-	for len(b.Lines) < most && at < maxBlock {
+	for len(b.Lines) < limit && at < maxBlock {
 		switch ready, err := r.ready(b, &at); {
 		case err != nil:
 			return err

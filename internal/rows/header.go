@@ -74,7 +74,7 @@ func (r *Splitter) start(b *Block) error {
 
 // separator finds what separates the fields of a line.
 func separator(line []byte, wanted []string) (byte, error) {
-	best, most := byte(0), 0
+	best, matched := byte(0), 0
 	for _, comma := range []byte(separators) {
 		row, _, _ := findRow(line, 0, true, comma)
 		names, flaw := namesIn(line, row, comma)
@@ -84,8 +84,8 @@ func separator(line []byte, wanted []string) (byte, error) {
 				found++
 			}
 		}
-		if flaw == 0 && found > most {
-			best, most = comma, found
+		if flaw == 0 && found > matched {
+			best, matched = comma, found
 		}
 	}
 	if best != 0 {

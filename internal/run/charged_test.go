@@ -22,7 +22,7 @@ import (
 // the model; and where it refuses, nobody ever is.
 func TestNothingBeforeTheCharge(t *testing.T) {
 	discovers := planFor(phrases(), clipped())
-	discovers.Conditions, discovers.Discover = nil, &plan.Discover{Epsilon: 5, Delta: 1e-4, Most: 5}
+	discovers.Conditions, discovers.Discover = nil, &plan.Discover{Epsilon: 5, Delta: 1e-4, MaxLabels: 5}
 	for name, made := range map[string]plan.Plan{
 		"texts":    planFor(tickets(), clipped()),
 		"counted":  countingPlan(clipped()),
@@ -125,9 +125,9 @@ func TestCertificatesSayWhatIsPlanned(t *testing.T) {
 // one, so that nothing is counted under replace-one adjacency, whatever it is.
 func TestCountsOfExchangedUnits(t *testing.T) {
 	for name, change := range map[string]func(*plan.Plan){
-		"sizes":  func(p *plan.Plan) { p.Count = &plan.Count{Epsilon: 1, Least: 40} },
-		"labels": func(p *plan.Plan) { p.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, Most: 5} },
-		"ending": func(p *plan.Plan) { p.Ending = &plan.Ending{Epsilon: 1, Delta: 1e-6, Words: 2, Least: 21} },
+		"sizes":  func(p *plan.Plan) { p.Count = &plan.Count{Epsilon: 1, MinSize: 40} },
+		"labels": func(p *plan.Plan) { p.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, MaxLabels: 5} },
+		"ending": func(p *plan.Plan) { p.Ending = &plan.Ending{Epsilon: 1, Delta: 1e-6, Words: 2, MinUnits: 21} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)

@@ -240,16 +240,16 @@ func (r *runner) checkChoosing(ctx context.Context) error {
 		return err
 	}
 	return r.exec.env.Model.CheckMemory(r.free(), "choosing", "nothing was charged; end other programs, ask for fewer or shorter examples in a set, or use a model with fewer layers",
-		choose.Loads(r.options.PassTokens, held(r.options.PassTokens), shape.Instruction+int(math.Ceil(float64(c.Most)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.Most())*shape.Record)))...)
+		choose.Loads(r.options.PassTokens, held(r.options.PassTokens), shape.Instruction+int(math.Ceil(float64(c.MaxShots)*shape.Record)), int(math.Ceil(shape.Head+float64(1+c.Nearest.MaxExamples())*shape.Record)))...)
 }
 
 // checkMemory refuses a run whose sequences would not fit this machine's memory: what fails
 // for want of it later is charged, and depends on who was drawn.
 func (r *runner) checkMemory(shared, tokens int) error {
-	most := 0
+	prompts := 0
 	for _, p := range r.plan.Parts {
-		most = max(most, plan.AtMost(p.Prompts()))
+		prompts = max(prompts, plan.AtMost(p.Prompts()))
 	}
 	return r.exec.env.Model.CheckMemory(r.free(), "the run", "nothing was charged; end other programs, write fewer texts at once (parallel), ask for smaller batches, shorter texts or records, or use a model with fewer layers",
-		lm.Load{Shared: shared, Sequences: max(1, r.options.Parallel) * (1 + most), Tokens: tokens})
+		lm.Load{Shared: shared, Sequences: max(1, r.options.Parallel) * (1 + prompts), Tokens: tokens})
 }

@@ -168,7 +168,7 @@ func (r *runner) units() int64 {
 // adds. All of it is public by now.
 func (r *runner) space() search.Space {
 	c := r.plan.Choose
-	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.Most, Forms: c.Forms(), Reading: c.Reading}
+	out := search.Space{Instructions: c.Wordings(), Shots: c.Shots, MaxShots: c.MaxShots, Forms: c.Forms(), Reading: c.Reading}
 	if !r.plan.Task.Open() && r.plan.Task.Kind != prompt.Generate {
 		out.Labels = r.plan.Task.Labels
 	}

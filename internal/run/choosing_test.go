@@ -37,7 +37,7 @@ func choosingPlan(task prompt.Task, m decode.Method) plan.Plan {
 			Choice:    choose.Choice{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.4}, Rounds: 1, Range: 1.5, Utility: choose.Hard},
 			Finalists: 2,
 		},
-		First: 3, Next: 2, ExplorationRounds: 1, Shots: 1, Most: 2, Work: 1,
+		First: 3, Next: 2, ExplorationRounds: 1, Shots: 1, MaxShots: 2, Work: 1,
 		Measure: &measure.Measure{Draw: perText(), Scale: 2, Prompts: 1, Grade: measure.Right},
 	}
 	return p
@@ -279,7 +279,7 @@ func TestRoundRates(t *testing.T) {
 func TestChoosingCounts(t *testing.T) {
 	p := newPlace(t)
 	made := choosingPlan(tickets(), public())
-	made.Count = &plan.Count{Epsilon: 10, Least: 5}
+	made.Count = &plan.Count{Epsilon: 10, MinSize: 5}
 	for i := range made.Parts {
 		made.Parts[i].Size = 5
 	}

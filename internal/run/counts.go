@@ -34,7 +34,7 @@ func (r *runner) discover(ctx context.Context) error {
 	if d == nil || r.exec.progress.labelled {
 		return nil
 	}
-	found, ran, err := count.Labels(ctx, r.options.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.Most}, r.exec.key.Stream("discover"))
+	found, ran, err := count.Labels(ctx, r.options.Data, count.LabelOptions{Epsilon: d.Epsilon, Delta: d.Delta, Max: d.MaxLabels}, r.exec.key.Stream("discover"))
 	if err == nil {
 		err = paid(ran, func(e privacy.Event) bool { return e == privacy.Approx{Epsilon: d.Epsilon, Delta: d.Delta} })
 	}

@@ -19,7 +19,7 @@ import (
 // counting is a plan that has its sizes counted.
 func countingPlan(m decode.Method) plan.Plan {
 	p := planFor(tickets(), m)
-	p.Count = &plan.Count{Epsilon: 10, Least: 5}
+	p.Count = &plan.Count{Epsilon: 10, MinSize: 5}
 	for i := range p.Parts {
 		p.Parts[i].Size = 5
 	}
@@ -112,7 +112,7 @@ func TestDiscovered(t *testing.T) {
 	_, err = fmt.Fprintf(file, "{\"text\": %q, \"label\": \"rare%s\", \"who\": \"x\"}\n", marker, marker)
 	must(t, errors.Join(err, file.Close()))
 	made := planFor(phrases(), clipped())
-	made.Conditions, made.Discover = nil, &plan.Discover{Epsilon: 10, Delta: 1e-12, Most: 10}
+	made.Conditions, made.Discover = nil, &plan.Discover{Epsilon: 10, Delta: 1e-12, MaxLabels: 10}
 	o := p.options(t, made, newHashModel())
 	r := p.runner(o, osDisk{})
 	result, err := r.do(t.Context())
@@ -133,7 +133,7 @@ func TestDiscovered(t *testing.T) {
 func TestNothingDiscovered(t *testing.T) {
 	p := newPlace(t)
 	made := planFor(phrases(), clipped())
-	made.Conditions, made.Discover = nil, &plan.Discover{Epsilon: 0.01, Delta: 1e-300, Most: 10}
+	made.Conditions, made.Discover = nil, &plan.Discover{Epsilon: 0.01, Delta: 1e-300, MaxLabels: 10}
 	o := p.options(t, made, newHashModel())
 	for range 2 {
 		_, err := p.runner(o, osDisk{}).do(t.Context())

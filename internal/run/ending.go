@@ -19,7 +19,7 @@ func (r *runner) findEnding(ctx context.Context) error {
 	if e == nil || r.exec.progress.ended {
 		return nil
 	}
-	found, ran, err := count.Endings(ctx, r.options.Data, e.Words, count.LabelOptions{Epsilon: e.Epsilon, Delta: e.Delta, Max: 1, Least: e.Least}, r.exec.key.Stream("ending"))
+	found, ran, err := count.Endings(ctx, r.options.Data, e.Words, count.LabelOptions{Epsilon: e.Epsilon, Delta: e.Delta, Max: 1, MinCount: e.MinUnits}, r.exec.key.Stream("ending"))
 	if err == nil {
 		err = paid(ran, func(ran privacy.Event) bool { return ran == privacy.Approx{Epsilon: e.Epsilon, Delta: e.Delta} })
 	}

@@ -25,7 +25,7 @@ func endingPlace(t *testing.T, alike bool) *place {
 	}
 	must(t, os.WriteFile(p.data, []byte(lines.String()), 0o600))
 	made := planFor(tickets(), clipped())
-	made.Ending = &plan.Ending{Epsilon: 10, Delta: 1e-12, Words: 2, Least: 21}
+	made.Ending = &plan.Ending{Epsilon: 10, Delta: 1e-12, Words: 2, MinUnits: 21}
 	p.made = &made
 	return p
 }

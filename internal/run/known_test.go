@@ -75,8 +75,8 @@ func ofPlan(p plan.Plan) (s spending) {
 	return s
 }
 
-// most is the largest ε of some lists of leaves.
-func most(t *rapid.T, lists [][]privacy.Term, adj privacy.Adjacency, delta float64) (worst float64) {
+// largestEpsilon is the largest ε of some lists of leaves.
+func largestEpsilon(t *rapid.T, lists [][]privacy.Term, adj privacy.Adjacency, delta float64) (worst float64) {
 	for _, list := range lists {
 		var all privacy.Compose
 		for _, term := range list {
@@ -115,7 +115,7 @@ func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, spe
 		r.Sampler = sampler
 		r.Choosing = &plan.Choosing{Writing: -1, Rounds: int64(rapid.IntRange(1, 8).Draw(t, "rounds")), Records: size / 10}
 		if sampler == scheme.Poisson && rapid.Bool().Draw(t, "count") {
-			r.Count, r.Size, r.Least = true, 0, size
+			r.Count, r.Size, r.MinSize = true, 0, size
 		}
 	case "write and choose":
 		r.Choosing = &plan.Choosing{Writing: 0.4, Rounds: int64(rapid.IntRange(1, 4).Draw(t, "rounds")), Records: size / 10}
@@ -124,7 +124,7 @@ func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, spe
 	default:
 		r.Method = way
 		if rapid.Bool().Draw(t, "count") {
-			r.Count, r.Size, r.Least = true, 0, size
+			r.Count, r.Size, r.MinSize = true, 0, size
 		}
 	}
 	p, err := plan.New(r)
@@ -166,7 +166,7 @@ func TestPlainKnownDraws(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := most(t, by.all, s.Adjacency, s.Delta)
+				want := largestEpsilon(t, by.all, s.Adjacency, s.Delta)
 				if drawn == nil {
 					if math.Abs(want-whole.Epsilon.Upper) > 1e-6*want {
 						t.Fatalf("nothing is stated of known draws, by which ε ≤ %v for %s", want, s.Event)
@@ -185,7 +185,7 @@ func TestPlainKnownDraws(t *testing.T) {
 				if certified.Drawn == nil || !near(certified.Drawn.Epsilon.Upper) {
 					t.Fatalf("the certificate has %+v, and by hand it is %v, of %s", certified.Drawn, want, s.Event)
 				}
-				if one := most(t, by.draws, s.Adjacency, s.Delta); len(by.draws) > 0 && one < 0.99*want {
+				if one := largestEpsilon(t, by.draws, s.Adjacency, s.Delta); len(by.draws) > 0 && one < 0.99*want {
 					differs++
 					if near(one) {
 						t.Fatalf("one draw, ε = %v, passes for all of them, ε = %v", one, want)

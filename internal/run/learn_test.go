@@ -230,7 +230,7 @@ func TestLearnChecksItsPlan(t *testing.T) {
 		"two prompts":   func(p *plan.Plan) { p.Measure.Prompts = 2 },
 		"open labels":   func(p *plan.Plan) { p.Task = phrases() },
 		"another draw":  func(p *plan.Plan) { p.Adjacency = privacy.ReplaceOne },
-		"a count too":   func(p *plan.Plan) { p.Count = &plan.Count{Epsilon: 1, Least: 10} },
+		"a count too":   func(p *plan.Plan) { p.Count = &plan.Count{Epsilon: 1, MinSize: 10} },
 		"no noise":      func(p *plan.Plan) { p.Evidence.Sigma = 0 },
 		"nobody's sums": func(p *plan.Plan) { p.Evidence.Encoder = "" },
 	} {

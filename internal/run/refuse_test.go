@@ -186,7 +186,7 @@ func TestWrongOptions(t *testing.T) {
 			fixed := *clipped().(*decode.Clipped)
 			fixed.Draw.Kind, fixed.Draw.Take, fixed.Draw.Of = "fixed-size", 4, 40
 			o.Plan = planFor(phrases(), &fixed)
-			o.Plan.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, Most: 5}
+			o.Plan.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, MaxLabels: 5}
 		}, string(privacy.AddRemove)},
 		{"one column", func(o *Options) { o.Plan.Task.Text = o.Plan.Task.Label }, "rename them"},
 		{"no guarantee to sign", func(o *Options) { o.Plan.Delta = 2 }, "δ"},
@@ -255,8 +255,8 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 	must(t, err)
 	const perToken = 1000
 	// At the least, one sequence for each prompt that is expected.
-	least := int64(of.Parts[0].Prompts()*(shape.Head+shape.Record+float64(of.Tokens))) * perToken
-	for _, free := range []int64{least, 100 * least, 0} {
+	minimum := int64(of.Parts[0].Prompts()*(shape.Head+shape.Record+float64(of.Tokens))) * perToken
+	for _, free := range []int64{minimum, 100 * minimum, 0} {
 		m := newHashModel()
 		m.perToken = perToken
 		o := p.options(t, of, m)
@@ -264,10 +264,10 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 		r.free = func() int64 { return free }
 		_, err := r.do(t.Context())
 		var memory *lm.MemoryError
-		if fits := free != least; fits && err != nil || !fits && (!errors.As(err, &memory) || memory.Need <= free || !strings.Contains(err.Error(), "nothing was charged")) {
+		if fits := free != minimum; fits && err != nil || !fits && (!errors.As(err, &memory) || memory.Need <= free || !strings.Contains(err.Error(), "nothing was charged")) {
 			t.Errorf("with %d bytes free: %v", free, err)
 		}
-		if _, err := os.Stat(o.Dir); free == least && err == nil {
+		if _, err := os.Stat(o.Dir); free == minimum && err == nil {
 			t.Error("a folder was made")
 		}
 	}
@@ -296,7 +296,7 @@ func TestMemoryOfJudges(t *testing.T) {
 	o := c.options(t, c.plan(), m)
 	r := c.runner(o, osDisk{})
 	r.free = func() int64 { return 1 }
-	if need := refused(r.checkChoosing(t.Context()), "choosing"); need < held(o.Plan.Choose.Most, o.Plan.Task) {
+	if need := refused(r.checkChoosing(t.Context()), "choosing"); need < held(o.Plan.Choose.MaxShots, o.Plan.Task) {
 		t.Errorf("choosing is said to take %d bytes", need)
 	}
 	if _, err := r.do(t.Context()); err == nil {

@@ -244,10 +244,10 @@ func (r *runner) covered(job decode.Job, out private.Released) error {
 		return nil
 	}
 	planned := r.method(int(job.Index % attemptStride))
-	sampling, most := job.Method.Scheme(), planned.Scheme()
+	sampling, allowed := job.Method.Scheme(), planned.Scheme()
 	want := decode.TextEvent(job.Method, r.plan.Tokens)
 	step := job.Method.Step().String() == planned.Step().String()
-	if out.Steps() > r.plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != most.Kind || sampling.Rate > most.Rate || sampling.Batches < most.Batches {
+	if out.Steps() > r.plan.Tokens || out.Event().String() != want.String() || !step || sampling.Kind != allowed.Kind || sampling.Rate > allowed.Rate || sampling.Batches < allowed.Batches {
 		return fmt.Errorf("text %d was written by %s in %d steps, which the plan does not pay for: this is an internal error; nothing of the text is released", job.Index%attemptStride+1, out.Event(), out.Steps())
 	}
 	return nil

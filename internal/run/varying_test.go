@@ -28,7 +28,7 @@ func likeThem(_ context.Context, round int64, like []prompt.Example, n int) (out
 // varyingPlan has texts written like the winner's after the first and the second round.
 func varyingPlan() plan.Plan {
 	made := choosingPlan(tickets(), public())
-	made.Choose.Rounds, made.Choose.Vary, made.Choose.Next, made.Choose.Most = 4, 3, 4, 3
+	made.Choose.Rounds, made.Choose.Vary, made.Choose.Next, made.Choose.MaxShots = 4, 3, 4, 3
 	made.Choose.Made = &plan.Made{
 		Model: "hosted", Instructions: []string{"Is it red, or blue?"},
 		Examples: []prompt.Example{{Input: "a hosted text", Output: "red"}, {Input: "another", Output: "blue"}},

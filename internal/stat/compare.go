@@ -121,9 +121,9 @@ func SignFlip(differences []float64, options Options) (float64, error) {
 		}
 	}
 	// Sums that are equal up to rounding count as equal.
-	least := max(sum, -sum) - 1e-12*size
+	threshold := max(sum, -sum) - 1e-12*size
 	if len(d) <= exactSigns {
-		return float64(reach(d, 0, least)) / float64(int(1)<<len(d)), nil
+		return float64(reach(d, 0, threshold)) / float64(int(1)<<len(d)), nil
 	}
 	random := o.stream(forSigns)
 	hits := 1
@@ -141,21 +141,21 @@ func SignFlip(differences []float64, options Options) (float64, error) {
 			}
 			bits >>= 1
 		}
-		if max(total, -total) >= least {
+		if max(total, -total) >= threshold {
 			hits++
 		}
 	}
 	return float64(hits) / float64(o.Resamples+1), nil
 }
 
-// reach counts the choices of signs for d with which a sum gets to least or beyond, on
+// reach counts the choices of signs for d with which a sum gets to threshold or beyond, on
 // either side.
-func reach(d []float64, sum, least float64) int {
+func reach(d []float64, sum, threshold float64) int {
 	if len(d) == 0 {
-		if max(sum, -sum) >= least {
+		if max(sum, -sum) >= threshold {
 			return 1
 		}
 		return 0
 	}
-	return reach(d[1:], sum+d[0], least) + reach(d[1:], sum-d[0], least)
+	return reach(d[1:], sum+d[0], threshold) + reach(d[1:], sum-d[0], threshold)
 }

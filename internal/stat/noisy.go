@@ -70,9 +70,9 @@ func (n Noisy) Share() (Estimate, error) {
 		out.Value = min(1, max(0, float64(n.Right)/total))
 	}
 	side := miss * (1 - forNumber) / 2
-	most := n.upper(total, miss*forNumber)
-	out.Low = n.end(total, most, side, false)
-	out.High = n.end(total, most, side, true)
+	upper := n.upper(total, miss*forNumber)
+	out.Low = n.end(total, upper, side, false)
+	out.High = n.end(total, upper, side, true)
 	out.Low, out.High = min(out.Low, out.Value), max(out.High, out.Value)
 	return out, nil
 }
@@ -84,16 +84,16 @@ func (n Noisy) upper(total, miss float64) float64 {
 }
 
 // end returns the lower or the upper end of an interval whose other side is open.
-func (n Noisy) end(total, most, miss float64, upper bool) float64 {
+func (n Noisy) end(total, maxTotal, miss float64, upper bool) float64 {
 	if upper { // the same with right and wrong exchanged
 		n.Right, n.Wrong = n.Wrong, n.Right
-		return 1 - n.end(total, most, miss, false)
+		return 1 - n.end(total, maxTotal, miss, false)
 	}
 	if total <= 0 {
 		return 0
 	}
 	// Of small p the test rejects, of large ones not.
-	low, _ := Bisect(0, 1, 30, func(p float64) bool { return !(n.tail(p, most) > miss) })
+	low, _ := Bisect(0, 1, 30, func(p float64) bool { return !(n.tail(p, maxTotal) > miss) })
 	return low
 }
 
@@ -144,12 +144,12 @@ func (n NoisyPair) Difference() (Estimate, error) {
 		return out, nil
 	}
 	out.Value = min(1, max(-1, float64(n.First-n.Second)/total))
-	most := differ.upper(total, miss*forNumber)
-	often := differ.end(total, most, miss*forDiffer, true)
+	upper := differ.upper(total, miss*forNumber)
+	often := differ.end(total, upper, miss*forDiffer, true)
 	side := miss * (1 - forNumber - forDiffer) / 2
-	out.Low = n.end(most, often, side)
+	out.Low = n.end(upper, often, side)
 	n.First, n.Second = n.Second, n.First
-	out.High = -n.end(most, often, side)
+	out.High = -n.end(upper, often, side)
 	out.Low, out.High = min(out.Low, out.Value), max(out.High, out.Value)
 	return out, nil
 }

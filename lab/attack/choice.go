@@ -25,8 +25,8 @@ func (g *Game) Sets(n, shots int) (*chosen, error) {
 		for range shots {
 			label := g.Task.Labels[s.Uint64n(uint64(len(g.Task.Labels)))]
 			from := g.byLabel[label]
-			if len(from) <= g.leastRecords() {
-				return nil, fmt.Errorf("the label %q has %d different records, and demonstrations to choose from need more than the %d of a release: give more records", label, len(from), g.leastRecords())
+			if len(from) <= g.minRecords() {
+				return nil, fmt.Errorf("the label %q has %d different records, and demonstrations to choose from need more than the %d of a release: give more records", label, len(from), g.minRecords())
 			}
 			at := int(s.Uint64n(uint64(len(from))))
 			set = append(set, from[at])
@@ -74,14 +74,14 @@ func (c *chosen) score(e prompt.Example, chosen int) (score float64) {
 
 // exactly chooses the set that answers members best: it has no privacy guarantee.
 func (c *chosen) exactly(members []prompt.Example) int {
-	best, most := 0, math.Inf(-1)
+	best, highest := 0, math.Inf(-1)
 	for i := range c.sets {
 		sum := 0.
 		for _, e := range members {
 			sum += c.known[e][i]
 		}
-		if sum > most {
-			best, most = i, sum
+		if sum > highest {
+			best, highest = i, sum
 		}
 	}
 	return best

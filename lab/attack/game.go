@@ -41,8 +41,8 @@ type Game struct {
 	done    int
 }
 
-// leastRecords that a label needs, for a release and for those outside.
-func (g *Game) leastRecords() int { return max(2*g.Size, g.Scored+1) }
+// minRecords is how many records a label needs, for a release and for those outside.
+func (g *Game) minRecords() int { return max(2*g.Size, g.Scored+1) }
 
 // Prepare checks the game. It has to be called first.
 func (g *Game) Prepare() (err error) {
@@ -60,12 +60,12 @@ func (g *Game) Prepare() (err error) {
 	}
 	var labels []string
 	for _, l := range g.Task.Labels {
-		if len(g.byLabel[l]) >= g.leastRecords() {
+		if len(g.byLabel[l]) >= g.minRecords() {
 			labels = append(labels, l)
 		}
 	}
 	if len(labels) == 0 {
-		return fmt.Errorf("no label has the %d different records that a release and those outside it need: give more records, or make releases of fewer", g.leastRecords())
+		return fmt.Errorf("no label has the %d different records that a release and those outside it need: give more records, or make releases of fewer", g.minRecords())
 	}
 	order, err := g.Key.Stream("labels of canaries").Permutation(len(labels))
 	if err != nil {
@@ -125,7 +125,7 @@ func (g *Game) deal(kind string, number int) (trial, error) {
 	s := g.Key.Derive(kind).Stream("trial", uint64(number))
 	t := trial{number: number, canary: number % len(g.canary), in: s.Bool(), seed: s.Uint64()}
 	from := g.byLabel[g.label(t)]
-	some, err := s.Subset(g.leastRecords(), len(from))
+	some, err := s.Subset(g.minRecords(), len(from))
 	if err != nil {
 		return t, err
 	}

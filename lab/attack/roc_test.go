@@ -46,11 +46,11 @@ func TestROC(t *testing.T) {
 	for _, e := range []float64{0, 0.5, 1, 3} {
 		q := 1 / (1 + math.Exp(-e))
 		// Scores of randomised response: 1 with probability q for members, and 1-q for others.
-		if area, most := (q*q + q*(1-q)), MaxArea(e, 0); math.Abs(area-most) > 1e-12 {
-			t.Errorf("ε = %v: area %v, and at most %v", e, area, most)
+		if area, bound := (q*q + q*(1-q)), MaxArea(e, 0); math.Abs(area-bound) > 1e-12 {
+			t.Errorf("ε = %v: area %v, and at most %v", e, area, bound)
 		}
-		if found, most := q, audit.MaxFound(1-q, e, 0); math.Abs(found-most) > 1e-12 {
-			t.Errorf("ε = %v: found %v, and at most %v", e, found, most)
+		if found, bound := q, audit.MaxFound(1-q, e, 0); math.Abs(found-bound) > 1e-12 {
+			t.Errorf("ε = %v: found %v, and at most %v", e, found, bound)
 		}
 	}
 	if MaxArea(1, 0.1) <= MaxArea(1, 0) || audit.MaxFound(0.001, 8, 0) != 1-math.Exp(-8)*0.999 {

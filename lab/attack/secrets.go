@@ -107,8 +107,8 @@ func (h *Hunt) Prepare(ctx context.Context) (err error) {
 			h.pool = append(h.pool, e)
 		}
 	}
-	if least := max(h.Size, h.Shots); len(h.pool) < least {
-		return fmt.Errorf("%d records have the label %q, and %d are needed", len(h.pool), h.label, least)
+	if required := max(h.Size, h.Shots); len(h.pool) < required {
+		return fmt.Errorf("%d records have the label %q, and %d are needed", len(h.pool), h.label, required)
 	}
 	if slices.Max(h.Copies) > h.Size {
 		return fmt.Errorf("%d copies are more than the %d records of a release", slices.Max(h.Copies), h.Size)
@@ -268,11 +268,11 @@ func (r *SecretRow) judge(bits []float64, confidence float64) {
 	n := float64(len(bits))
 	r.Secrets, r.Exposure = len(bits), stat.Mean(bits)
 	half := student(1-(1-confidence)/2, max(1, n-1)) * stat.Std(bits) / math.Sqrt(n)
-	most := math.Log2(Codes)
-	in := stat.Interval{Low: r.Exposure - half, High: r.Exposure + half}.Within(0, most)
+	allBits := math.Log2(Codes)
+	in := stat.Interval{Low: r.Exposure - half, High: r.Exposure + half}.Within(0, allBits)
 	r.Low, r.High = in.Low, in.High
 	r.Chance = gammaTail(len(bits), n*r.Exposure*math.Ln2)
-	r.Allowed, r.Conclusion = most, NotShown
+	r.Allowed, r.Conclusion = allBits, NotShown
 	if r.Chance < 1-confidence {
 		r.Conclusion = Exposed
 	}
@@ -280,7 +280,7 @@ func (r *SecretRow) judge(bits []float64, confidence float64) {
 		return
 	}
 	given := float64(r.Copies) * r.Epsilon
-	r.Allowed, r.Conclusion = min(most, (given+1)/math.Ln2), Within
+	r.Allowed, r.Conclusion = min(allBits, (given+1)/math.Ln2), Within
 	if gammaTail(len(bits), n*(r.Exposure*math.Ln2-given)) < 1-confidence {
 		r.Conclusion = Beyond
 	}

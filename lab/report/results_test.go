@@ -277,11 +277,11 @@ func TestCopying(t *testing.T) {
 		if items, err = eval.Subset(items, 100); err != nil {
 			t.Fatal(err)
 		}
-		for i, most := range []int{math.MaxInt, 16} {
+		for i, limit := range []int{math.MaxInt, 16} {
 			sum := 0.0
 			for _, item := range items {
 				words := strings.Fields(item.Input)
-				sum += stemmed.L(item.Output, strings.Join(words[:min(most, len(words))], " ")).F1
+				sum += stemmed.L(item.Output, strings.Join(words[:min(limit, len(words))], " ")).F1
 			}
 			if math.Abs(sum-want[i]) > 0.051 {
 				t.Errorf("%s: %.2f, and the page says %v", name, sum, want[i])

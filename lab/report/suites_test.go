@@ -94,14 +94,14 @@ func TestRadiusCanBeCalibrated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least := map[string]suite.Cell{}
+		lowest := map[string]suite.Cell{}
 		for _, c := range cells {
 			id := c.Dataset.Name + " " + c.Name
-			if before, ok := least[id]; c.Method == "radius" && (!ok || *c.Epsilon < *before.Epsilon) {
-				least[id] = c
+			if before, ok := lowest[id]; c.Method == "radius" && (!ok || *c.Epsilon < *before.Epsilon) {
+				lowest[id] = c
 			}
 		}
-		for id, c := range least {
+		for id, c := range lowest {
 			if _, err := plan.New(c.Request()); err != nil {
 				t.Errorf("%s, %s: %v", name, id, err)
 			}

@@ -116,8 +116,8 @@ func Cells(s Suite) ([]Cell, error) {
 					}
 					out = append(out, some...)
 					// Every seed has about as many.
-					if len(out)/(i+1)*s.Seeds > mostCells {
-						return nil, fmt.Errorf("suite %s asks for more than %d demonstration sets: ask for fewer seeds or values", s.Name, mostCells)
+					if len(out)/(i+1)*s.Seeds > maxCells {
+						return nil, fmt.Errorf("suite %s asks for more than %d demonstration sets: ask for fewer seeds or values", s.Name, maxCells)
 					}
 				}
 			}
@@ -281,7 +281,7 @@ func (c Cell) Request() plan.Request {
 	if !c.Reads() && r.Size == 0 && len(r.Sizes) == 0 {
 		r.Size = int64(max(1, len(c.Task.Labels))) // a plan wants one, and nothing depends on it
 	}
-	if s.Penalty != nil || s.NoRepeat != nil || s.Least != nil {
+	if s.Penalty != nil || s.NoRepeat != nil || s.MinTokens != nil {
 		rules := plan.DefaultRules(c.Task)
 		if c.Online {
 			rules = plan.DefaultAnswerRules(c.Task)
@@ -292,8 +292,8 @@ func (c Cell) Request() plan.Request {
 		if s.NoRepeat != nil {
 			rules.NoRepeat = *s.NoRepeat
 		}
-		if s.Least != nil {
-			rules.MinTokens = *s.Least
+		if s.MinTokens != nil {
+			rules.MinTokens = *s.MinTokens
 		}
 		r.Rules = &rules
 	}

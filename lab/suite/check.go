@@ -13,12 +13,12 @@ import (
 	"github.com/sotto-dp/sotto/sys/spell"
 )
 
-// Most of what a suite may ask for: more is a slip of the finger.
+// Limits of what a suite may ask for: more is a slip of the finger.
 const (
-	mostSeeds = 10_000
-	mostShots = 1_000
-	mostCells = 100_000
-	mostAsked = 1_000_000_000
+	maxSeeds = 10_000
+	maxShots = 1_000
+	maxCells = 100_000
+	maxAsked = 1_000_000_000
 )
 
 // WithDefaults fills in what is not said. Check finds what is wrong.
@@ -70,10 +70,10 @@ func (s Suite) check(found *document.Problems) {
 	if s.Name == "" || strings.ContainsAny(s.Name, "/\\\n\r\x00") {
 		found.Wrong("name", "it is missing or has a slash or a line break in it", "give the suite a short name")
 	}
-	if s.Seeds < 1 || s.Seeds > mostSeeds {
-		found.Wrong("seeds", fmt.Sprintf("%d sets for each cell cannot be made", s.Seeds), "give a number from 1 to %d", mostSeeds)
+	if s.Seeds < 1 || s.Seeds > maxSeeds {
+		found.Wrong("seeds", fmt.Sprintf("%d sets for each cell cannot be made", s.Seeds), "give a number from 1 to %d", maxSeeds)
 	}
-	if s.First > math.MaxInt64-mostSeeds {
+	if s.First > math.MaxInt64-maxSeeds {
 		found.Wrong("first_seed", "it is too large", "give a smaller one")
 	}
 	checkItems(found, "items", s.Items)
@@ -125,8 +125,8 @@ func checkEpsilons(found *document.Problems, where string, list []float64, endle
 
 func checkShots(found *document.Problems, where string, list []int) {
 	for _, n := range list {
-		if n < 0 || n > mostShots {
-			found.Wrong(where, fmt.Sprintf("%d demonstrations cannot be given", n), "give numbers from 1 to %d, or 0 for the task's; without any there is the method zero", mostShots)
+		if n < 0 || n > maxShots {
+			found.Wrong(where, fmt.Sprintf("%d demonstrations cannot be given", n), "give numbers from 1 to %d, or 0 for the task's; without any there is the method zero", maxShots)
 		}
 	}
 	checkTwice(found, where, list)
@@ -134,8 +134,8 @@ func checkShots(found *document.Problems, where string, list []int) {
 
 func checkQueries(found *document.Problems, where string, list []int64) {
 	for _, n := range list {
-		if n < 0 || n > mostAsked {
-			found.Wrong(where, fmt.Sprintf("an ε cannot be for %d answers", n), "give numbers from 1 to %d, or 0 for as many as there are items", mostAsked)
+		if n < 0 || n > maxAsked {
+			found.Wrong(where, fmt.Sprintf("an ε cannot be for %d answers", n), "give numbers from 1 to %d, or 0 for as many as there are items", maxAsked)
 		}
 	}
 	checkTwice(found, where, list)

@@ -165,7 +165,7 @@ batch = 3
 tokens = 5
 penalty = 0.25
 no_repeat = 6
-least = 2
+min_tokens = 2
 [[method]]
 method = "mixing-published"
 order = 9

@@ -34,8 +34,8 @@ func (k kind) claims() bool { return k.Guarantee == method.Claimed }
 
 // Settings that all with demonstrations have, and all that write answers token by token.
 var (
-	shared       = []string{"tokens", "shots", "discover", "penalty", "no_repeat", "least"}
-	sharedOnline = []string{"tokens", "penalty", "no_repeat", "least"}
+	shared       = []string{"tokens", "shots", "discover", "penalty", "no_repeat", "min_tokens"}
+	sharedOnline = []string{"tokens", "penalty", "no_repeat", "min_tokens"}
 )
 
 // profileNoise is a setting of profiles.

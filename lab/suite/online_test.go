@@ -306,7 +306,7 @@ batch = 4
 		change   func(*suite.Suite, *suite.Options)
 		answered int
 		// share of the tokens of the first run, at most and at least.
-		least, most float64
+		low, high float64
 	}{
 		{"nothing", func(*suite.Suite, *suite.Options) {}, 0, 0, 0},
 		{"how many at once", func(_ *suite.Suite, o *suite.Options) { o.Texts, o.Parallel = 7, 3 }, 0, 0, 0},
@@ -327,7 +327,7 @@ batch = 4
 		expect.Equal(at, "again.Answered", again.Answered, c.answered)
 		expect.Equal(at, "again.Answered+again.ReusedAnswers", again.Answered+again.ReusedAnswers, 1)
 		expect.Equal(at, "spent", spent, again.Tokens)
-		expect.Within(at, "share", share, c.least, c.most)
+		expect.Within(at, "share", share, c.low, c.high)
 		if c.what == "a larger test" && !slices.Equal(again.Rows[0].Items[:50], first.Rows[0].Items) {
 			t.Error("the beginning of a larger test is answered otherwise")
 		}

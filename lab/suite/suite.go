@@ -135,10 +135,10 @@ type Settings struct {
 	// Discover finds labels in the data, at a price, for tasks with open labels.
 	Discover bool `toml:"discover"`
 	// Rules: Penalty of repeated tokens, NoRepeat length of sequences that do not come
-	// twice, Least tokens before a text may end; nil takes the defaults.
-	Penalty  *float64 `toml:"penalty"`
-	NoRepeat *int     `toml:"no_repeat"`
-	Least    *int     `toml:"least"`
+	// twice, MinTokens before a text may end; nil takes the defaults.
+	Penalty   *float64 `toml:"penalty"`
+	NoRepeat  *int     `toml:"no_repeat"`
+	MinTokens *int     `toml:"min_tokens"`
 }
 
 // Published is a value from a paper. Epsilon is nil for methods without a guarantee.

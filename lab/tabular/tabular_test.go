@@ -245,14 +245,14 @@ func TestLearn(t *testing.T) {
 		}
 		return right(table, got.Answers), got.Guarantee
 	}
-	most, g := score(false, tabular.LearnOptions{Model: "majority"})
-	if g != nil || most < 0.5 {
-		t.Errorf("the most common answer is right for %v, %+v", most, g)
+	majority, g := score(false, tabular.LearnOptions{Model: "majority"})
+	if g != nil || majority < 0.5 {
+		t.Errorf("the most common answer is right for %v, %+v", majority, g)
 	}
 	for _, model := range []string{"lr", "gnb", "nb"} {
 		raw, g := score(false, tabular.LearnOptions{Model: model})
-		if g != nil || raw < most+0.03 {
-			t.Errorf("%s is right for %v, the most common answer for %v, %+v", model, raw, most, g)
+		if g != nil || raw < majority+0.03 {
+			t.Errorf("%s is right for %v, the most common answer for %v, %+v", model, raw, majority, g)
 		}
 		for _, kind := range map[string][]string{"lr": {"-private", "-local"}, "gnb": {"-local"}, "nb": {"-private"}}[model] {
 			near, g := score(kind == "-local", tabular.LearnOptions{Model: model + kind, Epsilon: 200, Seed: 1})

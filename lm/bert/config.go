@@ -51,7 +51,7 @@ const (
 
 // check refuses what this package does not compute.
 func (c *config) check() error {
-	within := func(n, most int) bool { return n > 0 && n <= most }
+	within := func(n, limit int) bool { return n > 0 && n <= limit }
 	switch {
 	case !within(c.layers, maxLayers) || !within(c.positions, maxPositions) || !within(c.vocabulary, maxVocabulary) || !within(c.kinds, 1<<10):
 		return fmt.Errorf("it has %d layers, %d positions, %d word pieces and %d kinds of segments, which is no encoder of sentences", c.layers, c.positions, c.vocabulary, c.kinds)

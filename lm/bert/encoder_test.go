@@ -297,19 +297,24 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// BenchmarkEmbed encodes news-like sentences of about 40 word pieces.
+// BenchmarkEmbed encodes news-like sentences of about 10, 20 and 40 word pieces; those of 10 are computed in float32.
 func BenchmarkEmbed(b *testing.B) {
 	e := shared(b)
-	news := "Fictional Widgets plc said on Thursday that it would close its plant in Lower Nowhere " +
+	const news = "Fictional Widgets plc said on Thursday that it would close its plant in Lower Nowhere " +
 		"with the loss of 310 jobs, and blamed the price of imaginary steel and a weak autumn for it."
-	texts := slices.Repeat([]string{news}, 200)
-	for b.Loop() {
-		if _, err := e.Embed(context.Background(), texts); err != nil {
-			b.Fatal(err)
-		}
+	for _, words := range []int{6, 16, len(strings.Fields(news))} {
+		text := strings.Join(strings.Fields(news)[:words], " ")
+		b.Run(fmt.Sprintf("words=%d", words), func(b *testing.B) {
+			texts := slices.Repeat([]string{text}, 200)
+			for b.Loop() {
+				if _, err := e.Embed(context.Background(), texts); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(texts)*b.N)/b.Elapsed().Seconds(), "sentences/s")
+			b.ReportMetric(float64(len(e.tokens.encode(text))), "tokens/sentence")
+		})
 	}
-	b.ReportMetric(float64(len(texts)*b.N)/b.Elapsed().Seconds(), "sentences/s")
-	b.ReportMetric(float64(len(e.tokens.encode(news))), "tokens/sentence")
 }
 
 func BenchmarkOpen(b *testing.B) {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 )
 
 // blockFile is a GGUF file, whose tensors have names of their own.
@@ -44,10 +43,6 @@ func (f blockFile) tensor(name string) (tensor, bool, error) {
 }
 
 func loadGGUF(path string, o Options) (*sharedModel, error) {
-	hash, err := mapfile.Fingerprint(path)
-	if err != nil {
-		return nil, err
-	}
 	file, err := gguf.Open(path)
 	if err != nil {
 		return nil, err
@@ -62,7 +57,7 @@ func loadGGUF(path string, o Options) (*sharedModel, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	loaded := false
-	l, err := build(path, c, pieces, hash, func() (tensors, *weights, error) {
+	l, err := build(path, c, pieces, func() (*sharedModel, error) {
 		loaded = true
 		return readWeights(path, blockFile{file}, c)
 	})

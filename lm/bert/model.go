@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 )
 
 // Options are settings of a sentence encoder that are not in its files.
@@ -53,7 +52,7 @@ func openModel(path string, o Options) (*Encoder, error) {
 }
 
 // build puts the encoder of a file or folder together.
-func build(path string, c *config, pieces []string, weightsHash string, load func() (tensors, *weights, error)) (*sharedModel, error) {
+func build(path string, c *config, pieces []string, load func() (*sharedModel, error)) (*sharedModel, error) {
 	t, err := newTokenizer(pieces)
 	if err != nil {
 		return nil, fmt.Errorf("%s: its vocabulary: %w", path, err)
@@ -65,21 +64,18 @@ func build(path string, c *config, pieces []string, weightsHash string, load fun
 	if n := len(t.encode("")); n >= c.limit {
 		return nil, fmt.Errorf("%s: the prefix has %d word pieces with the two that frame a text, and a text has up to %d: choose a shorter one", path, n, c.limit)
 	}
-	file, w, err := load()
+	l, err := load()
 	if err != nil {
 		return nil, err
 	}
 	vocabHash := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(pieces, "\n"))))
-	return &sharedModel{tokens: t, weightsHash: weightsHash, fingerprint: c.fingerprint(weightsHash, vocabHash), file: file, weights: w}, nil
+	l.tokens, l.fingerprint = t, c.fingerprint(l.weightsHash, vocabHash)
+	return l, nil
 }
 
 // precise is the number of tokens below which an encoder that was not measured is computed in float32.
 const precise = math.MaxInt
 
 func (f *folder) load() (*sharedModel, error) {
-	hash, err := mapfile.Fingerprint(f.weights)
-	if err != nil {
-		return nil, err
-	}
-	return build(f.dir, &f.config, f.pieces, hash, func() (tensors, *weights, error) { return openWeights(f.weights, &f.config) })
+	return build(f.dir, &f.config, f.pieces, func() (*sharedModel, error) { return openWeights(f.weights, &f.config) })
 }

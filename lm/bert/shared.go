@@ -6,8 +6,11 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/sotto-dp/sotto/lm/internal/mapfile"
 	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // sharedModel is what encoders of the same files share until the last of them is closed: to hash the files and to
@@ -64,27 +67,24 @@ func load(path, vocab string) (*sharedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	weightsHash, err := mapfile.Fingerprint(path)
-	if err != nil {
-		return nil, err
-	}
 	vocabHash, err := mapfile.Fingerprint(vocab)
 	if err != nil {
 		return nil, err
 	}
 	own := miniLM
-	file, w, err := openWeights(path, &own)
+	l, err := openWeights(path, &own)
 	if err != nil {
 		return nil, err
 	}
-	return &sharedModel{tokens: tokens, weightsHash: weightsHash, fingerprint: fingerprint(mode, weightsHash, vocabHash), file: file, weights: w}, nil
+	l.tokens, l.fingerprint = tokens, fingerprint(mode, l.weightsHash, vocabHash)
+	return l, nil
 }
 
 // openWeights loads a safetensors file.
-func openWeights(path string, c *config) (tensors, *weights, error) {
+func openWeights(path string, c *config) (*sharedModel, error) {
 	file, err := safetensors.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	floats := floatFile{File: file}
 	if _, ok := file.Tensor("bert.embeddings.word_embeddings.weight"); ok {
@@ -93,17 +93,27 @@ func openWeights(path string, c *config) (tensors, *weights, error) {
 	return readWeights(path, floats, c)
 }
 
-// readWeights loads the weights of a file, which it closes on an error.
-func readWeights(path string, file tensors, c *config) (tensors, *weights, error) {
-	w, err := loadWeights(file, c)
-	if err == nil {
-		err = file.Release()
-	}
-	if err != nil {
+// readWeights loads the weights of a file, which it closes on an error. The file is hashed meanwhile.
+func readWeights(path string, file tensors, c *config) (*sharedModel, error) {
+	l := &sharedModel{file: file}
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		defer fault.Watch()
+		l.weightsHash, err = mapfile.Fingerprint(path)
+		return err
+	})
+	group.Go(func() (err error) {
+		defer fault.Watch()
+		if l.weights, err = loadWeights(file, c); err == nil {
+			err = file.Release()
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return file, w, nil
+	return l, nil
 }
 
 // release frees the memory with the last user.

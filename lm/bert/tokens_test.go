@@ -54,11 +54,11 @@ func TestTokensMakeTheVector(t *testing.T) {
 				t.Errorf("%q: token %q has cosine %v and squared length %v", text, token.Piece, c, squared(token.Vector))
 			}
 		}
-		least := 1 - 1e-6
+		minimum := 1 - 1e-6
 		if len(ids) >= short {
-			least = 0.999 // that is in bytes
+			minimum = 0.999 // that is in bytes
 		}
-		if c := cosine(sum, vectors[i]); c < least {
+		if c := cosine(sum, vectors[i]); c < minimum {
 			t.Errorf("%q: the mean of tokens has cosine %v", text, c)
 		}
 	}

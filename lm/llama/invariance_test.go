@@ -137,8 +137,8 @@ func TestActivations(t *testing.T) {
 // compares all final scores with those of each sequence alone on another engine.
 func checkBatch(r *rapid.T, m, plain *Model, vocab, longest int) {
 	token := rapid.Custom(func(r *rapid.T) lm.Token { return lm.Token(rapid.IntRange(0, vocab-1).Draw(r, "token")) })
-	list := func(name string, least, most int) []lm.Token {
-		return rapid.SliceOfN(token, least, most).Draw(r, name)
+	list := func(name string, low, high int) []lm.Token {
+		return rapid.SliceOfN(token, low, high).Draw(r, name)
 	}
 	session, err := m.Open(context.Background())
 	if err != nil {
@@ -292,8 +292,8 @@ func TestGivenLongPass(t *testing.T) {
 		}
 		sameBits(t, "after given tokens", next[0].LogProbs, alone(t, m, s.Tokens))
 	}
-	if most := wholeRows * padded(c.vocab); given <= wholeRows || len(m.pass.logits) > most {
-		t.Errorf("%d given tokens took room for %d logits, more than %d", given, len(m.pass.logits), most)
+	if limit := wholeRows * padded(c.vocab); given <= wholeRows || len(m.pass.logits) > limit {
+		t.Errorf("%d given tokens took room for %d logits, more than %d", given, len(m.pass.logits), limit)
 	}
 	if rows := session.Usage().Rows; rows != int64((given+len(steps))*c.vocab) {
 		t.Errorf("%d rows of the head were counted for %d places", rows, given+len(steps))

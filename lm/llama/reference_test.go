@@ -245,15 +245,15 @@ func checkReference(t *testing.T, m *Model, r *reference, within exactness) {
 			t.Fatal(err)
 		}
 		for i, p := range some {
-			var most float64
+			var largest float64
 			for _, e := range slices.Concat(p.Top, p.Others) {
 				off := math.Abs(scores[i].LogProbs[e.ID] - e.LogProb)
-				most, total, count = max(most, off), total+off, count+1
+				largest, total, count = max(largest, off), total+off, count+1
 			}
-			if most > within.off {
-				t.Errorf("%s: a log-probability is off by %.5f", p.ID, most)
+			if largest > within.off {
+				t.Errorf("%s: a log-probability is off by %.5f", p.ID, largest)
 			}
-			worst = max(worst, most)
+			worst = max(worst, largest)
 		}
 		if chunk%3 == 0 { // the texts of the others are enough
 			session.Close()

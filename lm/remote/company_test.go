@@ -13,10 +13,10 @@ type company struct {
 	mu sync.Mutex
 	// inside counts the prompts of each record that are computed now.
 	inside map[string]int
-	// met: prompts of two records were computed at the same time. Most is the largest number of
+	// met: prompts of two records were computed at the same time. Highest is the largest number of
 	// prompts of one record that were.
-	met  bool
-	most int
+	met     bool
+	highest int
 	// last is the record of the last prompt, and before the one before that.
 	last, before string
 	// leaks, if set, moves scores by the record that came before.
@@ -66,7 +66,7 @@ func (c *company) enter(prompts [][]lm.Token) {
 		if c.inside[r]++; len(c.inside) > 1 {
 			c.met = true
 		}
-		c.most = max(c.most, c.inside[r])
+		c.highest = max(c.highest, c.inside[r])
 		if c.running && c.last != r {
 			c.mixed = true
 		}
@@ -115,5 +115,5 @@ func (c *company) unload() {
 func (c *company) fresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.met, c.most, c.mixed, c.unloads = false, 0, false, 0
+	c.met, c.highest, c.mixed, c.unloads = false, 0, false, 0
 }

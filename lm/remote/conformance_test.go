@@ -43,7 +43,7 @@ func TestConcurrentConformance(t *testing.T) {
 	for _, d := range []Dialect{VLLM, SGLang, LlamaCPP} {
 		t.Run(string(d), func(t *testing.T) {
 			s, url := newToy(t, d)
-			s.most = toySize
+			s.top = toySize
 			lmtest.Run(t, dialScorer(t, url, Options{Tolerance: 1e-9}))
 		})
 	}

@@ -312,13 +312,13 @@ func TestCloseEndsRequests(t *testing.T) {
 
 // TestConcurrentRequests checks that requests are bounded, and that connections are used again.
 func TestConcurrentRequests(t *testing.T) {
-	var now, most, connections atomic.Int64
+	var now, highest, connections atomic.Int64
 	var together sync.WaitGroup
 	together.Add(3)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
-		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		for old := highest.Load(); n > old && !highest.CompareAndSwap(old, n); old = highest.Load() {
 		}
 		if i, _ := strconv.Atoi(r.URL.Path[1:]); i < 3 {
 			together.Done() // the first three only continue together
@@ -340,8 +340,8 @@ func TestConcurrentRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most.Load() != 3 || connections.Load() > 4 {
-		t.Errorf("%d requests at a time over %d connections, bound 3", most.Load(), connections.Load())
+	if highest.Load() != 3 || connections.Load() > 4 {
+		t.Errorf("%d requests at a time over %d connections, bound 3", highest.Load(), connections.Load())
 	}
 }
 

@@ -90,8 +90,8 @@ func TestRecords(t *testing.T) {
 			if s.company.met {
 				t.Error("prompts of two records were computed at the same time")
 			}
-			if s.company.most < prompts/2 {
-				t.Errorf("at most %d prompts of a record were computed at once", s.company.most)
+			if s.company.highest < prompts/2 {
+				t.Errorf("at most %d prompts of a record were computed at once", s.company.highest)
 			}
 			if d == Ollama && (s.company.unloads != records || s.company.mixed) {
 				t.Errorf("%d records, and the model was unloaded %d times; it held another record: %v", records, s.company.unloads, s.company.mixed)
@@ -199,8 +199,8 @@ func TestSoloWrites(t *testing.T) {
 		if _, err := got.Model().Public().Generate(t.Context(), of("1", 5), four); err != nil {
 			t.Fatal(err)
 		}
-		if most := s.crowd.Load(); most != 1 {
-			t.Errorf("%s: %d prompts were computed at the same time", d, most)
+		if crowd := s.crowd.Load(); crowd != 1 {
+			t.Errorf("%s: %d prompts were computed at the same time", d, crowd)
 		}
 	}
 }

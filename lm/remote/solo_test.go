@@ -78,8 +78,8 @@ func TestAlone(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			if most := s.crowd.Load(); most != 1 {
-				t.Errorf("%d prompts were computed at the same time", most)
+			if crowd := s.crowd.Load(); crowd != 1 {
+				t.Errorf("%d prompts were computed at the same time", crowd)
 			}
 			keptApart(t, d, s)
 			if _, err := other.Generate(t.Context(), []lm.Prompt{{Text: "a"}}, lm.GenerateOptions{MaxTokens: 1}); err != nil {

@@ -144,7 +144,7 @@ func (s *toy) vllmScores(w http.ResponseWriter, body object) any {
 	if len(ids) > vllmIDs || slices.ContainsFunc(ids, func(t lm.Token) bool { return t >= toySize }) {
 		return refuse(w, 400, "BadRequestError", "logprob_token_ids")
 	}
-	if count > s.most {
+	if count > s.top {
 		return refuse(w, 400, "BadRequestError", "logprobs")
 	}
 	var choices []any

@@ -25,7 +25,7 @@ import (
 // Its tokens are the 256 bytes and three marks.
 type toy struct {
 	dialect Dialect
-	most    int     // best tokens that vLLM gives
+	top     int     // best tokens that vLLM gives
 	info    bool    // vLLM tells its marks
 	trim    bool    // the template cuts space off messages
 	modern  bool    // chats take max_completion_tokens
@@ -73,7 +73,7 @@ func newToy(t testing.TB, d Dialect) (*toy, string) {
 }
 
 func newToyServer(d Dialect) (*toy, *httptest.Server) {
-	s := &toy{dialect: d, most: 20, info: true, slots: 4, kept: map[string][][]lm.Token{}}
+	s := &toy{dialect: d, top: 20, info: true, slots: 4, kept: map[string][][]lm.Token{}}
 	return s, httptest.NewServer(s)
 }
 
@@ -252,7 +252,7 @@ func best(logs []float64, k int) []lm.Token {
 }
 
 // write continues greedily. It returns the text and why it ended.
-func (s *toy) write(prompt []lm.Token, most int, stops []string) (string, int, lm.Finish) {
+func (s *toy) write(prompt []lm.Token, limit int, stops []string) (string, int, lm.Finish) {
 	sequence := slices.Clone(prompt)
 	for n := 1; ; n++ {
 		token := best(s.logProbs(sequence), 1)[0]
@@ -266,7 +266,7 @@ func (s *toy) write(prompt []lm.Token, most int, stops []string) (string, int, l
 				return text[:at], n, lm.FinishStop
 			}
 		}
-		if n == most {
+		if n == limit {
 			return text, n, lm.FinishLength
 		}
 	}

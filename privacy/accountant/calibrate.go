@@ -275,14 +275,14 @@ func (c *calibrator) impossible(lo, hi probe) error {
 	if c.fits(lo) {
 		return &ImpossibleError{expr, fmt.Sprintf("every x from %g to %g keeps ε ≤ %g (ε is %g and %g there), so x is not limited by the target", lo.x, hi.x, c.target.Epsilon, lo.epsilon.Upper, hi.epsilon.Upper)}
 	}
-	least := lo
+	better := lo
 	if hi.epsilon.Upper < lo.epsilon.Upper {
-		least = hi
+		better = hi
 	}
-	if math.IsInf(least.epsilon.Upper, 1) {
+	if math.IsInf(better.epsilon.Upper, 1) {
 		return &ImpossibleError{expr, fmt.Sprintf("ε is infinite for every x from %g to %g at δ = %g; some part of the expression needs a larger δ or gives no guarantee", lo.x, hi.x, c.target.Delta)}
 	}
-	return &ImpossibleError{expr, fmt.Sprintf("ε stays at %.4g even at x = %g, above %g: the rest of the expression costs that much; raise ε or lower the rest", least.epsilon.Upper, least.x, c.target.Epsilon)}
+	return &ImpossibleError{expr, fmt.Sprintf("ε stays at %.4g even at x = %g, above %g: the rest of the expression costs that much; raise ε or lower the rest", better.epsilon.Upper, better.x, c.target.Epsilon)}
 }
 
 // narrow closes the bracket until at most a small share of the target is left

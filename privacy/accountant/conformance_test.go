@@ -155,8 +155,8 @@ func TestPlainAccountantsAgree(t *testing.T) {
 		e := privacytest.Events().Draw(t, "event")
 		adj := rapid.SampledFrom([]privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne}).Draw(t, "adjacency")
 		delta := math.Pow(10, -rapid.Float64Range(0.3, 12).Draw(t, "log δ"))
-		least, most := math.Inf(1), 0.0
-		var leastBy, mostBy string
+		smallest, largest := math.Inf(1), 0.0
+		var smallestBy, largestBy string
 		for _, a := range []Accountant{PLD{Tolerance: 0.05}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.05}, Amplified{RDP{}}, Conditioned{RDP{}}, Conditioned{ZCDP{}}, Conditioned{BoundedRange{Tolerance: 0.05}}} {
 			got, err := a.Epsilon(e, adj, delta)
 			if unsupported(t, a, e, err) {
@@ -166,15 +166,15 @@ func TestPlainAccountantsAgree(t *testing.T) {
 			expect.True(at, "got.Lower is a number", !math.IsNaN(got.Lower))
 			expect.True(at, "got.Upper is a number", !math.IsNaN(got.Upper))
 			expect.Within(at, "got.Lower", got.Lower, 0, got.Upper)
-			if got.Upper < least {
-				least, leastBy = got.Upper, a.Name()
+			if got.Upper < smallest {
+				smallest, smallestBy = got.Upper, a.Name()
 			}
-			if got.Lower > most {
-				most, mostBy = got.Lower, a.Name()
+			if got.Lower > largest {
+				largest, largestBy = got.Lower, a.Name()
 			}
 		}
-		if most > least*(1+1e-9)+1e-12 {
-			t.Fatalf("ε of %s at %g (%s): at least %v by %s, at most %v by %s", e, delta, adj, most, mostBy, least, leastBy)
+		if largest > smallest*(1+1e-9)+1e-12 {
+			t.Fatalf("ε of %s at %g (%s): at least %v by %s, at most %v by %s", e, delta, adj, largest, largestBy, smallest, smallestBy)
 		}
 	})
 }

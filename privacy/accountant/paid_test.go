@@ -23,9 +23,9 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 		t.Errorf("the error of the transform is said to be %v", c.err)
 	}
 	lower, upper := c.delta(epsilon)
-	least, most := c.lowerEpsilon(delta), c.upperEpsilon(delta)
-	if !(lower > 0 && upper < 1 && least > 0 && most < 2) {
-		t.Fatalf("δ in [%v, %v], ε in [%v, %v]: nothing to compare with", lower, upper, least, most)
+	epsilonLow, epsilonHigh := c.lowerEpsilon(delta), c.upperEpsilon(delta)
+	if !(lower > 0 && upper < 1 && epsilonLow > 0 && epsilonHigh < 2) {
+		t.Fatalf("δ in [%v, %v], ε in [%v, %v]: nothing to compare with", lower, upper, epsilonLow, epsilonHigh)
 	}
 	for name, wrong := range map[string]struct {
 		change       func(*composition)
@@ -43,11 +43,11 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 			wrong.change(&changed)
 			from, to := changed.delta(epsilon)
 			bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
-			if wrong.upper && !(to > upper*(1+1e-6) && top > most*(1+1e-6)) {
-				t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, most)
+			if wrong.upper && !(to > upper*(1+1e-6) && top > epsilonHigh*(1+1e-6)) {
+				t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, epsilonHigh)
 			}
-			if wrong.lower && !(from < lower*(1-1e-6) && bottom < least*(1-1e-6)) {
-				t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, least)
+			if wrong.lower && !(from < lower*(1-1e-6) && bottom < epsilonLow*(1-1e-6)) {
+				t.Errorf("%s does not count: δ ≥ %v and ε ≥ %v, before %v and %v", name, from, bottom, lower, epsilonLow)
 			}
 		})
 	}

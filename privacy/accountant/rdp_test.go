@@ -70,11 +70,11 @@ func TestRDPClosedForms(t *testing.T) {
 // bound for sampling without replacement (Wang et al. 2019, Theorem 27).
 func TestRDPAgainstDPAccounting(t *testing.T) {
 	for _, c := range []struct {
-		expr   string
-		adj    privacy.Adjacency
-		delta  float64
-		theirs float64
-		least  float64 // of ours over theirs
+		expr     string
+		adj      privacy.Adjacency
+		delta    float64
+		theirs   float64
+		minRatio float64 // of ours over theirs
 	}{
 		{"repeat(1000, poisson(0.01, gaussian(1)))", privacy.AddRemove, 1e-5, 2.101366525420273, 0.9999},
 		{"repeat(14063, poisson(256/60000, gaussian(1.1)))", privacy.AddRemove, 1e-5, 2.596655529521983, 0.999},
@@ -84,7 +84,7 @@ func TestRDPAgainstDPAccounting(t *testing.T) {
 		{"repeat(500, fixedsize(1000, 10, gaussian(1)))", privacy.ReplaceOne, 1e-5, 2.538897891218763, 0.5},
 	} {
 		ours := rdpUpper(t, rdpParse(t, c.expr), c.adj, c.delta)
-		if ours > c.theirs*(1+1e-9) || ours < c.theirs*c.least {
+		if ours > c.theirs*(1+1e-9) || ours < c.theirs*c.minRatio {
 			t.Errorf("%s: ours %v, theirs %v", c.expr, ours, c.theirs)
 		}
 	}

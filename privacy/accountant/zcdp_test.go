@@ -13,7 +13,7 @@ import (
 
 // The ρ of every leaf is at least D_α/α at all orders, and the least that is:
 // for all but randomised response with many values it is the limit at order 1.
-func TestZCDPIsTheLeastRho(t *testing.T) {
+func TestZCDPIsTheSmallestRho(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := math.Exp(rapid.Float64Range(math.Log(1e-4), math.Log(50)).Draw(t, "log x"))
 		k := math.Floor(math.Exp(rapid.Float64Range(math.Log(2), math.Log(1e6)).Draw(t, "log k")))

@@ -257,7 +257,7 @@ func splits(t testing.TB, events []*chargedEvent, epsilon, delta float64) bool {
 // looks chooses among those that the budget admits, and decides about a grant, the true δ is
 // within the promised one, for every composition that says so.
 func TestNobodyWhoLooksGetsMore(t *testing.T) {
-	most := map[Composition]float64{}
+	highest := map[Composition]float64{}
 	rapid.Check(t, func(rt *rapid.T) {
 		c := rapid.SampledFrom([]Composition{Sums, Adaptive, Planned}).Draw(rt, "composition")
 		var menu []tiny
@@ -300,11 +300,11 @@ func TestNobodyWhoLooksGetsMore(t *testing.T) {
 		if got > delta*(1+1e-9) {
 			rt.Fatalf("someone gets δ = %v at ε = %v, where %v is promised", got, k.epsilon, delta)
 		}
-		most[c] = max(most[c], got/delta)
+		highest[c] = max(highest[c], got/delta)
 	})
-	for c, least := range map[Composition]float64{Sums: 0.5, Adaptive: 0.001, Planned: 0.5} {
-		if most[c] < least {
-			t.Errorf("%s: the most that was got is %v of what is promised: nothing was tested", c, most[c])
+	for c, required := range map[Composition]float64{Sums: 0.5, Adaptive: 0.001, Planned: 0.5} {
+		if highest[c] < required {
+			t.Errorf("%s: the most that was got is %v of what is promised: nothing was tested", c, highest[c])
 		}
 	}
 }

@@ -255,8 +255,8 @@ func (r *datasetRecord) check() error {
 			return err
 		}
 	}
-	least := min(1, len(r.Toward)+len(r.Apart))
-	return cmp.Or(r.Budget.checkGlobal(), checkStored(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, least, r.Key, 0))
+	minKeys := min(1, len(r.Toward)+len(r.Apart))
+	return cmp.Or(r.Budget.checkGlobal(), checkStored(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, minKeys, r.Key, 0))
 }
 
 func (r *versionRecord) check() error {

@@ -151,11 +151,11 @@ func checkEnclosure(t interface{ Fatalf(string, ...any) }, x fixedPoint) {
 	low := new(big.Int).Or(new(big.Int).Lsh(new(big.Int).SetUint64(x.hi), 64), new(big.Int).SetUint64(x.lo))
 	high := new(big.Int).Add(low, new(big.Int).SetUint64(x.err))
 	unit := new(big.Int).Lsh(one, 64)
-	_, most := expNegBig(new(big.Rat).SetFrac(low, unit), 128)
-	least, _ := expNegBig(new(big.Rat).SetFrac(high, unit), 128)
+	_, upper := expNegBig(new(big.Rat).SetFrac(low, unit), 128)
+	lower, _ := expNegBig(new(big.Rat).SetFrac(high, unit), 128)
 	bottom := new(big.Int).Lsh(new(big.Int).SetUint64(p), 64)
 	top := new(big.Int).Add(bottom, new(big.Int).Lsh(new(big.Int).SetUint64(err), 64))
-	if bottom.Cmp(least) > 0 || top.Cmp(most) < 0 {
+	if bottom.Cmp(lower) > 0 || top.Cmp(upper) < 0 {
 		t.Fatalf("exp(-x) for %+v is not inside %d + [0,%d] ulps", x, p, err)
 	}
 	if x.hi < expCutoff && err > expErr+x.err {

@@ -188,10 +188,10 @@ func TestSoftmaxDecidesOnlyWhenCertain(t *testing.T) {
 		if u == edge && ok {
 			t.Fatal("decided although the digits tie with the boundary")
 		}
-		least := new(big.Int).SetUint64(u)
+		lowest := new(big.Int).SetUint64(u)
 		within := func(j int) bool { // [u, u+1)·2^-64 lies between boundaries j-1 and j
-			from := j == 0 || new(big.Int).Lsh(least, tieBits-64).Cmp(boundary(sel, scores, top, j-1)) > 0
-			next := new(big.Int).Add(least, one)
+			from := j == 0 || new(big.Int).Lsh(lowest, tieBits-64).Cmp(boundary(sel, scores, top, j-1)) > 0
+			next := new(big.Int).Add(lowest, one)
 			return from && next.Lsh(next, tieBits-64).Cmp(boundary(sel, scores, top, j)) <= 0
 		}
 		if ok && !within(got) {

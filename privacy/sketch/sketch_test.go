@@ -96,8 +96,8 @@ func TestCompare(t *testing.T) {
 			n := float64(c.shared + own)
 			truth := float64(c.shared) / n
 			// The smaller list has this many hashes below the limit of the larger one.
-			least := sketch.Size * n / float64(c.shared+max(c.known, c.seen))
-			within := 7*math.Sqrt(truth*(1-truth)/min(n, least, sketch.Size)) + 1e-9
+			expected := sketch.Size * n / float64(c.shared+max(c.known, c.seen))
+			within := 7*math.Sqrt(truth*(1-truth)/min(n, expected, sketch.Size)) + 1e-9
 			return math.Abs(got.Estimate-truth) <= within && got.Low <= got.Estimate && got.Estimate <= got.High
 		}
 		if !near(o.KnownInSeen, c.known) || !near(o.SeenInKnown, c.seen) {

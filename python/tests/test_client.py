@@ -31,7 +31,7 @@ def test_account(place: pathlib.Path) -> None:
     assert 0 < account.at_epsilon.delta_upper < 1
     assert sotto.account("nonprivate()", delta=1e-6).epsilon_upper == math.inf
     found = sotto.calibrate("gaussian(x)", epsilon=1, delta=1e-6)
-    assert found.extreme == "least" and found.epsilon_upper <= 1
+    assert found.extreme == "smallest" and found.epsilon_upper <= 1
     assert sotto.account(f"gaussian({found.x!r})", delta=1e-6).epsilon_upper == pytest.approx(1, abs=1e-3)
 
 

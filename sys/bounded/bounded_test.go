@@ -75,18 +75,18 @@ func FuzzJSON(f *testing.F) {
 }
 
 func nested(v any) int {
-	most := 0
+	deepest := 0
 	switch v := v.(type) {
 	case map[string]any:
 		for _, e := range v {
-			most = max(most, nested(e))
+			deepest = max(deepest, nested(e))
 		}
-		most++
+		deepest++
 	case []any:
 		for _, e := range v {
-			most = max(most, nested(e))
+			deepest = max(deepest, nested(e))
 		}
-		most++
+		deepest++
 	}
-	return most
+	return deepest
 }

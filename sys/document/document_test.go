@@ -183,18 +183,18 @@ func FuzzTOML(f *testing.F) {
 
 // depthOf returns how deep a decoded value is nested.
 func depthOf(v any) int {
-	most := 0
+	deepest := 0
 	switch v := v.(type) {
 	case map[string]any:
 		for _, e := range v {
-			most = max(most, 1+depthOf(e))
+			deepest = max(deepest, 1+depthOf(e))
 		}
 	case []any:
 		for _, e := range v {
-			most = max(most, 1+depthOf(e))
+			deepest = max(deepest, 1+depthOf(e))
 		}
 	}
-	return most
+	return deepest
 }
 
 // TestMessages: warnings do not make a file unusable, and are not in the message.

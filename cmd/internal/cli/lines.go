@@ -48,19 +48,19 @@ func (f *JsonLines) Close() error {
 // Compared counts what is known, "" where it is not, and says which share of it was predicted right, and would be if
 // the commonest were predicted always.
 func Compared(predicted, known []string) (n int, right, commonest float64) {
-	count, hits, most := map[string]int{}, 0, 0
+	count, hits, commonestCount := map[string]int{}, 0, 0
 	for i, want := range known {
 		if want == "" {
 			continue
 		}
 		n++
 		count[want]++
-		most = max(most, count[want])
+		commonestCount = max(commonestCount, count[want])
 		if predicted[i] == want {
 			hits++
 		}
 	}
-	return n, float64(hits) / float64(max(n, 1)), float64(most) / float64(max(n, 1))
+	return n, float64(hits) / float64(max(n, 1)), float64(commonestCount) / float64(max(n, 1))
 }
 
 // maxPredictions are printed.

@@ -71,17 +71,17 @@ func marginal(c schema.Column, column int, counts *reconstruct.Counts, e *recons
 	if err != nil {
 		return out, err
 	}
-	least := leastError(alone.Channel(), alone.Rows())
+	minimum := minError(alone.Channel(), alone.Rows())
 	for i, v := range c.Domain() {
-		out.Values = append(out.Values, Share{v, shares.Cells[i], max(errs[i], least)})
+		out.Values = append(out.Values, Share{v, shares.Cells[i], max(errs[i], minimum)})
 	}
 	return out, nil
 }
 
-// leastError is the standard error that a share of one column has at least, whatever the
+// minError is the standard error that a share of one column has at least, whatever the
 // rows are: of the perturbed ones, a share between Other and Keep is to be expected. Few
 // rows that happen to agree would look exact otherwise.
-func leastError(c reconstruct.Channel, rows int64) float64 {
+func minError(c reconstruct.Channel, rows int64) float64 {
 	keep, other := c.Keep[0], c.Other[0]
 	if keep == other {
 		return 0

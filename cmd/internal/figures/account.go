@@ -104,20 +104,20 @@ func sweepDelta(ctx context.Context, t Terms, e privacy.Event, at accountant.Res
 // sweepSteps is ε over the count of the outermost repeat, up to twice what it
 // is. An event without one counts as one step.
 func sweepSteps(ctx context.Context, t Terms, e privacy.Event, at accountant.Result) (plot.Panel, string, error) {
-	n, step, most, note := int64(1), e, int64(100), ""
+	n, step, limit, note := int64(1), e, int64(100), ""
 	r, ok := e.(privacy.Repeat)
 	if !ok {
 		r, ok = privacy.Canonical(e).(privacy.Repeat)
 	}
 	if ok {
-		n, step, most = r.N, r.Event, max(10, 2*min(r.N, 1<<51))
+		n, step, limit = r.N, r.Event, max(10, 2*min(r.N, 1<<51))
 	} else {
 		note = "the event has no repeat at its outside, so a step is one run of all of it"
 	}
 	var counts []float64
 	for i := range stepPoints { // closer where the curve bends
 		share := float64(i) / (stepPoints - 1)
-		counts = append(counts, math.Round(1+float64(most-1)*share*share))
+		counts = append(counts, math.Round(1+float64(limit-1)*share*share))
 	}
 	points, err := sweep(ctx, slices.Compact(counts), func(k float64) (privacy.Interval, error) {
 		return t.Accountant.Epsilon(privacy.Repeat{N: int64(k), Event: step}, t.Adjacency, t.Delta)

@@ -94,7 +94,7 @@ func addCurve(lines []plot.Line, method string, epsilons []float64, costs []*pla
 // Points of a curve, from one answer to a hundred times as many as were planned.
 const (
 	answersPoints = 7
-	answersMost   = 100
+	answersMax    = 100
 )
 
 // Answers draws what answers cost together with each method's settings, so that one
@@ -152,7 +152,7 @@ func roundTicks(series []plot.Series) []float64 {
 func answersCounts(planned int64) []int64 {
 	var list []int64
 	for i := range answersPoints {
-		n := int64(math.Round(math.Pow(answersMost*float64(planned), float64(i)/(answersPoints-1))))
+		n := int64(math.Round(math.Pow(answersMax*float64(planned), float64(i)/(answersPoints-1))))
 		if !slices.Contains(list, n) {
 			list = append(list, n)
 		}

@@ -34,15 +34,15 @@ func (l *limiter) take(key string, perMinute int64) (wait time.Duration, ok bool
 	if l.buckets == nil {
 		l.buckets = map[string]*bucket{}
 	}
-	most := float64(perMinute)
+	limit := float64(perMinute)
 	b := l.buckets[key]
 	if b == nil {
-		b = &bucket{left: most, at: now}
+		b = &bucket{left: limit, at: now}
 		l.buckets[key] = b
 	}
-	b.left, b.at = math.Min(most, b.left+most*now.Sub(b.at).Minutes()), now
+	b.left, b.at = math.Min(limit, b.left+limit*now.Sub(b.at).Minutes()), now
 	if b.left < 1 {
-		return time.Duration((1 - b.left) / most * float64(time.Minute)), false
+		return time.Duration((1 - b.left) / limit * float64(time.Minute)), false
 	}
 	b.left--
 	return 0, true

@@ -172,8 +172,8 @@ func (r *Reader) Shown(ctx context.Context, e prompt.Example) ([]lm.Token, error
 func (r *Reader) cut(ctx context.Context, text string) (string, error) {
 	text = strings.Join(strings.Fields(text), " ")
 	tokens, err := r.model.Tokenizer().Encode(ctx, text)
-	if most := r.Task.Limits.RecordTokens; err == nil && len(tokens) > most {
-		text, err = r.model.Tokenizer().Decode(ctx, tokens[:most])
+	if limit := r.Task.Limits.RecordTokens; err == nil && len(tokens) > limit {
+		text, err = r.model.Tokenizer().Decode(ctx, tokens[:limit])
 		text = strings.ToValidUTF8(text, "")
 	}
 	return text, err

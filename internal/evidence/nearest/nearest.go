@@ -50,7 +50,7 @@ func (e *Encoder) Examples(ctx context.Context, p prompt.Prompt) (*Examples, err
 	if name := e.encoder.Name(); p.Nearest.Encoder != name {
 		return nil, fmt.Errorf("the examples nearest to a question are those by the encoder %s, and this one is %s: vectors of different encoders are not comparable; use the version of the program and of the encoder that the prompt was chosen with", p.Nearest.Encoder, name)
 	}
-	out := &Examples{most: p.Nearest.Examples}
+	out := &Examples{limit: p.Nearest.Examples}
 	var texts []string
 	seen := map[prompt.Example]bool{}
 	for _, x := range p.Examples {
@@ -83,7 +83,7 @@ func (e *Encoder) Examples(ctx context.Context, p prompt.Prompt) (*Examples, err
 type Examples struct {
 	list    []prompt.Example
 	vectors [][]float32
-	most    int
+	limit   int
 }
 
 // Of returns the examples for a question with this vector, the most similar last. Of equally similar ones the last of
@@ -99,7 +99,7 @@ func (x *Examples) Of(question []float32) []prompt.Example {
 	}
 	// What is no number is less than all others.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(likeness[a], likeness[b]) })
-	order = order[max(0, len(order)-x.most):]
+	order = order[max(0, len(order)-x.limit):]
 	out := make([]prompt.Example, len(order))
 	for i, at := range order {
 		out[i] = x.list[at]

@@ -45,8 +45,8 @@ func (*angles) Dimension() int { return 2 }
 func (a *angles) Name() string { return a.name }
 func (*angles) Close() error   { return nil }
 
-func promptOf(most int, inputs ...string) prompt.Prompt {
-	p := prompt.Prompt{Nearest: prompt.Nearest{Examples: most, Encoder: "angles"}}
+func promptOf(limit int, inputs ...string) prompt.Prompt {
+	p := prompt.Prompt{Nearest: prompt.Nearest{Examples: limit, Encoder: "angles"}}
 	for _, text := range inputs {
 		p.Examples = append(p.Examples, prompt.Example{Input: text, Output: "out"})
 	}
@@ -65,7 +65,7 @@ func inputs(list []prompt.Example) string {
 // few; and an empty question gets some as well.
 func TestPick(t *testing.T) {
 	for _, c := range []struct {
-		most               int
+		limit              int
 		of, question, want string
 	}{
 		{2, "10 50 90", "80", "50 90"},
@@ -78,7 +78,7 @@ func TestPick(t *testing.T) {
 		{9, "10 50 90", "0", "90 50 10"},
 		{2, "10 50 90", "", "50 10"},
 	} {
-		p, err := Open(t.Context(), promptOf(c.most, strings.Fields(c.of)...), &angles{name: "angles"})
+		p, err := Open(t.Context(), promptOf(c.limit, strings.Fields(c.of)...), &angles{name: "angles"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestPick(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		if inputs(got[1]) != c.want {
-			t.Errorf("the %d of %s nearest to %q are %s, want %s", c.most, c.of, c.question, inputs(got[1]), c.want)
+			t.Errorf("the %d of %s nearest to %q are %s, want %s", c.limit, c.of, c.question, inputs(got[1]), c.want)
 		}
 	}
 }
@@ -98,9 +98,9 @@ func TestPickIsOfTheQuestionAlone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		number := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint(rapid.IntRange(0, 90).Draw(t, "degrees")) })
 		pool := rapid.SliceOfN(number, 1, 12).Draw(rt, "pool")
-		most := rapid.IntRange(1, 14).Draw(rt, "most")
+		limit := rapid.IntRange(1, 14).Draw(rt, "limit")
 		questions := rapid.SliceOfN(number, 1, 5).Draw(rt, "questions")
-		p, err := Open(t.Context(), promptOf(most, pool...), &angles{name: "angles"})
+		p, err := Open(t.Context(), promptOf(limit, pool...), &angles{name: "angles"})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -115,8 +115,8 @@ func TestPickIsOfTheQuestionAlone(t *testing.T) {
 			if err != nil || !slices.Equal(alone[0], all[i]) {
 				rt.Fatalf("%s gets %s by itself, and %s among others: %v", q, inputs(alone[0]), inputs(all[i]), err)
 			}
-			if len(all[i]) != min(most, distinct) {
-				rt.Fatalf("%d examples of %d, want %d", len(all[i]), distinct, most)
+			if len(all[i]) != min(limit, distinct) {
+				rt.Fatalf("%d examples of %d, want %d", len(all[i]), distinct, limit)
 			}
 			far := func(e prompt.Example) float64 {
 				var a, b float64
@@ -184,7 +184,7 @@ func TestExamplesAreEncodedOnce(t *testing.T) {
 // TestNoNumbers: vectors that are no numbers are nearest to nothing, and do no harm.
 func TestNoNumbers(t *testing.T) {
 	nan := float32(math.NaN())
-	x := &Examples{list: promptOf(1, "a", "b").Examples, vectors: [][]float32{{1, 0}, {nan, 0}}, most: 1}
+	x := &Examples{list: promptOf(1, "a", "b").Examples, vectors: [][]float32{{1, 0}, {nan, 0}}, limit: 1}
 	if got := inputs(x.Of([]float32{1, 0})); got != "a" {
 		t.Errorf("nearest is %s", got)
 	}

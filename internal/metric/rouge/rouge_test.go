@@ -203,8 +203,8 @@ func check(t interface{ Fatalf(string, ...any) }, want, got string) {
 		}
 		same := all(o, want, want)
 		n := len(o.words(want))
-		for i, least := range []int{1, 2, 3, 1, 1} {
-			if full := (Score{1, 1, 1}); n >= least && same[i] != full {
+		for i, minimum := range []int{1, 2, 3, 1, 1} {
+			if full := (Score{1, 1, 1}); n >= minimum && same[i] != full {
 				t.Fatalf("score %d of a text against itself is %+v", i, same[i])
 			}
 		}

@@ -161,7 +161,7 @@ func rules(list string) (out []rule) {
 }
 
 // apply takes the first rule whose suffix a word has, and only that one: if what is
-// before has a smaller measure than least, the word stays.
+// before has a smaller measure than minMeasure, the word stays.
 func apply(word string, rules []rule, minMeasure int) string {
 	for _, r := range rules {
 		if stem, ok := strings.CutSuffix(word, r.from); ok {

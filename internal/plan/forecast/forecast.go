@@ -111,16 +111,16 @@ func (t Table) Of(p plan.Plan, model string) (Forecast, error) {
 // times ε, which decides how many rounds a plan has by default. These are the runs with the
 // largest such product up to this one, or with the smallest of all.
 func (t Table) rounds(texts bool, amount float64) int64 {
-	least := map[int64]int64{} // by product, rounded
+	fewest := map[int64]int64{} // by product, rounded
 	for _, c := range t.Curves {
 		for _, r := range c.Runs {
 			of := int64(math.Round(float64(r.Records) * r.Epsilon))
-			if known, ok := least[of]; written(c.Kind) == texts && (!ok || r.Rounds < known) {
-				least[of] = r.Rounds
+			if known, ok := fewest[of]; written(c.Kind) == texts && (!ok || r.Rounds < known) {
+				fewest[of] = r.Rounds
 			}
 		}
 	}
-	products := slices.Sorted(maps.Keys(least))
+	products := slices.Sorted(maps.Keys(fewest))
 	if len(products) == 0 {
 		return 0
 	}
@@ -128,7 +128,7 @@ func (t Table) rounds(texts bool, amount float64) int64 {
 	if above < 0 {
 		above = len(products)
 	}
-	return least[products[max(0, above-1)]]
+	return fewest[products[max(0, above-1)]]
 }
 
 // near is how many times larger or smaller a model may be and be about as large.

@@ -102,25 +102,23 @@ func planned(kind prompt.Kind, records, wide float64) plan.Plan {
 func TestModels(t *testing.T) {
 	p := planned(prompt.Classify, 34, 5)
 	for model, want := range map[string]struct {
-		models int
-		guess  bool
-		most   float64
+		models   int
+		guess    bool
+		maxError float64
 	}{
 		"Small-135M": {1, false, 30}, "Large-1.5B": {1, false, 15}, "other 3B": {1, true, 15}, "other:0.2b-q4": {1, true, 30},
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
 	} {
 		t.Run(model, func(t *testing.T) {
 			f, err := table().Of(p, model)
-			at := expect.At(t, "%s", model)
-			expect.NoError(at, err)
-			expect.Len(at, "f.Models", f.Models, want.models)
-			expect.Equal(at, "f.Guess", f.Guess, want.guess)
-			expect.Equal(at, "f.DataSets", f.DataSets, 3)
-			expect.Equal(at, "f.BetterOn", f.BetterOn, 3)
-			at = expect.At(t, "%s", model)
-			expect.Max(at, "f.OverNone.High", f.OverNone.High, want.most)
-			expect.Within(at, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
-			expect.True(at, "f.OverReal other than nil", f.OverReal != nil)
+			expect.NoError(t, err)
+			expect.Len(t, "f.Models", f.Models, want.models)
+			expect.Equal(t, "f.Guess", f.Guess, want.guess)
+			expect.Equal(t, "f.DataSets", f.DataSets, 3)
+			expect.Equal(t, "f.BetterOn", f.BetterOn, 3)
+			expect.Max(t, "f.OverNone.High", f.OverNone.High, want.maxError)
+			expect.Within(t, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
+			expect.True(t, "f.OverReal other than nil", f.OverReal != nil)
 			if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {
 				t.Errorf("%s; %s", f.Words(), f.Warning())
 			}

@@ -67,10 +67,10 @@ func TestLearnedIsMeasured(t *testing.T) {
 		t.Fatalf("%d data sets", len(by))
 	}
 	for task, list := range by {
-		least, _ := between(list, list[0].signal())
-		most, ok := between(list, math.Inf(1))
-		if !ok || most < least+5 {
-			t.Errorf("%s: %v with the least signal, %v with the most", task, least, most)
+		lowest, _ := between(list, list[0].signal())
+		highest, ok := between(list, math.Inf(1))
+		if !ok || highest < lowest+5 {
+			t.Errorf("%s: %v with the least signal, %v with the most", task, lowest, highest)
 		}
 	}
 }

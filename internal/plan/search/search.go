@@ -147,8 +147,8 @@ func (s Space) First(n int, r *noise.Stream) ([]Point, error) {
 	for _, p := range near {
 		add(p)
 	}
-	most, before := n+1+len(evident)+len(near), len(sets)
-	for tries := 0; len(sets) < most && tries < 8*n && len(s.Pool) > 0; tries++ {
+	limit, before := n+1+len(evident)+len(near), len(sets)
+	for tries := 0; len(sets) < limit && tries < 8*n && len(s.Pool) > 0; tries++ {
 		p, err := s.fresh(len(sets)-before, r)
 		if err != nil {
 			return nil, err
@@ -179,9 +179,9 @@ func (s Space) form(r *noise.Stream) prompt.Form {
 
 // size returns the size of a set: Shots, or up to MaxShots.
 func (s Space) size(r *noise.Stream) int {
-	most := min(s.MaxShots, len(s.Pool))
-	least := min(s.Shots, most)
-	return least + below(r, most-least+1)
+	upper := min(s.MaxShots, len(s.Pool))
+	lower := min(s.Shots, upper)
+	return lower + below(r, upper-lower+1)
 }
 
 // set draws random examples with balanced labels.

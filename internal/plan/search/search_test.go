@@ -21,7 +21,7 @@ func spaces() *rapid.Generator[Space] {
 			Labels:       []string{"a", "b", "c"}[:rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "labels")],
 			Instructions: []string{"One.", "Two.", "Three."}[:rapid.IntRange(0, 3).Draw(t, "instructions")],
 			Shots:        rapid.IntRange(0, 6).Draw(t, "shots"),
-			MaxShots:     rapid.IntRange(0, 8).Draw(t, "most"),
+			MaxShots:     rapid.IntRange(0, 8).Draw(t, "shots"),
 		}
 		if len(s.Labels) > 0 {
 			s.Reading = rapid.SampledFrom([]Reading{"", Raw, Calibrated}).Draw(t, "reading")
@@ -60,15 +60,15 @@ func points(s Space) *rapid.Generator[Point] {
 }
 
 // check reports what is wrong with the proposals of a round.
-func (s Space) check(list []Point, most int) error {
+func (s Space) check(list []Point, limit int) error {
 	for i, p := range list {
 		switch {
 		case !s.Valid(p):
 			return fmt.Errorf("%+v is not of the space", p)
 		case slices.ContainsFunc(list[:i], p.equal):
 			return fmt.Errorf("%+v is proposed twice", p)
-		case len(p.Set) > most:
-			return fmt.Errorf("%+v has more than %d examples", p, most)
+		case len(p.Set) > limit:
+			return fmt.Errorf("%+v has more than %d examples", p, limit)
 		case s.Reading == Raw && p.Calibrated || s.Reading == Calibrated && !p.Calibrated && len(s.Labels) > 0:
 			return fmt.Errorf("%+v is read off otherwise than said", p)
 		}
@@ -116,8 +116,8 @@ func TestFirst(t *testing.T) {
 				t.Fatalf("instruction %d without examples is not proposed", i)
 			}
 		}
-		if most := max(n+1, len(s.Instructions)+1); len(list) > most*s.readings() {
-			t.Fatalf("%d points, at most %d sets were asked for", len(list), most)
+		if limit := max(n+1, len(s.Instructions)+1); len(list) > limit*s.readings() {
+			t.Fatalf("%d points, at most %d sets were asked for", len(list), limit)
 		}
 		for _, p := range list {
 			if err := s.even(p); s.Beside == (Span{}) && err != nil { // of two kinds, one may lack labels
@@ -282,9 +282,9 @@ func TestVariations(t *testing.T) {
 		}
 	}
 	// The key is fixed: the shares are what they are, or the code has changed.
-	for what, least := range map[string]int{"instructed": 50, "added": 150, "dropped": 100, "swapped": 100, "exchanged": 400} {
+	for what, minimum := range map[string]int{"instructed": 50, "added": 150, "dropped": 100, "swapped": 100, "exchanged": 400} {
 		t.Run(what, func(t *testing.T) {
-			if found[what] < least {
+			if found[what] < minimum {
 				t.Errorf("%d of %d variations are %s", found[what], tries, what)
 			}
 		})

@@ -227,11 +227,11 @@ func (m trial) worst(t testing.TB, w world) float64 {
 			worst = max(worst, (max(divergence(p, q, epsilon), divergence(q, p, epsilon))-1e-12)/delta)
 		}
 	}
-	least := 0
+	lowest := 0
 	if exchange {
-		least = w.others
+		lowest = w.others
 	}
-	for n := least; n <= w.others; n++ {
+	for n := lowest; n <= w.others; n++ {
 		for others := range multisets(len(w.units), n) {
 			units := make([]unit, 0, n+1)
 			for _, at := range others {

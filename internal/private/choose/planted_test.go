@@ -239,14 +239,14 @@ func TestRange(t *testing.T) {
 					t.Fatalf("log-probabilities move against each other by %v, declared is %v", width, c.Range)
 				}
 				p, q := softmax(c.rate(), first), softmax(c.rate(), second)
-				most, least := math.Inf(-1), math.Inf(1)
+				highest, lowest := math.Inf(-1), math.Inf(1)
 				for i := range candidates {
 					if at := fmt.Sprint(i); p[at] > 1e-100 && q[at] > 1e-100 {
-						most, least = max(most, p[at]/q[at]), min(least, p[at]/q[at])
+						highest, lowest = max(highest, p[at]/q[at]), min(lowest, p[at]/q[at])
 					}
 				}
-				if most/least > math.Exp(c.Range)*(1+1e-9) {
-					t.Fatalf("ratios of probabilities are %v and %v apart, declared is %v", most, least, math.Exp(c.Range))
+				if highest/lowest > math.Exp(c.Range)*(1+1e-9) {
+					t.Fatalf("ratios of probabilities are %v and %v apart, declared is %v", highest, lowest, math.Exp(c.Range))
 				}
 			})
 		})

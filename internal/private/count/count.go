@@ -44,13 +44,13 @@ func Sizes(d *record.Data, epsilon float64, s *noise.Stream) ([]int64, privacy.E
 	return sizes, privacy.Canonical(privacy.Parallel{Events: each}), nil
 }
 
-// least is the smallest ε: the noise of a smaller one is larger than any data set.
-const least = 1e-12
+// minEpsilon is the smallest ε: the noise of a smaller one is larger than any data set.
+const minEpsilon = 1e-12
 
 // scale is the least float64 b with 1/b ≤ ε: noise of that scale costs no more than ε.
 func scale(epsilon float64) (float64, error) {
-	if !(epsilon >= least) || math.IsInf(epsilon, 1) {
-		return 0, fmt.Errorf("ε = %v cannot be spent on counting: it must be a number from %v on, for example 0.1", epsilon, least)
+	if !(epsilon >= minEpsilon) || math.IsInf(epsilon, 1) {
+		return 0, fmt.Errorf("ε = %v cannot be spent on counting: it must be a number from %v on, for example 0.1", epsilon, minEpsilon)
 	}
 	b := 1 / epsilon
 	product := new(big.Rat).SetFloat64(b)

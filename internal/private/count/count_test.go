@@ -93,7 +93,7 @@ func TestEventsCostWhatWasAsked(t *testing.T) {
 			event     privacy.Event
 			adjacency privacy.Adjacency
 			delta     float64
-			most      float64
+			limit     float64
 		}{
 			{sizes, privacy.AddRemove, 1e-9, epsilon},
 			{sizes, privacy.ReplaceOne, 1e-9, 2 * epsilon},
@@ -104,8 +104,8 @@ func TestEventsCostWhatWasAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Upper > c.most*(1+1e-3) || got.Upper <= 0 {
-				t.Errorf("%v, %s: ε = %v at δ = %v, want at most %v", c.event, c.adjacency, got.Upper, c.delta, c.most)
+			if got.Upper > c.limit*(1+1e-3) || got.Upper <= 0 {
+				t.Errorf("%v, %s: ε = %v at δ = %v, want at most %v", c.event, c.adjacency, got.Upper, c.delta, c.limit)
 			}
 		}
 	}
@@ -234,9 +234,9 @@ func TestEndings(t *testing.T) {
 	}
 	defer d.Close()
 	s := noise.KeyFromSeed(1).Stream("endings")
-	for least, want := range map[int64][]string{0: {"Stay sunny", "Good bye"}, 250: {"Stay sunny"}, 450: {}} {
-		found, event, err := Endings(context.Background(), d, 2, LabelOptions{Epsilon: 1, Delta: 1e-15, Least: least}, s)
-		at := expect.At(t, "at least %d", least)
+	for minimum, want := range map[int64][]string{0: {"Stay sunny", "Good bye"}, 250: {"Stay sunny"}, 450: {}} {
+		found, event, err := Endings(context.Background(), d, 2, LabelOptions{Epsilon: 1, Delta: 1e-15, MinCount: minimum}, s)
+		at := expect.At(t, "at least %d", minimum)
 		expect.NoError(at, err)
 		expect.True(at, "found equal to want", slices.Equal(found, want), found, want)
 		expect.Equal(at, "event.String", event.String(), "parallel(approx(1, 1e-15), approx(1, 1e-15))")

@@ -24,9 +24,9 @@ type LabelOptions struct {
 	// Max is how many labels are released at most, those with the largest noisy
 	// counts; 0 for all that pass.
 	Max int
-	// Least is a noisy count below which nothing is released, if that is more than δ asks
+	// MinCount is a noisy count below which nothing is released, if that is more than δ asks
 	// for: public.
-	Least int64
+	MinCount int64
 }
 
 // Labels releases labels that enough units have, those with larger noisy counts first.
@@ -60,7 +60,7 @@ func Labels(ctx context.Context, d *record.Data, o LabelOptions, s *noise.Stream
 //
 // The theorem and its proof are as for [Labels]: every unit has one ending at most
 // (record.Data.Endings), so that the units of each ending there could be are a partition,
-// with those that have none. Least only drops what was released.
+// with those that have none. MinCount only drops what was released.
 func Endings(ctx context.Context, d *record.Data, words int, o LabelOptions, s *noise.Stream) ([]string, privacy.Event, error) {
 	by := func(ctx context.Context, choose func(seal.Count) bool) ([]seal.Record, error) {
 		return d.Endings(ctx, words, choose)
@@ -84,7 +84,7 @@ func find(ctx context.Context, what string, count func(context.Context, func(sea
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding %s: %w", what, err)
 	}
-	h := histogram{threshold: max(threshold(b, o.Delta), o.Least), draw: func() int64 { return laplace.Draw(s) }}
+	h := histogram{threshold: max(threshold(b, o.Delta), o.MinCount), draw: func() int64 { return laplace.Draw(s) }}
 	records, err := count(ctx, h.passes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding %s: %w", what, err)
@@ -126,7 +126,7 @@ func (h *histogram) passes(units seal.Count) bool {
 
 // order puts the labels that passed, given as they were counted, into the order in
 // which they are released.
-func (h *histogram) order(labels []string, most int) []string {
+func (h *histogram) order(labels []string, limit int) []string {
 	at := make([]int, len(labels))
 	for i := range at {
 		at[i] = i
@@ -134,8 +134,8 @@ func (h *histogram) order(labels []string, most int) []string {
 	slices.SortFunc(at, func(i, j int) int {
 		return cmp.Or(cmp.Compare(h.passed[j], h.passed[i]), strings.Compare(labels[i], labels[j]))
 	})
-	if most > 0 && most < len(at) {
-		at = at[:most]
+	if limit > 0 && limit < len(at) {
+		at = at[:limit]
 	}
 	out := make([]string, len(at))
 	for i, j := range at {

@@ -59,7 +59,7 @@ func each(n int, reach int64, fn func([]int64)) {
 
 // labelsLaw is the exact distribution of what is released, with the code that runs and
 // every value of its noise.
-func labelsLaw(counts map[string]int, threshold int64, b float64, most int) law {
+func labelsLaw(counts map[string]int, threshold int64, b float64, limit int) law {
 	var labels []string
 	for l, n := range counts {
 		if n > 0 {
@@ -78,7 +78,7 @@ func labelsLaw(counts map[string]int, threshold int64, b float64, most int) law 
 				passed = append(passed, l)
 			}
 		}
-		out[strings.Join(h.order(passed, most), ",")] += p
+		out[strings.Join(h.order(passed, limit), ",")] += p
 	})
 	return out
 }
@@ -96,17 +96,17 @@ func TestLabelsLaw(t *testing.T) {
 			}
 			limit := threshold(b, delta)
 			seen := map[string]float64{}
-			for _, most := range []int{0, 1} {
+			for _, labels := range []int{0, 1} {
 				for _, n := range []int{0, 1, 2, int(limit) - 1, int(limit)} {
 					for m := range 3 {
 						d := map[string]int{"a": n, "b": m}
 						more := map[string]int{"a": n + 1, "b": m}
-						p, q := labelsLaw(d, limit, b, most), labelsLaw(more, limit, b, most)
+						p, q := labelsLaw(d, limit, b, labels), labelsLaw(more, limit, b, labels)
 						if x := excess(p, q, epsilon); x > delta+tiny {
 							t.Errorf("ε = %v, δ = %v: %v against one more a needs δ = %v", epsilon, delta, d, x)
 						}
-						low := func(d map[string]int) law { return labelsLaw(d, limit-1, b, most) }
-						small := func(d map[string]int) law { return labelsLaw(d, limit, b*0.8, most) }
+						low := func(d map[string]int) law { return labelsLaw(d, limit-1, b, labels) }
+						small := func(d map[string]int) law { return labelsLaw(d, limit, b*0.8, labels) }
 						seen["threshold"] = max(seen["threshold"], excess(low(d), low(more), epsilon))
 						seen["scale"] = max(seen["scale"], excess(small(d), small(more), epsilon))
 					}

@@ -63,8 +63,8 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 			expect.NoError(t, err)
 			expect.True(t, "len(samples[0].Prompts) is not 0", len(samples[0].Prompts) != 0, len(samples[0].Prompts))
 			expect.Len(t, "s.views[0].Prompts", s.views[0].Prompts, len(samples[0].Prompts))
-			if most := len(s.views); most > 9 {
-				t.Errorf("an answer of %d tokens, and 9 are allowed", most)
+			if n := len(s.views); n > 9 {
+				t.Errorf("an answer of %d tokens, and 9 are allowed", n)
 			}
 			opening := append([]lm.Token{end}, bytesOf(o.Task.AnswerPrefix())...)
 			asked := strings.Join(strings.Fields(question), " ")
@@ -92,9 +92,9 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 // TestAnswersSaySomething: an answer does not begin with white space, nor end before it
 // began; where it may be empty, it may.
 func TestAnswersSaySomething(t *testing.T) {
-	first := func(least int) int {
+	first := func(minimum int) int {
 		o := answering(t, "samsum", examples(4))
-		o.Rules.MinTokens = least
+		o.Rules.MinTokens = minimum
 		s := spying(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, 0)
 		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
 		return len(s.views[0].Public)

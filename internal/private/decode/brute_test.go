@@ -339,8 +339,8 @@ func trials() map[string]trial {
 	clipped := func(l scheme.Scheme, centre Centre) subject {
 		return clippedSubject(&Clipped{Draw: l, Expected: 1.5, Range: 1.2, Temperature: 0.7, Candidates: 2, Centre: centre})
 	}
-	mixing := func(l scheme.Scheme, temperature, most float64) subject {
-		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, MaxLambda: most, Candidates: 2})
+	mixing := func(l scheme.Scheme, temperature, maxLambda float64) subject {
+		return mixingSubject(&Mixing{Draw: l, Expected: 1.5, Range: 1.2, Temperature: temperature, MaxLambda: maxLambda, Candidates: 2})
 	}
 	return map[string]trial{
 		"gaussian":                  {subject: gaussianSubject(&Gaussian{Draw: pair, Sigma: 0.8}), records: 2, tokens: 2, steps: 2, worlds: 100},

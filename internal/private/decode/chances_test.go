@@ -278,7 +278,7 @@ func TestExtremeSettings(t *testing.T) {
 		{&Gaussian{Draw: oneEach(3), Sigma: 1e-300}, true},
 		{&Gaussian{Draw: oneEach(3), Sigma: 1e4}, false},
 		{&NoisyMax{Draw: oneEach(3), Epsilon: 1e300}, true},
-		{&NoisyMax{Draw: oneEach(3), Epsilon: least}, false},
+		{&NoisyMax{Draw: oneEach(3), Epsilon: minRate}, false},
 		{&Radius{Draw: oneEach(3), Sigma0: 1e-300, Sigma1: 1e-300, Sigma2: 1e-300, Rounds: 50}, true},
 		{&Radius{Draw: oneEach(3), Sigma0: loudest, Sigma1: loudest, Sigma2: loudest, Lambda: 1e300, Rounds: 50}, false},
 		{&Clipped{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, Candidates: 1}, true},

@@ -101,7 +101,7 @@ func someRules(t *rapid.T) (*loop, string) {
 	o := Options{
 		Tokens: rapid.IntRange(1, 14).Draw(t, "limit"), Key: noise.KeyFromSeed(rapid.Uint64().Draw(t, "key")),
 		Rules: Rules{
-			MinTokens: rapid.IntRange(0, 4).Draw(t, "least"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
+			MinTokens: rapid.IntRange(0, 4).Draw(t, "minimum"), Penalty: rapid.SampledFrom([]float64{0, 0.7}).Draw(t, "penalty"),
 			NoRepeat: rapid.SampledFrom([]int{0, 2, 3}).Draw(t, "no repeat"),
 			Contain:  true, Favour: rapid.SampledFrom([]float64{0, 2}).Draw(t, "favour"), After: rapid.IntRange(0, 9).Draw(t, "after"),
 			Within: rapid.IntRange(0, 5).Draw(t, "within"), Close: rapid.SampledFrom([]float64{0, 4}).Draw(t, "close"),

@@ -46,12 +46,12 @@ func FuzzVectors(f *testing.F) {
 			}
 		}
 		public := make([]float64, len(scores))
-		for _, most := range []float64{0, 1e-3, farthest} {
-			m := &Mixing{Draw: perText(0.5), Expected: 3, Range: 0.7, Temperature: 0.9, MaxLambda: most}
+		for _, maxLambda := range []float64{0, 1e-3, farthest} {
+			m := &Mixing{Draw: perText(0.5), Expected: 3, Range: 0.7, Temperature: 0.9, MaxLambda: maxLambda}
 			for _, v := range []View{{Public: public, Prompts: [][]float64{scores}}, {Public: scores, Prompts: [][]float64{public}}} {
 				for i, n := range m.sum(v) {
 					if n < 0 || n > m.width() {
-						t.Fatalf("λ up to %v: difference %d is %d, beyond %d", most, i, n, m.width())
+						t.Fatalf("λ up to %v: difference %d is %d, beyond %d", maxLambda, i, n, m.width())
 					}
 				}
 			}

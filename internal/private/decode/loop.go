@@ -203,16 +203,16 @@ func (l *loop) ask(c Shortlist) lm.Ask {
 
 // step extends sequences, as many at once as the model takes.
 func (l *loop) step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
-	most := len(steps)
+	atOnce := len(steps)
 	if limit := l.Model.Info().Sequences; limit > 0 {
-		most = min(most, limit)
+		atOnce = min(atOnce, limit)
 	}
 	if l.Published {
-		most = 1
+		atOnce = 1
 	}
 	var all []lm.Scores
 	for len(steps) > 0 {
-		n := min(most, len(steps))
+		n := min(atOnce, len(steps))
 		some, err := l.session.Step(ctx, steps[:n])
 		if err != nil {
 			return nil, err

@@ -123,7 +123,7 @@ type Mixing struct {
 	// Temperature τ of the geometric mean of all prompts.
 	Temperature float64 `json:"temperature"`
 	// MaxLambda is the largest λ; 0 means 1.5.
-	MaxLambda float64 `json:"most,omitempty"`
+	MaxLambda float64 `json:"max_lambda,omitempty"`
 	// Candidates is K, the number of best public tokens to choose among; 0 takes the
 	// whole vocabulary.
 	Candidates int `json:"candidates"`
@@ -157,8 +157,8 @@ func (m *Mixing) Check() error {
 }
 
 // checkMixed is about what mixing with and without a proof have in common.
-func checkMixed(method string, most float64, candidates int) error {
-	if m := maxOf(most); !(m > 0 && m <= farthest) {
+func checkMixed(method string, maxLambda float64, candidates int) error {
+	if m := maxOf(maxLambda); !(m > 0 && m <= farthest) {
 		return fmt.Errorf("%s needs a largest λ between 0 and %v, not %v; the paper has %v", method, float64(farthest), m, MaxMixed)
 	}
 	if candidates < 0 || candidates == 1 {
@@ -222,11 +222,11 @@ func (m *Mixing) sum(v View) []int64 {
 		for i := range values {
 			values[i] = difference(prompt[i], v.Public[i])
 		}
-		least := slices.Min(values)
-		lambda := min(maxOf(m.MaxLambda), m.Width()/(slices.Max(values)-least))
+		lowest := slices.Min(values)
+		lambda := min(maxOf(m.MaxLambda), m.Width()/(slices.Max(values)-lowest))
 		for i, d := range values {
-			if d > least { // λ may be infinite where there is no range
-				sum[i] += max(0, min(width, steps(lambda*(d-least), nats)))
+			if d > lowest { // λ may be infinite where there is no range
+				sum[i] += max(0, min(width, steps(lambda*(d-lowest), nats)))
 			}
 		}
 	}
@@ -234,4 +234,4 @@ func (m *Mixing) sum(v View) []int64 {
 }
 
 // maxOf is the largest λ of a setting.
-func maxOf(most float64) float64 { return cmp.Or(most, MaxMixed) }
+func maxOf(maxLambda float64) float64 { return cmp.Or(maxLambda, MaxMixed) }

@@ -30,7 +30,7 @@ func init() {
 		Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
 			method.Batch("4"), method.Candidates(), maxSetting(),
-			{Name: "order", Type: method.Int, Help: "the order α of its divergence", Default: "as the paper chooses it", Least: 2},
+			{Name: "order", Type: method.Int, Help: "the order α of its divergence", Default: "as the paper chooses it", Min: 2},
 		},
 	}, planPublished)
 }
@@ -57,7 +57,7 @@ type MixingPublished struct {
 	Order int     `json:"order"`
 	Beta  float64 `json:"beta"`
 	// MaxLambda is the largest λ; 0 means 1.5.
-	MaxLambda float64 `json:"most,omitempty"`
+	MaxLambda float64 `json:"max_lambda,omitempty"`
 	// Candidates is the number of best public tokens to choose among; 0 takes the whole
 	// vocabulary.
 	Candidates int `json:"candidates"`

@@ -37,7 +37,7 @@ func TestMixingIsTheProduct(t *testing.T) {
 		power := rapid.SampledFrom([]float64{1 / n, 1}).Draw(t, "power")
 		m := &Mixing{
 			Draw: perText(0.5), Expected: n, Temperature: 1 / (n * power), Candidates: 2,
-			Range: rapid.Float64Range(0.01, 4).Draw(t, "range"), MaxLambda: rapid.SampledFrom([]float64{0, 0.5, 1, 40}).Draw(t, "most"),
+			Range: rapid.Float64Range(0.01, 4).Draw(t, "range"), MaxLambda: rapid.SampledFrom([]float64{0, 0.5, 1, 40}).Draw(t, "max_lambda"),
 		}
 		if err := m.Check(); err != nil {
 			t.Fatal(err)

@@ -75,8 +75,8 @@ func (n *NoisyMax) Check() error {
 	if err := checkPrompts(n.Draw); err != nil {
 		return err
 	}
-	if !(n.Epsilon >= least) || math.IsInf(n.Epsilon, 1) {
-		return fmt.Errorf("noisymax needs an ε for a step of at least %v, not %v", least, n.Epsilon)
+	if !(n.Epsilon >= minRate) || math.IsInf(n.Epsilon, 1) {
+		return fmt.Errorf("noisymax needs an ε for a step of at least %v, not %v", minRate, n.Epsilon)
 	}
 	if n.Candidates < 0 {
 		return fmt.Errorf("noisymax cannot choose among %d candidates: 0 takes all", n.Candidates)
@@ -101,8 +101,8 @@ func (n *NoisyMax) Step() privacy.Event { return privacy.Pure{Epsilon: n.Epsilon
 // Shortlist implements [Method].
 func (n *NoisyMax) Shortlist() Shortlist { return Shortlist{Best: n.Candidates} }
 
-// least keeps ε/2 a float64 that is exact, and not zero.
-const least = 1e-300
+// minRate keeps ε/2 a float64 that is exact, and not zero.
+const minRate = 1e-300
 
 // selection is about the sum of the prompts' vectors.
 func (n *NoisyMax) selection(v View) mechanism.Selection {

@@ -70,14 +70,14 @@ func partRange(m *Mixing) subject {
 // minOfAll takes from each difference the least one of all prompts.
 func minOfAll(m *Mixing) subject {
 	return mixedBy(m, func(v View, d []float64) []int64 {
-		least := math.Inf(1)
+		lowest := math.Inf(1)
 		for _, p := range v.Prompts {
-			least = min(least, slices.Min(differencesOf(v, p)))
+			lowest = min(lowest, slices.Min(differencesOf(v, p)))
 		}
 		lambda := min(maxOf(m.MaxLambda), m.Width()/max(math.SmallestNonzeroFloat64, slices.Max(d)-slices.Min(d)))
 		out := make([]int64, len(d))
 		for i := range d {
-			out[i] = max(0, min(m.width(), steps(lambda*(d[i]-least), nats)))
+			out[i] = max(0, min(m.width(), steps(lambda*(d[i]-lowest), nats)))
 		}
 		return out
 	})

@@ -16,7 +16,7 @@ import (
 type Rules struct {
 	// MinTokens before a text may end. Of an answer the first one is more than white
 	// space, unless this is 0.
-	MinTokens int `json:"least"`
+	MinTokens int `json:"min_tokens"`
 	// Penalty in nats on a token for each time that it is in the text already, up to
 	// three times.
 	Penalty float64 `json:"penalty,omitempty"`
@@ -94,9 +94,9 @@ func (w *Writer) candidates(ctx context.Context, public lm.Scores, t *text, choi
 		return nil, fmt.Errorf("no token is left to choose from: the model's best ones are all forbidden; allow shorter texts or repetitions")
 	}
 	if choice.Best > 0 && len(ranked) > choice.Best {
-		least := ranked[choice.Best-1].base - choice.Margin
+		threshold := ranked[choice.Best-1].base - choice.Margin
 		n := choice.Best
-		for n < len(ranked) && ranked[n].base >= least {
+		for n < len(ranked) && ranked[n].base >= threshold {
 			n++
 		}
 		ranked = ranked[:n]

@@ -192,7 +192,7 @@ func TestFieldsEndTexts(t *testing.T) {
 		t.Errorf("%q names no field", released)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		rules := Rules{MinTokens: rapid.IntRange(0, 4).Draw(t, "least"), Fields: true}
+		rules := Rules{MinTokens: rapid.IntRange(0, 4).Draw(t, "minimum"), Fields: true}
 		l := author(phrasebook, Options{Tokens: 12, Rules: rules, Task: task})
 		x := l.begun(t, 0, "")
 		l.writeAny(t, x)

@@ -292,12 +292,12 @@ func (l look) within(leaf privacy.Event, other look) error {
 		if l.rate.Cmp(other.rate) != 0 {
 			return fmt.Errorf("the rate depends on the records")
 		}
-		most := high.Abs(high)
-		if low.Abs(low).Cmp(most) > 0 {
-			most = low
+		change := high.Abs(high)
+		if low.Abs(low).Cmp(change) > 0 {
+			change = low
 		}
-		if most.Mul(most, l.rate).Mul(most, big.NewRat(2, 1)).Cmp(rat(leaf.Epsilon)) > 0 {
-			return fmt.Errorf("moves by %v, where %v is declared", most.FloatString(6), leaf.Epsilon)
+		if change.Mul(change, l.rate).Mul(change, big.NewRat(2, 1)).Cmp(rat(leaf.Epsilon)) > 0 {
+			return fmt.Errorf("moves by %v, where %v is declared", change.FloatString(6), leaf.Epsilon)
 		}
 	default:
 		return fmt.Errorf("no check for %v", leaf)

@@ -18,8 +18,8 @@ func room(rate, limit float64, spans int64) int64 {
 	whole.Mul(whole, big.NewRat(1<<nats, spans))
 	whole.Quo(whole, exact)
 	n := new(big.Int).Quo(whole.Num(), whole.Denom())
-	if most := big.NewInt(farthest << nats); n.Cmp(most) > 0 {
-		return most.Int64()
+	if maximum := big.NewInt(farthest << nats); n.Cmp(maximum) > 0 {
+		return maximum.Int64()
 	}
 	return n.Int64()
 }

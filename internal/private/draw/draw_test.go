@@ -77,11 +77,11 @@ func outcomes(t testing.TB, l scheme.Scheme, n, draws int) []string {
 // schemes in wrong pass with at most that.
 func TestTheRunningSamplerIsTheAccountedOne(t *testing.T) {
 	const draws = 6000
-	poisson := func(per scheme.Per, rate float64, prompts, most int) scheme.Scheme {
-		return scheme.Scheme{Kind: scheme.Poisson, Per: per, Rate: rate, Prompts: prompts, PerPrompt: most}
+	poisson := func(per scheme.Per, rate float64, prompts, perPrompt int) scheme.Scheme {
+		return scheme.Scheme{Kind: scheme.Poisson, Per: per, Rate: rate, Prompts: prompts, PerPrompt: perPrompt}
 	}
-	fixed := func(per scheme.Per, take, of int64, prompts, most int) scheme.Scheme {
-		return scheme.Scheme{Kind: scheme.FixedSize, Per: per, Take: take, Of: of, Prompts: prompts, PerPrompt: most}
+	fixed := func(per scheme.Per, take, of int64, prompts, perPrompt int) scheme.Scheme {
+		return scheme.Scheme{Kind: scheme.FixedSize, Per: per, Take: take, Of: of, Prompts: prompts, PerPrompt: perPrompt}
 	}
 	cases := []struct {
 		name     string

@@ -218,15 +218,15 @@ func tooLong(v []int64) bool {
 // nearest is the index of the place with the largest cosine to a vector, the first of
 // equal ones.
 func nearest(v []int64, places [][]float32) int {
-	at, most := 0, math.Inf(-1)
+	at, highest := 0, math.Inf(-1)
 	for i, p := range places {
 		dot, length := 0.0, 0.0
 		for j, x := range p {
 			dot += float64(x) * float64(v[j])
 			length += float64(x) * float64(x)
 		}
-		if cosine := dot / math.Sqrt(length); cosine > most {
-			at, most = i, cosine
+		if cosine := dot / math.Sqrt(length); cosine > highest {
+			at, highest = i, cosine
 		}
 	}
 	return at

@@ -36,7 +36,7 @@ func init() {
 		Needs: "scores of the most likely tokens",
 		Settings: append(drawSettings(writers), publicSetting(), method.Setting{
 			Name: "select", Type: method.Choice, Help: "how words are selected: joint, from a public list, or ptr, propose, test and release", Choices: []string{string(Joint), string(Test)},
-		}, method.Setting{Name: "keywords", Type: method.Int, Help: "how many words", Default: "5", Most: most}),
+		}, method.Setting{Name: "keywords", Type: method.Int, Help: "how many words", Default: "5", Max: maxKeywords}),
 	}, func(a method.Ask) (*Keyword, error) {
 		sampling, err := drawn(a, scheme.PerText, writers)
 		if err != nil {
@@ -116,13 +116,13 @@ func (k *Keyword) Proof() string {
 	return "joint exponential mechanism for top-k (Gillenwater, Joseph, Munoz Medina and Ribero 2022) on a public list of words: bounded range"
 }
 
-// most keywords of an answer: more than a prompt has use for.
-const most = 100
+// maxKeywords is more keywords of an answer than a prompt has use for.
+const maxKeywords = 100
 
 // Check implements [Method].
 func (k *Keyword) Check() error {
-	if k.Keywords < 1 || k.Keywords > most {
-		return fmt.Errorf("keyword needs between 1 and %d keywords, not %d", most, k.Keywords)
+	if k.Keywords < 1 || k.Keywords > maxKeywords {
+		return fmt.Errorf("keyword needs between 1 and %d keywords, not %d", maxKeywords, k.Keywords)
 	}
 	switch k.Select {
 	case "", Joint:

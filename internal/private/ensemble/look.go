@@ -45,11 +45,11 @@ func (v *Vote) counts(view decode.View) mechanism.Query {
 
 // top is the look at the largest count.
 func (v *Vote) top(view decode.View) mechanism.Query {
-	most := int64(0)
+	highest := int64(0)
 	for _, n := range votes(view) {
-		most = max(most, n)
+		highest = max(highest, n)
 	}
-	return mechanism.Query{Values: []int64{most << fine}, Sensitivity: math.Ldexp(1, fine), Sigma: v.CheckSigma}
+	return mechanism.Query{Values: []int64{highest << fine}, Sensitivity: math.Ldexp(1, fine), Sigma: v.CheckSigma}
 }
 
 // best is the index of the largest score, the first of equal ones; what is not a number

@@ -33,7 +33,7 @@ func drawSettings(batch int) []method.Setting {
 
 // publicSetting is how many answers without records there are to choose from.
 func publicSetting() method.Setting {
-	return method.Setting{Name: "candidates", Type: method.Int, Help: "choose among so many public answers", Default: strconv.Itoa(publicAnswers), Least: 2}
+	return method.Setting{Name: "candidates", Type: method.Int, Help: "choose among so many public answers", Default: strconv.Itoa(publicAnswers), Min: 2}
 }
 
 // uncalibratedSetting is about labels' scores.

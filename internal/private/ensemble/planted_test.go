@@ -51,10 +51,10 @@ func wordByWord(r room) []int64 {
 }
 
 // floored keeps what is at most so far below the largest.
-func floored(scores []float64, most float64) []float64 {
+func floored(scores []float64, limit float64) []float64 {
 	out := slices.Clone(scores)
 	for i, x := range out {
-		out[i] = max(x, slices.Max(scores)-most)
+		out[i] = max(x, slices.Max(scores)-limit)
 	}
 	return out
 }

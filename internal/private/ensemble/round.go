@@ -102,13 +102,13 @@ func (r *round) demonstrations(ctx context.Context, s draw.Sample) ([][]lm.Token
 // passes hands out prompts in their order, as many at once as the model takes and memory
 // is meant to hold; each has so many tokens to come.
 func (r *round) passes(prompts [][]lm.Token, more int, do func(from int, some [][]lm.Token) error) error {
-	most := len(prompts)
+	atOnce := len(prompts)
 	if limit := r.Model.Info().Sequences; limit > 0 {
-		most = min(most, limit)
+		atOnce = min(atOnce, limit)
 	}
 	for from := 0; from < len(prompts); {
 		to, total := from, 0
-		for to < len(prompts) && to-from < most {
+		for to < len(prompts) && to-from < atOnce {
 			total += len(prompts[to]) + more
 			if to > from && total > r.PassTokens {
 				break

@@ -133,7 +133,7 @@ func TestFailedTestsArePublic(t *testing.T) {
 		s := scenes(t)["samsum ptr"]
 		s.pool.records = s.pool.records[:records]
 		k := s.method.(*Keyword)
-		k.Keywords, k.Failure = most, 1e-9 // no gap is below so many words
+		k.Keywords, k.Failure = maxKeywords, 1e-9 // no gap is below so many words
 		got, err := s.answer(t, 2)
 		if err != nil || records > 0 && len(s.pool.read) == 0 {
 			t.Fatalf("%v, %d records were read", err, len(s.pool.read))

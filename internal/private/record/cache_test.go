@@ -63,14 +63,14 @@ func TestSecondOpenReadsASample(t *testing.T) {
 			if again.Fingerprint() != first.Fingerprint() || again.Size(0) != first.Size(0) {
 				t.Error("the second open differs")
 			}
-			most := info.Size() + bufferSize // the header of a CSV file, and then a sample
+			limit := info.Size() + bufferSize // the header of a CSV file, and then a sample
 			switch f.name {
 			case "jsonl":
-				most = rechecked * 5 << 10
+				limit = rechecked * 5 << 10
 			case "parquet":
-				most += info.Size() // pages are checked before they are decoded
+				limit += info.Size() // pages are checked before they are decoded
 			}
-			if n := read.Load(); n == 0 || n > most {
+			if n := read.Load(); n == 0 || n > limit {
 				t.Errorf("the second open read %d of %d bytes", n, info.Size())
 			}
 			if !slices.Equal(draw(t, again), draw(t, first)) {

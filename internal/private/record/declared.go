@@ -37,18 +37,18 @@ func (d *Data) Declared(sizes []int64) string {
 		return fmt.Sprintf("check the size: %d %s are declared, and the data has more than %d times as many. More are drawn than planned, which takes longer; the right number (--size) gives more for the same ε", declared, what, by)
 	}
 	if len(few) > 0 {
-		return fmt.Sprintf("check the sizes of labels: of %s the data has less than 1/%d of the %s that are declared, or assumed because labels share the size evenly. Texts for them are model-generated in effect. Declare how many each has (--label-size)", strings.Join(few, ", "), least, what)
+		return fmt.Sprintf("check the sizes of labels: of %s the data has less than 1/%d of the %s that are declared, or assumed because labels share the size evenly. Texts for them are model-generated in effect. Declare how many each has (--label-size)", strings.Join(few, ", "), minFactor, what)
 	}
 	return ""
 }
 
-// least is the smallest factor that a size is off by before it is reported.
-const least = 3
+// minFactor is the smallest factor that a size is off by before it is reported.
+const minFactor = 3
 
 // beyond is a factor by which a is larger than b, rounded down to 3 or a power of ten; 0 if
 // it is not that much larger.
 func beyond(a, b int64) int64 {
-	for _, by := range []int64{1000, 100, 10, least} {
+	for _, by := range []int64{1000, 100, 10, minFactor} {
 		if float64(a) > float64(by)*float64(b) {
 			return by
 		}

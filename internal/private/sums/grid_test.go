@@ -208,17 +208,17 @@ func slowly(label int, v []float32, vectors [][]float64, sums int64) []float64 {
 			odds[l] += vectors[l][i] * float64(v[i])
 		}
 	}
-	most, all, square := slices.Max(odds), 0., 0.
+	highest, all, square := slices.Max(odds), 0., 0.
 	for _, x := range odds {
-		all += math.Exp(x - most)
+		all += math.Exp(x - highest)
 	}
 	for l, x := range odds {
-		out[l] = -math.Exp(x-most) / all
+		out[l] = -math.Exp(x-highest) / all
 		if l == label {
 			out[l] = 0
 			for m, y := range odds { // 1−p, without cancellation
 				if m != l {
-					out[l] += math.Exp(y-most) / all
+					out[l] += math.Exp(y-highest) / all
 				}
 			}
 		}

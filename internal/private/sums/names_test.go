@@ -58,10 +58,10 @@ func TestNamesAreTheBeginning(t *testing.T) {
 				closer -= to * float64(r.vector[(l+turned)%k]) / float64(len(records))
 			}
 		}
-		for _, most := range []float64{0, 0.5, maxNames} {
+		for _, maximum := range []float64{0, 0.5, maxNames} {
 			s := settings(4, 1e-7)
-			s.Size, s.Step, s.Names = int64(len(records)), 1e-9, most
-			weight := min(max(150*closer, 0), most)
+			s.Size, s.Step, s.Names = int64(len(records)), 1e-9, maximum
+			weight := min(max(150*closer, 0), maximum)
 			for l, v := range released(t, data.options(t, k, s)).Evidence.Vectors {
 				for i, got := range v {
 					want := 0.
@@ -72,7 +72,7 @@ func TestNamesAreTheBeginning(t *testing.T) {
 						want += weight
 					}
 					if math.Abs(got-want) > 2e-3*max(1, weight) {
-						t.Errorf("names turned by %d, at most %v: number %d of label %d is %v, not %v", turned, most, i, l, got, want)
+						t.Errorf("names turned by %d, at most %v: number %d of label %d is %v, not %v", turned, maximum, i, l, got, want)
 					}
 				}
 			}
@@ -88,10 +88,10 @@ func TestNamesAreTheBeginning(t *testing.T) {
 func TestNamesHelp(t *testing.T) {
 	const k, width = 4, 32
 	data, records := near(k, width, 50)
-	right := func(most, sigma float64) (n int) {
+	right := func(strength, sigma float64) (n int) {
 		for seed := range 20 {
 			s := settings(4, sigma)
-			s.Size, s.Step, s.Names = int64(len(records)), 5, most
+			s.Size, s.Step, s.Names = int64(len(records)), 5, strength
 			o := data.options(t, k, s)
 			o.Key = noise.KeyFromSeed(uint64(seed))
 			e := released(t, o).Evidence

@@ -121,9 +121,9 @@ func (s Sums) several(n int64, way, sigma float64) Sums {
 // on all eight, with 449 rows and with 34,168, so there are several however few rows there are; and with few features
 // more noise in the odds is worth its while.
 func (s Sums) ForRows(sigma float64) Sums {
-	const odds, maxWay, stride, most = 1.5, 3000, 6.25, 240
+	const odds, maxWay, stride, maxSteps = 1.5, 3000, 6.25, 240
 	way := min(odds*float64(s.Size)/(sigma*s.sensitivity()), maxWay)
-	return s.several(min(max(int64(math.Ceil(way/stride)), 2), most), way, sigma)
+	return s.several(min(max(int64(math.Ceil(way/stride)), 2), maxSteps), way, sigma)
 }
 
 // sensitivity is how far one unit moves a sum: an exchanged one takes away and adds.

@@ -110,11 +110,11 @@ func (d *Data) Aggregate(ctx context.Context, q Query) (seal.Totals, error) {
 		counts = append(counts, counting{h, at})
 		at += h.Cells
 	}
-	most := 1
+	atOnce := 1
 	if db.e.dialect().Sets {
-		most = maxSets
+		atOnce = maxSets
 	}
-	for some := range slices.Chunk(counts, most) {
+	for some := range slices.Chunk(counts, atOnce) {
 		if err := a.histograms(ctx, some); err != nil {
 			return seal.Totals{}, err
 		}

@@ -93,15 +93,15 @@ func (l Layout) Columns() []int {
 	return slices.Compact(out)
 }
 
-// most is how many cells there may be, of all groups together: 128 MiB of them.
-const most = 1 << 24
+// maxCells is how many cells there may be, of all groups together: 128 MiB of them.
+const maxCells = 1 << 24
 
 // Check finds a layout that is too large or at odds with itself.
 func (l Layout) Check() error {
 	groups := 1
 	for _, p := range l.By {
-		if p.Classes < 1 || p.Classes > most || groups*p.Classes > most {
-			return fmt.Errorf("more than %d groups, or none: group by fewer columns or classes", most)
+		if p.Classes < 1 || p.Classes > maxCells || groups*p.Classes > maxCells {
+			return fmt.Errorf("more than %d groups, or none: group by fewer columns or classes", maxCells)
 		}
 		groups *= p.Classes
 		if p.Cuts != nil && (p.Class == nil && p.Classes != len(p.Cuts)+1 || p.Class != nil && len(p.Class) != len(p.Cuts)+1) {
@@ -124,12 +124,12 @@ func (l Layout) Check() error {
 		if h.Edges != nil && (h.Grid || h.Cells != len(h.Edges)+1 || !slices.IsSorted(h.Edges)) {
 			return fmt.Errorf("the histogram of column %d needs increasing edges, one less than its cells, and no grid", h.Column)
 		}
-		if cells += h.Cells; cells > most {
+		if cells += h.Cells; cells > maxCells {
 			break
 		}
 	}
-	if groups*cells > most {
-		return fmt.Errorf("%d groups of %d cells are more than %d cells: group by fewer columns or classes, or count fewer values", groups, cells, most)
+	if groups*cells > maxCells {
+		return fmt.Errorf("%d groups of %d cells are more than %d cells: group by fewer columns or classes, or count fewer values", groups, cells, maxCells)
 	}
 	return nil
 }

@@ -345,7 +345,7 @@ func (l *layout) buffer() ([]byte, error) {
 	if want == -1 {
 		return raw, nil
 	}
-	if l.unfolded += want; want < 0 || l.unfolded > int64(l.a.r.most) {
+	if l.unfolded += want; want < 0 || l.unfolded > int64(l.a.r.maxCells) {
 		return nil, errLarge
 	}
 	var in io.Reader = lz4.NewReader(bytes.NewReader(raw))

@@ -1,4 +1,4 @@
 package convert
 
 // NewSmallRows returns a table that takes a megabyte at most.
-func NewSmallRows() *Rows { return &Rows{most: 1 << 20} }
+func NewSmallRows() *Rows { return &Rows{maxCells: 1 << 20} }

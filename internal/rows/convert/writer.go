@@ -45,8 +45,8 @@ func damaged(what string) error {
 type Rows struct {
 	out bytes.Buffer
 	// Names of the columns, once there is a header.
-	Names []string
-	most  int
+	Names    []string
+	maxCells int
 	// Note says what was recognised in the file, in words and names of its metadata.
 	Note string
 	at   int
@@ -56,7 +56,7 @@ type Rows struct {
 }
 
 // NewRows returns an empty table.
-func NewRows() *Rows { return &Rows{most: Largest} }
+func NewRows() *Rows { return &Rows{maxCells: Largest} }
 
 // Bytes are the rows, with their header.
 func (r *Rows) Bytes() []byte { return r.out.Bytes() }
@@ -90,7 +90,7 @@ func (r *Rows) Cell(v []byte) {
 		r.out.WriteByte(',')
 	}
 	r.at++
-	if r.out.Len()+len(v) > r.most {
+	if r.out.Len()+len(v) > r.maxCells {
 		return // End refuses it
 	}
 	if !bytes.ContainsAny(v, ",\"\r\n") && (len(v) > 0 || len(r.Names) > 1) {
@@ -115,7 +115,7 @@ func (r *Rows) Cell(v []byte) {
 func (r *Rows) End() error {
 	r.out.WriteByte('\n')
 	r.at = 0
-	if r.out.Len() >= r.most {
+	if r.out.Len() >= r.maxCells {
 		return errLarge
 	}
 	return nil

@@ -125,11 +125,11 @@ func (a *again) fits(index uint64, input string) error {
 
 // group is how many of the questions from an index on may be answered together: those of a
 // block have one key.
-func (a *again) group(index uint64, most int) int {
+func (a *again) group(index uint64, limit int) int {
 	if !a.repeats() {
-		return most
+		return limit
 	}
-	return min(most, blockSize-int(index%blockSize))
+	return min(limit, blockSize-int(index%blockSize))
 }
 
 // key is that of a block.

@@ -463,9 +463,9 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 		}
 		// The longest question there may be, for each of the prompts that are expected.
 		sampling := o.Plan.Scheme()
-		least := float64(parallel) * sampling.Expected(o.Plan.Size) * float64(o.Plan.Task.Limits.InputTokens+o.Plan.Tokens) * perToken
-		if float64(need) < least || len(p.charges(t)) != 0 {
-			t.Errorf("%d bytes for %d at once, not %.0f; charges %v", need, parallel, least, p.charges(t))
+		minimum := float64(parallel) * sampling.Expected(o.Plan.Size) * float64(o.Plan.Task.Limits.InputTokens+o.Plan.Tokens) * perToken
+		if float64(need) < minimum || len(p.charges(t)) != 0 {
+			t.Errorf("%d bytes for %d at once, not %.0f; charges %v", need, parallel, minimum, p.charges(t))
 		}
 	}
 }

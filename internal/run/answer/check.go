@@ -208,7 +208,7 @@ func (s *Session) shorten(ctx context.Context, input string) (string, error) {
 		return input, nil
 	}
 	limit := s.options.Plan.Task.WithDefaults().Limits.InputTokens
-	for most := limit; most > 0; most-- {
+	for remaining := limit; remaining > 0; remaining-- {
 		tokens, err := s.options.Env.Model.Tokenizer().Encode(ctx, input)
 		if err != nil {
 			return "", fmt.Errorf("measure the input: %w", err)
@@ -216,7 +216,7 @@ func (s *Session) shorten(ctx context.Context, input string) (string, error) {
 		if len(tokens) <= limit {
 			break
 		}
-		if input, err = s.options.Env.Model.Tokenizer().Decode(ctx, tokens[:most]); err != nil {
+		if input, err = s.options.Env.Model.Tokenizer().Decode(ctx, tokens[:remaining]); err != nil {
 			return "", fmt.Errorf("cut the input: %w", err)
 		}
 		input = strings.ToValidUTF8(input, "")

@@ -71,7 +71,7 @@ type Progress struct {
 	Answering bool `json:"-"`
 	// Tokens of the text or the answer so far, and how many it may have.
 	Tokens    int `json:"tokens,omitempty"`
-	MaxTokens int `json:"most,omitempty"`
+	MaxTokens int `json:"max_tokens,omitempty"`
 	// Done of Texts are complete; runs alone have them.
 	Done  int `json:"done"`
 	Texts int `json:"texts"`

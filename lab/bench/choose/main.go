@@ -152,7 +152,7 @@ func (b *bench) rounds(ctx context.Context, out io.Writer, name string) error {
 		return err
 	}
 	c, key := p.Choose, noise.KeyFromSeed(b.seed)
-	space := search.Space{Instructions: c.Instructions, Shots: c.Shots, MaxShots: c.Most}
+	space := search.Space{Instructions: c.Instructions, Shots: c.Shots, MaxShots: c.MaxShots}
 	if closed {
 		space.Labels = t.Labels
 	}

@@ -13,17 +13,17 @@ import (
 
 // gap collects differences.
 type gap struct {
-	most, sum float64
-	n         int
+	largest, sum float64
+	n            int
 }
 
 func (g *gap) add(a, b float64) {
 	d := math.Abs(a - b)
-	g.most, g.sum, g.n = max(g.most, d), g.sum+d, g.n+1
+	g.largest, g.sum, g.n = max(g.largest, d), g.sum+d, g.n+1
 }
 
 func (g *gap) String() string {
-	return fmt.Sprintf("mean %.5f, most %.5f of %d", g.sum/float64(g.n), g.most, g.n)
+	return fmt.Sprintf("mean %.5f, most %.5f of %d", g.sum/float64(g.n), g.largest, g.n)
 }
 
 // compare prints how far log-probabilities are from the embedded engine's.

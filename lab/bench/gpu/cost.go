@@ -32,8 +32,8 @@ type measuredRow struct {
 	Units      int64   `json:"units"`
 	Tokens     int64   `json:"tokens"`
 	Seconds    float64 `json:"seconds"`
-	Least      float64 `json:"least"`
-	Most       float64 `json:"most"`
+	Min        float64 `json:"min"`
+	Max        float64 `json:"max"`
 	Repeats    int     `json:"repeats"`
 }
 
@@ -97,7 +97,7 @@ func (m measured) print(w io.Writer, price float64, currency string) {
 			fmt.Fprintf(w, "\n## %s, %.3g billion parameters\n\n", model, float64(r.Parameters)/1e9)
 			fmt.Fprintf(w, "| work | seconds | tokens/s | of the product's speed | units/s | a million take | a million cost |\n|---|---|---|---|---|---|---|\n")
 		}
-		fmt.Fprintf(w, "| %s | %s (%s–%s) | %s | %s | %s %s | %s | %s |\n", r.Work, digits(r.Seconds), digits(r.Least), digits(r.Most),
+		fmt.Fprintf(w, "| %s | %s (%s–%s) | %s | %s | %s %s | %s | %s |\n", r.Work, digits(r.Seconds), digits(r.Min), digits(r.Max),
 			digits(float64(r.Tokens)/r.Seconds), m.share(r), digits(float64(r.Units)/r.Seconds), r.Unit, duration(r.hours()), money(r.hours()*price, currency))
 	}
 }

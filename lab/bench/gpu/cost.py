@@ -275,7 +275,7 @@ def main():
             for what, units, unit, run in work(model, size):
                 tokens, seconds, warm = measure(run, size.repeats, options.seconds)
                 row = {"model": name, "parameters": model.parameters(), "work": what, "unit": unit, "units": units, "tokens": tokens,
-                       "seconds": statistics.median(seconds), "least": min(seconds), "most": max(seconds), "repeats": len(seconds)}
+                       "seconds": statistics.median(seconds), "min": min(seconds), "max": max(seconds), "repeats": len(seconds)}
                 report["rows"].append(row)
                 print(f"{name}: {what}: {row['seconds']:.4f} s ({row['least']:.4f}-{row['most']:.4f}, {len(seconds)} times, warm-up {warm:.1f} s), "
                       f"{tokens / row['seconds']:.0f} tokens/s, {units / row['seconds']:.1f} {unit}/s", flush=True)

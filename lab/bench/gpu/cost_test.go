@@ -13,8 +13,8 @@ import (
 const measuredExample = `{"date": "2026-01-02", "device": "a GPU", "torch": "2", "dtype": "bfloat16",
 "ceilings": {"tflops": 800, "gigabytes_a_second": 4300},
 "rows": [
- {"model": "m", "parameters": 1000000000, "work": "choose", "unit": "questions", "units": 4000, "tokens": 120000, "seconds": 0.5, "least": 0.4, "most": 0.6, "repeats": 5},
- {"model": "m", "parameters": 1000000000, "work": "clipped", "unit": "texts", "units": 2, "tokens": 6000, "seconds": 4, "least": 4, "most": 4, "repeats": 2}
+ {"model": "m", "parameters": 1000000000, "work": "choose", "unit": "questions", "units": 4000, "tokens": 120000, "seconds": 0.5, "min": 0.4, "max": 0.6, "repeats": 5},
+ {"model": "m", "parameters": 1000000000, "work": "clipped", "unit": "texts", "units": 2, "tokens": 6000, "seconds": 4, "min": 4, "max": 4, "repeats": 2}
 ]}`
 
 // TestCost computes by hand what is printed: a million questions are 125 s, a million texts

@@ -62,16 +62,16 @@ func (c *contest) sameBest(side int) float64 {
 	return float64(same) / float64(len(ours))
 }
 
-// leastCosine returns that of values of a side with Sotto's.
-func (c *contest) leastCosine(side int) float64 {
-	least := 1.0
+// minCosine returns that of values of a side with Sotto's.
+func (c *contest) minCosine(side int) float64 {
+	lowest := 1.0
 	for i, v := range c.Last[0].Values {
 		var dot, a, b float64
 		for j, x := range v {
 			y := c.Last[side].Values[i][j]
 			dot, a, b = dot+x*y, a+x*x, b+y*y
 		}
-		least = min(least, dot/math.Sqrt(a*b))
+		lowest = min(lowest, dot/math.Sqrt(a*b))
 	}
-	return least
+	return lowest
 }

@@ -103,11 +103,11 @@ func (r *report) writeLimits(b *strings.Builder) {
 		"for each that is counted, and so reaches half of the int8 limit at most. Weights that\n" +
 		"stay in the last cache may be read faster than memory.\n\n" +
 		"| Sotto | Gop/s | of float32 | of int8 | GB/s | of memory |\n|---|---|---|---|---|---|\n")
-	most := r.Limits[len(r.Limits)-1]
+	all := r.Limits[len(r.Limits)-1]
 	for _, e := range list {
 		gops, gbs := e.Operations/e.Seconds/1e9, e.Bytes/e.Seconds/1e9
-		fmt.Fprintf(b, "| %s, %s | %s | %.0f %% | %s | %s | %s |\n", e.Model, e.Title, number(gops), 100*gops/most.F32,
-			known(most.Int8 > 0, "%.0f %%", 100*gops/most.Int8), known(gbs > 0, "%s", number(gbs)), known(gbs > 0, "%.0f %%", 100*gbs/most.Read))
+		fmt.Fprintf(b, "| %s, %s | %s | %.0f %% | %s | %s | %s |\n", e.Model, e.Title, number(gops), 100*gops/all.F32,
+			known(all.Int8 > 0, "%.0f %%", 100*gops/all.Int8), known(gbs > 0, "%s", number(gbs)), known(gbs > 0, "%.0f %%", 100*gbs/all.Read))
 	}
 	b.WriteString("\n")
 }

@@ -131,10 +131,10 @@ func (r *report) text() string {
 
 // busiest returns the largest load average before a part.
 func (r *report) busiest() string {
-	most, at := -1., ""
+	highest, at := -1., ""
 	for _, load := range r.Loads {
-		if x, err := strconv.ParseFloat(load, 64); err != nil || x > most {
-			most, at = x, load
+		if x, err := strconv.ParseFloat(load, 64); err != nil || x > highest {
+			highest, at = x, load
 			if err != nil {
 				return load // not known
 			}
@@ -224,14 +224,14 @@ func (r *report) writeSentences(b *strings.Builder) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(b, "## Vectors of sentences\n\n%d made-up sentences of %d to %d words, %d tokens in all, with %s. The peer is\n%s, on processors alone.\n\n", len(c.Texts), sentenceLeast, sentenceMost, c.Computed[1], c.Model, r.Encoder)
+	fmt.Fprintf(b, "## Vectors of sentences\n\n%d made-up sentences of %d to %d words, %d tokens in all, with %s. The peer is\n%s, on processors alone.\n\n", len(c.Texts), sentenceMin, sentenceMax, c.Computed[1], c.Model, r.Encoder)
 	b.WriteString("| | " + c.Unit + " | least cosine with Sotto's | peak memory, MB | Sotto is faster |\n|---|---|---|---|---|\n")
 	for i, name := range c.Names {
 		cell := c.cell(i)
 		if i == 0 {
 			cell += fmt.Sprintf(", goal %d: %s", sentenceGoal, harness.Met(c.value(harness.Median(c.Seconds[0])) >= sentenceGoal))
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell, known(i > 0, "%.6f", c.leastCosine(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name, cell, known(i > 0, "%.6f", c.minCosine(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
 	}
 	b.WriteString("\nThe peer's peak memory includes the settings that it tried. The fastest found:")
 	c.writeSettings(b)

@@ -203,11 +203,11 @@ func TestSentences(t *testing.T) {
 	for _, s := range list {
 		n := len(strings.Fields(s))
 		at := expect.At(t, "%q", s)
-		expect.Within(at, "n", n, sentenceLeast, sentenceMost)
+		expect.Within(at, "n", n, sentenceMin, sentenceMax)
 		expect.True(at, "s ends with .", strings.HasSuffix(s, "."), s)
 		seen[s], lengths[n] = true, true
 	}
-	if len(seen) != sentenceCount || len(lengths) != sentenceMost-sentenceLeast+1 {
+	if len(seen) != sentenceCount || len(lengths) != sentenceMax-sentenceMin+1 {
 		t.Errorf("%d different sentences of %d lengths", len(seen), len(lengths))
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 const (
 	sentenceCount = 2000
-	sentenceLeast = 8 // words
-	sentenceMost  = 40
+	sentenceMin   = 8 // words
+	sentenceMax   = 40
 	// sentenceGoal is the speed aimed at, sentences a second.
 	sentenceGoal = 500
 	// sentencesShown are how many vectors are compared.
@@ -39,7 +39,7 @@ func sentences(n int) []string {
 	random := rand.New(rand.NewPCG(19, 8))
 	list := make([]string, n)
 	for i := range list {
-		words := make([]string, sentenceLeast+random.IntN(sentenceMost-sentenceLeast+1))
+		words := make([]string, sentenceMin+random.IntN(sentenceMax-sentenceMin+1))
 		for j := range words {
 			words[j] = sentenceWords[random.IntN(len(sentenceWords))]
 			if j > 0 && j < len(words)-1 && random.IntN(9) == 0 {

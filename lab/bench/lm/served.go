@@ -114,11 +114,11 @@ const sampled = 8
 // tune changes one choice after the other, and stays with what is faster.
 func (s *served) tune(t task) (answer, error) {
 	best := s.best
-	least, err := s.estimate(best, t)
+	shortest, err := s.estimate(best, t)
 	if err != nil {
 		return answer{}, err
 	}
-	tried := []answer{{Seconds: least, Settings: best.String()}}
+	tried := []answer{{Seconds: shortest, Settings: best.String()}}
 	for _, change := range changes {
 		for _, way := range change(best) {
 			took, err := s.estimate(way, t)
@@ -126,14 +126,14 @@ func (s *served) tune(t task) (answer, error) {
 				return answer{}, err
 			}
 			tried = append(tried, answer{Seconds: took, Settings: way.String()})
-			if took < least {
-				best, least = way, took
+			if took < shortest {
+				best, shortest = way, took
 			}
 		}
 	}
 	s.best = best
 	s.stop() // so that its peak memory is that of the best way
-	return answer{Seconds: least, Settings: best.String(), Tried: tried}, nil
+	return answer{Seconds: shortest, Settings: best.String(), Tried: tried}, nil
 }
 
 // estimate returns the seconds of all questions from those of some: a first one in each

@@ -87,16 +87,16 @@ func (s settings) ask(args ...string) (map[string]float64, error) {
 
 // best returns the least time of several.
 func best(repeat int, f func() error) (time.Duration, error) {
-	least := time.Duration(math.MaxInt64)
+	fastest := time.Duration(math.MaxInt64)
 	for range repeat {
 		runtime.GC()
 		start := time.Now()
 		if err := f(); err != nil {
 			return 0, err
 		}
-		least = min(least, time.Since(start))
+		fastest = min(fastest, time.Since(start))
 	}
-	return least, nil
+	return fastest, nil
 }
 
 func note(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

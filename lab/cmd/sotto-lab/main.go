@@ -83,11 +83,11 @@ failed, 2 wrong usage or input, 4 an attack finds more than ε allows.`,
 	return root
 }
 
-// takes checks a verb's arguments: from least to as many as have names.
-func takes(least int, names ...string) cobra.PositionalArgs {
+// takes checks a verb's arguments: from required to as many as have names.
+func takes(required int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < required:
 			return ui.Usage("%s is missing: %s", names[len(args)], cmd.UseLine())
 		case len(args) > len(names):
 			return ui.Usage("there is one argument too many, %q: %s", args[len(names)], cmd.UseLine())

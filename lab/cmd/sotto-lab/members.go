@@ -176,11 +176,11 @@ fewer, the threshold is the highest of them. Conclusions allow for that.
 
 func (o *membersOptions) check() ([]float64, error) {
 	for _, n := range []struct {
-		flag         string
-		value, least int
+		flag       string
+		value, min int
 	}{{"trials", o.trials, 4}, {"size", o.size, 8}, {"scored", o.scored, 2}, {"canaries", o.canaries, 1}, {"sets", o.sets, 2}} {
-		if n.value < n.least {
-			return nil, ui.Usage("--%s is %d, it should be at least %d", n.flag, n.value, n.least)
+		if n.value < n.min {
+			return nil, ui.Usage("--%s is %d, it should be at least %d", n.flag, n.value, n.min)
 		}
 	}
 	switch {

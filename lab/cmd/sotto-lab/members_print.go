@@ -141,14 +141,14 @@ func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
 
 // about says what the numbers are.
 func (r *membersResult) about() string {
-	least := 0
+	fewest := 0
 	for _, row := range r.Rows {
-		if least == 0 || row.Others < least {
-			least = row.Others
+		if fewest == 0 || row.Others < fewest {
+			fewest = row.Others
 		}
 	}
 	return fmt.Sprintf("All in percent. %d releases of each kind, of about %d of %d public records of %s, by %s. AUC is how likely a member scores above another; found is the share of members at a threshold that 0.1 %% of the others exceed, or none of them where there are fewer than 1000 (at least %d here); most is what any attack may get at that ε. Intervals hold with a confidence of %v each: those of AUC about, and those of found exactly where scores are independent, as those of canaries are.",
-		r.Trials, r.Size, r.Records, r.Task, r.Method, least, r.Confidence)
+		r.Trials, r.Size, r.Records, r.Task, r.Method, fewest, r.Confidence)
 }
 
 // climbing are the points of a curve with one for each rate of false positives, the highest.

@@ -70,11 +70,11 @@ const secretTokens = 16
 
 func (o *secretsOptions) check() ([]float64, error) {
 	for _, n := range []struct {
-		flag         string
-		value, least int
+		flag       string
+		value, min int
 	}{{"secrets", o.secrets, 2}, {"size", o.size, 16}, {"shots", o.shots, 1}, {"copies", slices.Min(append([]int{math.MaxInt}, o.copies...)), 1}} {
-		if n.value < n.least {
-			return nil, ui.Usage("--%s is %d, it should be at least %d", n.flag, n.value, n.least)
+		if n.value < n.min {
+			return nil, ui.Usage("--%s is %d, it should be at least %d", n.flag, n.value, n.min)
 		}
 	}
 	slices.Sort(o.copies)
@@ -126,15 +126,15 @@ func (r *secretsResult) headline() string {
 }
 
 func secretCells(row attack.SecretRow) []string {
-	shown, copies, most := row.Shown, fmt.Sprint(row.Copies), ""
+	shown, copies, allowed := row.Shown, fmt.Sprint(row.Copies), ""
 	if row.Shown == attack.ShownPrivate {
-		shown, most = "ε = "+ui.Whole(row.Epsilon), fmt.Sprintf("%.1f", row.Allowed)
+		shown, allowed = "ε = "+ui.Whole(row.Epsilon), fmt.Sprintf("%.1f", row.Allowed)
 	}
 	if row.Shown == attack.ShownNone {
 		copies = ""
 	}
 	return []string{
-		copies, shown, fmt.Sprintf("%.1f", row.Exposure), fmt.Sprintf("%.1f–%.1f", row.Low, row.High), fmt.Sprintf("%.2g", row.Chance), most,
+		copies, shown, fmt.Sprintf("%.1f", row.Exposure), fmt.Sprintf("%.1f–%.1f", row.Low, row.High), fmt.Sprintf("%.2g", row.Chance), allowed,
 		fmt.Sprintf("%d of %d", row.Verbatim, row.Secrets), strings.TrimSuffix(row.Conclusion, " what ε allows"),
 	}
 }

@@ -301,9 +301,9 @@ func mulQuantizedAccuracy(t *testing.T, p Precision, steps float64) {
 }
 
 func largestWeight(row []float32) float64 {
-	most := 0.0
+	largest := 0.0
 	for _, v := range row {
-		most = max(most, math.Abs(float64(v)))
+		largest = max(largest, math.Abs(float64(v)))
 	}
-	return most
+	return largest
 }

@@ -196,12 +196,12 @@ func TestPackErrors(t *testing.T) {
 
 // TestBytes checks that quantised weights stay quantised.
 func TestBytes(t *testing.T) {
-	for kind, most := range map[gguf.Type]float64{
+	for kind, limit := range map[gguf.Type]float64{
 		gguf.Q4_0: 4.5, gguf.Q4_1: 5, gguf.Q4_K: 4.625, gguf.Q8_0: 8.5, gguf.Q6_K: 8.5625,
 		gguf.F16: 16, gguf.BF16: 16, gguf.F32: 32,
 	} {
 		m := packed32(t, random(1), kind, 64, 512)
-		if bits := 8 * float64(m.Bytes()) / (64 * 512); bits > most {
+		if bits := 8 * float64(m.Bytes()) / (64 * 512); bits > limit {
 			t.Errorf("%v takes %v bits a weight", kind, bits)
 		}
 	}

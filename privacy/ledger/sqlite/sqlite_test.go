@@ -71,7 +71,7 @@ func newLedger(t *testing.T, path string) *ledger.Ledger {
 
 // wantSpent checks that a fresh ledger on the file is in order and has at least
 // what was acknowledged, and at most what may have been charged.
-func wantSpent(t *testing.T, path string, acknowledged, most int) int {
+func wantSpent(t *testing.T, path string, acknowledged, limit int) int {
 	t.Helper()
 	l, err := open(t.Context(), path)
 	if err != nil {
@@ -83,8 +83,8 @@ func wantSpent(t *testing.T, path string, acknowledged, most int) int {
 		t.Fatal(err)
 	}
 	spent := int(r.Datasets[0].Budgets[0].Spent)
-	if spent < acknowledged || spent > most {
-		t.Errorf("%d is spent, %d was acknowledged and at most %d asked for", spent, acknowledged, most)
+	if spent < acknowledged || spent > limit {
+		t.Errorf("%d is spent, %d was acknowledged and at most %d asked for", spent, acknowledged, limit)
 	}
 	return spent
 }

@@ -23,12 +23,12 @@ func newCalibrateCommand(p *cli.Program) *cobra.Command {
 		Use:   "calibrate EXPR-with-x --epsilon E --delta D",
 		Short: "The number x for which an event costs at most ε",
 		Long: `Solves an expression for one unknown number x, so that the upper end of ε is
-at most the target: the least x where more of it costs less (such as the noise
+at most the target: the smallest x where more of it costs less (such as the noise
 σ), the largest where more of it costs more (such as the ε of pure, the c of
 boundedrange, or a number of steps). x may stand for any number of the
 expression, also within a fraction, and more than once.
 
-The x that is printed satisfies the target as it stands, with all its digits.` + ui.JSONKeys(calibrateResult{}, `extreme is "least" or "largest".`),
+The x that is printed satisfies the target as it stands, with all its digits.` + ui.JSONKeys(calibrateResult{}, `extreme is "smallest" or "largest".`),
 		Example: `  sotto calibrate 'repeat(100, poisson(20/30000, gaussian(x)))' --epsilon 1 --delta 1/30000
   sotto calibrate 'repeat(x, poisson(0.01, gaussian(1)))' --epsilon 3 --delta 1e-6
   sotto calibrate 'poisson(x/30000, gaussian(0.5))' --epsilon 0.1 --size 30000 --json`,
@@ -89,7 +89,7 @@ func (o *calibrateOptions) calibrate(expr string, sized bool) (*calibrateResult,
 	if err != nil {
 		return nil, err
 	}
-	r := &calibrateResult{found.X, "least", cost(&q, found.Event.String(), found.Epsilon, q.Accountant.Name()), o.epsilon.Value, found.Evaluations}
+	r := &calibrateResult{found.X, "smallest", cost(&q, found.Event.String(), found.Epsilon, q.Accountant.Name()), o.epsilon.Value, found.Evaluations}
 	if found.Increasing {
 		r.Extreme = "largest"
 	}

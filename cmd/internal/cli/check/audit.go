@@ -35,10 +35,10 @@ func (o *auditFlags) add(cmd *cobra.Command, runs int, of string) {
 	f.StringVar(&o.report, "report", "", "write a page with plots to `FILE`.html")
 }
 
-func (o *auditFlags) check(least int) error {
+func (o *auditFlags) check(minRuns int) error {
 	switch {
-	case o.runs < least || o.runs > 1e8:
-		return cli.Usage("--runs is %d, it should be from %d to 100000000: a bound needs runs to count", o.runs, least)
+	case o.runs < minRuns || o.runs > 1e8:
+		return cli.Usage("--runs is %d, it should be from %d to 100000000: a bound needs runs to count", o.runs, minRuns)
 	case !(o.confidence > 0 && o.confidence < 1):
 		return cli.Usage("--confidence is %v, it should be between 0 and 1, such as 0.99", o.confidence)
 	case o.report != "" && !strings.HasSuffix(o.report, ".html"):
@@ -139,22 +139,22 @@ type auditResult struct {
 
 // auditGame is what was found about one mechanism.
 type auditGame struct {
-	Name      string            `json:"name"`
-	Inputs    string            `json:"inputs"`
-	Event     string            `json:"event"`
-	Adjacency privacy.Adjacency `json:"adjacency"`
-	Delta     float64           `json:"delta"`
-	Claimed   ui.Real           `json:"epsilon_claimed"`
-	Least     ui.Real           `json:"epsilon_at_least"`
-	Shaped    ui.Real           `json:"epsilon_at_least_as_described"`
-	Refuted   bool              `json:"refuted"`
-	Runs      int               `json:"runs"`
-	Seconds   float64           `json:"seconds"`
-	Curve     audit.Curve       `json:"curve"`
+	Name       string            `json:"name"`
+	Inputs     string            `json:"inputs"`
+	Event      string            `json:"event"`
+	Adjacency  privacy.Adjacency `json:"adjacency"`
+	Delta      float64           `json:"delta"`
+	Claimed    ui.Real           `json:"epsilon_claimed"`
+	MinEpsilon ui.Real           `json:"epsilon_at_least"`
+	Shaped     ui.Real           `json:"epsilon_at_least_as_described"`
+	Refuted    bool              `json:"refuted"`
+	Runs       int               `json:"runs"`
+	Seconds    float64           `json:"seconds"`
+	Curve      audit.Curve       `json:"curve"`
 }
 
 // best is the better of the two bounds.
-func (g auditGame) best() float64 { return max(float64(g.Least), float64(g.Shaped)) }
+func (g auditGame) best() float64 { return max(float64(g.MinEpsilon), float64(g.Shaped)) }
 
 // share is how much of what is claimed was found.
 func (g auditGame) share() string {
@@ -172,7 +172,7 @@ func (r *auditResult) Print(p *ui.Page) {
 		if g.Refuted {
 			name += ", REFUTED"
 		}
-		t.Add(name, ui.AtMost(g.Claimed), ui.AtLeast(g.Least), ui.AtLeast(g.Shaped), g.share(), ui.Whole(g.Delta), fmt.Sprint(g.Runs), g.Event)
+		t.Add(name, ui.AtMost(g.Claimed), ui.AtLeast(g.MinEpsilon), ui.AtLeast(g.Shaped), g.share(), ui.Whole(g.Delta), fmt.Sprint(g.Runs), g.Event)
 	}
 	p.Table(t)
 	p.Line("")
@@ -189,7 +189,7 @@ func (r *auditResult) headline() string {
 	}
 	switch {
 	case len(refuted) == 0 && len(r.Games) == 1 && r.Games[0].Event == noClaim:
-		return "No claim was given: ε is at least " + ui.AtLeast(r.Games[0].Least)
+		return "No claim was given: ε is at least " + ui.AtLeast(r.Games[0].MinEpsilon)
 	case len(refuted) == 0 && len(r.Games) == 1:
 		return "The claim is not refuted"
 	case len(refuted) == 0:

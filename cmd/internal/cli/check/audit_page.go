@@ -19,7 +19,7 @@ func judged(ctx context.Context, with, without []float64, c audit.Claim, o audit
 		if err != nil {
 			return g, err
 		}
-		g.Claimed, g.Least, g.Shaped = ui.Real(v.Claimed), ui.Real(v.Lower.Epsilon), ui.Real(v.Shaped)
+		g.Claimed, g.MinEpsilon, g.Shaped = ui.Real(v.Claimed), ui.Real(v.Lower.Epsilon), ui.Real(v.Shaped)
 		g.Refuted = v.Refuted
 		g.Curve, err = audit.Against(with, without, c, o.confidence)
 		return g, err
@@ -50,23 +50,23 @@ func auditPage(r *auditResult, title string) audit.Page {
 	}
 	table := &audit.Rows{Head: []string{"Mechanism", "claimed ε", "at least", "as described", "found", "δ", "runs", "seconds"}}
 	var names []string
-	var claimed, least, shaped []float64
+	var claimed, lower, shaped []float64
 	for _, g := range r.Games {
 		name := g.Name
 		if g.Refuted {
 			name += " (refuted)"
 		}
 		table.Lines = append(table.Lines, []string{
-			name, ui.AtMost(g.Claimed), ui.AtLeast(g.Least), ui.AtLeast(g.Shaped), g.share(), ui.Whole(g.Delta), fmt.Sprint(g.Runs), fmt.Sprintf("%.1f", g.Seconds),
+			name, ui.AtMost(g.Claimed), ui.AtLeast(g.MinEpsilon), ui.AtLeast(g.Shaped), g.share(), ui.Whole(g.Delta), fmt.Sprint(g.Runs), fmt.Sprintf("%.1f", g.Seconds),
 		})
 		names, claimed = append(names, g.Name), append(claimed, float64(g.Claimed))
-		least, shaped = append(least, float64(g.Least)), append(shaped, float64(g.Shaped))
+		lower, shaped = append(lower, float64(g.MinEpsilon)), append(shaped, float64(g.Shaped))
 	}
 	all := audit.Section{
 		Title: "Bounds", Table: table,
 		Text: "“At least” holds for any mechanism. “As described” is what a claim of the same shape, with noise of another size, has to state at least: it is tighter, since errors at one threshold then say something about all.",
 	}
-	if f, ok := audit.ComparisonFigure("claimed and found", names, claimed, least, shaped); ok {
+	if f, ok := audit.ComparisonFigure("claimed and found", names, claimed, lower, shaped); ok {
 		all.Figures = []plot.Figure{f}
 	}
 	page.Sections = append(page.Sections, all)

@@ -40,11 +40,9 @@ func TestAuditCommand(t *testing.T) {
 			dir := t.TempDir()
 			in, out := filepath.Join(dir, "with it.txt"), filepath.Join(dir, "without.txt")
 			for path, text := range map[string]string{in: c.with, out: c.without} {
-				t.Run(path, func(t *testing.T) {
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				})
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			audit := func(more string) auditResult {
 				code, stdout, stderr := clitest.Run(t, "audit", "--command", program+" "+name+" {data} {seed} {runs}"+more, "--with", in, "--without", out,

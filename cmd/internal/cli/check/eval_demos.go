@@ -53,8 +53,8 @@ func readSets(refs []string, t prompt.Task, shots int) ([]worth.Set, error) {
 	return sets, nil
 }
 
-// leastPart is how many records package plan draws at least to choose one of.
-const leastPart = 16
+// minPart is how many records package plan draws at least to choose one of.
+const minPart = 16
 
 // drawReal takes records as they are, through the same door as all other methods.
 func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
@@ -75,7 +75,7 @@ func (s *setting) drawReal(ctx context.Context) ([]prompt.Example, error) {
 	request := plan.Request{Task: s.target, Method: demosReal, Shots: s.shots, Size: s.size}
 	if s.size == 0 {
 		// As if there were as few as possible, so that all of them are drawn.
-		request.Size = leastPart * int64(max(1, len(s.target.Labels)))
+		request.Size = minPart * int64(max(1, len(s.target.Labels)))
 	}
 	if s.target.Open() && len(s.target.Conditions) == 0 {
 		request.Conditions = []string{"any"} // records come with their own

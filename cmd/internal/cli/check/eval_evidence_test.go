@@ -43,20 +43,18 @@ func evidenceHome(t *testing.T) {
 		"hinted":   `, "evidence": {"use": "hinted", "wording": 1}`,
 		"alone":    `, "evidence": {"use": "alone"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.Mkdir(name, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			shown := demos
-			if name == "alone" {
-				shown = nil
-			}
-			clitest.Write(t, name+"/demos.jsonl", shown)
-			clitest.Write(t, name+"/prompt.json", []byte(`{"instruction": "Name it.", "form": "text"`+use+"}"))
-			if name != "plain" {
-				clitest.Write(t, name+"/evidence.json", data)
-			}
-		})
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		shown := demos
+		if name == "alone" {
+			shown = nil
+		}
+		clitest.Write(t, name+"/demos.jsonl", shown)
+		clitest.Write(t, name+"/prompt.json", []byte(`{"instruction": "Name it.", "form": "text"`+use+"}"))
+		if name != "plain" {
+			clitest.Write(t, name+"/evidence.json", data)
+		}
 	}
 }
 

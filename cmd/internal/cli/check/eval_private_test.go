@@ -119,13 +119,11 @@ func TestEvalPrivateForms(t *testing.T) {
 	measureHere(t)
 	demos := strings.Join(strings.SplitAfter(clitest.Tickets(2), "\n")[:2], "")
 	for name, form := range map[string]string{"talk": `"form": "message"`, "text": `"form": "text", "calibrated": true`, "old": `"calibrated": false`} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.Mkdir(name, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			clitest.Write(t, name+"/demos.jsonl", []byte(demos))
-			clitest.Write(t, name+"/prompt.json", []byte("{"+form+"}"))
-		})
+		if err := os.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		clitest.Write(t, name+"/demos.jsonl", []byte(demos))
+		clitest.Write(t, name+"/prompt.json", []byte("{"+form+"}"))
 	}
 	dry := func(more ...string) map[string]any {
 		t.Helper()

@@ -137,12 +137,10 @@ func TestMessages(t *testing.T) {
 		"open.toml": "kind = \"extract\"\ntext = \"text\"\nlabel = \"queue\"\n[generate]\ninstruction = \"Write one.\"\n[answer]\ninstruction = \"Find it.\"\n",
 		"t.csv":     "text,queue\n" + strings.Repeat("my parcel is late,billing\n", 200), "folder/a": "",
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			clitest.Write(t, name, []byte(text))
-		})
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		clitest.Write(t, name, []byte(text))
 	}
 	for _, args := range [][]string{{"keys", "generate", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
 		if code, _, errs := clitest.Run(t, args...); code != 0 {

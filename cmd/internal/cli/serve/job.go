@@ -231,18 +231,18 @@ func jobAt(j store.Job) string {
 }
 
 func newJobListCommand(p *cli.Program) *cobra.Command {
-	var most int
+	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "The latest jobs, and all schedules",
 		Long:    `Lists the latest jobs, the newest first, and all schedules.` + ui.JSONKeys(jobsResult{}),
 		Example: "  sotto job list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most < 1 {
-				return cli.Usage("--most is %d, it should be positive", most)
+			if limit < 1 {
+				return cli.Usage("--limit is %d, it should be positive", limit)
 			}
 			return withStore(cmd.Context(), p, false, func(s *store.Store) (ui.Result, error) {
-				all, err := s.Jobs(cmd.Context(), most)
+				all, err := s.Jobs(cmd.Context(), limit)
 				if err != nil {
 					return nil, err
 				}
@@ -257,7 +257,7 @@ func newJobListCommand(p *cli.Program) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&most, "most", 50, "so many jobs at most")
+	cmd.Flags().IntVar(&limit, "limit", 50, "how many jobs to list at most")
 	return cmd
 }
 

@@ -63,7 +63,7 @@ func (r *keysResult) Print(p *ui.Page) {
 	}
 	t := ui.NewTable("key", "name", "routes", "a minute", "private answers", "made", "until")
 	for _, k := range r.Keys {
-		until, most := "-", "-"
+		until, rate := "-", "-"
 		if k.Expires != nil {
 			until = cli.Date(*k.Expires)
 		}
@@ -71,7 +71,7 @@ func (r *keysResult) Print(p *ui.Page) {
 			until = "revoked " + cli.Date(*k.Revoked)
 		}
 		if k.PerMinute > 0 {
-			most = fmt.Sprint(k.PerMinute)
+			rate = fmt.Sprint(k.PerMinute)
 		}
 		may, had := strings.Join(k.Routes, ", "), ui.If(k.Asked > 0, fmt.Sprint(k.Asked))
 		if k.Admin {
@@ -80,7 +80,7 @@ func (r *keysResult) Print(p *ui.Page) {
 		if k.Answers > 0 {
 			had = fmt.Sprintf("%d of %d", k.Asked, k.Answers)
 		}
-		t.Add(k.ID, k.Name, may, most, had, cli.Date(k.Created), until)
+		t.Add(k.ID, k.Name, may, rate, had, cli.Date(k.Created), until)
 	}
 	p.Table(t)
 }

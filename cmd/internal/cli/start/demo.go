@@ -65,7 +65,7 @@ func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string,
 	q.made = demoExamples(made, of)
 	c := &plan.Choosing{
 		Examples: q.made, NoGeneration: true, OwnWords: true, Form: prompt.TextForm,
-		Shots: task.Limits.Shots, Most: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
+		Shots: task.Limits.Shots, MaxShots: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
 	}
 	if !task.Open() {
 		c.Reading, c.Rounds = search.Calibrated, 2 // evidence leaves less to choose
@@ -141,14 +141,14 @@ func (o *demoOptions) check() error {
 	for _, c := range []struct {
 		flag  string
 		value int
-		least int
+		min   int
 	}{{"messages", o.messages, 1000}, {"sets", o.sets, 2}, {"items", o.items, 5}} {
-		if c.value < c.least {
-			return cli.Usage("--%s is %d, it should be at least %d", c.flag, c.value, c.least)
+		if c.value < c.min {
+			return cli.Usage("--%s is %d, it should be at least %d", c.flag, c.value, c.min)
 		}
 	}
-	if o.sets > demoMostSets {
-		return cli.Usage("--sets is %d, and there are %d sets that were written by hand", o.sets, demoMostSets)
+	if o.sets > demoMaxSets {
+		return cli.Usage("--sets is %d, and there are %d sets that were written by hand", o.sets, demoMaxSets)
 	}
 	if o.out == "" {
 		return cli.Usage("--out is empty: give a folder for the demo")
@@ -156,8 +156,8 @@ func (o *demoOptions) check() error {
 	return nil
 }
 
-// demoMostSets is how many sets of examples were written by hand.
-const demoMostSets = 3
+// demoMaxSets is how many sets of examples were written by hand.
+const demoMaxSets = 3
 
 // demoRun holds what the steps of a demo share.
 type demoRun struct {

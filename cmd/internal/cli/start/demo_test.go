@@ -69,7 +69,7 @@ func TestDemoIsFair(t *testing.T) {
 }
 
 func testDemoIsFair(t *testing.T, q *demoQuestion) {
-	const sets = demoMostSets
+	const sets = demoMaxSets
 	task, c := q.request.Task, q.request.Choosing
 	at := expect.At(t, "choosing has more to choose from than examples by hand")
 	expect.Max(at, "len(c.Instructions)+len(c.Sets)", len(c.Instructions)+len(c.Sets), 0)
@@ -78,7 +78,7 @@ func testDemoIsFair(t *testing.T, q *demoQuestion) {
 	expect.Max(at, "c.Writing", c.Writing, 0)
 	expect.True(at, "c.Examples equal to q.made", slices.Equal(c.Examples, q.made), c.Examples, q.made)
 	expect.Equal(at, "c.Shots", c.Shots, task.Limits.Shots)
-	expect.Equal(at, "c.Most", c.Most, task.Limits.Shots)
+	expect.Equal(at, "c.MaxShots", c.MaxShots, task.Limits.Shots)
 	if open := task.Open(); open != (q.request.Evident() == 0) || open != (c.Reading == "") {
 		t.Errorf("a share of %v is for evidence, and labels are read %q", q.request.Evident(), c.Reading)
 	}

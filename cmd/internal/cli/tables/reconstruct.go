@@ -86,8 +86,8 @@ func (o *reconstructOptions) check() error {
 		return cli.Usage("--columns and --groups exclude each other")
 	case o.columns != "" && o.sample > 0:
 		return cli.Usage("--columns leaves columns out, and examples need all of them: use --groups that cover the table")
-	case o.sample > mostExamples:
-		return cli.Usage("--sample is %d, and at most %d examples are drawn at a time; \"sotto table sample\" draws more", o.sample, mostExamples)
+	case o.sample > maxExamples:
+		return cli.Usage("--sample is %d, and at most %d examples are drawn at a time; \"sotto table sample\" draws more", o.sample, maxExamples)
 	case o.seed.Value != nil && o.sample == 0:
 		return cli.Usage("--seed is for --sample")
 	}

@@ -63,8 +63,8 @@ answer.` + ui.JSONKeys(sampleResult{}, "With --near-rows there are sets instead 
 	return cmd
 }
 
-// mostExamples are drawn at a time: they are held in memory, in words.
-const mostExamples = 100_000
+// maxExamples are drawn at a time: they are held in memory, in words.
+const maxExamples = 100_000
 
 func runSample(p *cli.Program, opt sampleOptions) error {
 	switch {
@@ -72,8 +72,8 @@ func runSample(p *cli.Program, opt sampleOptions) error {
 		return cli.Usage("give --estimate, a folder that \"sotto table reconstruct --out\" wrote, or --profile, one of \"sotto table profile --histograms\"")
 	case opt.count < 1:
 		return cli.Usage("--count is %d, it should be positive", opt.count)
-	case opt.count > mostExamples:
-		return cli.Usage("--count is %d, and at most %d examples are drawn at a time; run it again for more, which costs nothing", opt.count, mostExamples)
+	case opt.count > maxExamples:
+		return cli.Usage("--count is %d, and at most %d examples are drawn at a time; run it again for more, which costs nothing", opt.count, maxExamples)
 	}
 	read, from := estimate.Read, opt.estimate
 	if opt.profile != "" {
@@ -87,8 +87,8 @@ func runSample(p *cli.Program, opt sampleOptions) error {
 	if err != nil {
 		return err
 	}
-	if n := max(len(rows), 1); opt.count > mostExamples/n {
-		return cli.Usage("%d examples for each of %d rows are too many at a time, at most %d in all are drawn; cut the file of --near-rows", opt.count, n, mostExamples)
+	if n := max(len(rows), 1); opt.count > maxExamples/n {
+		return cli.Usage("%d examples for each of %d rows are too many at a time, at most %d in all are drawn; cut the file of --near-rows", opt.count, n, maxExamples)
 	}
 	r := &sampleResult{Schema: of.Schema.Name, Rows: of.Rows, Epsilon: of.Epsilon, Private: of.Private, made: of.Origin()}
 	if err := r.draw(opt, of, rows); err != nil {

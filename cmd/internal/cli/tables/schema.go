@@ -193,13 +193,13 @@ func allows(c schema.Column) string {
 		rules = append(rules, bounds)
 	}
 	if domain := c.Domain(); len(domain) > 0 {
-		const most = 6
+		const maxShown = 6
 		between := ", "
 		if c.Kind == schema.Numeric {
 			between = " | "
 		}
-		list := strings.Join(domain[:min(len(domain), most)], between)
-		list += ui.If(len(domain) > most, fmt.Sprintf(" and %d more", len(domain)-most))
+		list := strings.Join(domain[:min(len(domain), maxShown)], between)
+		list += ui.If(len(domain) > maxShown, fmt.Sprintf(" and %d more", len(domain)-maxShown))
 		rules = append(rules, list)
 	}
 	if len(c.Aliases) > 0 {

@@ -118,7 +118,7 @@ func TestChooseProgress(t *testing.T) {
 			}
 			for key := range o {
 				switch key {
-				case "event", "text", "condition", "tokens", "most", "done", "texts", "round", "rounds", "examples", "charge", "message":
+				case "event", "text", "condition", "tokens", "max_tokens", "done", "texts", "round", "rounds", "examples", "charge", "message":
 				default:
 					t.Errorf("programs are told %s: %s", key, line)
 				}

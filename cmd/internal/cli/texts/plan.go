@@ -405,10 +405,10 @@ func (r *planResult) Print(p *ui.Page) {
 
 // long says how to bound runs that would take hours.
 func (r *planResult) long() string {
-	const most = 30 * 60 // seconds
+	const maxSeconds = 30 * 60 // seconds
 	var names []string
 	for _, row := range r.Rows {
-		if row.plannedRow != nil && row.Seconds > most {
+		if row.plannedRow != nil && row.Seconds > maxSeconds {
 			names = append(names, row.Method)
 		}
 	}

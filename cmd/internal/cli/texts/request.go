@@ -82,7 +82,7 @@ func (r *textFlags) request(method string) (plan.Request, error) {
 func (r *textFlags) sizes(q *plan.Request) error {
 	switch {
 	case r.Size == cli.SizeAuto:
-		q.Count, q.Least = true, r.minSize
+		q.Count, q.MinSize = true, r.minSize
 	case r.minSize != 0:
 		return cli.Usage("--set min-size goes with --size auto")
 	case r.Size == "" && q.Method == "public" && len(r.labelSizes) == 0:

@@ -80,7 +80,7 @@ type prefixCache struct {
 // client sends is in none, so that how long an answer takes does not show what others asked. It is for
 // anyone who has the turn of the model.
 type prefixCaches struct {
-	most, bytes int64
+	maxBytes, bytes int64
 	// all, those used last at the end.
 	all []*prefixCache
 }
@@ -113,10 +113,10 @@ func (b *prefixCaches) use(of any) *prefixCache {
 // room drops those that were not used for longest until so many bytes more fit; false if they never
 // do.
 func (b *prefixCaches) room(bytes int64) (bool, error) {
-	if bytes > b.most {
+	if bytes > b.maxBytes {
 		return false, nil
 	}
-	for b.bytes+bytes > b.most {
+	for b.bytes+bytes > b.maxBytes {
 		if err := b.forget(b.all[0].of); err != nil {
 			return false, err
 		}
@@ -132,7 +132,7 @@ func (b *prefixCaches) keep(one *prefixCache) {
 
 // trim drops the one that was used last if it is too large.
 func (b *prefixCaches) trim() {
-	if n := len(b.all); n > 0 && b.bytes > b.most {
+	if n := len(b.all); n > 0 && b.bytes > b.maxBytes {
 		_ = b.forget(b.all[n-1].of) // it is gone all the same
 	}
 }

@@ -255,8 +255,8 @@ func TestNearest(t *testing.T) {
 func TestNearestOfAPrompt(t *testing.T) {
 	task, p := tickets()
 	p.Nearest = prompt.Nearest{Examples: 1, Encoder: "nearby"}
-	for most, want := range map[int]string{0: "I paid twice.", 2: "The invoice is wrong. I paid twice."} {
-		s, err := NewShots(t.Context(), task, p, most, nearby{})
+	for limit, want := range map[int]string{0: "I paid twice.", 2: "The invoice is wrong. I paid twice."} {
+		s, err := NewShots(t.Context(), task, p, limit, nearby{})
 		must(t, err)
 		got, err := s.choose(t.Context(), "I paid")
 		must(t, err)
@@ -265,7 +265,7 @@ func TestNearestOfAPrompt(t *testing.T) {
 			inputs = append(inputs, e.Input)
 		}
 		if strings.Join(inputs, " ") != want {
-			t.Errorf("%d: %v", most, inputs)
+			t.Errorf("%d: %v", limit, inputs)
 		}
 	}
 	for name, encoder := range map[string]string{"another": "elsewhere", "none": ""} {

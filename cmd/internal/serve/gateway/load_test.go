@@ -62,8 +62,8 @@ func TestManyValues(t *testing.T) {
 			if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "values") {
 				t.Errorf("%s for %s: %d %s", kind, model, w.Code, w.Body)
 			}
-			if most := uint64(4 * len(body)); bytes > most {
-				t.Errorf("%s for %s take %d bytes of memory, want at most %d", kind, model, bytes, most)
+			if limit := uint64(4 * len(body)); bytes > limit {
+				t.Errorf("%s for %s take %d bytes of memory, want at most %d", kind, model, bytes, limit)
 			}
 		}
 	}

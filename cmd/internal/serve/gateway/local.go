@@ -49,8 +49,8 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 	if err != nil {
 		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto chat says why")
 	}
-	if l.begun.most == 0 {
-		l.begun.most = bound(l.Keep)
+	if l.begun.maxBytes == 0 {
+		l.begun.maxBytes = bound(l.Keep)
 	}
 	return l.model, nil
 }
@@ -105,7 +105,7 @@ var (
 // upstreams call so is not read.
 const ignoredHeader = "Sotto-Ignored"
 
-// defaultTokens is the length of answers to requests that do not say, mostTokens the largest
+// defaultTokens is the length of answers to requests that do not say, maxTokens the largest
 // there is.
 const (
 	defaultTokens = 256

@@ -18,8 +18,8 @@ func TestPace(t *testing.T) {
 		began := time.Now()
 		send(t, t.Context(), url+"/v1/chat/completions", question)
 		// Later than that is the machine's doing; never earlier.
-		if took, least := time.Since(began), work.Truncate(pace)+pace; took < least {
-			t.Errorf("work of %v was seen after %v, before %v", work, took, least)
+		if took, earliest := time.Since(began), work.Truncate(pace)+pace; took < earliest {
+			t.Errorf("work of %v was seen after %v, before %v", work, took, earliest)
 		}
 	}
 	o.next(nil, Charged("c9"))
@@ -99,8 +99,8 @@ func TestBusy(t *testing.T) {
 				t.Errorf("%q, not %q", events, want)
 			}
 			// Later is the machine's doing; never earlier.
-			if least := c.work.Truncate(pace) + pace; c.left > 0 && rested.Sub(began) < least {
-				t.Errorf("at rest after %v, before %v", rested.Sub(began), least)
+			if earliest := c.work.Truncate(pace) + pace; c.left > 0 && rested.Sub(began) < earliest {
+				t.Errorf("at rest after %v, before %v", rested.Sub(began), earliest)
 			}
 		})
 	}

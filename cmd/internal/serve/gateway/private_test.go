@@ -359,7 +359,7 @@ func TestTurns(t *testing.T) {
 	for i := range 4 {
 		wait(fmt.Sprint("c", i), maxOfOne)
 	}
-	if turns.all != mostWaiting {
+	if turns.all != maxWaiting {
 		t.Errorf("%d wait", turns.all)
 	}
 	cancel()

@@ -31,15 +31,15 @@ type Shots struct {
 
 // NewShots prepares a prompt for a task. A prompt that gives questions the nearest examples does so by the encoder that
 // it names, and any prompt where only so many are asked for, which is 0 for what the prompt says.
-func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, most int, encoder lm.Embedder) (*Shots, error) {
+func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, limit int, encoder lm.Embedder) (*Shots, error) {
 	s := &Shots{task: p.For(t), examples: p.Examples, form: prompt.ChatForm}
 	if p.Form.Turns() {
 		s.form = p.Form
 	}
-	if most < 0 {
-		return nil, fmt.Errorf("the number of examples is %d, it should be 0 for all, or more", most)
+	if limit < 0 {
+		return nil, fmt.Errorf("the number of examples is %d, it should be 0 for all, or more", limit)
 	}
-	if !Picks(p, most) {
+	if !Picks(p, limit) {
 		return s, nil
 	}
 	if encoder == nil {
@@ -48,8 +48,8 @@ func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, most int, enc
 	if p.Nearest.Encoder == "" {
 		p.Nearest.Encoder = encoder.Name()
 	}
-	if most > 0 {
-		p.Nearest.Examples = most
+	if limit > 0 {
+		p.Nearest.Examples = limit
 	}
 	var err error
 	s.near, err = nearest.Open(ctx, p, encoder)
@@ -57,8 +57,8 @@ func NewShots(ctx context.Context, t prompt.Task, p prompt.Prompt, most int, enc
 }
 
 // Picks reports whether questions get only some of a prompt's examples, where most, unless it is 0, is how many.
-func Picks(p prompt.Prompt, most int) bool {
-	return p.Nearest.Used() || most > 0 && most < len(p.Examples)
+func Picks(p prompt.Prompt, limit int) bool {
+	return p.Nearest.Used() || limit > 0 && limit < len(p.Examples)
 }
 
 // Hint has examples and questions tell what evidence says, in a wording. It is called once.

@@ -226,8 +226,8 @@ func TestOpeningsAreBounded(t *testing.T) {
 		if got, want := saidBy(t, url, route, user("The goalkeeper was hurt."), 2), saidBy(t, anew, route, user("The goalkeeper was hurt."), 2); got != want {
 			t.Errorf("%s: %q, want %q", route, got, want)
 		}
-		if got := model.lengths(); len(got) != 1 || local.begun.bytes > local.begun.most {
-			t.Errorf("request %d: sequences of %d tokens are kept, %d bytes of %d", i, got, local.begun.bytes, local.begun.most)
+		if got := model.lengths(); len(got) != 1 || local.begun.bytes > local.begun.maxBytes {
+			t.Errorf("request %d: sequences of %d tokens are kept, %d bytes of %d", i, got, local.begun.bytes, local.begun.maxBytes)
 		}
 	}
 }

@@ -21,8 +21,8 @@ type Turns struct {
 
 // So many requests wait for a model at most, and so many of one client.
 const (
-	mostWaiting = 64
-	maxOfOne    = 16
+	maxWaiting = 64
+	maxOfOne   = 16
 )
 
 // enter counts somebody who waits, until what it returns is called. More than a few who wait are
@@ -31,7 +31,7 @@ func (t *Turns) enter(who string) (leave func(), err error) {
 	t.once.Do(func() { t.slot, t.waiting = make(chan struct{}, 1), map[string]int{} })
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.all >= mostWaiting || who != "" && t.waiting[who] >= maxOfOne {
+	if t.all >= maxWaiting || who != "" && t.waiting[who] >= maxOfOne {
 		return nil, busy(time.Second)
 	}
 	t.all++

@@ -52,8 +52,8 @@ const (
 var roles = []Role{Viewer, Operator, Owner}
 
 // May reports whether a role includes another. A role that is unknown includes none.
-func (r Role) May(least Role) bool {
-	have, need := slices.Index(roles, r), slices.Index(roles, least)
+func (r Role) May(required Role) bool {
+	have, need := slices.Index(roles, r), slices.Index(roles, required)
 	return need >= 0 && have >= need
 }
 

@@ -254,8 +254,8 @@ func scanGrant(rows *sql.Rows, g *Grant) error {
 
 // Grants returns the latest requests, at most so many, the newest first; those of one data set
 // if it is named.
-func (s *Store) Grants(ctx context.Context, dataset string, most int) ([]Grant, error) {
-	return s.grants(ctx, s.db, " WHERE ($1 = '' OR g.dataset = $1) ORDER BY g.created DESC, g.id LIMIT $2", dataset, most)
+func (s *Store) Grants(ctx context.Context, dataset string, limit int) ([]Grant, error) {
+	return s.grants(ctx, s.db, " WHERE ($1 = '' OR g.dataset = $1) ORDER BY g.created DESC, g.id LIMIT $2", dataset, limit)
 }
 
 func (s *Store) grant(ctx context.Context, from querier, id string) (Grant, error) {

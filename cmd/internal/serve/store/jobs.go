@@ -138,8 +138,8 @@ func scanJob(rows *sql.Rows, j *Job) error {
 }
 
 // Jobs returns the latest jobs, at most so many, the newest first.
-func (s *Store) Jobs(ctx context.Context, most int) ([]Job, error) {
-	return list(ctx, s.db, scanJob, "SELECT "+jobColumns+" FROM service_jobs ORDER BY created DESC, id LIMIT $1", most)
+func (s *Store) Jobs(ctx context.Context, limit int) ([]Job, error) {
+	return list(ctx, s.db, scanJob, "SELECT "+jobColumns+" FROM service_jobs ORDER BY created DESC, id LIMIT $1", limit)
 }
 
 var errNoJob = errors.New("there is no such job: sotto job list shows those there are")

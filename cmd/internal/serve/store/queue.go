@@ -138,8 +138,8 @@ func (q *queue) enter(from string, known bool) (*waiter, error) {
 
 // drop makes room for somebody from a neighbourhood, if another has at least two more who wait.
 func (q *queue) drop(from string) bool {
-	most := slices.MaxFunc(q.turns, func(a, b string) int { return len(q.strange[a]) - len(q.strange[b]) })
-	list := q.strange[most]
+	longest := slices.MaxFunc(q.turns, func(a, b string) int { return len(q.strange[a]) - len(q.strange[b]) })
+	list := q.strange[longest]
 	if len(list) < len(q.strange[from])+2 {
 		return false
 	}

@@ -45,8 +45,8 @@ func (r RouteSpec) Check() error {
 
 // oneLine reports whether a text has at most so many bytes, and nothing that would control a terminal
 // on which it is shown.
-func oneLine(s string, most int) bool {
-	return len(s) <= most && utf8.ValidString(s) && !strings.ContainsFunc(s, texts.Controls)
+func oneLine(s string, limit int) bool {
+	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, texts.Controls)
 }
 
 // RouteSpec is how a route is made.

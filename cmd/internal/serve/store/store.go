@@ -172,9 +172,9 @@ type Entry struct {
 }
 
 // Audit returns the latest changes, at most so many, the newest first.
-func (s *Store) Audit(ctx context.Context, most int) ([]Entry, error) {
+func (s *Store) Audit(ctx context.Context, limit int) ([]Entry, error) {
 	return list(ctx, s.db, func(rows *sql.Rows, e *Entry) error {
 		return rows.Scan(instant(&e.At), &e.Actor, &e.Action, &e.Subject)
 	},
-		"SELECT at, actor, action, subject FROM service_audit ORDER BY id DESC LIMIT $1", most)
+		"SELECT at, actor, action, subject FROM service_audit ORDER BY id DESC LIMIT $1", limit)
 }

@@ -264,9 +264,9 @@ func outermost(ctx context.Context, l Ledger, sets []string) (left []string, err
 
 // shortened keeps a reason within what the ledger takes.
 func shortened(s string) string {
-	const most = 900
-	if len(s) <= most {
+	const maxBatch = 900
+	if len(s) <= maxBatch {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:maxBatch], "") + "…"
 }

@@ -231,7 +231,7 @@ func (r *certifiedRelease) file(name string) ([]byte, error) {
 type text [][2]string
 
 // texts reads at most so many of the released examples, and how many more there are.
-func (r *certifiedRelease) texts(most int) (some []text, more int) {
+func (r *certifiedRelease) texts(limit int) (some []text, more int) {
 	data, err := r.file("demos.jsonl")
 	if err != nil {
 		return nil, 0 // it is no release of texts
@@ -239,7 +239,7 @@ func (r *certifiedRelease) texts(most int) (some []text, more int) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if len(some) == most {
+		if len(some) == limit {
 			more++
 			continue
 		}

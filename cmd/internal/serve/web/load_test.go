@@ -82,11 +82,11 @@ func TestRefusals(t *testing.T) {
 func TestPlanningLoad(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "operator-one")
-	var now, most atomic.Int64
+	var now, highest atomic.Int64
 	end := make(chan struct{})
 	s.planTime = 300 * time.Millisecond
 	s.Runs = troubled{s.Runs.(*fakeRuns), func(context.Context) error {
-		most.Store(max(most.Load(), now.Add(1)))
+		highest.Store(max(highest.Load(), now.Add(1)))
 		<-end // it does not heed its deadline
 		now.Add(-1)
 		return nil
@@ -105,7 +105,7 @@ func TestPlanningLoad(t *testing.T) {
 		busy = busy || strings.Contains(body.(string), "Others are planning")
 		return true
 	})
-	expect.Equal(t, "most.Load", most.Load(), plansAtOnce)
+	expect.Equal(t, "highest.Load", highest.Load(), plansAtOnce)
 	expect.True(t, "long", long)
 	expect.True(t, "busy", busy)
 	close(end)
@@ -190,8 +190,8 @@ func TestListeners(t *testing.T) {
 	}
 	before, began := looks(), time.Now()
 	time.Sleep(20 * s.Tick)
-	if n, most := looks()-before, int64(time.Since(began)/s.Tick)+2; n > most || n < 1 {
-		t.Errorf("%d looks, at most %d ticks", n, most)
+	if n, limit := looks()-before, int64(time.Since(began)/s.Tick)+2; n > limit || n < 1 {
+		t.Errorf("%d looks, at most %d ticks", n, limit)
 	}
 	must(t, s.Store.SetApprovals(t.Context(), "root", "data", 2))
 	for _, r := range open {

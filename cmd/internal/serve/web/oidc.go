@@ -105,9 +105,9 @@ func (d *Dashboard) provider(ctx context.Context) (*oidc.Provider, *oauth2.Confi
 	}, nil
 }
 
-// mostStates bounds the states that are remembered. They are of attempts that began here, and are
+// maxStates bounds the states that are remembered. They are of attempts that began here, and are
 // forgotten when those are too old.
-const mostStates = 10000
+const maxStates = 10000
 
 // once reports whether a state is used for the first time. If too many are remembered none is.
 func (i *issuer) once(state string, now time.Time) bool {
@@ -118,7 +118,7 @@ func (i *issuer) once(state string, now time.Time) bool {
 			delete(i.used, old)
 		}
 	}
-	if _, again := i.used[state]; again || len(i.used) >= mostStates {
+	if _, again := i.used[state]; again || len(i.used) >= maxStates {
 		return false
 	}
 	if i.used == nil {

@@ -66,7 +66,7 @@ func other(t *testing.T, a attempt) string {
 func TestStatesAreBounded(t *testing.T) {
 	var i issuer
 	now := time.Now()
-	for n := range mostStates {
+	for n := range maxStates {
 		if !i.once(fmt.Sprint(n), now) {
 			t.Fatalf("%d is refused", n)
 		}

@@ -13,12 +13,12 @@ const uploadTime = 2 * time.Minute
 // patient reads a request for as long as bytes come.
 type uploadBody struct {
 	io.ReadCloser
-	out  *http.ResponseController
-	most time.Duration
+	out     *http.ResponseController
+	timeout time.Duration
 }
 
 func (p *uploadBody) Read(b []byte) (int, error) {
 	// A server that has no deadlines has none to put off.
-	_ = p.out.SetReadDeadline(time.Now().Add(p.most))
+	_ = p.out.SetReadDeadline(time.Now().Add(p.timeout))
 	return p.ReadCloser.Read(b)
 }

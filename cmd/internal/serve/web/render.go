@@ -28,8 +28,8 @@ var files embed.FS
 // navigation is what the top of every page shows.
 var navigation = []struct {
 	Place, Name string
-	// Least is the role that it is for.
-	Least store.Role
+	// Required is the role that it is for, or one above it.
+	Required store.Role
 }{
 	{"/", "Overview", store.Viewer},
 	{"/data-sets", "Data sets", store.Viewer},

@@ -114,9 +114,9 @@ func New(o Options) *Dashboard {
 // route is a way in.
 type route struct {
 	pattern string
-	// least is the role that may use it; "" for those that sign in.
-	least store.Role
-	serve func(*visit) error
+	// required is the lowest role that may use it; "" for those that sign in.
+	required store.Role
+	serve    func(*visit) error
 }
 
 // routes is everything there is. What is not in it is not found, by those who signed in.
@@ -221,12 +221,12 @@ func (d *Dashboard) admit(v *visit, to route) error {
 		return errLongForm
 	}
 	switch err := d.identify(v); {
-	case to.least == "":
+	case to.required == "":
 	case errors.Is(err, store.ErrDenied):
 		return errSignedOut
 	case err != nil:
 		return err
-	case !v.account.Role.May(to.least):
+	case !v.account.Role.May(to.required):
 		return errForbidden
 	}
 	if v.Method == http.MethodGet || v.Method == http.MethodHead {
@@ -237,7 +237,7 @@ func (d *Dashboard) admit(v *visit, to route) error {
 		return nil // which reads its form itself, and looks at the token first
 	}
 	largest := int64(maxForm)
-	if to.least == "" {
+	if to.required == "" {
 		largest = maxFormOfStrangers
 	}
 	if err := d.readForm(v, largest); err != nil {

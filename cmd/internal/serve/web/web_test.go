@@ -44,7 +44,7 @@ func TestEveryRoute(t *testing.T) {
 		tokens[role] = browsers[role].token("/audit")
 	}
 	open := map[string]bool{"GET /static/{name}": true, "GET /sign-in": true, "POST /sign-in": true, "GET /sign-in/oidc": true, "GET /sign-in/oidc/callback": true}
-	least := map[string]store.Role{ // what changes something, and who may
+	required := map[string]store.Role{ // what changes something, and who may
 		"POST /sign-out": store.Viewer, "POST /data-sets/{id}/grants": store.Operator,
 		"POST /grants/{id}/approve": store.Owner, "POST /grants/{id}/deny": store.Owner, "POST /grants/{id}/carry-out": store.Owner,
 		"POST /runs/{id}/cancel": store.Operator, "POST /runs/{id}/retry": store.Operator,
@@ -55,11 +55,11 @@ func TestEveryRoute(t *testing.T) {
 	}
 	for _, r := range s.routes() {
 		method, path := s.concrete(r.pattern)
-		if r.least == "" != open[r.pattern] {
-			t.Errorf("%s is open: %v", r.pattern, r.least == "")
+		if r.required == "" != open[r.pattern] {
+			t.Errorf("%s is open: %v", r.pattern, r.required == "")
 		}
-		if method == http.MethodPost && !open[r.pattern] && (least[r.pattern] == "" || least[r.pattern] != r.least) {
-			t.Errorf("%s is for %q", r.pattern, r.least)
+		if method == http.MethodPost && !open[r.pattern] && (required[r.pattern] == "" || required[r.pattern] != r.required) {
+			t.Errorf("%s is for %q", r.pattern, r.required)
 		}
 		if open[r.pattern] || r.pattern == "GET /events" {
 			continue
@@ -83,7 +83,7 @@ func TestEveryRoute(t *testing.T) {
 				}
 				continue
 			}
-			want := map[bool]int{true: 200, false: 403}[role.May(r.least)]
+			want := map[bool]int{true: 200, false: 403}[role.May(r.required)]
 			if r.pattern == "/" {
 				want = 404
 			}
@@ -93,7 +93,7 @@ func TestEveryRoute(t *testing.T) {
 		}
 	}
 	// With a token, whose role is too little is still refused.
-	for pattern, role := range least {
+	for pattern, role := range required {
 		_, path := s.concrete(pattern)
 		for have, b := range browsers {
 			if pattern != "POST /sign-out" && !have.May(role) {

@@ -116,7 +116,7 @@ func layouts(l scheme.Scheme, units []int) []Outcome {
 }
 
 // keep extends outcomes by a prompt, of which at most some units are kept.
-func keep(ways []Outcome, prompt []int, most int) []Outcome {
+func keep(ways []Outcome, prompt []int, perPrompt int) []Outcome {
 	if len(prompt) == 0 {
 		for i := range ways {
 			ways[i].Empty++
@@ -124,10 +124,10 @@ func keep(ways []Outcome, prompt []int, most int) []Outcome {
 		return ways
 	}
 	var kept []subset
-	if len(prompt) <= most {
+	if len(prompt) <= perPrompt {
 		kept = []subset{{1, prompt}}
 	} else {
-		kept = subsets(scheme.Scheme{Kind: scheme.FixedSize, Take: int64(most)}, len(prompt))
+		kept = subsets(scheme.Scheme{Kind: scheme.FixedSize, Take: int64(perPrompt)}, len(prompt))
 		for _, s := range kept {
 			for i, at := range s.units {
 				s.units[i] = prompt[at]

@@ -144,12 +144,12 @@ func TestDependentJuriesAreFound(t *testing.T) {
 		},
 		"the best prompt of a record": func(all [][]int64) {
 			for r := range all[0] {
-				most := int64(0)
+				highest := int64(0)
 				for p := range all {
-					most = max(most, all[p][r])
+					highest = max(highest, all[p][r])
 				}
 				for p := range all {
-					all[p][r] = One * (all[p][r] / max(1, most))
+					all[p][r] = One * (all[p][r] / max(1, highest))
 				}
 			}
 		},

@@ -85,8 +85,8 @@ func (h *batch) run(ctx context.Context, stems []stem) (out []gradesOf, err erro
 func (h *batch) extend(ctx context.Context, steps []lm.Step) error {
 	for len(steps) > 0 {
 		n := len(steps)
-		if most := h.info.Sequences; most > 0 {
-			n = min(n, most)
+		if limit := h.info.Sequences; limit > 0 {
+			n = min(n, limit)
 		}
 		if _, err := h.session.Step(ctx, steps[:n]); err != nil {
 			return err
@@ -218,8 +218,8 @@ func sequencesOf(passTokens int) int { return max(1, passTokens/16) }
 // sequences is that, as far as the model takes so many.
 func (h *batch) sequences() int {
 	n := sequencesOf(h.PassTokens)
-	if most := h.info.Sequences; most > 0 {
-		n = min(n, most)
+	if limit := h.info.Sequences; limit > 0 {
+		n = min(n, limit)
 	}
 	return n
 }

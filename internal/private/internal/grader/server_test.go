@@ -208,18 +208,18 @@ func TestRecordsAreAskedAboutOneAtATime(t *testing.T) {
 							t.Errorf("grades on prompt %d are %v, and without a server %v", p, got[p], want[p])
 						}
 					}
-					about, most := map[string]int{}, 0
+					about, highest := map[string]int{}, 0
 					for _, c := range s.calls {
 						if len(c.records) > 1 {
 							t.Fatalf("a call is about %v", slices.Sorted(maps.Keys(c.records)))
 						}
 						for r := range c.records {
 							about[r]++
-							most = max(most, c.prompts)
+							highest = max(highest, c.prompts)
 						}
 					}
-					if len(about) != len(records) || most != len(prompts) {
-						t.Errorf("%d records were asked about, and at most %d prompts at once", len(about), most)
+					if len(about) != len(records) || highest != len(prompts) {
+						t.Errorf("%d records were asked about, and at most %d prompts at once", len(about), highest)
 					}
 					if j.writes(form.Turns()) {
 						for r, n := range about {

@@ -47,7 +47,7 @@ func (s *Store) list() (files []found) {
 // clear removes the files of other states of the source, of other encoders too, those that were not used for long, and
 // then the oldest ones until what is left has room for a data set.
 func (s *Store) clear() {
-	sum := int64(most)
+	sum := int64(maxSize)
 	for _, f := range all(s.o.Dir) {
 		if strings.Contains(f.name, s.state) {
 			continue

@@ -33,8 +33,8 @@ const (
 	ext = ".vectors"
 	// hashSize is that of the hashes of a text and of an entry.
 	hashSize = 16
-	// most is the size of all files of a data set, and folder that of all data sets.
-	most, folder = 1 << 30, 4 << 30
+	// maxSize is the size of all files of a data set, and folder that of all data sets.
+	maxSize, folder = 1 << 30, 4 << 30
 	// unused is how long a file stays that is not used.
 	unused = 30 * 24 * time.Hour
 )
@@ -73,7 +73,7 @@ type Store struct {
 	out         file
 	size        int64
 	full        bool // nothing more is kept
-	most        int64
+	maxSize     int64
 	create      func(dir, pattern string) (file, error)
 }
 
@@ -91,7 +91,7 @@ type file interface {
 
 // Open finds what is kept. An encoder that has no fingerprint has nothing kept.
 func Open(o Options) *Store {
-	s := &Store{o: o, places: map[[hashSize]byte]place{}, most: most, create: create}
+	s := &Store{o: o, places: map[[hashSize]byte]place{}, maxSize: maxSize, create: create}
 	s.text, s.entry = keys.NewMAC(o.Key.For("texts of vectors")), keys.NewMAC(o.Key.For("vectors"))
 	if s.full = o.ReadOnly; o.Encoder.Fingerprint() == "" {
 		s.full = true
@@ -237,7 +237,7 @@ func (s *Store) keep(hash [hashSize]byte, vector []float32) {
 	if s.full || len(vector) != s.o.Encoder.Dimension() {
 		return
 	}
-	if s.size+s.entrySize() > s.most {
+	if s.size+s.entrySize() > s.maxSize {
 		s.full = true
 		return
 	}

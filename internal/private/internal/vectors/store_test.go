@@ -356,7 +356,7 @@ func TestBounded(t *testing.T) {
 	all, e := texts(5), &toy{print: "one"}
 	p := newHome(t)
 	s := p.open(t, e)
-	s.most = 3 * s.entrySize()
+	s.maxSize = 3 * s.entrySize()
 	if _, err := s.Embed(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +367,7 @@ func TestBounded(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(path, most); err != nil {
+		if err := os.Truncate(path, maxSize); err != nil {
 			t.Skip("no room for sparse files")
 		}
 	}
@@ -376,7 +376,7 @@ func TestBounded(t *testing.T) {
 	for _, f := range kept(p) {
 		sum += f.size
 	}
-	if sum > folder || sum < folder-2*most {
+	if sum > folder || sum < folder-2*maxSize {
 		t.Errorf("%d bytes of vectors in the folder, at most %d", sum, int64(folder))
 	}
 }

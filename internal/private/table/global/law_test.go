@@ -214,11 +214,11 @@ func (mo *model) drawn(counts []int64, rate float64) []float64 {
 	if mo.settings.Noise == global.Gaussian {
 		return softmax(counts, rate)
 	}
-	most, out := slices.Max(counts), make([]float64, len(counts))
+	highest, out := slices.Max(counts), make([]float64, len(counts))
 	for heads := range 1 << len(counts) {
 		p, n := 1., 0.
 		for i, k := range counts {
-			if h := math.Exp(rate * float64(k-most)); heads>>i&1 == 1 {
+			if h := math.Exp(rate * float64(k-highest)); heads>>i&1 == 1 {
 				p *= h
 				n++
 			} else {

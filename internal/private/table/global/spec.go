@@ -34,7 +34,7 @@ func init() {
 			{Name: "statistic", Type: method.Many, Help: "what to release for a column, `COLUMN=STATISTIC`: " + StatisticNames + "; may be repeated", Default: "mean of numbers, else mode"},
 			{Name: "histograms", Type: method.Bool, Help: "a histogram of every column by label, for \"sotto table sample --profile\""},
 			{Name: "noise", Type: method.Choice, Help: "laplace, gaussian, or none, which has no privacy guarantee", Choices: []string{string(Laplace), string(Gaussian), string(None)}},
-			{Name: "rate", Type: method.Float, Help: "sample each row (or unit) with this probability first", Default: "1, all of them", Most: 1},
+			{Name: "rate", Type: method.Float, Help: "sample each row (or unit) with this probability first", Default: "1, all of them", Max: 1},
 			{Name: "weights", Type: method.Text, Help: "parts of ε relative to each other, as `COLUMN=W,…`", Default: "1 each"},
 			{Name: "count_weight", Type: method.Float, Help: "the part of the budget for the count of rows", Default: "1"},
 			{Name: "unit", Type: method.Text, Help: "protect all rows with one value of `COLUMN` together", Default: "each row"},

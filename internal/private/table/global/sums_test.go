@@ -179,7 +179,7 @@ func TestRankScoresMoveLittle(t *testing.T) {
 				t.Fatalf("a score of %d", s)
 			}
 		}
-		if most := max(share, 1000-share); low < -most || high > most {
+		if limit := max(share, 1000-share); low < -limit || high > limit {
 			t.Fatalf("scores move by %d to %d, the share is %d", low, high, share)
 		}
 		if !slices.Contains(global.RankScores(counts, share), 0) {

@@ -97,11 +97,11 @@ func (k *unitRows) merge(o *unitRows) error {
 
 // sums adds up what is kept.
 func (k *unitRows) sums(s *Sums) error {
-	const most = 8192
+	const batchRows = 8192
 	width := len(k.m.columns)
 	b := table.Batch{Columns: make([]table.Vector, width)}
-	for from := 0; from < len(k.rows); from += most {
-		b.Rows = min(most, len(k.rows)-from)
+	for from := 0; from < len(k.rows); from += batchRows {
+		b.Rows = min(batchRows, len(k.rows)-from)
 		for c, i := range k.m.columns {
 			b.Columns[c] = table.NewVector(!k.m.numeric(i), b.Rows)
 			for r := range b.Rows {

@@ -125,8 +125,8 @@ func TestNoiseWidensVariances(t *testing.T) {
 	}
 	for k, count := range m.Counts {
 		// Laplace noise of scale 1 on a sum of numbers from -1 to 1.
-		if least := math.Sqrt2 / max(count, 1); m.Errors[k][0] < least*0.99 {
-			t.Errorf("class %d of about %.0f rows: an error of %v, at least %v", k, count, m.Errors[k][0], least)
+		if bound := math.Sqrt2 / max(count, 1); m.Errors[k][0] < bound*0.99 {
+			t.Errorf("class %d of about %.0f rows: an error of %v, at least %v", k, count, m.Errors[k][0], bound)
 		}
 	}
 	if _, err := Bayes(form, profileOf(t, r, form, nil, 100), pub.NaiveBayesOptions{}); err != nil {

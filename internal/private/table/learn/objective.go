@@ -100,7 +100,7 @@ func planObjective(s Settings, r Request, form *learn.Form) (Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Ridge = max(least(func(ridge float64) float64 { return expected(form, r.Size, sigma, ridge) }), 1/(4*math.Expm1(r.Epsilon/10)))
+	s.Ridge = max(argmin(func(ridge float64) float64 { return expected(form, r.Size, sigma, ridge) }), 1/(4*math.Expm1(r.Epsilon/10)))
 	s.Linear, err = calibrate(s.Epsilon-determinant(s.Ridge), s.Delta*(1-1e-6))
 	return s, err
 }
@@ -136,8 +136,8 @@ func expected(form *learn.Form, n int64, sigma, ridge float64) float64 {
 	return loss
 }
 
-// least is where a function is least, of numbers between 1e-3 and 1e6 that are 5 % apart.
-func least(f func(float64) float64) float64 {
+// argmin is where a function is least, of numbers between 1e-3 and 1e6 that are 5 % apart.
+func argmin(f func(float64) float64) float64 {
 	best := 1e-3
 	for x := best; x < 1e6; x *= 1.05 {
 		if f(x) < f(best) {

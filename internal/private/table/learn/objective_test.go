@@ -117,9 +117,9 @@ func TestTheoremOfTheObjective(t *testing.T) {
 // the first row does at θ = 0, and hardly more.
 func TestDeterminant(t *testing.T) {
 	for _, ridge := range []float64{1e-3, 0.2, 1, 50, 1e6} {
-		most := math.Log(counts{0, 1}.curve(0, ridge) / counts{}.curve(0, ridge))
-		if k := determinant(ridge); k < most*(1-1e-9) || k > most*(1+1e-9) {
-			t.Errorf("ridge %v: κ is %v, and a row can do %v", ridge, k, most)
+		limit := math.Log(counts{0, 1}.curve(0, ridge) / counts{}.curve(0, ridge))
+		if k := determinant(ridge); k < limit*(1-1e-9) || k > limit*(1+1e-9) {
+			t.Errorf("ridge %v: κ is %v, and a row can do %v", ridge, k, limit)
 		}
 	}
 }
@@ -170,8 +170,8 @@ func TestCoefficientsOfTheObjective(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := math.Sqrt(float64(p.size)) * (mechanism.Granularity() + s.linearStep()/ridge)
-		least := 2*p.tolerance/ridge + step
-		if ratio := mechanism.Scale() / s.Multiplier / least; !(ratio > 1-1e-9 && ratio < 1.01) {
+		bound := 2*p.tolerance/ridge + step
+		if ratio := mechanism.Scale() / s.Multiplier / bound; !(ratio > 1-1e-9 && ratio < 1.01) {
 			t.Errorf("noise is %v of what it must be", ratio)
 		}
 		if p.tolerance < 5*p.rounding || p.limits.Linear < s.Linear*20 {
@@ -224,7 +224,7 @@ func TestRidgeOfTheObjective(t *testing.T) {
 		t.Fatal(err)
 	}
 	choose := func(n int64, sigma float64) float64 {
-		return least(func(ridge float64) float64 { return expected(form, n, sigma, ridge) })
+		return argmin(func(ridge float64) float64 { return expected(form, n, sigma, ridge) })
 	}
 	if a, b := choose(1000, 4), choose(1000, 40); !(a < b) {
 		t.Errorf("noise of 4 gets a ridge of %v, of 40 one of %v", a, b)

@@ -153,11 +153,11 @@ func TestNoiseCoversWhatRuns(t *testing.T) {
 		if p.outcomes > 1 {
 			lipschitz = math.Sqrt2
 		}
-		least := (lipschitz+2*p.tolerance)/s.Ridge + math.Sqrt(d)*mechanism.Granularity()
+		bound := (lipschitz+2*p.tolerance)/s.Ridge + math.Sqrt(d)*mechanism.Granularity()
 		if s.Noise == Laplace {
-			least *= math.Sqrt(d)
+			bound *= math.Sqrt(d)
 		}
-		if ratio := mechanism.Scale() / s.Multiplier / least; !(ratio > 1-1e-12 && ratio < 1.01) {
+		if ratio := mechanism.Scale() / s.Multiplier / bound; !(ratio > 1-1e-12 && ratio < 1.01) {
 			t.Fatalf("noise is %v of what it must be", ratio)
 		}
 		if p.tolerance < 5*p.rounding {

@@ -159,8 +159,8 @@ func TestRowsAreEpsilonPrivate(t *testing.T) {
 				}
 			}
 		}
-		least, _ := ratExp(cost.Upper * (1 - 1e-9))
-		if worst.Cmp(least) < 0 {
+		minimum, _ := ratExp(cost.Upper * (1 - 1e-9))
+		if worst.Cmp(minimum) < 0 {
 			t.Errorf("%+v: the worst ratio is %s, less than e^ε asks for", s, worst.FloatString(20))
 		}
 	}

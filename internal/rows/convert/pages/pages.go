@@ -137,8 +137,8 @@ func (k *chunk) check(size int64) error {
 
 // head reads the head of a page, and returns its length.
 func (k *chunk) head(at, end int64) (*format.PageHeader, int64, error) {
-	for _, most := range []int64{512, longestHead} {
-		data := make([]byte, min(most, end-at))
+	for _, limit := range []int64{512, longestHead} {
+		data := make([]byte, min(limit, end-at))
 		if err := readAll(k.r, data, at); err != nil {
 			return nil, 0, err
 		}

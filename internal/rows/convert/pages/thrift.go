@@ -87,11 +87,11 @@ func (w *walker) list(depth int) bool {
 			return false
 		}
 	}
-	least := uint64(1)
+	minimum := uint64(1)
 	if kind == isStruct {
-		least = 3
+		minimum = 3
 	}
-	if n > w.left()/least {
+	if n > w.left()/minimum {
 		return false
 	}
 	start := w.at
@@ -100,7 +100,7 @@ func (w *walker) list(depth int) bool {
 			return false
 		}
 	}
-	return uint64(w.at-start) >= n*least
+	return uint64(w.at-start) >= n*minimum
 }
 
 func (w *walker) pairs(depth int) bool {

@@ -292,12 +292,12 @@ func (t *target) apart(half int, from, to reg.VecVirtual) {
 // eight serve all levels.
 func (t *target) roundBytes() {
 	const (
-		mostByte = 63
+		maxByte  = 63
 		zeroByte = 64
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
-	least := math.Float32bits(0x1p-100)
+	smallest := math.Float32bits(0x1p-100)
 	order := t.table("packed", []uint32{0, 4, 1, 5, 2, 6, 3, 7})
 	t.begin("roundBytes", "(dst []uint32, x []float32)")
 	dst, x, blocks := t.base("dst"), t.base("x"), t.length("x")
@@ -324,13 +324,13 @@ func (t *target) roundBytes() {
 		blank, special, done := t.label("blank"), t.label("special"), t.label("done")
 		mark := t.GP32()
 		t.XORL(mark, mark)
-		t.CMPL(bits, operand.U32(least))
+		t.CMPL(bits, operand.U32(smallest))
 		t.JLT(operand.LabelRef(blank))
 		t.CMPL(bits, operand.U32(infinity))
 		t.JGE(operand.LabelRef(special))
 
 		factor, scale, limit := t.XMM(), t.XMM(), t.XMM()
-		t.VMOVSS(t.float(mostByte), limit)
+		t.VMOVSS(t.float(maxByte), limit)
 		t.VDIVSS(low, limit, factor)
 		t.VDIVSS(limit, low, scale)
 		t.VMOVSS(scale, at(dst, 0))

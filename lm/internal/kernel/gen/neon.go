@@ -223,18 +223,18 @@ func (a *arm) repeat(name string, n int, body func()) {
 	a.times(name, counter, body)
 }
 
-// choose writes a body for each value from 1 to most of an integer parameter. Values above
+// choose writes a body for each value from 1 to limit of an integer parameter. Values above
 // get the body of the last.
-func (a *arm) choose(name string, most int, body func(n int)) {
-	labels := make([]string, most)
+func (a *arm) choose(name string, limit int, body func(n int)) {
+	labels := make([]string, limit)
 	a.op("MOVD %s, %v", a.param(name), spare)
-	for i := 1; i < most; i++ {
+	for i := 1; i < limit; i++ {
 		labels[i] = a.label(name)
 		a.op("CMP $%d, %v", i, spare)
 		a.op("BEQ %s", labels[i])
 	}
-	a.scope(func() { body(most) })
-	for i := 1; i < most; i++ {
+	a.scope(func() { body(limit) })
+	for i := 1; i < limit; i++ {
 		a.op("RET")
 		a.mark(labels[i])
 		a.scope(func() { body(i) })

@@ -171,18 +171,18 @@ func (a *arm) butterflies(v []vreg) {
 // roundBytes writes the function that turns rotated activations into bytes.
 func (a *arm) roundBytes() {
 	const (
-		mostByte = 63
+		maxByte  = 63
 		zeroByte = 64
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
-	least := math.Float32bits(0x1p-100)
+	smallest := math.Float32bits(0x1p-100)
 	a.function("roundBytes", "(dst []uint32, x []float32)", func() {
 		a.useConstants()
 		dst, x, blocks, bits := a.base("dst"), a.base("x"), a.length("x"), a.gp()
 		a.op("LSR $6, %v", blocks)
 		limit, zero := a.vec(), a.vec()
-		a.float(mostByte, limit)
+		a.float(maxByte, limit)
 		a.bits(zeroByte*0x01010101, zero)
 		a.times("block", blocks, func() {
 			largest, other := a.vec(), a.vec()
@@ -202,7 +202,7 @@ func (a *arm) roundBytes() {
 			a.op("MOVD $0x%08x, %v", infinity, spare)
 			a.op("CMPW %v, %v", spare, bits)
 			a.op("BHS %s", special)
-			a.op("MOVD $0x%08x, %v", least, spare)
+			a.op("MOVD $0x%08x, %v", smallest, spare)
 			a.op("CMPW %v, %v", spare, bits)
 			a.op("MOVD $0, %v", bits)
 			a.op("BLO %s", blank)

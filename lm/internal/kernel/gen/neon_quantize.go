@@ -16,7 +16,7 @@ func (a *arm) quantize(name string, largestInteger float32, f shape) {
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
-	least := math.Float32bits(0x1p-100)
+	smallest := math.Float32bits(0x1p-100)
 	a.function(name, "(dst []uint32, x []float32)", func() {
 		a.useConstants()
 		dst, x, blocks, bits := a.base("dst"), a.base("x"), a.length("x"), a.gp()
@@ -41,7 +41,7 @@ func (a *arm) quantize(name string, largestInteger float32, f shape) {
 			a.op("MOVD $0x%08x, %v", infinity, spare)
 			a.op("CMPW %v, %v", spare, bits)
 			a.op("BHS %s", special)
-			a.op("MOVD $0x%08x, %v", least, spare)
+			a.op("MOVD $0x%08x, %v", smallest, spare)
 			a.op("CMPW %v, %v", spare, bits)
 			a.op("MOVD $0, %v", bits)
 			a.op("BLO %s", blank)

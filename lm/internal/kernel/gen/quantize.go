@@ -24,7 +24,7 @@ func (t *target) quantize(name string, largestInteger float32, f shape) {
 		quietNaN = 0x7fc00000
 		infinity = 0xff << 23
 	)
-	least := math.Float32bits(0x1p-100)
+	smallest := math.Float32bits(0x1p-100)
 	t.begin(name, "(dst []uint32, x []float32)")
 	dst, x, blocks := t.base("dst"), t.base("x"), t.length("x")
 	t.SHRQ(operand.U8(5), blocks)
@@ -46,7 +46,7 @@ func (t *target) quantize(name string, largestInteger float32, f shape) {
 		blank, special, done := t.label("blank"), t.label("special"), t.label("done")
 		mark := t.GP32()
 		t.XORL(mark, mark)
-		t.CMPL(bits, operand.U32(least))
+		t.CMPL(bits, operand.U32(smallest))
 		t.JLT(operand.LabelRef(blank))
 		t.CMPL(bits, operand.U32(infinity))
 		t.JGE(operand.LabelRef(special))

@@ -181,19 +181,19 @@ func (t *target) times(name string, counter reg.GPVirtual, body func()) {
 	t.Label(done)
 }
 
-// choose writes a body for each value from 1 to most of an integer parameter, with the end
+// choose writes a body for each value from 1 to limit of an integer parameter, with the end
 // of the function after it. Values above get the body of the last.
-func (t *target) choose(name string, most int, body func(n int)) {
+func (t *target) choose(name string, limit int, body func(n int)) {
 	value := t.integer(name)
-	labels := make([]string, most)
-	for i := 1; i < most; i++ {
+	labels := make([]string, limit)
+	for i := 1; i < limit; i++ {
 		labels[i] = t.label(name)
 		t.CMPQ(value, operand.U8(i))
 		t.JEQ(operand.LabelRef(labels[i]))
 	}
-	body(most)
+	body(limit)
 	t.end()
-	for i := 1; i < most; i++ {
+	for i := 1; i < limit; i++ {
 		t.Label(labels[i])
 		body(i)
 		t.end()

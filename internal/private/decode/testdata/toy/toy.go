@@ -22,7 +22,7 @@ func init() {
 		Cites: "none", Draws: "a batch of records for each text, one in each prompt", Calibrates: "range", Needs: "scores of the most likely tokens",
 		Settings: []method.Setting{
 			method.Batch("16"), method.Candidates(),
-			{Name: "toy_weight", Type: method.Float, Help: "how many votes a nat of the public scores counts", Default: "1", Most: 1000},
+			{Name: "toy_weight", Type: method.Float, Help: "how many votes a nat of the public scores counts", Default: "1", Max: 1000},
 		},
 	}, func(a method.Ask) (*Toy, error) {
 		sampling, err := a.Draw(scheme.PerText, a.Values.Int("batch", 16), 0)
