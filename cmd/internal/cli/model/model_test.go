@@ -20,6 +20,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
+	"github.com/sotto-dp/sotto/lm/bert/berttest"
+	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/lm/remote"
@@ -273,4 +275,31 @@ func TestScoresAddUp(t *testing.T) {
 	if math.Abs(sum-1) > 1e-9 {
 		t.Errorf("probabilities among the candidates add up to %v", sum)
 	}
+}
+
+// TestShowEncoder: a sentence encoder in a folder, and in a GGUF file.
+func TestShowEncoder(t *testing.T) {
+	clitest.Home(t)
+	m := berttest.New(1, 32, false)
+	if err := errors.Join(berttest.WriteFolder("tiny", m.Files("F16")), m.WriteGGUF("small.gguf", gguf.F16)); err != nil {
+		t.Fatal(err)
+	}
+	for path, name := range map[string]string{"./tiny": "tiny", "./small.gguf": "small.gguf"} {
+		code, out, errs := clitest.Run(t, "model", "show", path, "--json")
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		var r modelShowResult
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		expect.Equal(t, "name of "+path, r.Name, name)
+		expect.Equal(t, "architecture of "+path, r.Architecture, "bert")
+		expect.Equal(t, "dimension of "+path, r.Dimension, 128)
+		expect.Equal(t, "layers of "+path, r.Layers, 2)
+		expect.True(t, path+" embeds sentences", r.Capabilities.Embed, r.Capabilities)
+	}
+	code, _, errs := clitest.Run(t, "model", "score", "--model", "./tiny", "--prompt", "a")
+	expect.True(t, "an encoder writes nothing", code != 0, code)
+	expect.Contains(t, "error of scoring with an encoder", errs, "it turns sentences into vectors")
 }

@@ -106,6 +106,9 @@ func runModelShow(ctx context.Context, p *cli.Program, of flags.Model) error {
 		Quantisation: facts.Quantisation, Layers: facts.Layers, Context: facts.Context, Vocabulary: facts.Vocabulary,
 		Licence: facts.Licence, SHA256: hash, types: facts.Types,
 	}
+	if entry.Kind == models.Encoder && filepath.Base(path) == "model.safetensors" {
+		r.Name = filepath.Base(filepath.Dir(path))
+	}
 	if e, ok := models.Identify(r.SHA256); ok {
 		r.Name, r.Licence, r.Pinned = e.Name, e.Licence, true
 	} else if err := r.findPin(entry.Name); err != nil {
