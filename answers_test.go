@@ -59,21 +59,23 @@ func TestAnswersMissing(t *testing.T) {
 			o.Request = sotto.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
 		}, "not proven"},
 	} {
-		o := answerOptions(t)
-		c.change(&o)
-		_, err := answers(t.Context(), o)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, path := range o.state() {
-			if path == "" {
-				continue
+		t.Run(name, func(t *testing.T) {
+			o := answerOptions(t)
+			c.change(&o)
+			_, err := answers(t.Context(), o)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
 			}
-			if _, err := os.Stat(path); err == nil {
-				t.Errorf("%s: %s was made", name, filepath.Base(path))
+			for _, path := range o.state() {
+				if path == "" {
+					continue
+				}
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("%s was made", filepath.Base(path))
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -113,10 +113,12 @@ func TestOneStateDirectory(t *testing.T) {
 			return sotto.Open("state", &sotto.Options{Ledger: "postgres://budgets/sotto"})
 		},
 	} {
-		c, err := open()
-		expect.NoError(t, err)
-		expect.Equal(t, "c.Ledger()", c.Ledger(), want)
-		expect.Equal(t, "filepath.Base(c.Keys())", filepath.Base(c.Keys()), "keys")
+		t.Run(want, func(t *testing.T) {
+			c, err := open()
+			expect.NoError(t, err)
+			expect.Equal(t, "c.Ledger()", c.Ledger(), want)
+			expect.Equal(t, "filepath.Base(c.Keys())", filepath.Base(c.Keys()), "keys")
+		})
 	}
 	if left, _ := os.ReadDir(home); len(left) > 0 {
 		t.Errorf("opening a client makes %v", left)

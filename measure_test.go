@@ -96,20 +96,22 @@ func TestMeasureMissing(t *testing.T) {
 		"number of records":   func(o *measuring) { o.Request.Size = 0 },
 		"carried out":         func(o *measuring) { o.Plan = &plan.Measurement{} },
 	} {
-		o := measureOptions(t)
-		change(&o)
-		_, err := measure(t.Context(), o)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-		for _, path := range append(o.state(), o.Out) {
-			if path == "" {
-				continue
+		t.Run(want, func(t *testing.T) {
+			o := measureOptions(t)
+			change(&o)
+			_, err := measure(t.Context(), o)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
 			}
-			if _, err := os.Stat(path); err == nil {
-				t.Errorf("%s: %s was made", want, filepath.Base(path))
+			for _, path := range append(o.state(), o.Out) {
+				if path == "" {
+					continue
+				}
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("%s was made", filepath.Base(path))
+				}
 			}
-		}
+		})
 	}
 }

@@ -18,19 +18,21 @@ func TestPlanAnswers(t *testing.T) {
 		"samsum": {"clipped", "mixing", "gaussian", "noisymax", "radius", "public", "embedding", "keyword"},
 		"mit-g":  {"clipped", "mixing", "gaussian", "noisymax", "radius", "public", "embedding", "keyword"},
 	} {
-		task, err := prompt.Builtin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := sotto.AnswerMethods(task)
-		if got[0] != plan.DefaultAnswer(task) {
-			t.Errorf("%s is answered by %s by default, and that is not first in %v", name, plan.DefaultAnswer(task), got)
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s is answered by %v, want %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			task, err := prompt.Builtin(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := sotto.AnswerMethods(task)
+			if got[0] != plan.DefaultAnswer(task) {
+				t.Errorf("%s is answered by %s by default, and that is not first in %v", name, plan.DefaultAnswer(task), got)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s is answered by %v, want %v", name, got, want)
+			}
+		})
 	}
 	task, err := prompt.Builtin("samsum")
 	if err != nil {

@@ -347,13 +347,15 @@ func TestPlainPoolRefusals(t *testing.T) {
 		"no folder":  {func(o *synthesis) { o.Out = "" }, "a folder to write to is missing"},
 		"texts":      {func(o *synthesis) { o.Pool.Texts = -1 }, "a positive number"},
 	} {
-		o := pooled(t, h)
-		c.change(&o)
-		_, err := synthesize(t.Context(), o)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o := pooled(t, h)
+			c.change(&o)
+			_, err := synthesize(t.Context(), o)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	o := pooled(t, h)
 	o.Ledger = o.at("none.db")

@@ -261,15 +261,17 @@ func TestRehearseNeeds(t *testing.T) {
 		},
 		"needs records, some of ": func(o *rehearsing) { o.Items = -1 },
 	} {
-		o, temporary := rehearsal(t)
-		change(&o)
-		var input *plan.InputError
-		if _, err := rehearse(t.Context(), o); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-		if names := left(t, temporary); len(names) > 0 {
-			t.Errorf("%s: it left %v", want, names)
-		}
+		t.Run(want, func(t *testing.T) {
+			o, temporary := rehearsal(t)
+			change(&o)
+			var input *plan.InputError
+			if _, err := rehearse(t.Context(), o); !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+			if names := left(t, temporary); len(names) > 0 {
+				t.Errorf("it left %v", names)
+			}
+		})
 	}
 }
 

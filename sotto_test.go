@@ -60,21 +60,23 @@ func TestMissing(t *testing.T) {
 		"data":        {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
 		"not private": {func(o *synthesis) { o.Request.Method, o.Request.Settings = "real", nil }, "has no privacy guarantee"},
 	} {
-		o := options(t)
-		c.change(&o)
-		_, err := synthesize(t.Context(), o)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, path := range append(o.state(), o.Out) {
-			if path == "" {
-				continue
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			c.change(&o)
+			_, err := synthesize(t.Context(), o)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
 			}
-			if _, err := os.Stat(path); err == nil {
-				t.Errorf("%s: %s was made", name, filepath.Base(path))
+			for _, path := range append(o.state(), o.Out) {
+				if path == "" {
+					continue
+				}
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("%s was made", filepath.Base(path))
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -140,18 +142,19 @@ func TestNotPrivate(t *testing.T) {
 		"real":   func(o *synthesis) { o.Request.Method, o.Request.Settings, o.NonPrivate = "real", nil, true },
 		"seeded": func(o *synthesis) { o.Seed = &seed },
 	} {
-		o := options(t)
-		change(&o)
-		done, err := synthesize(t.Context(), o)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		at := expect.At(t, "%s", name)
-		expect.True(at, "not done.Private", !done.Private)
-		expect.True(at, "no done.Words()", done.Words() == nil)
-		expect.Equal(at, "done.Charge", done.Charge, "")
-		expect.True(at, "not done.Certificate", !done.Certificate)
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			change(&o)
+			done, err := synthesize(t.Context(), o)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			expect.True(t, "not done.Private", !done.Private)
+			expect.True(t, "no done.Words()", done.Words() == nil)
+			expect.Equal(t, "done.Charge", done.Charge, "")
+			expect.True(t, "not done.Certificate", !done.Certificate)
+		})
 	}
 }
 
@@ -179,19 +182,21 @@ func TestOpenLabels(t *testing.T) {
 		"given":      func(r *sotto.Request) { r.Conditions = []string{"travel", "food"} },
 		"discovered": func(r *sotto.Request) { r.Discover = true },
 	} {
-		o := options(t)
-		o.Request.Task.Kind, o.Request.Task.Labels, o.Request.Epsilon = prompt.Extract, nil, 8
-		change(&o.Request)
-		done, err := synthesize(t.Context(), o)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		for _, e := range done.Examples {
-			if given := e.Output == "travel" || e.Output == "food"; given != (name == "given") {
-				t.Errorf("%s: a text for %q", name, e.Output)
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			o.Request.Task.Kind, o.Request.Task.Labels, o.Request.Epsilon = prompt.Extract, nil, 8
+			change(&o.Request)
+			done, err := synthesize(t.Context(), o)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
 			}
-		}
+			for _, e := range done.Examples {
+				if given := e.Output == "travel" || e.Output == "food"; given != (name == "given") {
+					t.Errorf("a text for %q", e.Output)
+				}
+			}
+		})
 	}
 }
 

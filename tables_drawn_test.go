@@ -99,11 +99,13 @@ func TestHistogramsOf(t *testing.T) {
 		"has the mode of column":        func(g *global.Group) { g.Columns[0].Statistic = global.Mode },
 		"has the histogram of column":   func(g *global.Group) { g.Columns[0].Counts = g.Columns[0].Counts[:2] },
 	} {
-		broken := group(0, 0, 6, 1, 2, 3)
-		change(&broken)
-		if _, err := (global.Profile{Groups: []global.Group{broken}}).Histograms(of); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			broken := group(0, 0, 6, 1, 2, 3)
+			change(&broken)
+			if _, err := (global.Profile{Groups: []global.Group{broken}}).Histograms(of); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	of.Label = ""
 	if _, err := p.Histograms(of); err == nil || !strings.Contains(err.Error(), "no label") {

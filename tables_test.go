@@ -46,18 +46,20 @@ func TestTableOptions(t *testing.T) {
 		"folder to write to": func(o *tabling) { o.Out = "" },
 		"data is missing":    func(o *tabling) { o.Source.Location = "" },
 	} {
-		o := bank(t)
-		change(&o)
-		_, profile := profile(t.Context(), o, request)
-		_, perturb := perturb(t.Context(), o, local)
-		for _, err := range []error{profile, perturb} {
-			if !errors.As(err, new(*plan.InputError)) || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			o := bank(t)
+			change(&o)
+			_, profile := profile(t.Context(), o, request)
+			_, perturb := perturb(t.Context(), o, local)
+			for _, err := range []error{profile, perturb} {
+				if !errors.As(err, new(*plan.InputError)) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%v", err)
+				}
 			}
-		}
-		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(o.Out), "out")); o.Out != "" && len(left) > 0 {
-			t.Errorf("%s: %v is left", name, left)
-		}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(o.Out), "out")); o.Out != "" && len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
 	}
 	request.Epsilon = math.Inf(1)
 	if _, err := profile(t.Context(), bank(t), request); err == nil || !strings.Contains(err.Error(), "allowed explicitly") {

@@ -63,9 +63,11 @@ func TestReadyMade(t *testing.T) {
 		}
 		global, local := find(t, r.name), find(t, r.name+"-local")
 		for name, n := range map[string]int{"2": 2, "4": 4, "8": 8} {
-			if got := global.GroupCount(global.Groups[name]); got != n {
-				t.Errorf("%s: %d groups instead of %d", r.name, got, n)
-			}
+			t.Run(name, func(t *testing.T) {
+				if got := global.GroupCount(global.Groups[name]); got != n {
+					t.Errorf("%s: %d groups instead of %d", r.name, got, n)
+				}
+			})
 		}
 		if cells := local.Cells(); cells > 1<<14 {
 			t.Errorf("%s: %d cells", local.Name, cells)

@@ -269,9 +269,11 @@ func TestAlike(t *testing.T) {
 		"tickets   global   0.9998   4     2  3e-6  1 committed": false,
 		"tickets   global   0.9998   3     2  3e-6  2 committed": false,
 	} {
-		if alike(shown, got) != want || alike(got, shown) != want {
-			t.Errorf("%s: alike is to be %t", got, want)
-		}
+		t.Run(got, func(t *testing.T) {
+			if alike(shown, got) != want || alike(got, shown) != want {
+				t.Errorf("alike is to be %t", want)
+			}
+		})
 	}
 }
 
@@ -335,14 +337,16 @@ func TestDependenciesAreExplained(t *testing.T) {
 		"../../engines/beam/go.mod":   regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
 		"../../engines/duckdb/go.mod": regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
 	} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
-			if m[1] != "github.com/sotto-dp/sotto" && !strings.Contains(string(page), "| `"+m[1]+"` |") {
-				t.Errorf("%s: docs/dependencies.md does not explain %s", file, m[1])
+		t.Run(file, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
+				if m[1] != "github.com/sotto-dp/sotto" && !strings.Contains(string(page), "| `"+m[1]+"` |") {
+					t.Errorf("docs/dependencies.md does not explain %s", m[1])
+				}
+			}
+		})
 	}
 }

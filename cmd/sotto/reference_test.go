@@ -46,9 +46,11 @@ func TestReference(t *testing.T) {
 		"configuration.schema.json": {"Sotto's configuration, sotto.toml", "toml", reflect.TypeFor[config.Settings]()},
 		"certificate.schema.json":   {"The predicate of a certificate's in-toto statement", "json", reflect.TypeFor[certificate.Predicate]()},
 	} {
-		d := reference.NewDocument(c.tag)
-		d.Define("root", "", c.of)
-		reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
+		t.Run(file, func(t *testing.T) {
+			d := reference.NewDocument(c.tag)
+			d.Define("root", "", c.of)
+			reference.Keep(t, filepath.Join(referenceHome, "schemas", file), d.JSON(file, c.title, "root"))
+		})
 	}
 }
 

@@ -21,9 +21,11 @@ func TestParseSettings(t *testing.T) {
 		"ledger = ":             "line 1",
 		"ledger='a'\nledger=''": "line 2",
 	} {
-		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, should mention %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, should mention %s", err, want)
+			}
+		})
 	}
 }
 
@@ -70,10 +72,12 @@ func TestRedact(t *testing.T) {
 		"sqlite:/data/ledger.db":             "sqlite:/data/ledger.db",
 		"postgres://u:p%20w@h/d?password=pw": "postgres://u:xxxxx@h/d?password=xxxxx",
 	} {
-		got := Redact(address)
-		if got != want || strings.Contains(got, "secret") {
-			t.Errorf("%q is shown as %q, want %q", address, got, want)
-		}
+		t.Run(address, func(t *testing.T) {
+			got := Redact(address)
+			if got != want || strings.Contains(got, "secret") {
+				t.Errorf("%q is shown as %q, want %q", address, got, want)
+			}
+		})
 	}
 }
 

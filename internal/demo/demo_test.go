@@ -34,12 +34,14 @@ func TestPartsAreApart(t *testing.T) {
 		for name, tickets := range map[string][]Ticket{
 			"private": m.Tickets(manyTickets), "development": m.Development(manyOthers), "held-out": m.HeldOut(manyOthers),
 		} {
-			for _, k := range tickets {
-				if other, ok := in[k.Text]; ok && other != name {
-					t.Fatalf("a text is in %s and %s: %s", other, name, k.Text)
+			t.Run(name, func(t *testing.T) {
+				for _, k := range tickets {
+					if other, ok := in[k.Text]; ok && other != name {
+						t.Fatalf("a text is in %s and %s: %s", other, name, k.Text)
+					}
+					in[k.Text] = name
 				}
-				in[k.Text] = name
-			}
+			})
 		}
 		// What people in an office report is short: the same is reported several times.
 		required := map[string]int{"helpline": 90, "office": 45, "repairs": 60}[m.name]
@@ -74,12 +76,14 @@ func TestEveryWordOccurs(t *testing.T) {
 		for name, tickets := range map[string][]Ticket{
 			"private": m.Tickets(manyOthers), "development": m.Development(manyOthers), "held-out": m.HeldOut(manyOthers),
 		} {
-			seen := words(tickets)
-			for w := range words(sentences) {
-				if !seen[w] {
-					t.Errorf("%s: %q never occurs", name, w)
+			t.Run(name, func(t *testing.T) {
+				seen := words(tickets)
+				for w := range words(sentences) {
+					if !seen[w] {
+						t.Errorf("%q never occurs", w)
+					}
 				}
-			}
+			})
 		}
 	})
 }
@@ -88,24 +92,26 @@ func TestLabelsAreBalanced(t *testing.T) {
 	each(t, func(t *testing.T, m *Messages) {
 		labels := len(m.topics)
 		for name, tickets := range map[string][]Ticket{"private": m.Tickets(100 * labels), "development": m.Development(100 * labels), "held-out": m.HeldOut(100 * labels)} {
-			first := map[string]int{}
-			for block := range slices.Chunk(tickets, labels) {
-				count := map[string]int{}
-				for _, k := range block {
-					count[k.Label]++
+			t.Run(name, func(t *testing.T) {
+				first := map[string]int{}
+				for block := range slices.Chunk(tickets, labels) {
+					count := map[string]int{}
+					for _, k := range block {
+						count[k.Label]++
+					}
+					for _, a := range m.topics {
+						if count[a.label] != 1 {
+							t.Fatalf("a block has the label %s %d times", a.label, count[a.label])
+						}
+					}
+					first[block[0].Label]++
 				}
 				for _, a := range m.topics {
-					if count[a.label] != 1 {
-						t.Fatalf("%s: a block has the label %s %d times", name, a.label, count[a.label])
+					if first[a.label] == 0 {
+						t.Errorf("no block begins with %s: the order is not shuffled", a.label)
 					}
 				}
-				first[block[0].Label]++
-			}
-			for _, a := range m.topics {
-				if first[a.label] == 0 {
-					t.Errorf("%s: no block begins with %s: the order is not shuffled", name, a.label)
-				}
-			}
+			})
 		}
 	})
 }

@@ -196,18 +196,22 @@ func TestOpenRefuses(t *testing.T) {
 	other, narrow := compass(), compass()
 	other.name, narrow.width = "toy@1", 3
 	for name, encoder := range map[string]evidence.Encodes{"another encoder": other, "another dimension": narrow} {
-		if _, err := evidence.Open(some(), encoder); err == nil || !strings.Contains(err.Error(), "not comparable") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := evidence.Open(some(), encoder); err == nil || !strings.Contains(err.Error(), "not comparable") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	for name, open := range map[string]func() (*evidence.Reader, error){
 		"no evidence":        func() (*evidence.Reader, error) { return evidence.Open(nil, compass()) },
 		"no encoder":         func() (*evidence.Reader, error) { return evidence.Open(some(), nil) },
 		"no trusted encoder": func() (*evidence.Reader, error) { return evidence.Open(some(), lm.TrustedEmbedder{}) },
 	} {
-		if r, err := open(); err == nil || r != nil {
-			t.Errorf("%s is opened", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if r, err := open(); err == nil || r != nil {
+				t.Errorf("%s is opened", name)
+			}
+		})
 	}
 	trusted, err := lm.TrustEmbedder(compass(), lm.InProcess)
 	if err != nil {

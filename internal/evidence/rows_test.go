@@ -94,14 +94,16 @@ func TestRowsOfAnotherSchema(t *testing.T) {
 			}
 		},
 	} {
-		s, e := ofRows(t)
-		copied := s.WithDefaults()
-		copied.Groups = nil
-		e.Schema = &copied
-		change(e)
-		if _, err := evidence.Open(e, nil); err == nil {
-			t.Errorf("%s is taken", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			s, e := ofRows(t)
+			copied := s.WithDefaults()
+			copied.Groups = nil
+			e.Schema = &copied
+			change(e)
+			if _, err := evidence.Open(e, nil); err == nil {
+				t.Errorf("%s is taken", what)
+			}
+		})
 	}
 	_, e := ofRows(t)
 	if _, err := evidence.Open(e, compass()); err == nil {

@@ -128,16 +128,20 @@ func TestTurnsAreWritten(t *testing.T) {
 // refused.
 func TestNoTurns(t *testing.T) {
 	for name, m := range map[string]lm.Model{"scores": newToy(), "text": plain{newToy()}} {
-		_, err := Open(t.Context(), m, task("yes", "no"), nil, Options{Form: prompt.ChatForm})
-		var unsupported *lm.UnsupportedError
-		if !errors.As(err, &unsupported) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(t.Context(), m, task("yes", "no"), nil, Options{Form: prompt.ChatForm})
+			var unsupported *lm.UnsupportedError
+			if !errors.As(err, &unsupported) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	for name, o := range map[string]Options{"calibrated": {Form: prompt.ChatForm, Calibrate: true}, "normalised": {Form: prompt.MessageForm, Normalise: true}} {
-		if _, err := Open(t.Context(), chatty(), task("yes", "no"), nil, o); err == nil {
-			t.Errorf("what is written is %s", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Open(t.Context(), chatty(), task("yes", "no"), nil, o); err == nil {
+				t.Errorf("what is written is %s", name)
+			}
+		})
 	}
 	if _, err := NewClassifier(t.Context(), chatty(), task("yes", "no"), nil, Options{Form: prompt.ChatForm}); err == nil {
 		t.Error("turns are scored")

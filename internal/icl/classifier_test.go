@@ -251,9 +251,11 @@ func TestRefused(t *testing.T) {
 		"pass":           {task: task("a", "b"), o: Options{PassTokens: -1}, want: "positive"},
 		"demonstrations": {task: task("a", "b"), demos: []prompt.Example{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 	} {
-		if _, err := NewClassifier(t.Context(), m, c.task, c.demos, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewClassifier(t.Context(), m, c.task, c.demos, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if m.open != 0 || m.sessions != 0 {
 		t.Errorf("%d sequences and %d sessions are open", m.open, m.sessions)

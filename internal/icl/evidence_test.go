@@ -101,16 +101,18 @@ func TestCombinedIsTheProduct(t *testing.T) {
 		}
 		for i, input := range asking {
 			for what, c := range map[string][2]Classification{"raw": {before[i].Raw, after[i].Raw}, "calibrated": {before[i].Classification, after[i].Classification}} {
-				want := multiplied(c[0].Scores, input, weight)
-				for l := range want {
-					if math.Abs(want[l]-c[1].Scores[l]) > 1e-9 {
-						t.Errorf("%s, weight %g, %q: %v, want %v", what, weight, input, c[1].Scores, want)
-						break
+				t.Run(what, func(t *testing.T) {
+					want := multiplied(c[0].Scores, input, weight)
+					for l := range want {
+						if math.Abs(want[l]-c[1].Scores[l]) > 1e-9 {
+							t.Errorf("weight %g, %q: %v, want %v", weight, input, c[1].Scores, want)
+							break
+						}
 					}
-				}
-				if best := answersOf[slices.Index(c[1].Scores, slices.Max(c[1].Scores))]; best != c[1].Label {
-					t.Errorf("%s: the label of %v is %s", what, c[1].Scores, c[1].Label)
-				}
+					if best := answersOf[slices.Index(c[1].Scores, slices.Max(c[1].Scores))]; best != c[1].Label {
+						t.Errorf("the label of %v is %s", c[1].Scores, c[1].Label)
+					}
+				})
 			}
 			if i < len(each) && math.Abs(each[i].Scores[0]-after[i].Scores[0]) > 1e-9 {
 				t.Errorf("asked with its own demonstrations, none, %q has %v, and else %v", input, each[i].Scores, after[i].Scores)

@@ -97,9 +97,11 @@ func TestWrongNearest(t *testing.T) {
 		"the toy failed":     {m, Options{Nearest: near, Encoder: &letterCounts{fail: true}}},
 		"more than the mode": {short, Options{Nearest: near, Encoder: &letterCounts{}}},
 	} {
-		if a, err := Open(t.Context(), c.m, task(answersOf...), demos, c.o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, %v", want, a, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			if a, err := Open(t.Context(), c.m, task(answersOf...), demos, c.o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, %v", a, err)
+			}
+		})
 	}
 	if _, err := Open(t.Context(), short, task(answersOf...), demos[:1], Options{Nearest: near, Encoder: &letterCounts{}}); err != nil {
 		t.Errorf("short demonstrations do not fit: %v", err)

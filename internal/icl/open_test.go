@@ -45,29 +45,31 @@ func TestOpen(t *testing.T) {
 		"normalised text": {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Normalise: true}, err: "turn both off"},
 		"does not write":  {model: func(m *toy) lm.Model { m.info.Can.Generate = false; return plain{m} }, task: open, err: "does not write"},
 	} {
-		m := newToy(" yes", " no")
-		model := c.model(m)
-		a, err := Open(t.Context(), model, c.task, nil, c.o)
-		if asked, ok := model.(*asked); ok && asked.times != c.times {
-			t.Errorf("%s: asked for scores %d times", name, asked.times)
-		}
-		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%s: %v, want %q", name, err, c.err)
+		t.Run(name, func(t *testing.T) {
+			m := newToy(" yes", " no")
+			model := c.model(m)
+			a, err := Open(t.Context(), model, c.task, nil, c.o)
+			if asked, ok := model.(*asked); ok && asked.times != c.times {
+				t.Errorf("asked for scores %d times", asked.times)
 			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if fmt.Sprintf("%T", a) != fmt.Sprintf("%T", c.kind) || a.Describe() != c.how {
-			t.Errorf("%s: %T, %q", name, a, a.Describe())
-		}
-		if got, err := a.Answer(t.Context(), []string{"a question"}); err != nil || len(got) != 1 {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		a.Close()
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%v, want %q", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			if fmt.Sprintf("%T", a) != fmt.Sprintf("%T", c.kind) || a.Describe() != c.how {
+				t.Errorf("%T, %q", a, a.Describe())
+			}
+			if got, err := a.Answer(t.Context(), []string{"a question"}); err != nil || len(got) != 1 {
+				t.Errorf("%q, %v", got, err)
+			}
+			a.Close()
+		})
 	}
 }
 
@@ -137,29 +139,31 @@ func TestChat(t *testing.T) {
 		"no\nyes":              "no",
 		"A:\n\nyes (probably)": "yes",
 	} {
-		m := newToy()
-		m.info.Can.Generate, m.info.Can.Chat = false, true
-		m.answer = written
-		model := lm.Model(plain{m})
-		k := task("yes", "no")
-		k.Limits.AnswerTokens = 100
-		a, err := Open(t.Context(), model, k, []prompt.Example{{Input: "a", Output: "yes"}}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.answer == "" {
-			m.answer = "\n"
-		}
-		got, err := a.Answer(t.Context(), []string{"b"})
-		if err != nil || got[0] != want {
-			t.Errorf("%q: %q, want %q, %v", written, got, want, err)
-		}
-		if u := a.Usage(); u.Requests != 1 {
-			t.Errorf("%d requests are counted", u.Requests)
-		}
-		if got, want := m.prompts[0].Messages[0], (lm.Message{Role: lm.User, Content: "Choose.\n\nQ: a\nA: yes\n\nQ: b\nA:"}); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		t.Run(written, func(t *testing.T) {
+			m := newToy()
+			m.info.Can.Generate, m.info.Can.Chat = false, true
+			m.answer = written
+			model := lm.Model(plain{m})
+			k := task("yes", "no")
+			k.Limits.AnswerTokens = 100
+			a, err := Open(t.Context(), model, k, []prompt.Example{{Input: "a", Output: "yes"}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.answer == "" {
+				m.answer = "\n"
+			}
+			got, err := a.Answer(t.Context(), []string{"b"})
+			if err != nil || got[0] != want {
+				t.Errorf("%q, want %q, %v", got, want, err)
+			}
+			if u := a.Usage(); u.Requests != 1 {
+				t.Errorf("%d requests are counted", u.Requests)
+			}
+			if got, want := m.prompts[0].Messages[0], (lm.Message{Role: lm.User, Content: "Choose.\n\nQ: a\nA: yes\n\nQ: b\nA:"}); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 

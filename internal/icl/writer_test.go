@@ -119,15 +119,17 @@ func TestWriterRefused(t *testing.T) {
 		"demonstrations": {demos: []prompt.Example{{Input: strings.Repeat("x", 5000), Output: "a"}}, want: "use fewer or shorter demonstrations"},
 		"answer":         {change: func(m *toy) { m.info.Context = 200 }, want: "longer context"},
 	} {
-		m := newToy()
-		if c.change != nil {
-			c.change(m)
-		}
-		if _, err := NewWriter(t.Context(), m, k, c.demos, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if m.sessions != 0 {
-			t.Errorf("%s: %d sessions are open", name, m.sessions)
-		}
+		t.Run(name, func(t *testing.T) {
+			m := newToy()
+			if c.change != nil {
+				c.change(m)
+			}
+			if _, err := NewWriter(t.Context(), m, k, c.demos, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			if m.sessions != 0 {
+				t.Errorf("%d sessions are open", m.sessions)
+			}
+		})
 	}
 }

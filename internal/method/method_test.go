@@ -44,9 +44,11 @@ func TestValues(t *testing.T) {
 		"b is 1, it should be true or false":    {"b": 1},
 		"example does not have the setting z: it has n, x, y, w, b": {"z": 1},
 	} {
-		if _, err := wrong.Check(example); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, which does not say %q", wrong, err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if _, err := wrong.Check(example); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, which does not say %q", wrong, err, want)
+			}
+		})
 	}
 	if got := (Values{"n": 0, "x": 1.5, "z": 1}).Given().For(example); len(got) != 1 || got["x"] != 1.5 {
 		t.Errorf("%v", got)

@@ -33,33 +33,35 @@ func TestAnswerCost(t *testing.T) {
 		"per answer": {Kind: scheme.FixedSize, Per: scheme.PerText, Take: 6, Of: 2 * n},
 		"per token":  {Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 2 * n},
 	} {
-		a := plan.Answers{Task: task, Size: 2 * n, Answers: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: sampling, Expected: 4, Range: 1, Temperature: 1}}}
-		d, text := enrol(t, task, []string{"one", "two"}, n)
-		model := &flat{}
-		trusted, err := lm.Trust(model, lm.InProcess)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range uint64(questions) { // each by itself, as questions come
-			w, err := decode.NewWriter(decode.Options{Model: trusted, Task: task, Pool: d, Key: noise.KeyFromSeed(7), Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}, Answering: true})
+		t.Run(name, func(t *testing.T) {
+			a := plan.Answers{Task: task, Size: 2 * n, Answers: 1, Tokens: tokens, Write: decode.Settings{Method: &decode.Mixing{Draw: sampling, Expected: 4, Range: 1, Temperature: 1}}}
+			d, text := enrol(t, task, []string{"one", "two"}, n)
+			model := &flat{}
+			trusted, err := lm.Trust(model, lm.InProcess)
 			if err != nil {
 				t.Fatal(err)
 			}
-			job := decode.Job{Text: draw.Text{Index: i}, Condition: text, Method: a.Write.Method}
-			if err := w.Write(t.Context(), []decode.Job{job}, func(decode.Job, private.Released) error { return nil }); err != nil {
+			for i := range uint64(questions) { // each by itself, as questions come
+				w, err := decode.NewWriter(decode.Options{Model: trusted, Task: task, Pool: d, Key: noise.KeyFromSeed(7), Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}, Answering: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				job := decode.Job{Text: draw.Text{Index: i}, Condition: text, Method: a.Write.Method}
+				if err := w.Write(t.Context(), []decode.Job{job}, func(decode.Job, private.Released) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			shape, err := plan.AnswerShapeOf(t.Context(), bytesOnly{}, task)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		shape, err := plan.AnswerShapeOf(t.Context(), bytesOnly{}, task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shape.Head++
-		shape.Record += 2
-		got, want := float64(model.usage.Computed), questions*a.Cost(shape, plan.Speed{}).Cached.Tokens
-		if math.Abs(got-want) > 1e-6 {
-			t.Errorf("%s: predicted %.1f tokens, used %.0f", name, want, got)
-		}
+			shape.Head++
+			shape.Record += 2
+			got, want := float64(model.usage.Computed), questions*a.Cost(shape, plan.Speed{}).Cached.Tokens
+			if math.Abs(got-want) > 1e-6 {
+				t.Errorf("predicted %.1f tokens, used %.0f", want, got)
+			}
+		})
 	}
 	if _, err := plan.AnswerShapeOf(t.Context(), mute{}, task); err == nil || !strings.Contains(err.Error(), "measure the prompts for answers") {
 		t.Errorf("a tokeniser that fails: %v", err)

@@ -104,11 +104,13 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 		"candidates is 0, it should":   {Task: chats, Size: 1000, Epsilon: 1, Method: "embedding", Settings: method.Values{"candidates": 0}},
 		"per_prompt is -1, it should":  {Task: news, Size: 1000, Epsilon: 1, Settings: method.Values{"per_prompt": -1}},
 	} {
-		_, err := plan.NewAnswers(r)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := plan.NewAnswers(r)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in: %v", want, err)
+			}
+		})
 	}
 	a, err := plan.NewAnswers(plan.Request{Task: news, Size: 1000, Epsilon: 1})
 	if err != nil {
@@ -120,11 +122,13 @@ func TestEnsemblesThatCannotBe(t *testing.T) {
 		"other adjacency": func(a *plan.Answers) { a.Adjacency = privacy.ReplaceOne },
 		"no size":         func(a *plan.Answers) { a.Size = 0 },
 	} {
-		b := a
-		change(&b)
-		if b.Check() == nil {
-			t.Errorf("a plan with %s is accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			b := a
+			change(&b)
+			if b.Check() == nil {
+				t.Errorf("a plan with %s is accepted", name)
+			}
+		})
 	}
 }
 

@@ -72,9 +72,11 @@ func TestLongest(t *testing.T) {
 		"prompts": {scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.02, Prompts: 3, PerPrompt: 4}, seconds(3, 12)},
 		"fixed":   {scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 8, Of: 2000}, seconds(8, 8)},
 	} {
-		if got := answers(c.draw).Longest(p); (got - c.want).Abs() > time.Microsecond {
-			t.Errorf("%s: %v, not %v", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := answers(c.draw).Longest(p); (got - c.want).Abs() > time.Microsecond {
+				t.Errorf("%v, not %v", got, c.want)
+			}
+		})
 	}
 	text, token := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.002}, scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.002}
 	if one, each := answers(text).Longest(p), answers(token).Longest(p); each < 5*one {

@@ -124,9 +124,11 @@ func TestWrongAnswers(t *testing.T) {
 		"drawn from a part of 3":                                  func(r *plan.Request) { r.Size = 3 },
 		"per is week, it should be one of text, token":            func(r *plan.Request) { r.Method, r.Settings = "mixing", method.Values{"per": "week"} },
 	} {
-		r := good
-		change(&r)
-		refused(t, r, want)
+		t.Run(want, func(t *testing.T) {
+			r := good
+			change(&r)
+			refused(t, r, want)
+		})
 	}
 	if _, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 14732, Epsilon: 1, Answers: 3}); err == nil || !strings.Contains(err.Error(), "number of texts") {
 		t.Errorf("a number of answers for texts: %v", err)

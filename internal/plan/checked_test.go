@@ -25,32 +25,34 @@ func quick(t *testing.T) plan.Request {
 // add-remove.
 func TestFixedSizeIsReplaceOne(t *testing.T) {
 	for sampler, want := range map[scheme.Kind]privacy.Adjacency{scheme.FixedSize: privacy.ReplaceOne, scheme.Poisson: privacy.AddRemove} {
-		r := quick(t)
-		r.Sampler = sampler
-		texts, err := plan.New(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		votes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1600, Epsilon: 1, Sampler: sampler, Settings: method.Values{"batch": 16}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		measured, err := plan.NewMeasurement(plan.MeasurementRequest{
-			Task: builtin(t, "agnews"), Prompts: []plan.NamedPrompt{{Name: "zero"}}, Epsilon: 1, Size: 1600, Records: 100, Sampler: sampler,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := expect.At(t, "%s draws", sampler)
-		expect.Equal(at, "texts.Adjacency", texts.Adjacency, want)
-		expect.Equal(at, "votes.Adjacency", votes.Adjacency, want)
-		expect.Equal(at, "measured.Adjacency()", measured.Adjacency(), want)
-		node := map[scheme.Kind]string{scheme.FixedSize: "fixedsize(1600, ", scheme.Poisson: "poisson("}[sampler]
-		for _, e := range []privacy.Event{texts.Event(), votes.Event(), measured.Event()} {
-			if !strings.Contains(e.String(), node) {
-				t.Errorf("%s draws are charged as %s", sampler, e)
+		t.Run(string(sampler), func(t *testing.T) {
+			r := quick(t)
+			r.Sampler = sampler
+			texts, err := plan.New(r)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			votes, err := plan.NewAnswers(plan.Request{Task: builtin(t, "agnews"), Size: 1600, Epsilon: 1, Sampler: sampler, Settings: method.Values{"batch": 16}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			measured, err := plan.NewMeasurement(plan.MeasurementRequest{
+				Task: builtin(t, "agnews"), Prompts: []plan.NamedPrompt{{Name: "zero"}}, Epsilon: 1, Size: 1600, Records: 100, Sampler: sampler,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := expect.At(t, "%s draws", sampler)
+			expect.Equal(at, "texts.Adjacency", texts.Adjacency, want)
+			expect.Equal(at, "votes.Adjacency", votes.Adjacency, want)
+			expect.Equal(at, "measured.Adjacency()", measured.Adjacency(), want)
+			node := map[scheme.Kind]string{scheme.FixedSize: "fixedsize(1600, ", scheme.Poisson: "poisson("}[sampler]
+			for _, e := range []privacy.Event{texts.Event(), votes.Event(), measured.Event()} {
+				if !strings.Contains(e.String(), node) {
+					t.Errorf("%s draws are charged as %s", sampler, e)
+				}
+			}
+		})
 	}
 }
 
@@ -76,9 +78,11 @@ func TestPlansFromFilesAreChecked(t *testing.T) {
 		"no parts":                        func() plan.Plan { p := poisson; p.Parts = nil; return p },
 		"no tokens":                       func() plan.Plan { p := poisson; p.Tokens = 0; return p },
 	} {
-		if p := change(); p.Check() == nil {
-			t.Errorf("a plan with %s is accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if p := change(); p.Check() == nil {
+				t.Errorf("a plan with %s is accepted", name)
+			}
+		})
 	}
 	if err := poisson.Check(); err != nil {
 		t.Error(err)
@@ -105,9 +109,11 @@ func TestAnswersFromFilesAreChecked(t *testing.T) {
 	written.Task, written.Ensemble, written.Tokens = builtin(t, "samsum"), ensemble.Settings{}, 5
 	written.Write = decode.Settings{Method: &decode.Clipped{Draw: disjoint, Expected: 4, Range: 1, Temperature: 1, Candidates: 10}}
 	for name, a := range map[string]plan.Answers{"fixed draws under add-remove": fixed, "votes of disjoint batches": batches, "answers written from disjoint batches": written} {
-		if a.Check() == nil {
-			t.Errorf("a plan with %s is accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a.Check() == nil {
+				t.Errorf("a plan with %s is accepted", name)
+			}
+		})
 	}
 	fixed.Adjacency = privacy.ReplaceOne
 	if err := fixed.Check(); err != nil {
@@ -152,9 +158,11 @@ func TestPlansChargeAllTheyDo(t *testing.T) {
 		"the rounds":               "repeat(7, poisson(0.15, boundedrange(0.9)))",
 		"the number in the end":    "poisson(0.25, laplace(3))",
 	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%s is not paid for: %s is not in %s", what, want, got)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s is not paid for: %s is not in %s", what, want, got)
+			}
+		})
 	}
 }
 

@@ -198,15 +198,17 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 			copied(p, &decode.NonPrivate{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 0.2, Prompts: 2, PerPrompt: 2}, Candidates: 10})
 		}, "the method nonprivate does not"},
 	} {
-		measuring := -1.
-		if strings.HasPrefix(name, "measured") {
-			measuring = 0
-		}
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Last: 2, Records: 50}})
-		c.change(&p)
-		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			measuring := -1.
+			if strings.HasPrefix(name, "measured") {
+				measuring = 0
+			}
+			p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Last: 2, Records: 50}})
+			c.change(&p)
+			if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -234,11 +236,13 @@ func TestPlainChoosingRefuses(t *testing.T) {
 		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
 		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()}, "poisson"},
 	} {
-		c.r.Task = builtin(t, "agnews")
-		_, err := plan.New(c.r)
-		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.r.Task = builtin(t, "agnews")
+			_, err := plan.New(c.r)
+			if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

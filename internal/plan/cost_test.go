@@ -349,13 +349,15 @@ func TestWords(t *testing.T) {
 		"radius":   {"σ₁ = ", "10 × 2 a token"},
 		"public":   {"none", "nobody"},
 	} {
-		p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 120000, Epsilon: 1, Method: method})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if noise, draws := p.Noise(), p.Draws(); !strings.HasPrefix(noise, want[0]) || draws != want[1] {
-			t.Errorf("%s: %s, %s", method, noise, draws)
-		}
+		t.Run(method, func(t *testing.T) {
+			p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 120000, Epsilon: 1, Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if noise, draws := p.Noise(), p.Draws(); !strings.HasPrefix(noise, want[0]) || draws != want[1] {
+				t.Errorf("%s, %s", noise, draws)
+			}
+		})
 	}
 	p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Sizes: map[string]int64{"World": 500}, Size: 90500, Epsilon: 1, Method: "gaussian"})
 	if err != nil {

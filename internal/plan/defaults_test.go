@@ -112,17 +112,19 @@ func TestRadiusSettings(t *testing.T) {
 		"the other":       {1, method.Values{"sigma2": 4}, 10, 4, 0.15, 1},
 		"rounds, as well": {2, method.Values{"lambda": 0.25, "rounds": 2}, 10, 3, 0.25, 2},
 	} {
-		p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Settings: c.asked})
-		r := p.Parts[0].Method.Method.(*decode.Radius)
-		at := expect.At(t, "%s", name)
-		expect.Equal(at, "r.Sigma0", r.Sigma0, c.sigma0)
-		expect.Equal(at, "r.Sigma2", r.Sigma2, c.sigma2)
-		expect.Equal(at, "r.Lambda", r.Lambda, c.lambda)
-		expect.Equal(at, "r.Rounds", r.Rounds, c.rounds)
-		cost, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-		at = expect.At(t, "the cost of %s", name)
-		expect.NoError(at, err)
-		expect.Within(at, "cost.Upper", cost.Upper, 0.97*c.epsilon, c.epsilon)
+		t.Run(name, func(t *testing.T) {
+			p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Method: "radius", Size: 27632, Epsilon: c.epsilon, Delta: 1e-6, Tokens: 20, Settings: c.asked})
+			r := p.Parts[0].Method.Method.(*decode.Radius)
+			at := expect.At(t, "%s", name)
+			expect.Equal(at, "r.Sigma0", r.Sigma0, c.sigma0)
+			expect.Equal(at, "r.Sigma2", r.Sigma2, c.sigma2)
+			expect.Equal(at, "r.Lambda", r.Lambda, c.lambda)
+			expect.Equal(at, "r.Rounds", r.Rounds, c.rounds)
+			cost, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+			at = expect.At(t, "the cost of %s", name)
+			expect.NoError(at, err)
+			expect.Within(at, "cost.Upper", cost.Upper, 0.97*c.epsilon, c.epsilon)
+		})
 	}
 	// What is asked for may leave nothing, which is said.
 	_, err := plan.New(plan.Request{Task: builtin(t, "mit-d"), Method: "radius", Size: 1561, Epsilon: 0.1, Delta: 1e-6, Settings: method.Values{"sigma0": 10, "sigma2": 3}})

@@ -32,13 +32,15 @@ func TestPlainWhoIsDrawn(t *testing.T) {
 		"disjoint":         {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 16}}, false},
 		"per token":        {plan.Request{Task: agnews, Size: 4000, Epsilon: 1, Method: "gaussian"}, true},
 	} {
-		p, err := plan.New(c.request)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if got := privacy.Sampled(p.Event()); got != c.sampled {
-			t.Errorf("%s: sampled is %v of %s", name, got, p.Event())
-		}
+		t.Run(name, func(t *testing.T) {
+			p, err := plan.New(c.request)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if got := privacy.Sampled(p.Event()); got != c.sampled {
+				t.Errorf("sampled is %v of %s", got, p.Event())
+			}
+		})
 	}
 }
 
@@ -50,11 +52,13 @@ func TestSizesThatDoNotAddUp(t *testing.T) {
 		`no size is declared for the label "`: {Task: agnews, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
 		"add up to the size of the whole":     {Task: agnews, Size: 1000, Epsilon: 1, Sizes: map[string]int64{"World": 1000}},
 	} {
-		_, err := plan.New(r)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := plan.New(r)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in: %v", want, err)
+			}
+		})
 	}
 }
 
@@ -122,18 +126,20 @@ func TestEndingIsPaidFor(t *testing.T) {
 	}
 	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Tokens: 4, Ending: true, Settings: method.Values{"batch": 16}}
 	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "model-generated": {Work: 1000, Writing: -1}} {
-		q.Choosing = c
-		p, err := plan.New(q)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.MinUnits != 10001 {
-			t.Errorf("%s: %+v is not in %s", name, p.Ending, p.Event())
-		}
-		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
-		if err != nil || got.Upper > 1 {
-			t.Errorf("%s: ε = %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			q.Choosing = c
+			p, err := plan.New(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(p.Event().String(), "approx(0.05, 1e-07)") || p.Ending.MinUnits != 10001 {
+				t.Errorf("%+v is not in %s", p.Ending, p.Event())
+			}
+			got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency, p.Delta)
+			if err != nil || got.Upper > 1 {
+				t.Errorf("ε = %v, %v", got, err)
+			}
+		})
 	}
 	q.Choosing = &plan.Choosing{NoGeneration: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
 	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "no texts are to be written") {

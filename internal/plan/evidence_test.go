@@ -62,14 +62,16 @@ func TestPlainEvidenceOfRows(t *testing.T) {
 		"another schema":  func(e *plan.Evidence) { e.Schema.Columns[0].High++ },
 		"another encoder": func(e *plan.Evidence) { e.Encoder = "toy 1" },
 	} {
-		p := reread(t, made)
-		if err := p.Check(); err != nil {
-			t.Fatal(err)
-		}
-		change(p.Evidence)
-		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "schema") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := reread(t, made)
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+			change(p.Evidence)
+			if err := p.Check(); err == nil || !strings.Contains(err.Error(), "schema") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -175,12 +177,14 @@ func TestPlainEvidenceRefuses(t *testing.T) {
 		"with writing": {"agnews", func(r *plan.Request) { r.Choosing.Evidence, r.Choosing.Writing = 0.6, 0.4 }, "leave nothing for choosing"},
 		"with all":     {"agnews", func(r *plan.Request) { r.Choosing.Evidence, r.Choosing.Measuring = 0.6, 0.5 }, "leave nothing for choosing"},
 	} {
-		r := plan.Request{Task: builtin(t, c.task), Size: 5000, Epsilon: 1, Choosing: withEvidence()}
-		c.change(&r)
-		_, err := plan.New(r)
-		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := plan.Request{Task: builtin(t, c.task), Size: 5000, Epsilon: 1, Choosing: withEvidence()}
+			c.change(&r)
+			_, err := plan.New(r)
+			if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -203,36 +207,40 @@ func TestPlainEvidenceIsChecked(t *testing.T) {
 		"no number":     {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.NaN()} }, "positive weights"},
 		"endless":       {func(p *plan.Plan) { p.Evidence.Weights = []float64{math.Inf(1)} }, "positive weights"},
 	} {
-		p := reread(t, made)
-		c.change(&p)
-		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := reread(t, made)
+			c.change(&p)
+			if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
 // TestPlainEvidenceTakesTime: the encoder's time is in what a plan costs, and is taken off the time for choosing.
 func TestPlainEvidenceTakesTime(t *testing.T) {
 	for unit, each := range map[privacy.Unit]float64{"": 1, "user:author": 4} {
-		r := plan.Request{Task: builtin(t, "agnews"), Size: 4000, Epsilon: 1, Unit: unit, Choosing: withEvidence()}
-		p := mustPlan(t, r)
-		slow := plan.Speed{Prefill: 1000, Step: 0.01, Encode: 0.005}
-		fast := slow
-		fast.Encode = 0
-		if more, want := p.Cost(plan.Shape{}, slow).Cached.Seconds-p.Cost(plan.Shape{}, fast).Cached.Seconds, 20*each; math.Abs(more-want) > 1e-6 {
-			t.Errorf("%q: encoding adds %v seconds, want %v", unit, more, want)
-		}
-		long, err := r.Within(10*time.Minute, plan.Shape{}, fast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		short, err := r.Within(10*time.Minute, plan.Shape{}, slow)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !(short.Choosing.Work < long.Choosing.Work) {
-			t.Errorf("%q: work of %v with an encoder that takes its time, %v with one that does not", unit, short.Choosing.Work, long.Choosing.Work)
-		}
+		t.Run(string(unit), func(t *testing.T) {
+			r := plan.Request{Task: builtin(t, "agnews"), Size: 4000, Epsilon: 1, Unit: unit, Choosing: withEvidence()}
+			p := mustPlan(t, r)
+			slow := plan.Speed{Prefill: 1000, Step: 0.01, Encode: 0.005}
+			fast := slow
+			fast.Encode = 0
+			if more, want := p.Cost(plan.Shape{}, slow).Cached.Seconds-p.Cost(plan.Shape{}, fast).Cached.Seconds, 20*each; math.Abs(more-want) > 1e-6 {
+				t.Errorf("encoding adds %v seconds, want %v", more, want)
+			}
+			long, err := r.Within(10*time.Minute, plan.Shape{}, fast)
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, err := r.Within(10*time.Minute, plan.Shape{}, slow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(short.Choosing.Work < long.Choosing.Work) {
+				t.Errorf("work of %v with an encoder that takes its time, %v with one that does not", short.Choosing.Work, long.Choosing.Work)
+			}
+		})
 	}
 }
 

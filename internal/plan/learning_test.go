@@ -86,11 +86,13 @@ func TestLearningRefusals(t *testing.T) {
 		"has to be declared":       func(r *plan.Request) { r.Size = 0 },
 		"fewer than the 4 labels":  func(r *plan.Request) { r.Size = 3 },
 	} {
-		r := learning(t, 1, 0, 20000)
-		change(&r)
-		if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			r := learning(t, 1, 0, 20000)
+			change(&r)
+			if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if r := learning(t, 1, 0, 20000).By("clipped"); r.Learning != nil {
 		t.Error("another method learns")

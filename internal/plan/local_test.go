@@ -156,13 +156,15 @@ func TestLocalErrors(t *testing.T) {
 		"few rows":   {LocalRequest{Schema: tableOf(2, 2), Epsilon: 0.1, Rows: 100}, "hardly be known"},
 		"many cells": {LocalRequest{Schema: tableOf(2, 2, 2, 2, 2, 2, 2, 2), Epsilon: 4, Rows: 10_000}, "combinations"},
 	} {
-		l, err := NewLocal(test.r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w := l.Warnings(); len(w) == 0 || !strings.Contains(w[0], test.want) {
-			t.Errorf("%s: %v", name, w)
-		}
+		t.Run(name, func(t *testing.T) {
+			l, err := NewLocal(test.r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w := l.Warnings(); len(w) == 0 || !strings.Contains(w[0], test.want) {
+				t.Errorf("%v", w)
+			}
+		})
 	}
 	undeclared, err := NewLocal(LocalRequest{Schema: tableOf(2, 2), Epsilon: 0.1})
 	if err != nil {
@@ -205,9 +207,11 @@ func TestLocalRefuses(t *testing.T) {
 		"not discrete":    {Schema: numeric, Epsilon: 1},
 		"nothing to hide": {Schema: tableOf(1, 1), Epsilon: 1},
 	} {
-		if _, err := NewLocal(r); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewLocal(r); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	_, err := NewLocal(LocalRequest{Schema: tableOf(2, 2), Epsilon: 1, Weights: map[string]float64{"colunma": 1}})
 	if err == nil || !strings.Contains(err.Error(), "did you mean columna?") {

@@ -73,16 +73,18 @@ func TestMadeIsChecked(t *testing.T) {
 		"vary":       {func(c *plan.Choosing) { c.Vary = -1 }, "after a round"},
 		"vary many":  {func(c *plan.Choosing) { c.Vary = 65 }, "after a round"},
 	} {
-		r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Made: made(), Rounds: 2, Records: 50}}
-		p := mustPlan(t, r)
-		c.change(r.Choosing)
-		_, err := plan.New(r)
-		if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		p.Choose.Made, p.Choose.Vary = r.Choosing.Made, r.Choosing.Vary
-		if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s, in a plan: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Made: made(), Rounds: 2, Records: 50}}
+			p := mustPlan(t, r)
+			c.change(r.Choosing)
+			_, err := plan.New(r)
+			if input := new(plan.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			p.Choose.Made, p.Choose.Vary = r.Choosing.Made, r.Choosing.Vary
+			if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("in a plan: %v", err)
+			}
+		})
 	}
 }

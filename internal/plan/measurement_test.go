@@ -41,18 +41,19 @@ func TestMeasurementKeepsToEpsilon(t *testing.T) {
 		"little":     func(r *MeasurementRequest) { r.Epsilon = 0.01 },
 		"exchange":   func(r *MeasurementRequest) { r.Sampler = scheme.FixedSize },
 	} {
-		p, err := measuring(t, change)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
-		at := expect.At(t, "%s", name)
-		expect.NoError(at, err)
-		expect.Within(at, "got.Upper", got.Upper, 0.99*p.Epsilon, p.Epsilon)
-		if own, err := Own(p); err != nil || own.Event().String() != p.Event().String() {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, err := measuring(t, change)
+			if err != nil {
+				t.Errorf("%v", err)
+				return
+			}
+			got, err := accountant.Auto{}.Epsilon(p.Event(), p.Adjacency(), p.Delta)
+			expect.NoError(t, err)
+			expect.Within(t, "got.Upper", got.Upper, 0.99*p.Epsilon, p.Epsilon)
+			if own, err := Own(p); err != nil || own.Event().String() != p.Event().String() {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -141,10 +142,12 @@ func TestMeasurementRefusals(t *testing.T) {
 		"is not":     func(r *MeasurementRequest) { r.Delta = 2 },
 		"cannot be ": func(r *MeasurementRequest) { r.Epsilon = 1e-300 },
 	} {
-		_, err := measuring(t, change)
-		if err == nil || want != "is not" && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := measuring(t, change)
+			if err == nil || want != "is not" && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if _, err := measuring(t, func(r *MeasurementRequest) { r.Unit = privacy.Unit("user:who") }); err != nil {
 		t.Error(err)

@@ -71,18 +71,22 @@ func TestPlainNearestRefuses(t *testing.T) {
 		"model pull minilm":     func(r *plan.Request) { r.Choosing.Encoder = "" },
 		"ready-made sets":       func(r *plan.Request) { r.Choosing.Sets = [][]prompt.Example{{{Input: "a", Output: "b"}}} },
 	} {
-		r := plan.Request{Task: task, Size: 2000, Epsilon: 1, Choosing: near(4)}
-		change(&r)
-		if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			r := plan.Request{Task: task, Size: 2000, Epsilon: 1, Choosing: near(4)}
+			change(&r)
+			if _, err := plan.New(r); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	for name, n := range map[string]plan.Nearest{"no encoder": {Examples: []int{4}}, "no examples": {Encoder: "toy 1"}, "none of them": {Encoder: "toy 1", Examples: []int{0, 4}}} {
-		p := mustPlan(t, plan.Request{Task: task, Size: 2000, Epsilon: 1, Choosing: near(4)})
-		p.Choose.Nearest = &n
-		if p.Check() == nil {
-			t.Errorf("%s: the plan is taken", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := mustPlan(t, plan.Request{Task: task, Size: 2000, Epsilon: 1, Choosing: near(4)})
+			p.Choose.Nearest = &n
+			if p.Check() == nil {
+				t.Errorf("%s: the plan is taken", name)
+			}
+		})
 	}
 	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 2000, Epsilon: 1, Choosing: near(0)})
 	p.Choose.Nearest = &plan.Nearest{Encoder: "toy 1", Examples: []int{4}}

@@ -51,12 +51,14 @@ func TestForeignMethodsHaveNoPlan(t *testing.T) {
 		Private() bool
 		Event() privacy.Event
 	}{"texts": texts, "answers": answers} {
-		if err := p.Check(); !errors.Is(err, private.ErrForeign) || p.Private() {
-			t.Errorf("%s: private: %v, %v", name, p.Private(), err)
-		}
-		if !strings.Contains(p.Event().String(), (privacy.NonPrivate{}).String()) {
-			t.Errorf("%s: costs %v", name, p.Event())
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := p.Check(); !errors.Is(err, private.ErrForeign) || p.Private() {
+				t.Errorf("private: %v, %v", p.Private(), err)
+			}
+			if !strings.Contains(p.Event().String(), (privacy.NonPrivate{}).String()) {
+				t.Errorf("costs %v", p.Event())
+			}
+		})
 	}
 }
 
@@ -110,9 +112,11 @@ func TestPlainPlansKeepToTheirDraws(t *testing.T) {
 		}
 		texts.Adjacency, answers.Adjacency = other, other
 		for name, err := range map[string]error{"texts": texts.Check(), "answers": answers.Check()} {
-			if err == nil || !strings.Contains(err.Error(), "under "+string(other)+" adjacency") {
-				t.Errorf("%s, %s draws under %s: %v", name, sampler, other, err)
-			}
+			t.Run(name, func(t *testing.T) {
+				if err == nil || !strings.Contains(err.Error(), "under "+string(other)+" adjacency") {
+					t.Errorf("%s draws under %s: %v", sampler, other, err)
+				}
+			})
 		}
 	}
 }

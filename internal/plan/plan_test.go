@@ -161,30 +161,34 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"must be positive":           {Task: agnews, Size: 10000, Epsilon: 1, Shots: -1},
 		"disjoint batches of":        {Task: agnews, Size: 400, Epsilon: 1, Shots: 16, Sampler: scheme.Disjoint, Settings: method.Values{"batch": 50}},
 	} {
-		_, err := plan.New(r)
-		var input *plan.InputError
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := plan.New(r)
+			var input *plan.InputError
+			if !errors.As(err, &input) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in: %v", want, err)
+			}
+		})
 	}
 }
 
 // TestBaselinesAreNotPrivate: nothing could be charged for them.
 func TestBaselinesAreNotPrivate(t *testing.T) {
 	for method, private := range map[string]bool{"public": true, "nonprivate": false, "real": false} {
-		p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 1, Method: method})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Private() != private {
-			t.Errorf("%s: private is %v", method, p.Private())
-		}
-		cost, err := accountant.Auto{}.Epsilon(p.Event(), privacy.AddRemove, 1e-6)
-		if private && (err != nil || cost.Upper != 0) {
-			t.Errorf("%s costs %v, %v", method, cost, err)
-		}
-		if !private && err == nil && cost.Upper < 1e300 {
-			t.Errorf("%s has a finite ε of %v", method, cost.Upper)
-		}
+		t.Run(method, func(t *testing.T) {
+			p, err := plan.New(plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 1, Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Private() != private {
+				t.Errorf("private is %v", p.Private())
+			}
+			cost, err := accountant.Auto{}.Epsilon(p.Event(), privacy.AddRemove, 1e-6)
+			if private && (err != nil || cost.Upper != 0) {
+				t.Errorf("%s costs %v, %v", method, cost, err)
+			}
+			if !private && err == nil && cost.Upper < 1e300 {
+				t.Errorf("%s has a finite ε of %v", method, cost.Upper)
+			}
+		})
 	}
 }

@@ -181,28 +181,30 @@ func TestProfileSplit(t *testing.T) {
 // finds them, and means more; never the other way round.
 func TestModesHaveWhatTheyNeed(t *testing.T) {
 	for kind, delta := range map[global.Noise]float64{global.Laplace: 0, global.Gaussian: 1e-6} {
-		even, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: delta, Size: 1e6, Noise: kind, Groups: byLabel(), Even: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, size := range []int64{100, 1e6} {
-			p, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: delta, Size: size, Noise: kind, Groups: byLabel()})
+		t.Run(string(kind), func(t *testing.T) {
+			even, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: delta, Size: 1e6, Noise: kind, Groups: byLabel(), Even: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows := p.Rows()
-			was, is := even.Errors(rows), p.Errors(rows)
-			if is[0].Mean > was[0].Mean*1.001 {
-				t.Errorf("%s, %d rows: the mean is off by %v, by %v with even shares", kind, size, is[0].Mean, was[0].Mean)
+			for _, size := range []int64{100, 1e6} {
+				p, err := plan.NewProfile(plan.ProfileRequest{Schema: loans(), Epsilon: 1, Delta: delta, Size: size, Noise: kind, Groups: byLabel()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows := p.Rows()
+				was, is := even.Errors(rows), p.Errors(rows)
+				if is[0].Mean > was[0].Mean*1.001 {
+					t.Errorf("%d rows: the mean is off by %v, by %v with even shares", size, is[0].Mean, was[0].Mean)
+				}
+				// The Gaussian share is by rule of thumb, within a half of what is aimed at.
+				if enough := 1.5 * plan.EnoughMargin * rows; is[2].Margin > math.Max(enough, was[2].Margin*1.001) {
+					t.Errorf("%d rows: the mode needs a margin of %v", size, is[2].Margin)
+				}
+				if size >= 1e6 && is[0].Mean > 0.81*was[0].Mean {
+					t.Errorf("%d rows: the mean is off by %v, by %v with even shares", size, is[0].Mean, was[0].Mean)
+				}
 			}
-			// The Gaussian share is by rule of thumb, within a half of what is aimed at.
-			if enough := 1.5 * plan.EnoughMargin * rows; is[2].Margin > math.Max(enough, was[2].Margin*1.001) {
-				t.Errorf("%s, %d rows: the mode needs a margin of %v", kind, size, is[2].Margin)
-			}
-			if size >= 1e6 && is[0].Mean > 0.81*was[0].Mean {
-				t.Errorf("%s, %d rows: the mean is off by %v, by %v with even shares", kind, size, is[0].Mean, was[0].Mean)
-			}
-		}
+		})
 	}
 }
 
@@ -245,9 +247,11 @@ func TestProfileRequestsThatCannotBeMet(t *testing.T) {
 			"age": global.Skip, "income": global.Skip, "region": global.Skip, "owner": global.Skip, "repaid": global.Skip,
 		}}, "nothing is asked"},
 	} {
-		if _, err := plan.NewProfile(c.r); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := plan.NewProfile(c.r); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("error %v, want one that says %q", err, c.says)
+			}
+		})
 	}
 }
 
@@ -257,60 +261,62 @@ func TestProfileRequestsThatCannotBeMet(t *testing.T) {
 // 95 %.
 func TestPredictedErrors(t *testing.T) {
 	for kind, delta := range map[global.Noise]float64{global.Laplace: 0, global.Gaussian: 1e-6} {
-		s := loans()
-		p, err := plan.NewProfile(plan.ProfileRequest{Schema: s, Epsilon: 1, Delta: delta, Noise: kind, Size: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		errs := p.Errors(p.Rows())
-		m, err := global.New(s, p.Settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		margin := int(math.Ceil(errs[2].Margin))
-		const rows, rounds = 1000, 1500
-		b := table.Batch{Rows: rows, Columns: []table.Vector{
-			{Steps: make([]int32, rows)}, {Steps: make([]int32, rows)}, {Codes: make([]uint16, rows)}, {Codes: make([]uint16, rows)}, {Codes: make([]uint16, rows)},
-		}}
-		for i := range rows {
-			b.Columns[0].Steps[i] = -table.Steps // 18 years: the mean is at an edge
-			if extra := rows - (rows-margin)/4*4; i < extra {
-				b.Columns[2].Codes[i] = 3
-			} else {
-				b.Columns[2].Codes[i] = uint16(i % 4)
-			}
-		}
-		off, right := 0., 0
-		for seed := range rounds {
-			sums := m.NewSums()
-			if err := sums.Add(&b); err != nil {
-				t.Fatal(err)
-			}
-			r, err := m.Release(sums, noise.KeyFromSeed(uint64(seed)))
+		t.Run(string(kind), func(t *testing.T) {
+			s := loans()
+			p, err := plan.NewProfile(plan.ProfileRequest{Schema: s, Epsilon: 1, Delta: delta, Noise: kind, Size: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := r.Profile().Groups[0]
-			// Clamping to the bounds halves the error at an edge: half of the rounds are on
-			// the other side of it.
-			off += 2 * (g.Columns[0].Mean - 18) * (g.Columns[0].Mean - 18)
-			if g.Columns[2].Mode == 3 {
-				right++
+			errs := p.Errors(p.Rows())
+			m, err := global.New(s, p.Settings)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if sd := math.Sqrt(off / rounds); math.Abs(sd/errs[0].Mean-1) > 0.1 {
-			t.Errorf("%s: the mean is off by %v, predicted %v", kind, sd, errs[0].Mean)
-		}
-		if share := float64(right) / rounds; share < 0.95 {
-			t.Errorf("%s: the mode is right in %v", kind, share)
-		}
-		if len(p.Warnings()) != 0 {
-			t.Errorf("%s: %q", kind, p.Warnings())
-		}
-		p.Size = 5
-		if len(p.Warnings()) != 5 {
-			t.Errorf("%s, 5 rows: %q", kind, p.Warnings())
-		}
+			margin := int(math.Ceil(errs[2].Margin))
+			const rows, rounds = 1000, 1500
+			b := table.Batch{Rows: rows, Columns: []table.Vector{
+				{Steps: make([]int32, rows)}, {Steps: make([]int32, rows)}, {Codes: make([]uint16, rows)}, {Codes: make([]uint16, rows)}, {Codes: make([]uint16, rows)},
+			}}
+			for i := range rows {
+				b.Columns[0].Steps[i] = -table.Steps // 18 years: the mean is at an edge
+				if extra := rows - (rows-margin)/4*4; i < extra {
+					b.Columns[2].Codes[i] = 3
+				} else {
+					b.Columns[2].Codes[i] = uint16(i % 4)
+				}
+			}
+			off, right := 0., 0
+			for seed := range rounds {
+				sums := m.NewSums()
+				if err := sums.Add(&b); err != nil {
+					t.Fatal(err)
+				}
+				r, err := m.Release(sums, noise.KeyFromSeed(uint64(seed)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g := r.Profile().Groups[0]
+				// Clamping to the bounds halves the error at an edge: half of the rounds are on
+				// the other side of it.
+				off += 2 * (g.Columns[0].Mean - 18) * (g.Columns[0].Mean - 18)
+				if g.Columns[2].Mode == 3 {
+					right++
+				}
+			}
+			if sd := math.Sqrt(off / rounds); math.Abs(sd/errs[0].Mean-1) > 0.1 {
+				t.Errorf("the mean is off by %v, predicted %v", sd, errs[0].Mean)
+			}
+			if share := float64(right) / rounds; share < 0.95 {
+				t.Errorf("the mode is right in %v", share)
+			}
+			if len(p.Warnings()) != 0 {
+				t.Errorf("%q", p.Warnings())
+			}
+			p.Size = 5
+			if len(p.Warnings()) != 5 {
+				t.Errorf("5 rows: %q", p.Warnings())
+			}
+		})
 	}
 }
 

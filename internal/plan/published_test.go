@@ -44,9 +44,11 @@ func TestPublishedPlan(t *testing.T) {
 		"drawn from a part of 3":    func(r *plan.Request) { r.Size = 3 },
 		"candidates is 1":           func(r *plan.Request) { r.Settings = method.Values{"candidates": 1} },
 	} {
-		r := plan.Request{Task: builtin(t, "samsum"), Method: "mixing-published", Epsilon: 2, Delta: 1. / 14732, Size: 14732}
-		change(&r)
-		refused(t, r, want)
+		t.Run(want, func(t *testing.T) {
+			r := plan.Request{Task: builtin(t, "samsum"), Method: "mixing-published", Epsilon: 2, Delta: 1. / 14732, Size: 14732}
+			change(&r)
+			refused(t, r, want)
+		})
 	}
 	// Within labels there is nothing to claim either.
 	_, err = plan.New(plan.Request{Task: builtin(t, "agnews"), Method: "mixing-published", Epsilon: 2, Size: 14732})

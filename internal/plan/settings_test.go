@@ -28,10 +28,12 @@ func TestProfileGroups(t *testing.T) {
 	for text, want := range map[string]int{
 		"repaid": 2, "income:40,70": 3, "home:own/rent,family": 2, "home:own/": 2, "home": 3, "age": 3, "age: 40": 2,
 	} {
-		r, err := plan.ProfileRequest{Schema: of}.With(method.Values{"group": []string{text}})
-		if n := of.GroupCount(r.Groups); err != nil || n != want {
-			t.Errorf("%s makes %d groups, want %d (%v)", text, n, want, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			r, err := plan.ProfileRequest{Schema: of}.With(method.Values{"group": []string{text}})
+			if n := of.GroupCount(r.Groups); err != nil || n != want {
+				t.Errorf("%s makes %d groups, want %d (%v)", text, n, want, err)
+			}
+		})
 	}
 }
 

@@ -34,15 +34,17 @@ func TestLabelsWithoutExample(t *testing.T) {
 		"open labels":     {open, 0, 4, ""},
 		"several a label": {eight, 9, 9, ""},
 	} {
-		for _, writer := range []string{"clipped", "public"} {
-			p := mustPlan(t, plan.Request{Task: c.task, Size: 80000, Epsilon: 8, Shots: c.shots, Tokens: 5, Settings: method.Values{"batch": 16}}.By(writer))
-			if p.Shots != c.texts {
-				t.Errorf("%s, %s: %d texts, want %d", name, writer, p.Shots, c.texts)
+		t.Run(name, func(t *testing.T) {
+			for _, writer := range []string{"clipped", "public"} {
+				p := mustPlan(t, plan.Request{Task: c.task, Size: 80000, Epsilon: 8, Shots: c.shots, Tokens: 5, Settings: method.Values{"batch": 16}}.By(writer))
+				if p.Shots != c.texts {
+					t.Errorf("%s: %d texts, want %d", writer, p.Shots, c.texts)
+				}
+				said := strings.Join(p.Warnings(), "\n")
+				if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+					t.Errorf("%s: warnings %q, want %q", writer, said, c.want)
+				}
 			}
-			said := strings.Join(p.Warnings(), "\n")
-			if c.want == "" && said != "" || !strings.Contains(said, c.want) {
-				t.Errorf("%s, %s: warnings %q, want %q", name, writer, said, c.want)
-			}
-		}
+		})
 	}
 }

@@ -80,14 +80,16 @@ func TestRepliesAreRead(t *testing.T) {
 		"names":             "1. **Article:** A first text.\n2. Text: A \"second\" text.",
 		"another label too": `{"input": "Article: A first text.", "output": "sports"}{"input": "Of another.", "output": "World"}{"Answer": "Sports", "TEXT": "“A \"second\" text.”"}`,
 	} {
-		a := &author{chat: true, answer: func(int, string) (string, error) { return reply, nil }}
-		by := &pool.Author{Model: a, Task: builtin(t, "agnews")}
-		// All labels get the same reply, so that only the first keeps its texts.
-		list, _, err := by.Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 2)
-		want := []prompt.Example{{Input: "A first text.", Output: "Sports"}, {Input: `A "second" text.`, Output: "Sports"}}
-		if err != nil || fmt.Sprint(list) != fmt.Sprint(want) {
-			t.Errorf("%s: %q, %v", name, list, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := &author{chat: true, answer: func(int, string) (string, error) { return reply, nil }}
+			by := &pool.Author{Model: a, Task: builtin(t, "agnews")}
+			// All labels get the same reply, so that only the first keeps its texts.
+			list, _, err := by.Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 2)
+			want := []prompt.Example{{Input: "A first text.", Output: "Sports"}, {Input: `A "second" text.`, Output: "Sports"}}
+			if err != nil || fmt.Sprint(list) != fmt.Sprint(want) {
+				t.Errorf("%q, %v", list, err)
+			}
+		})
 	}
 }
 
@@ -107,17 +109,18 @@ func TestUnusableTexts(t *testing.T) {
 		"a placeholder":               "Article: {input}",
 		"far too long":                strings.Repeat("words without an end ", 100),
 	} {
-		line, err := json.Marshal(map[string]string{"input": text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &author{answer: func(int, string) (string, error) { return string(line), nil }}
-		list, tally, err := (&pool.Author{Model: a, Task: builtin(t, "agnews")}).Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 1)
-		at := expect.At(t, "%s", name)
-		expect.NoError(at, err)
-		expect.Len(at, "list", list, 0)
-		expect.True(at, "tally.Malformed other than 0", tally.Malformed != 0, tally.Malformed)
-		expect.Equal(at, "tally.Usable", tally.Usable, 0)
+		t.Run(name, func(t *testing.T) {
+			line, err := json.Marshal(map[string]string{"input": text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &author{answer: func(int, string) (string, error) { return string(line), nil }}
+			list, tally, err := (&pool.Author{Model: a, Task: builtin(t, "agnews")}).Like(t.Context(), []prompt.Example{{Input: "Shown.", Output: "Sports"}}, 1)
+			expect.NoError(t, err)
+			expect.Len(t, "list", list, 0)
+			expect.True(t, "tally.Malformed other than 0", tally.Malformed != 0, tally.Malformed)
+			expect.Equal(t, "tally.Usable", tally.Usable, 0)
+		})
 	}
 	// One that is too long ends with a sentence.
 	a := &author{answer: func(int, string) (string, error) {
@@ -190,17 +193,18 @@ func TestTooLittle(t *testing.T) {
 		"refused":         {func(int, string) (string, error) { return "", errors.New("no such key") }, "it could not be asked: 0 usable of 0 in "},
 		"braces":          {func(int, string) (string, error) { return strings.Repeat("{", 1<<18), nil }, "none came"},
 	} {
-		a := &author{answer: c.answer}
-		list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 60)
-		at := expect.At(t, "%s", name)
-		expect.As[*pool.Error](at, err)
-		expect.True(at, "no list", list == nil, list)
-		expect.Contains(at, "error", fmt.Sprint(err), c.want)
-		expect.Contains(at, "error", fmt.Sprint(err), "give examples of your own")
-		expect.True(at, "no secret-reply in error", !strings.Contains(fmt.Sprint(err), "secret-reply"), fmt.Sprint(err))
-		if len(a.asked) > pool.MaxRequests {
-			t.Errorf("%s: %d requests", name, len(a.asked))
-		}
+		t.Run(name, func(t *testing.T) {
+			a := &author{answer: c.answer}
+			list, _, err := (&pool.Author{Model: a, Task: task}).Examples(t.Context(), 60)
+			expect.As[*pool.Error](t, err)
+			expect.True(t, "no list", list == nil, list)
+			expect.Contains(t, "error", fmt.Sprint(err), c.want)
+			expect.Contains(t, "error", fmt.Sprint(err), "give examples of your own")
+			expect.True(t, "no secret-reply in error", !strings.Contains(fmt.Sprint(err), "secret-reply"), fmt.Sprint(err))
+			if len(a.asked) > pool.MaxRequests {
+				t.Errorf("%d requests", len(a.asked))
+			}
+		})
 	}
 }
 

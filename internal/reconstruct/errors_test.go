@@ -103,12 +103,14 @@ func TestErrorsCover(t *testing.T) {
 		worst = max(worst, math.Abs(errors[0]-m.channel.ShareError(0, 0.45, rows))/errors[0])
 	}
 	for name, mean := range map[string]float64{"cell": squares / tables, "marginal": marginal / tables} {
-		t.Logf("%s: mean square %.3f", name, mean)
-		for _, scale := range []float64{1, 0.9, 1.1} {
-			if right := math.Abs(mean/(scale*scale)-1) < 0.12; right != (scale == 1) {
-				t.Errorf("%s: mean square of deviations in errors×%v is %v", name, scale, mean/(scale*scale))
+		t.Run(name, func(t *testing.T) {
+			t.Logf("%s: mean square %.3f", name, mean)
+			for _, scale := range []float64{1, 0.9, 1.1} {
+				if right := math.Abs(mean/(scale*scale)-1) < 0.12; right != (scale == 1) {
+					t.Errorf("mean square of deviations in errors×%v is %v", scale, mean/(scale*scale))
+				}
 			}
-		}
+		})
 	}
 	if worst > 0.1 {
 		t.Errorf("the error predicted before any row was seen is off by %.0f %%", 100*worst)

@@ -81,22 +81,26 @@ func TestFilesAsWritten(t *testing.T) {
 		CSV:   "age,the purpose,repaid\nless than 30,\"house, or flat\",Yes\n50 or more,\"a \"\"treat\"\"\",No\n",
 		JSONL: `{"age":"less than 30","the purpose":"house, or flat","repaid":"Yes"}` + "\n" + `{"age":"50 or more","the purpose":"a \"treat\"","repaid":"No"}` + "\n",
 	} {
-		var b bytes.Buffer
-		w, err := NewWriter(&b, loans(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Write(&rows), w.Flush()); err != nil {
-			t.Fatal(err)
-		}
-		if b.String() != want {
-			t.Errorf("%s:\n%swant\n%s", f, b.String(), want)
-		}
+		t.Run(string(f), func(t *testing.T) {
+			var b bytes.Buffer
+			w, err := NewWriter(&b, loans(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(w.Write(&rows), w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != want {
+				t.Errorf("%s:\n%swant\n%s", f, b.String(), want)
+			}
+		})
 	}
 	for name, want := range map[string]Format{"a.csv": CSV, "a": CSV, "x.JSONL": JSONL, "b.ndjson": JSONL} {
-		if FormatOf(name) != want {
-			t.Errorf("%s is read as %s", name, FormatOf(name))
-		}
+		t.Run(name, func(t *testing.T) {
+			if FormatOf(name) != want {
+				t.Errorf("%s is read as %s", name, FormatOf(name))
+			}
+		})
 	}
 }
 
@@ -124,11 +128,12 @@ func TestReaderRefuses(t *testing.T) {
 		"a column missing": {JSONL, `{"age":"less than 30","repaid":"No"}`},
 		"no JSON":          {JSONL, `4711`},
 	} {
-		err := read(test.f, test.text)
-		at := expect.At(t, "%s", name)
-		expect.True(at, "an error", err != nil)
-		expect.True(at, "not errors.Is(err, io.EOF)", !errors.Is(err, io.EOF), err)
-		expect.True(at, "no 4711 in the error", !strings.Contains(fmt.Sprint(err), "4711"), fmt.Sprint(err))
+		t.Run(name, func(t *testing.T) {
+			err := read(test.f, test.text)
+			expect.True(t, "an error", err != nil)
+			expect.True(t, "not errors.Is(err, io.EOF)", !errors.Is(err, io.EOF), err)
+			expect.True(t, "no 4711 in the error", !strings.Contains(fmt.Sprint(err), "4711"), fmt.Sprint(err))
+		})
 	}
 	if err := read(CSV, "repaid,more,the purpose,age\nYes,x,car,less than 30\n"); !errors.Is(err, io.EOF) {
 		t.Errorf("columns in another order: %v", err)
@@ -192,11 +197,13 @@ func TestSidecars(t *testing.T) {
 		"event":     func(s *Sidecar) { s.Event = "compose(rr(1, 2), rr(1, 3))" },
 		"adjacency": func(s *Sidecar) { s.Adjacency = privacy.AddRemove },
 	} {
-		s := sidecar()
-		change(&s)
-		if err := s.CheckSchema(loans()); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := sidecar()
+			change(&s)
+			if err := s.CheckSchema(loans()); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	other := loans()
 	other.Columns[0].Edges = []float64{30, 51}

@@ -104,8 +104,10 @@ func TestFromHistogramsRefuses(t *testing.T) {
 		"not a number":    {Histograms{Columns: 2, Rows: []float64{1}, Counts: [][][]float64{{nil, {math.NaN()}}}}, "not one"},
 		"infinitely many": {Histograms{Columns: 2, Rows: []float64{math.Inf(1)}, Counts: [][][]float64{{nil, {1}}}}, "not one"},
 	} {
-		if _, err := FromHistograms(c.h); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := FromHistograms(c.h); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }

@@ -296,9 +296,11 @@ func TestIBURefuses(t *testing.T) {
 		"negative":     {context.Background(), some, IBUOptions{MaxEvaluations: -1}},
 		"cancelled":    {cancelled, some, IBUOptions{}},
 	} {
-		if _, err := IBU(test.ctx, test.counts, test.o); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := IBU(test.ctx, test.counts, test.o); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	if _, err := Inverse(empty); err == nil {
 		t.Error("the inverse of nothing: no error")

@@ -207,36 +207,38 @@ func TestNear(t *testing.T) {
 		return e
 	}
 	for name, estimates := range map[string][]*Estimate{"dense": {dense}, "pairs": {pair(0), pair(1)}} {
-		s, err := NewSampler(3, estimates...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near := Near{Query: query(0, 1, 0), Free: []int{2}, Mismatch: 0.2}
-		rows := everyRow(domains)
-		hits := make([]int, len(rows))
-		got, err := s.Near(near, n, noise.KeyFromSeed(4).Stream(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := math.MaxInt
-		for _, row := range got {
-			hits[dense.Cell([]uint16{uint16(row[0].Code), uint16(row[1].Code), uint16(row[2].Code)})]++
-			d := near.differs(row)
-			if d > last {
-				t.Fatalf("%s: a row that differs in %d columns comes after one that does in %d", name, d, last)
+		t.Run(name, func(t *testing.T) {
+			s, err := NewSampler(3, estimates...)
+			if err != nil {
+				t.Fatal(err)
 			}
-			last = d
-		}
-		if w := worst(n, hits, law(estimates, near, rows)); !(w <= 1) {
-			t.Errorf("%s: %v of %d do not fit: %.2f", name, hits, n, w)
-		}
-		for _, wrong := range []float64{0.18, 0.22} {
-			other := near
-			other.Mismatch = wrong
-			if w := worst(n, hits, law(estimates, other, rows)); w < 1 {
-				t.Errorf("%s: the test accepts a mismatch of %v: %.2f", name, wrong, w)
+			near := Near{Query: query(0, 1, 0), Free: []int{2}, Mismatch: 0.2}
+			rows := everyRow(domains)
+			hits := make([]int, len(rows))
+			got, err := s.Near(near, n, noise.KeyFromSeed(4).Stream(name))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			last := math.MaxInt
+			for _, row := range got {
+				hits[dense.Cell([]uint16{uint16(row[0].Code), uint16(row[1].Code), uint16(row[2].Code)})]++
+				d := near.differs(row)
+				if d > last {
+					t.Fatalf("a row that differs in %d columns comes after one that does in %d", d, last)
+				}
+				last = d
+			}
+			if w := worst(n, hits, law(estimates, near, rows)); !(w <= 1) {
+				t.Errorf("%v of %d do not fit: %.2f", hits, n, w)
+			}
+			for _, wrong := range []float64{0.18, 0.22} {
+				other := near
+				other.Mismatch = wrong
+				if w := worst(n, hits, law(estimates, other, rows)); w < 1 {
+					t.Errorf("the test accepts a mismatch of %v: %.2f", wrong, w)
+				}
+			}
+		})
 	}
 }
 
@@ -323,14 +325,16 @@ func TestNearRefuses(t *testing.T) {
 		"a number":       {[]*Estimate{e(0, 1)}, Near{Query: schema.Row{{Number: 1}, {Discrete: true}}}, "column number 1"},
 		"another column": {[]*Estimate{e(0, 1)}, Near{Query: query(0, 0), Free: []int{2}}, "column number 3"},
 	} {
-		columns := slices.Max(c.estimates[len(c.estimates)-1].Columns) + 1
-		s, err := NewSampler(columns, c.estimates...)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if _, err := s.Near(c.near, 1, stream); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			columns := slices.Max(c.estimates[len(c.estimates)-1].Columns) + 1
+			s, err := NewSampler(columns, c.estimates...)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if _, err := s.Near(c.near, 1, stream); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	// A value of a column that takes no part may be anything.
 	s, err := NewSampler(2, e(0, 1))
@@ -344,9 +348,11 @@ func TestNearRefuses(t *testing.T) {
 		"twice":         {{Columns: []int{0, 0}, Domains: []int{1, 2}, Cells: []float64{1, 0}}},
 		"other domains": {e(0, 1), {Columns: []int{0, 2}, Domains: []int{1, 2}, Cells: []float64{1, 0}}},
 	} {
-		if _, err := NewSampler(3, estimates...); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewSampler(3, estimates...); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 }
 

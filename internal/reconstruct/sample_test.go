@@ -125,9 +125,11 @@ func TestSamplerRefuses(t *testing.T) {
 		"a column more":    func() (*Sampler, error) { return NewSampler(1, e) },
 		"no probability":   func() (*Sampler, error) { return NewSampler(1, empty) },
 	} {
-		if _, err := make(); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := make(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	if got := pairs(1, 3); !slices.EqualFunc(got, [][]int{{1, 0}, {1, 2}}, slices.Equal) {
 		t.Errorf("pairs %v", got)
@@ -227,9 +229,11 @@ func TestCountsRefuse(t *testing.T) {
 		"out of bounds": {two, []int{2}},
 		"negative":      {two, []int{-1}},
 	} {
-		if _, err := NewCounts(test.c, test.columns...); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := NewCounts(test.c, test.columns...); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	n, err := NewCounts(two)
 	if err != nil {
@@ -279,9 +283,11 @@ func TestEstimatesInFiles(t *testing.T) {
 		"large":    {Columns: []int{0, 1}, Domains: []int{1 << 16, 1 << 16}, Cells: []float64{1}},
 		"domain":   {Columns: []int{0}, Domains: []int{-1}},
 	} {
-		if err := bad.Check(); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := bad.Check(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	var c Cells
 	for _, text := range []string{"x", "AAAA"} {

@@ -52,13 +52,15 @@ func TestGained(t *testing.T) {
 		"outputs that are written, no example": {prompt.Task{Name: "g", Kind: prompt.Generate}, &prompt.Prompt{}, &Worth{Metric: "rouge_l", Value: 0.2, High: 0.3}, OverNothing, "--examples FILE"},
 		"outputs that are written":             {prompt.Task{Name: "g", Kind: prompt.Generate}, &some, &Worth{Metric: "rouge_l", Value: 0.2, High: 0.3}, "", ""},
 	} {
-		u := Gained(c.task, c.p, c.w)
-		switch {
-		case c.over == "" && u != nil:
-			t.Errorf("%s: %+v", name, u)
-		case c.over != "" && (u == nil || u.Over != c.over || !strings.Contains(u.Text+" "+strings.Join(u.Next, " "), c.says) || len(u.Next) == 0):
-			t.Errorf("%s: %+v", name, u)
-		}
+		t.Run(name, func(t *testing.T) {
+			u := Gained(c.task, c.p, c.w)
+			switch {
+			case c.over == "" && u != nil:
+				t.Errorf("%+v", u)
+			case c.over != "" && (u == nil || u.Over != c.over || !strings.Contains(u.Text+" "+strings.Join(u.Next, " "), c.says) || len(u.Next) == 0):
+				t.Errorf("%+v", u)
+			}
+		})
 	}
 }
 

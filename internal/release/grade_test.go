@@ -60,18 +60,19 @@ func TestMarkedOnce(t *testing.T) {
 		"claimed": func(r *Release) { r.Private, r.Claim = false, "claimed, not proven" },
 		"nothing": func(r *Release) { r.Guarantee = nil },
 	} {
-		r := news(t)
-		change(&r)
-		page := string(rendered(t, r)[ReportFile])
-		body := page[strings.Index(page, "<body"):]
-		at := expect.At(t, "%s", name)
-		expect.Equal(at, "number of Mark", strings.Count(body, Mark), 1)
-		expect.True(at, "no ε in body", !strings.Contains(body, "ε"), body)
-		expect.True(at, "no sotto verify in body", !strings.Contains(body, "sotto verify"), body)
-		expect.True(at, "no anyone in body", !strings.Contains(body, "anyone"), body)
-		if !strings.Contains(body, `class="conclusion exposed"`) || (name == "claimed") != strings.Contains(body, "claimed, not proven") {
-			t.Errorf("%s: %s", name, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := news(t)
+			change(&r)
+			page := string(rendered(t, r)[ReportFile])
+			body := page[strings.Index(page, "<body"):]
+			expect.Equal(t, "number of Mark", strings.Count(body, Mark), 1)
+			expect.True(t, "no ε in body", !strings.Contains(body, "ε"), body)
+			expect.True(t, "no sotto verify in body", !strings.Contains(body, "sotto verify"), body)
+			expect.True(t, "no anyone in body", !strings.Contains(body, "anyone"), body)
+			if !strings.Contains(body, `class="conclusion exposed"`) || (name == "claimed") != strings.Contains(body, "claimed, not proven") {
+				t.Errorf("%s", body)
+			}
+		})
 	}
 }
 

@@ -42,9 +42,11 @@ func TestNearestIsSaid(t *testing.T) {
 			t.Errorf("used %v: demos.jsonl does not have all", used)
 		}
 		for what, name := range map[string]string{"the 2 of these 3 examples that are nearest to it by the encoder minilm 12ab": "use.md", "measured with the nearest examples": "report.html"} {
-			if strings.Contains(string(files[name]), what) != used {
-				t.Errorf("used %v: %s says %q: %v", used, name, what, !used)
-			}
+			t.Run(what, func(t *testing.T) {
+				if strings.Contains(string(files[name]), what) != used {
+					t.Errorf("used %v: %s says %q: %v", used, name, what, !used)
+				}
+			})
 		}
 	}
 }

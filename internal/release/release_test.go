@@ -91,25 +91,27 @@ func TestGolden(t *testing.T) {
 	summary.Sizes, summary.Counted = []Size{{"", 14000}}, true
 	baseline.Sizes[2].Units = 1900
 	for name, r := range map[string]Release{"private": news(t), "baseline": baseline, "generate": summary} {
-		for file, data := range rendered(t, r) {
-			path := filepath.Join("testdata", name, file)
-			if *rewrite {
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			for file, data := range rendered(t, r) {
+				path := filepath.Join("testdata", name, file)
+				if *rewrite {
+					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(path, data, 0o644); err != nil {
+						t.Fatal(err)
+					}
+					continue
 				}
-				if err := os.WriteFile(path, data, 0o644); err != nil {
-					t.Fatal(err)
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatalf("%v; go test ./release -rewrite makes it", err)
 				}
-				continue
+				if !bytes.Equal(want, data) {
+					t.Errorf("%s is\n%s\nwant\n%s\ngo test ./release -rewrite takes it", path, data, want)
+				}
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatalf("%v; go test ./release -rewrite makes it", err)
-			}
-			if !bytes.Equal(want, data) {
-				t.Errorf("%s is\n%s\nwant\n%s\ngo test ./release -rewrite takes it", path, data, want)
-			}
-		}
+		})
 	}
 }
 
@@ -127,32 +129,34 @@ func TestMark(t *testing.T) {
 		"claimed":       {func(r *Release) { r.Private, r.Claim = false, "it is claimed, not proven" }, true},
 		"nothing known": {func(r *Release) { r.Private, r.Guarantee = false, nil }, true},
 	} {
-		r := news(t)
-		c.change(&r)
-		if r.NotPrivate() != c.marked {
-			t.Errorf("%s: NotPrivate is %v", name, r.NotPrivate())
-		}
-		for file, data := range rendered(t, r) {
-			if filepath.Ext(file) == ".jsonl" {
-				for line := range bytes.Lines(data) {
-					var m map[string]any
-					if err := json.Unmarshal(line, &m); err != nil || (m["not_private"] == true) != c.marked {
-						t.Errorf("%s, %s: %s", name, file, line)
+		t.Run(name, func(t *testing.T) {
+			r := news(t)
+			c.change(&r)
+			if r.NotPrivate() != c.marked {
+				t.Errorf("NotPrivate is %v", r.NotPrivate())
+			}
+			for file, data := range rendered(t, r) {
+				if filepath.Ext(file) == ".jsonl" {
+					for line := range bytes.Lines(data) {
+						var m map[string]any
+						if err := json.Unmarshal(line, &m); err != nil || (m["not_private"] == true) != c.marked {
+							t.Errorf("%s: %s", file, line)
+						}
 					}
+					continue
 				}
-				continue
+				said := bytes.Contains(data, []byte(Mark)) || bytes.Contains(data, []byte(`"not_private": true`))
+				if said != c.marked {
+					t.Errorf("%s: marked is %v", file, said)
+				}
+				if claims := bytes.Contains(data, []byte("claimed, not proven")); claims != (r.Claim != "") && filepath.Ext(file) != ".json" {
+					t.Errorf("%s: states a claim is %v", file, claims)
+				}
+				if c.marked && bytes.Contains(data, []byte("sotto verify")) {
+					t.Errorf("%s speaks of a certificate", file)
+				}
 			}
-			said := bytes.Contains(data, []byte(Mark)) || bytes.Contains(data, []byte(`"not_private": true`))
-			if said != c.marked {
-				t.Errorf("%s, %s: marked is %v", name, file, said)
-			}
-			if claims := bytes.Contains(data, []byte("claimed, not proven")); claims != (r.Claim != "") && filepath.Ext(file) != ".json" {
-				t.Errorf("%s, %s: states a claim is %v", name, file, claims)
-			}
-			if c.marked && bytes.Contains(data, []byte("sotto verify")) {
-				t.Errorf("%s, %s speaks of a certificate", name, file)
-			}
-		}
+		})
 	}
 }
 
@@ -348,9 +352,11 @@ func TestNames(t *testing.T) {
 		"croissant.json": `"column": "ticket text"`,
 		"chat.json":      `"placeholder": "{input}"`,
 	} {
-		if !bytes.Contains(files[name], []byte(want)) {
-			t.Errorf("no %s in %s:\n%s", want, name, files[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if !bytes.Contains(files[name], []byte(want)) {
+				t.Errorf("no %s in %s:\n%s", want, name, files[name])
+			}
+		})
 	}
 }
 
@@ -363,15 +369,17 @@ func TestWrong(t *testing.T) {
 		"not UTF-8":    func(r *Release) { r.Examples[1].Input = "\xff" },
 		"empty column": func(r *Release) { r.Task.Text, r.Task.Kind = "", "" },
 	} {
-		r := news(t)
-		change(&r)
-		dir := t.TempDir()
-		if names, err := Write(dir, r); err == nil {
-			t.Errorf("%s: %v", name, names)
-		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: %v is left", name, left)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := news(t)
+			change(&r)
+			dir := t.TempDir()
+			if names, err := Write(dir, r); err == nil {
+				t.Errorf("%v", names)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
 	}
 }
 

@@ -41,17 +41,19 @@ func TestTables(t *testing.T) {
 // TestUnsigned: what has no certificate does not speak of one.
 func TestUnsigned(t *testing.T) {
 	for made, words := range map[Origin]string{Sampled: "from the perturbed rows", Drawn: "from the profile that it was drawn from"} {
-		r := news(t)
-		r.Origin, r.Unsigned = made, true
-		for name, data := range rendered(t, r) {
-			text := html.UnescapeString(string(data))
-			at := expect.At(t, "%s: %s speaks of a certificate, or of none of the guarantee", made, name)
-			expect.True(at, "no sotto verify in text", !strings.Contains(text, "sotto verify"), text)
-			expect.True(at, "no certificate.json in text", !strings.Contains(text, "certificate.json"), text)
-			expect.True(at, "no Mark in text", !strings.Contains(text, Mark), text)
-			if name == "report.html" && (!strings.Contains(text, words) || !strings.Contains(text, "Rows. Each was made up")) {
-				t.Errorf("%s: %s does not say whose the guarantee is, or what the rows are", made, name)
+		t.Run(string(made), func(t *testing.T) {
+			r := news(t)
+			r.Origin, r.Unsigned = made, true
+			for name, data := range rendered(t, r) {
+				text := html.UnescapeString(string(data))
+				at := expect.At(t, "%s: %s speaks of a certificate, or of none of the guarantee", made, name)
+				expect.True(at, "no sotto verify in text", !strings.Contains(text, "sotto verify"), text)
+				expect.True(at, "no certificate.json in text", !strings.Contains(text, "certificate.json"), text)
+				expect.True(at, "no Mark in text", !strings.Contains(text, Mark), text)
+				if name == "report.html" && (!strings.Contains(text, words) || !strings.Contains(text, "Rows. Each was made up")) {
+					t.Errorf("%s does not say whose the guarantee is, or what the rows are", name)
+				}
 			}
-		}
+		})
 	}
 }

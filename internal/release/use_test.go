@@ -96,34 +96,35 @@ func TestUseReads(t *testing.T) {
 		"Summarize the above dialogue: Bob wants tea.", "Bob wants ### tea", "Bob\n\nwants", "日本。\n",
 	}
 	for name, r := range map[string]Release{"labels": list, "texts": text} {
-		dir := t.TempDir()
-		files := rendered(t, r)
-		function := regexp.MustCompile(`(?s)\ndef read\(.*?\n\n\n`).Find(files["use.md"])
-		if function == nil {
-			t.Fatalf("%s", files["use.md"])
-		}
-		asked, err := json.Marshal(written)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script := "import json, re, sys\nchat = json.load(open('chat.json', encoding='utf-8'))\n" + string(function) + "print(json.dumps([read(x) for x in json.load(open('written.json', encoding='utf-8'))]))\n"
-		for file, data := range map[string][]byte{"chat.json": files["chat.json"], "written.json": asked, "read.py": []byte(script)} {
-			if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			files := rendered(t, r)
+			function := regexp.MustCompile(`(?s)\ndef read\(.*?\n\n\n`).Find(files["use.md"])
+			if function == nil {
+				t.Fatalf("%s", files["use.md"])
+			}
+			asked, err := json.Marshal(written)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		cmd := exec.Command(python, "read.py")
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		var got []string
-		at := expect.At(t, "%s", name)
-		expect.NoError(at, err)
-		expect.NoError(at, json.Unmarshal(out, &got))
-		expect.Len(at, "got", got, len(written))
-		for i, w := range written {
-			if want := reply.Read(r.Task, w); got[i] != want {
-				t.Errorf("%s: %q is read as %q, want %q", name, w, got[i], want)
+			script := "import json, re, sys\nchat = json.load(open('chat.json', encoding='utf-8'))\n" + string(function) + "print(json.dumps([read(x) for x in json.load(open('written.json', encoding='utf-8'))]))\n"
+			for file, data := range map[string][]byte{"chat.json": files["chat.json"], "written.json": asked, "read.py": []byte(script)} {
+				if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
+			cmd := exec.Command(python, "read.py")
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			var got []string
+			expect.NoError(t, err)
+			expect.NoError(t, json.Unmarshal(out, &got))
+			expect.Len(t, "got", got, len(written))
+			for i, w := range written {
+				if want := reply.Read(r.Task, w); got[i] != want {
+					t.Errorf("%q is read as %q, want %q", w, got[i], want)
+				}
+			}
+		})
 	}
 }

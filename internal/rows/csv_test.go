@@ -59,10 +59,12 @@ func TestCSVRows(t *testing.T) {
 		"\"a\"\rb\nc":              {nil, {"c"}},
 		"a\rb\n":                   {{"a\rb"}},
 	} {
-		got, _, err := splitAll(strings.NewReader(text))
-		if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
-			t.Errorf("%q is %q, want %q: %v", text, got, want, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, _, err := splitAll(strings.NewReader(text))
+			if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+				t.Errorf("%q is %q, want %q: %v", text, got, want, err)
+			}
+		})
 	}
 }
 
@@ -97,22 +99,23 @@ func TestLongRows(t *testing.T) {
 		"at the end":  "b\n" + long,
 		"just enough": strings.Repeat("x", MaxRow-1) + "\nb\n",
 	} {
-		a, badA, err := splitAll(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := io.Reader(strings.NewReader(text))
-		if strings.Contains(name, "quote") {
-			in = iotest.HalfReader(in)
-		}
-		b, badB, err := splitAll(in)
-		at := expect.At(t, "%s", name)
-		expect.NoError(at, err)
-		expect.Len(at, "a", a, len(b))
-		expect.True(at, "badA equal to badB", slices.Equal(badA, badB), badA, badB)
-		if name == "just enough" == slices.Contains(badA, origin.TooLong) {
-			t.Errorf("%s: %v", name, badA)
-		}
+		t.Run(name, func(t *testing.T) {
+			a, badA, err := splitAll(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := io.Reader(strings.NewReader(text))
+			if strings.Contains(name, "quote") {
+				in = iotest.HalfReader(in)
+			}
+			b, badB, err := splitAll(in)
+			expect.NoError(t, err)
+			expect.Len(t, "a", a, len(b))
+			expect.True(t, "badA equal to badB", slices.Equal(badA, badB), badA, badB)
+			if name == "just enough" == slices.Contains(badA, origin.TooLong) {
+				t.Errorf("%v", badA)
+			}
+		})
 	}
 }
 

@@ -29,40 +29,42 @@ func TestNothingBeforeTheCharge(t *testing.T) {
 		"labels":   discovers,
 		"choosing": choosingPlan(tickets(), public()),
 	} {
-		for _, epsilon := range []float64{0.5, 1000} { // of the budget
-			p := newPlace(t)
-			m := newHashModel()
-			o := p.options(t, made, m)
-			fingerprint, err := fingerprintOf(o)
-			must(t, err)
-			_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: epsilon, Delta: 1e-3}})
-			must(t, err)
-			asked := 0
-			o.Env.Ledger = watchedLedger{p.ledger, func() {
-				asked++
-				entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+		t.Run(name, func(t *testing.T) {
+			for _, epsilon := range []float64{0.5, 1000} { // of the budget
+				p := newPlace(t)
+				m := newHashModel()
+				o := p.options(t, made, m)
+				fingerprint, err := fingerprintOf(o)
 				must(t, err)
-				for _, e := range entries {
-					if e.State != planned && e.State != keyed {
-						t.Errorf("%s: %s before anything is charged", name, e.State)
+				_, err = p.ledger.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Budget: ledger.Budget{Epsilon: epsilon, Delta: 1e-3}})
+				must(t, err)
+				asked := 0
+				o.Env.Ledger = watchedLedger{p.ledger, func() {
+					asked++
+					entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
+					must(t, err)
+					for _, e := range entries {
+						if e.State != planned && e.State != keyed {
+							t.Errorf("%s before anything is charged", e.State)
+						}
 					}
+					if m.steps > 0 {
+						t.Errorf("the model was asked %d times before anything is charged", m.steps)
+					}
+				}}
+				_, err = p.runner(o, osDisk{}).do(t.Context())
+				if asked == 0 {
+					t.Fatalf("the ledger was not asked: %v", err)
 				}
-				if m.steps > 0 {
-					t.Errorf("%s: the model was asked %d times before anything is charged", name, m.steps)
+				refused := errors.As(err, new(*ledger.RefusedError))
+				at := expect.At(t, "%s, a budget of %v", name, epsilon)
+				expect.Equal(at, "refused", refused, epsilon < 1)
+				expect.True(at, "refused other than err == nil", refused != (err == nil), refused)
+				if refused {
+					expect.Max(at, "m.steps", m.steps, 0)
 				}
-			}}
-			_, err = p.runner(o, osDisk{}).do(t.Context())
-			if asked == 0 {
-				t.Fatalf("%s: the ledger was not asked: %v", name, err)
 			}
-			refused := errors.As(err, new(*ledger.RefusedError))
-			at := expect.At(t, "%s, a budget of %v", name, epsilon)
-			expect.Equal(at, "refused", refused, epsilon < 1)
-			expect.True(at, "refused other than err == nil", refused != (err == nil), refused)
-			if refused {
-				expect.Max(at, "m.steps", m.steps, 0)
-			}
-		}
+		})
 	}
 }
 
@@ -84,36 +86,38 @@ func TestCertificatesSayWhatIsPlanned(t *testing.T) {
 		"users":      {users, []certificate.Sampler{certificate.SamplePoisson}},
 		"choosing":   {choosingPlan(tickets(), public()), []certificate.Sampler{certificate.SamplePoisson}},
 	} {
-		c.made.Delta = 3e-4
-		p := newPlace(t)
-		o := p.options(t, c.made, newHashModel())
-		result := p.finish(t, o)
-		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
-		must(t, err)
-		if !report.OK {
-			t.Fatalf("%s: %v", name, report.Failures())
-		}
-		says := report.Predicate
-		at := expect.At(t, "%s: the certificate is about", name)
-		expect.Equal(at, "says.Adjacency", says.Adjacency, c.made.Adjacency)
-		expect.Equal(at, "says.Unit", says.Unit, c.made.Unit)
-		expect.Equal(at, "says.Delta", says.Delta, c.made.Delta)
-		g := result.Guarantee
-		at = expect.At(t, "%s: the result is about", name)
-		expect.Equal(at, "g.Adjacency", g.Adjacency, c.made.Adjacency)
-		expect.Equal(at, "g.Unit", g.Unit, c.made.Unit)
-		expect.Equal(at, "g.Delta", g.Delta, c.made.Delta)
-		expect.Equal(at, "g.Event", g.Event.String(), c.made.Event().String())
-		if !slices.Equal(says.Samplers, c.ran) || !slices.Equal(says.Events, []string{c.made.Event().String()}) {
-			t.Errorf("%s: the certificate has %v and %v, the plan %v and %s", name, says.Samplers, says.Events, c.ran, c.made.Event())
-		}
-		var units int64
-		for _, s := range says.Sizes {
-			units += s.Records
-		}
-		if units != c.made.Units() {
-			t.Errorf("%s: the certificate is about %d units, the plan about %d", name, units, c.made.Units())
-		}
+		t.Run(name, func(t *testing.T) {
+			c.made.Delta = 3e-4
+			p := newPlace(t)
+			o := p.options(t, c.made, newHashModel())
+			result := p.finish(t, o)
+			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+			must(t, err)
+			if !report.OK {
+				t.Fatalf("%v", report.Failures())
+			}
+			says := report.Predicate
+			at := expect.At(t, "%s: the certificate is about", name)
+			expect.Equal(at, "says.Adjacency", says.Adjacency, c.made.Adjacency)
+			expect.Equal(at, "says.Unit", says.Unit, c.made.Unit)
+			expect.Equal(at, "says.Delta", says.Delta, c.made.Delta)
+			g := result.Guarantee
+			at = expect.At(t, "%s: the result is about", name)
+			expect.Equal(at, "g.Adjacency", g.Adjacency, c.made.Adjacency)
+			expect.Equal(at, "g.Unit", g.Unit, c.made.Unit)
+			expect.Equal(at, "g.Delta", g.Delta, c.made.Delta)
+			expect.Equal(at, "g.Event", g.Event.String(), c.made.Event().String())
+			if !slices.Equal(says.Samplers, c.ran) || !slices.Equal(says.Events, []string{c.made.Event().String()}) {
+				t.Errorf("the certificate has %v and %v, the plan %v and %s", says.Samplers, says.Events, c.ran, c.made.Event())
+			}
+			var units int64
+			for _, s := range says.Sizes {
+				units += s.Records
+			}
+			if units != c.made.Units() {
+				t.Errorf("the certificate is about %d units, the plan about %d", units, c.made.Units())
+			}
+		})
 	}
 }
 
@@ -125,16 +129,18 @@ func TestCountsOfExchangedUnits(t *testing.T) {
 		"labels": func(p *plan.Plan) { p.Discover = &plan.Discover{Epsilon: 1, Delta: 1e-6, MaxLabels: 5} },
 		"ending": func(p *plan.Plan) { p.Ending = &plan.Ending{Epsilon: 1, Delta: 1e-6, Words: 2, MinUnits: 21} },
 	} {
-		p := newPlace(t)
-		m := *clipped().(*decode.Clipped)
-		m.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: 40}
-		made := planFor(phrases(), &m)
-		change(&made)
-		o := p.options(t, made, newHashModel())
-		_, err := p.runner(o, osDisk{}).do(t.Context())
-		at := expect.At(t, "%s under replace-one adjacency", name)
-		expect.Contains(at, "error", fmt.Sprint(err), string(privacy.AddRemove))
-		expect.Len(at, "charges", charges(t, o), 0)
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			m := *clipped().(*decode.Clipped)
+			m.Draw = scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerText, Take: 4, Of: 40}
+			made := planFor(phrases(), &m)
+			change(&made)
+			o := p.options(t, made, newHashModel())
+			_, err := p.runner(o, osDisk{}).do(t.Context())
+			at := expect.At(t, "%s under replace-one adjacency", name)
+			expect.Contains(at, "error", fmt.Sprint(err), string(privacy.AddRemove))
+			expect.Len(at, "charges", charges(t, o), 0)
+		})
 	}
 }
 

@@ -135,12 +135,14 @@ func TestWinnersAreOfTheSpace(t *testing.T) {
 		"before the first":    {Set: []int{0, -1}},
 		"another instruction": {Instruction: 1},
 	} {
-		for _, before := range [][]search.Point{nil, {{Set: []int{0}}}} {
-			r := &runner{plan: plan.Plan{Task: task, Choose: c}, exec: &execution{progress: &progress{winners: append(before, wrong)}}}
-			if err := r.rounds(t.Context()); err == nil || !strings.Contains(err.Error(), "none of its prompts") {
-				t.Errorf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			for _, before := range [][]search.Point{nil, {{Set: []int{0}}}} {
+				r := &runner{plan: plan.Plan{Task: task, Choose: c}, exec: &execution{progress: &progress{winners: append(before, wrong)}}}
+				if err := r.rounds(t.Context()); err == nil || !strings.Contains(err.Error(), "none of its prompts") {
+					t.Errorf("%v", err)
+				}
 			}
-		}
+		})
 	}
 }
 

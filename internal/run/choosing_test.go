@@ -177,27 +177,29 @@ func TestCoveredRound(t *testing.T) {
 		"another last round":  {change: func(*runner) {}, at: 2},
 		"smaller counts only": {change: func(r *runner) { r.exec.progress.sizes = []int64{400, 400} }},
 	} {
-		p := newChoosingPlace(t)
-		r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
-		_, err := r.do(t.Context())
-		must(t, err)
-		ran := choose.Outcome{Event: privacy.Canonical(r.plan.Choose.Draw.Event(r.plan.Choose.Step(), 1))}
-		if err := r.coveredRound(0, ran); err != nil {
-			t.Errorf("%s: before the change: %v", name, err)
-		}
-		last := choose.Outcome{Event: r.plan.Choose.Last.Event()}
-		if err := r.coveredRound(2, last); err != nil {
-			t.Errorf("%s: the last round: %v", name, err)
-		}
-		for _, at := range []int64{0, 1, 3} {
-			if r.coveredRound(at, last) == nil {
-				t.Errorf("what the last round costs is released as round %d", at+1)
+		t.Run(name, func(t *testing.T) {
+			p := newChoosingPlace(t)
+			r := p.runner(p.options(t, p.plan(), newHashModel()), osDisk{})
+			_, err := r.do(t.Context())
+			must(t, err)
+			ran := choose.Outcome{Event: privacy.Canonical(r.plan.Choose.Draw.Event(r.plan.Choose.Step(), 1))}
+			if err := r.coveredRound(0, ran); err != nil {
+				t.Errorf("before the change: %v", err)
 			}
-		}
-		c.change(r.runner)
-		if err := r.coveredRound(c.at, ran); err == nil {
-			t.Errorf("%s is released", name)
-		}
+			last := choose.Outcome{Event: r.plan.Choose.Last.Event()}
+			if err := r.coveredRound(2, last); err != nil {
+				t.Errorf("the last round: %v", err)
+			}
+			for _, at := range []int64{0, 1, 3} {
+				if r.coveredRound(at, last) == nil {
+					t.Errorf("what the last round costs is released as round %d", at+1)
+				}
+			}
+			c.change(r.runner)
+			if err := r.coveredRound(c.at, ran); err == nil {
+				t.Errorf("%s is released", name)
+			}
+		})
 	}
 }
 
@@ -415,11 +417,13 @@ func TestNoExamplesChosen(t *testing.T) {
 		"report.html": {"Nothing was gained from examples", "There are no examples: the records chose the instruction alone.", "Sort the tickets."},
 		"chat.json":   {`"content": "Sort the tickets."`}, "dspy.json": {`"demos": []`},
 	} {
-		for _, w := range words {
-			if !strings.Contains(files[name], w) {
-				t.Errorf("%s does not say %q:\n%s", name, w, files[name])
+		t.Run(name, func(t *testing.T) {
+			for _, w := range words {
+				if !strings.Contains(files[name], w) {
+					t.Errorf("%s does not say %q:\n%s", name, w, files[name])
+				}
 			}
-		}
+		})
 	}
 	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
 	must(t, err)

@@ -23,30 +23,32 @@ func TestCovered(t *testing.T) {
 		"a larger rate":     func(r *runner, j *decode.Job) { j.Method = withRate(0.3) },
 		"another mechanism": func(r *runner, j *decode.Job) { j.Method = gaussian() },
 	} {
-		p := newPlace(t)
-		o := p.options(t, planFor(tickets(), clipped()), newHashModel())
-		r := p.runner(o, osDisk{})
-		_, err := r.do(t.Context())
-		must(t, err)
-		r.exec.key = noise.KeyFromSeed(1) // the run's own is erased
-		w, err := r.writer()
-		must(t, err)
-		methods := r.methods()
-		job := r.job(0, methods)
-		write := func() (err error) {
-			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
-				err = r.covered(j, out)
-				return nil
-			}))
-			return err
-		}
-		if err := write(); err != nil {
-			t.Errorf("%s: before the change: %v", name, err)
-		}
-		change(r.runner, &job)
-		if err := write(); err == nil {
-			t.Errorf("%s is released", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.options(t, planFor(tickets(), clipped()), newHashModel())
+			r := p.runner(o, osDisk{})
+			_, err := r.do(t.Context())
+			must(t, err)
+			r.exec.key = noise.KeyFromSeed(1) // the run's own is erased
+			w, err := r.writer()
+			must(t, err)
+			methods := r.methods()
+			job := r.job(0, methods)
+			write := func() (err error) {
+				must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+					err = r.covered(j, out)
+					return nil
+				}))
+				return err
+			}
+			if err := write(); err != nil {
+				t.Errorf("before the change: %v", err)
+			}
+			change(r.runner, &job)
+			if err := write(); err == nil {
+				t.Errorf("%s is released", name)
+			}
+		})
 	}
 }
 

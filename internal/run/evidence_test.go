@@ -213,24 +213,25 @@ func TestEvidenceKilled(t *testing.T) {
 // encoder reads nothing.
 func TestEvidenceNeedsItsEncoder(t *testing.T) {
 	for name, encoder := range map[string]*hashEncoder{"none": nil, "another": {name: "other"}, "no name": {}} {
-		p := newEvidencePlace(t)
-		p.encoder = encoder
-		m := newHashModel()
-		o := p.options(t, p.plan(), m)
-		_, err := p.runner(o, osDisk{}).do(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "the plan adds records up by the encoder hash") {
-			t.Errorf("%s: %v", name, err)
-		}
-		got := charges(t, o)
-		at := expect.At(t, "%s", name)
-		expect.Len(at, "charges", got, 0)
-		expect.Equal(at, "m.steps", m.steps, 0)
-		if encoder != nil {
-			expect.Equal(at, "encoder.asked", encoder.asked, 0)
-		}
-		if left, err := os.ReadDir(o.Dir); err == nil && len(left) != 0 {
-			t.Errorf("%s: left %v", name, left)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newEvidencePlace(t)
+			p.encoder = encoder
+			m := newHashModel()
+			o := p.options(t, p.plan(), m)
+			_, err := p.runner(o, osDisk{}).do(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "the plan adds records up by the encoder hash") {
+				t.Errorf("%v", err)
+			}
+			got := charges(t, o)
+			expect.Len(t, "charges", got, 0)
+			expect.Equal(t, "m.steps", m.steps, 0)
+			if encoder != nil {
+				expect.Equal(t, "encoder.asked", encoder.asked, 0)
+			}
+			if left, err := os.ReadDir(o.Dir); err == nil && len(left) != 0 {
+				t.Errorf("left %v", left)
+			}
+		})
 	}
 }
 
@@ -314,9 +315,11 @@ func TestEvidenceOnce(t *testing.T) {
 		"after a winner": slices.Insert(slices.Clone(without), at+1, entries[at]),
 		"in the end":     append(slices.Clone(without), entries[at]),
 	} {
-		if _, err := fold(list); err == nil || !strings.Contains(err.Error(), "out of place") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := fold(list); err == nil || !strings.Contains(err.Error(), "out of place") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
@@ -333,15 +336,19 @@ func TestCoveredSums(t *testing.T) {
 	}
 	must(t, r.coveredSums(ran(2, 1.5)))
 	for name, wrong := range map[string]sums.Outcome{"less noise": ran(2, 1), "more sums": ran(3, 1.5), "nothing": {Event: privacy.Compose{}}} {
-		if r.coveredSums(wrong) == nil {
-			t.Errorf("%s is released", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if r.coveredSums(wrong) == nil {
+				t.Errorf("%s is released", name)
+			}
+		})
 	}
 	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "other noise": ran(2, 2).Event, "only rounds": r.plan.Choose.Event()} {
-		r.exec.spec.Event = e
-		if r.coveredSums(ran(2, 1.5)) == nil {
-			t.Errorf("sums are released, of which %s is charged", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			r.exec.spec.Event = e
+			if r.coveredSums(ran(2, 1.5)) == nil {
+				t.Errorf("sums are released, of which %s is charged", name)
+			}
+		})
 	}
 	r.exec.spec.Event = charged
 	r.plan.Evidence = &planned

@@ -106,9 +106,11 @@ func TestFoldRefuses(t *testing.T) {
 		"text too early":  {start, {State: begun, Text: 1}},
 		"charge too soon": {start, {State: recharged, Text: 1}},
 	} {
-		if _, err := fold(entries); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := fold(entries); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 }
 

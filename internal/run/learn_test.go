@@ -176,15 +176,17 @@ func TestLearnSeeded(t *testing.T) {
 // TestLearnNeedsItsEncoder: without an encoder, or with another one, nothing is charged or written.
 func TestLearnNeedsItsEncoder(t *testing.T) {
 	for name, encoder := range map[string]*hashEncoder{"none": nil, "another": {name: "other"}} {
-		p := newLearnPlace(t)
-		p.encoder = encoder
-		o := p.options(t, p.plan(), newHashModel())
-		if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil || !strings.Contains(err.Error(), "the plan adds records up by the encoder hash") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got := charges(t, o); len(got) != 0 || encoder != nil && encoder.asked != 0 {
-			t.Errorf("%s: %d charges", name, len(got))
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newLearnPlace(t)
+			p.encoder = encoder
+			o := p.options(t, p.plan(), newHashModel())
+			if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil || !strings.Contains(err.Error(), "the plan adds records up by the encoder hash") {
+				t.Errorf("%v", err)
+			}
+			if got := charges(t, o); len(got) != 0 || encoder != nil && encoder.asked != 0 {
+				t.Errorf("%d charges", len(got))
+			}
+		})
 	}
 }
 
@@ -200,15 +202,19 @@ func TestLearnCovered(t *testing.T) {
 	}
 	must(t, r.coveredSums(ran(2, 1.5)))
 	for name, wrong := range map[string]sums.Outcome{"less noise": ran(2, 1), "more sums": ran(3, 1.5), "nothing": {Event: privacy.Compose{}}} {
-		if r.coveredSums(wrong) == nil {
-			t.Errorf("%s is released", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if r.coveredSums(wrong) == nil {
+				t.Errorf("%s is released", name)
+			}
+		})
 	}
 	for name, e := range map[string]privacy.Event{"none": privacy.Compose{}, "one": privacy.Gaussian{Sigma: 1.5}, "only the measurement": r.plan.Measure.Event()} {
-		r.exec.spec.Event = e
-		if r.coveredSums(ran(2, 1.5)) == nil {
-			t.Errorf("sums are released, of which %s is charged", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			r.exec.spec.Event = e
+			if r.coveredSums(ran(2, 1.5)) == nil {
+				t.Errorf("sums are released, of which %s is charged", name)
+			}
+		})
 	}
 }
 
@@ -228,17 +234,19 @@ func TestLearnChecksItsPlan(t *testing.T) {
 		"no noise":      func(p *plan.Plan) { p.Evidence.Sigma = 0 },
 		"nobody's sums": func(p *plan.Plan) { p.Evidence.Encoder = "" },
 	} {
-		p := newLearnPlace(t)
-		made := p.plan()
-		own, m := *made.Evidence, *made.Measure
-		made.Evidence, made.Measure = &own, &m
-		o := p.options(t, made, newHashModel())
-		change(&o.Plan)
-		if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil {
-			t.Errorf("%s: it runs", name)
-		}
-		if got := charges(t, o); len(got) != 0 || p.encoder.asked != 0 {
-			t.Errorf("%s: %d charges, and the encoder was asked %d times", name, len(got), p.encoder.asked)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newLearnPlace(t)
+			made := p.plan()
+			own, m := *made.Evidence, *made.Measure
+			made.Evidence, made.Measure = &own, &m
+			o := p.options(t, made, newHashModel())
+			change(&o.Plan)
+			if _, err := p.runner(o, osDisk{}).do(t.Context()); err == nil {
+				t.Errorf("%s: it runs", name)
+			}
+			if got := charges(t, o); len(got) != 0 || p.encoder.asked != 0 {
+				t.Errorf("%d charges, and the encoder was asked %d times", len(got), p.encoder.asked)
+			}
+		})
 	}
 }

@@ -86,14 +86,16 @@ func TestMeasureEvidence(t *testing.T) {
 				"other evidence":  q.evidenceOptions(t, m),
 				"another encoder": q.evidenceOptions(t, m),
 			} {
-				if name == "other evidence" {
-					other.Plan.Evidence.Vectors[0][1] += 1e-9
-				} else {
-					other.Env.Encoder = sentences{"toy@2"}.trusted(t)
-				}
-				if _, err := q.measure(other, m, nil).run(t.Context()); err == nil || !strings.Contains(err.Error(), "another plan") && !strings.Contains(err.Error(), "not comparable") {
-					t.Errorf("%d %s: %s: %v", point, log[point-1], name, err)
-				}
+				t.Run(name, func(t *testing.T) {
+					if name == "other evidence" {
+						other.Plan.Evidence.Vectors[0][1] += 1e-9
+					} else {
+						other.Env.Encoder = sentences{"toy@2"}.trusted(t)
+					}
+					if _, err := q.measure(other, m, nil).run(t.Context()); err == nil || !strings.Contains(err.Error(), "another plan") && !strings.Contains(err.Error(), "not comparable") {
+						t.Errorf("%d %s: %s: %v", point, log[point-1], name, err)
+					}
+				})
 			}
 		}
 		if _, err := q.measure(o, m, nil).run(t.Context()); err != nil {
@@ -122,15 +124,17 @@ func TestMeasureEvidenceRefusals(t *testing.T) {
 			}
 		},
 	} {
-		p := newPlace(t)
-		o := p.evidenceOptions(t, newHashModel())
-		change(&o)
-		if _, err := Measure(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-		if got := chargesOf(t, p.ledger, o.Data.Fingerprint()); len(got) != 0 {
-			t.Errorf("%s: %+v", want, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.evidenceOptions(t, newHashModel())
+			change(&o)
+			if _, err := Measure(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+			if got := chargesOf(t, p.ledger, o.Data.Fingerprint()); len(got) != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

@@ -226,16 +226,18 @@ func TestMeasureRefusals(t *testing.T) {
 			o.Env.Model = m.trusted()
 		},
 	} {
-		p := newPlace(t)
-		o := p.measureOptions(t, newHashModel())
-		data := o.Data
-		change(t, p, &o)
-		if _, err := Measure(t.Context(), o); err == nil {
-			t.Errorf("%s is allowed", name)
-		}
-		if got := chargesOf(t, p.ledger, data.Fingerprint()); len(got) != 0 {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			o := p.measureOptions(t, newHashModel())
+			data := o.Data
+			change(t, p, &o)
+			if _, err := Measure(t.Context(), o); err == nil {
+				t.Errorf("%s is allowed", name)
+			}
+			if got := chargesOf(t, p.ledger, data.Fingerprint()); len(got) != 0 {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }
 

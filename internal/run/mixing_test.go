@@ -41,13 +41,15 @@ func TestClaimed(t *testing.T) {
 	// As the paper has it: 4βα at every order is zcdp(4β).
 	claim := privacy.Repeat{N: 15, Event: privacy.FixedSize{N: 40, M: 4, Event: privacy.ZCDP{Rho: 4 * 0.179}}}
 	for proof, event := range map[ledger.Proof]privacy.Event{ledger.Claimed: claim, ledger.Proven: made.Event()} {
-		_, err = p.ledger.Reserve(t.Context(), ledger.ReserveRequest{
-			Dataset: string(fingerprint), Event: event, Adjacency: privacy.ReplaceOne, Proof: proof, Run: "claim", Key: "claim",
+		t.Run(string(proof), func(t *testing.T) {
+			_, err = p.ledger.Reserve(t.Context(), ledger.ReserveRequest{
+				Dataset: string(fingerprint), Event: event, Adjacency: privacy.ReplaceOne, Proof: proof, Run: "claim", Key: "claim",
+			})
+			var unproven *ledger.UnprovenError
+			if !errors.As(err, &unproven) {
+				t.Errorf("a ledger charges for %s as %s: %v", event, proof, err)
+			}
 		})
-		var unproven *ledger.UnprovenError
-		if !errors.As(err, &unproven) {
-			t.Errorf("a ledger charges for %s as %s: %v", event, proof, err)
-		}
 	}
 }
 

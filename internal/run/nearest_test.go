@@ -111,21 +111,22 @@ func TestNearestKilled(t *testing.T) {
 // reads nothing.
 func TestNearestNeedsItsEncoder(t *testing.T) {
 	for name, encoder := range map[string]*hashEncoder{"none": nil, "another": {name: "other"}, "no name": {}} {
-		p := newNearPlace(t)
-		p.encoder = encoder
-		m := newHashModel()
-		o := p.options(t, p.plan(), m)
-		_, err := p.runner(o, osDisk{}).do(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "nearest to a question by the encoder hash") {
-			t.Errorf("%s: %v", name, err)
-		}
-		got := charges(t, o)
-		at := expect.At(t, "%s", name)
-		expect.Len(at, "charges", got, 0)
-		expect.Equal(at, "m.steps", m.steps, 0)
-		if encoder != nil {
-			expect.Equal(at, "encoder.asked", encoder.asked, 0)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newNearPlace(t)
+			p.encoder = encoder
+			m := newHashModel()
+			o := p.options(t, p.plan(), m)
+			_, err := p.runner(o, osDisk{}).do(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "nearest to a question by the encoder hash") {
+				t.Errorf("%v", err)
+			}
+			got := charges(t, o)
+			expect.Len(t, "charges", got, 0)
+			expect.Equal(t, "m.steps", m.steps, 0)
+			if encoder != nil {
+				expect.Equal(t, "encoder.asked", encoder.asked, 0)
+			}
+		})
 	}
 }
 
@@ -136,19 +137,21 @@ func TestNearestOfAnotherJournal(t *testing.T) {
 		"a larger pool":  {Nearest: 1, Of: 99},
 		"no pool":        {Nearest: 1},
 	} {
-		p := newNearPlace(t)
-		o := p.options(t, p.plan(), newHashModel())
-		r := p.runner(o, osDisk{})
-		stop := errors.New("stop")
-		p.encoder.fail = func() error { return stop }
-		if _, err := r.do(t.Context()); !errors.Is(err, stop) {
-			t.Fatal(err)
-		}
-		p.encoder.fail = nil
-		appendEntry(t, o.Dir, entry{State: won, Round: 1, Point: &point})
-		if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, new(*FolderError)) {
-			t.Errorf("%s: the run continues: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newNearPlace(t)
+			o := p.options(t, p.plan(), newHashModel())
+			r := p.runner(o, osDisk{})
+			stop := errors.New("stop")
+			p.encoder.fail = func() error { return stop }
+			if _, err := r.do(t.Context()); !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			p.encoder.fail = nil
+			appendEntry(t, o.Dir, entry{State: won, Round: 1, Point: &point})
+			if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, new(*FolderError)) {
+				t.Errorf("the run continues: %v", err)
+			}
+		})
 	}
 }
 
@@ -160,10 +163,12 @@ func TestMeasureNearest(t *testing.T) {
 	near := prompt.Prompt{Examples: []prompt.Example{{Input: "one", Output: "red"}, {Input: "two", Output: "blue"}, {Input: "three", Output: "red"}}, Nearest: prompt.Nearest{Examples: 1, Encoder: "hash"}}
 	o.Plan.Prompts[0].Prompt = near
 	for name, encoder := range map[string]*hashEncoder{"none": nil, "another": {name: "other"}} {
-		o.Env.Encoder = encoder.trusted()
-		if _, err := newEngine(newMeasurer(o, osDisk{}), newMeasurer(o, osDisk{}).exec).do(t.Context()); err == nil || !strings.Contains(err.Error(), "nearest to them by the encoder hash") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o.Env.Encoder = encoder.trusted()
+			if _, err := newEngine(newMeasurer(o, osDisk{}), newMeasurer(o, osDisk{}).exec).do(t.Context()); err == nil || !strings.Contains(err.Error(), "nearest to them by the encoder hash") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	encoder := &hashEncoder{name: "hash"}
 	o.Env.Encoder = encoder.trusted()

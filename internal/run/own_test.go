@@ -65,18 +65,20 @@ func TestOwnTextsReadNobody(t *testing.T) {
 	must(t, err)
 	methods := r.methods()
 	for name, method := range map[string]decode.Method{"as planned": nil, "from records": methods[0], "another": gaussian()} {
-		job := r.job(made.Shots, methods)
-		if method != nil {
-			job.Method = method
-		}
-		var released error
-		must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
-			released = r.covered(j, out)
-			return nil
-		}))
-		if (released == nil) != (method == nil) {
-			t.Errorf("%s: %v", name, released)
-		}
+		t.Run(name, func(t *testing.T) {
+			job := r.job(made.Shots, methods)
+			if method != nil {
+				job.Method = method
+			}
+			var released error
+			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+				released = r.covered(j, out)
+				return nil
+			}))
+			if (released == nil) != (method == nil) {
+				t.Errorf("%v", released)
+			}
+		})
 	}
 }
 

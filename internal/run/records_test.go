@@ -44,22 +44,24 @@ func TestRecordsApart(t *testing.T) {
 		"judging, one by one": {false, cannot, lm.Exclusive},
 		"both, one by one":    {true, cannot, lm.Exclusive},
 	} {
-		p := newPlace(t)
-		m := public()
-		if test.from {
-			m = clipped()
-		}
-		o := p.options(t, choosingPlan(tickets(), m), restless())
-		o.Env.Model = trusted(t, &apart{restless(), test.fails})
-		p.finish(t, o)
-		report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
-		must(t, err)
-		if got := report.Predicate; !report.OK || got.Model.Isolation != string(test.want) {
-			t.Errorf("%s: %+v, isolated %q, not %q", name, report.Failures(), got.Model.Isolation, test.want)
-		}
-		if said := strings.Join(report.Predicate.Assumptions, "\n"); strings.Contains(said, "asked about one at a time") != strings.Contains(string(test.want), "one record") {
-			t.Errorf("%s: the certificate assumes\n%s", name, said)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			m := public()
+			if test.from {
+				m = clipped()
+			}
+			o := p.options(t, choosingPlan(tickets(), m), restless())
+			o.Env.Model = trusted(t, &apart{restless(), test.fails})
+			p.finish(t, o)
+			report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: p.trust, Evaluator: unitEvaluator{}})
+			must(t, err)
+			if got := report.Predicate; !report.OK || got.Model.Isolation != string(test.want) {
+				t.Errorf("%+v, isolated %q, not %q", report.Failures(), got.Model.Isolation, test.want)
+			}
+			if said := strings.Join(report.Predicate.Assumptions, "\n"); strings.Contains(said, "asked about one at a time") != strings.Contains(string(test.want), "one record") {
+				t.Errorf("the certificate assumes\n%s", said)
+			}
+		})
 	}
 }
 
@@ -82,18 +84,20 @@ func TestOnlyWrites(t *testing.T) {
 		},
 		"--pool-model": func(p *place) Options { return p.options(t, turns, newHashModel()) },
 	} {
-		p := newPlace(t)
-		o := made(p)
-		o.Env.Model = trusted(t, onlyWrites{newHashModel()})
-		var unsupported *lm.UnsupportedError
-		if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-		if left, _ := os.ReadDir(o.Dir); len(left) != 0 {
-			t.Errorf("%s: the folder has %v", want, left)
-		}
-		if _, err := p.ledger.Show(t.Context(), "tickets"); err == nil {
-			t.Errorf("%s: the data set got a budget", want)
-		}
+		t.Run(want, func(t *testing.T) {
+			p := newPlace(t)
+			o := made(p)
+			o.Env.Model = trusted(t, onlyWrites{newHashModel()})
+			var unsupported *lm.UnsupportedError
+			if _, err := p.runner(o, osDisk{}).do(t.Context()); !errors.As(err, &unsupported) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+			if left, _ := os.ReadDir(o.Dir); len(left) != 0 {
+				t.Errorf("the folder has %v", left)
+			}
+			if _, err := p.ledger.Show(t.Context(), "tickets"); err == nil {
+				t.Errorf("%s: the data set got a budget", want)
+			}
+		})
 	}
 }

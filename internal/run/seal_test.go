@@ -42,21 +42,23 @@ func TestForeignMethodsGetNoCertificate(t *testing.T) {
 		"looks at scores":     eager{clipped().(*decode.Clipped)},
 		"within settings":     decode.Settings{Method: cheap{clipped()}},
 	} {
-		p, model := newPlace(t), newHashModel()
-		o := p.options(t, planFor(tickets(), m), model)
-		if o.Plan.Private() || o.Plan.Event().String() == planFor(tickets(), clipped()).Event().String() {
-			t.Errorf("%s: the plan says it is private, at %v", name, o.Plan.Event())
-		}
-		_, err := Do(t.Context(), o)
-		if !errors.Is(err, private.ErrForeign) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: there is a folder: %v", name, err)
-		}
-		if _, err := p.ledger.Show(t.Context(), "tickets"); err == nil || model.steps > 0 {
-			t.Errorf("%s: the ledger knows of it (%v), or the model was asked %d times", name, err, model.steps)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, model := newPlace(t), newHashModel()
+			o := p.options(t, planFor(tickets(), m), model)
+			if o.Plan.Private() || o.Plan.Event().String() == planFor(tickets(), clipped()).Event().String() {
+				t.Errorf("the plan says it is private, at %v", o.Plan.Event())
+			}
+			_, err := Do(t.Context(), o)
+			if !errors.Is(err, private.ErrForeign) {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("there is a folder: %v", err)
+			}
+			if _, err := p.ledger.Show(t.Context(), "tickets"); err == nil || model.steps > 0 {
+				t.Errorf("the ledger knows of it (%v), or the model was asked %d times", err, model.steps)
+			}
+		})
 	}
 }
 

@@ -26,26 +26,28 @@ func TestTablesOpenedOtherwise(t *testing.T) {
 			"another unit":   {func(o *table.Options) { o.Unit = "name" }, "with the unit user:name"},
 			"other numbers":  {func(o *table.Options) { o.Discrete = !o.Discrete }, "discrete"},
 		} {
-			p := newPlace(t)
-			path := petsFile(t, p.dir, 60)
-			o := p.tableOptions(t, j, path)
-			options := table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(path), "private")}
-			change.of(&options)
-			data, err := table.Open(t.Context(), path, options)
-			must(t, err)
-			o.Data = data
-			e, err := j.make(t.Context(), o, osDisk{})
-			must(t, err)
-			if _, err = e.do(t.Context()); err == nil || !strings.Contains(err.Error(), change.says) {
-				t.Errorf("%s, %s: %v", name, what, err)
-			}
-			if got := tableCharges(t, o); len(got) != 0 {
-				t.Errorf("%s, %s: %+v is charged", name, what, got)
-			}
-			if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s, %s: there is a folder: %v", name, what, err)
-			}
-			must(t, data.Close())
+			t.Run(what, func(t *testing.T) {
+				p := newPlace(t)
+				path := petsFile(t, p.dir, 60)
+				o := p.tableOptions(t, j, path)
+				options := table.Options{Schema: pets(), Discrete: j.discrete, Private: filepath.Join(filepath.Dir(path), "private")}
+				change.of(&options)
+				data, err := table.Open(t.Context(), path, options)
+				must(t, err)
+				o.Data = data
+				e, err := j.make(t.Context(), o, osDisk{})
+				must(t, err)
+				if _, err = e.do(t.Context()); err == nil || !strings.Contains(err.Error(), change.says) {
+					t.Errorf("%s, %s: %v", name, what, err)
+				}
+				if got := tableCharges(t, o); len(got) != 0 {
+					t.Errorf("%s, %s: %+v is charged", name, what, got)
+				}
+				if _, err := os.Stat(o.Dir); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s, %s: there is a folder: %v", name, what, err)
+				}
+				must(t, data.Close())
+			})
 		}
 	}
 }

@@ -191,9 +191,11 @@ func TestVaryingCostsNothing(t *testing.T) {
 	for name, want := range map[string]string{
 		planFile: `"a hosted text"`, "certificate.json": "", "report.html": "hosted",
 	} {
-		if content := tree(t, o.Dir)[name]; !strings.Contains(content, want) {
-			t.Errorf("%s does not say %q", name, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if content := tree(t, o.Dir)[name]; !strings.Contains(content, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		})
 	}
 	r := p.runner(o, osDisk{})
 	if said := r.authors(); !strings.Contains(said, "the model hosted wrote") || !strings.Contains(said, "what the records had chosen before, and no record") {
@@ -216,9 +218,11 @@ func TestVariedOutOfPlace(t *testing.T) {
 		"twice":                 {header, one, of(1), of(1)},
 		"after a round's begin": {header, one, {State: begun, Round: 2}, of(1)},
 	} {
-		if _, err := fold(list); err == nil || !strings.Contains(err.Error(), "out of place") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := fold(list); err == nil || !strings.Contains(err.Error(), "out of place") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 

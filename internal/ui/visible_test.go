@@ -129,8 +129,10 @@ func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\tb\nc\r\nd": "a\tb\nc\r\nd", "a\rb": "a\uFFFDb", "a\r": "a\uFFFD", "é\u00a0😀": "é\u00a0😀", "\xff\x9b": "\uFFFD\uFFFD",
 	} {
-		if got := Visible(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := Visible(text); got != want {
+				t.Errorf("%q becomes %q, want %q", text, got, want)
+			}
+		})
 	}
 }

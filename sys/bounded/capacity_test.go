@@ -68,12 +68,14 @@ func TestHeldRead(t *testing.T) {
 			c := &bounded.Capacity{All: 1 << 20, Each: 1 << 20}
 			want := bytes.Repeat([]byte("x"), size)
 			for name, r := range map[string]io.Reader{"at once": bytes.NewReader(want), "in halves": iotest.HalfReader(bytes.NewReader(want))} {
-				h := c.Hold("")
-				got, err := h.Read(r, announced, 300_000)
-				if err != nil || !bytes.Equal(got, want) {
-					t.Errorf("%d bytes %s of which %d are announced: got %d, %v", size, name, announced, len(got), err)
-				}
-				h.Release()
+				t.Run(name, func(t *testing.T) {
+					h := c.Hold("")
+					got, err := h.Read(r, announced, 300_000)
+					if err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%d bytes %s of which %d are announced: got %d, %v", size, name, announced, len(got), err)
+					}
+					h.Release()
+				})
 			}
 			h := c.Hold("")
 			if _, err := h.Read(bytes.NewReader(want), announced, int64(size)-1); size > 0 && err == nil {

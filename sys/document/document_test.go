@@ -115,12 +115,14 @@ func TestBounded(t *testing.T) {
 		"title = 'a' # " + strings.Repeat("[", 50) + "\n[[part]]\nsize=''": "line 3, part[1].size: it is a string in quotes",
 		known.String(): "line 10001, file: it has more than 20000 keys",
 	} {
-		var f file
-		found, ok := document.Decode([]byte(text), &f)
-		at := expect.At(t, "%.30q", text)
-		expect.Equal(at, "ok", ok, false)
-		expect.Len(at, "found.List", found.List, 1)
-		expect.Prefix(at, "found.List[0].String", found.List[0].String(), want)
+		t.Run(text, func(t *testing.T) {
+			var f file
+			found, ok := document.Decode([]byte(text), &f)
+			at := expect.At(t, "%.30q", text)
+			expect.Equal(at, "ok", ok, false)
+			expect.Len(at, "found.List", found.List, 1)
+			expect.Prefix(at, "found.List[0].String", found.List[0].String(), want)
+		})
 	}
 	var f file
 	if found, ok := document.Decode([]byte(unknown.String()), &f); ok || len(found.List) != 20 {
@@ -258,9 +260,11 @@ func TestCollection(t *testing.T) {
 		t.TempDir():   "not a file",
 		"absent.toml": "no such file",
 	} {
-		if got, err := c.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %q, %v", ref, got, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			if got, err := c.Find(ref); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
 	}
 	if _, err := c.Load("red.toml"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

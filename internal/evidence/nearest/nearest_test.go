@@ -142,9 +142,11 @@ func TestPickIsOfTheQuestionAlone(t *testing.T) {
 func TestWrongEncoders(t *testing.T) {
 	p := promptOf(1, "1", "2")
 	for name, e := range map[string]Encodes{"none": nil, "no trusted one": lm.TrustedEmbedder{}, "another": &angles{name: "angels"}, "a fault": &angles{name: "angles", fault: errors.New("injected")}, "too few vectors": &angles{name: "angles", short: true}} {
-		if _, err := Open(t.Context(), p, e); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Open(t.Context(), p, e); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 	_, err := Open(t.Context(), p, &angles{name: "angels"})
 	at := expect.At(t, "the error does not name both encoders")

@@ -171,20 +171,22 @@ func TestNames(t *testing.T) {
 		"edges":     func(s *schema.Schema) { s.Columns[0].Edges, s.Columns[0].Values = []float64{3}, nil },
 		"the label": func(s *schema.Schema) { s.Columns[len(s.Columns)-1].Values = []string{"1", "0"} },
 	} {
-		other := s.WithDefaults()
-		other.Groups = nil
-		change(&other)
-		made, err := New(other)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		if seen[made.Name()] != "" {
-			t.Errorf("%s and %s have the name %s", what, seen[made.Name()], made.Name())
-		}
-		seen[made.Name()] = what
-		if Named(&other, e.Name()) == nil {
-			t.Errorf("%s: another schema is taken for it", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			other := s.WithDefaults()
+			other.Groups = nil
+			change(&other)
+			made, err := New(other)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if seen[made.Name()] != "" {
+				t.Errorf("%s and %s have the name %s", what, seen[made.Name()], made.Name())
+			}
+			seen[made.Name()] = what
+			if Named(&other, e.Name()) == nil {
+				t.Errorf("%s: another schema is taken for it", what)
+			}
+		})
 	}
 	at := expect.At(t, "an encoder of rows needs its schema, and others have none")
 	expect.True(at, "Named(nil, e.Name()) is not nil", Named(nil, e.Name()) != nil, Named(nil, e.Name()))
@@ -205,11 +207,13 @@ func TestRefused(t *testing.T) {
 			}
 		},
 	} {
-		s := base.WithDefaults()
-		change(&s)
-		if _, err := New(s); err == nil {
-			t.Errorf("%s is taken", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			s := base.WithDefaults()
+			change(&s)
+			if _, err := New(s); err == nil {
+				t.Errorf("%s is taken", what)
+			}
+		})
 	}
 }
 

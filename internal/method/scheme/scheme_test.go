@@ -69,8 +69,10 @@ func TestCertificatesNameSchemes(t *testing.T) {
 	for kind, sampler := range map[scheme.Kind]certificate.Sampler{
 		scheme.Poisson: certificate.SamplePoisson, scheme.FixedSize: certificate.SampleFixedSize, scheme.Disjoint: certificate.SampleDisjoint,
 	} {
-		if certificate.Sampler(kind) != sampler {
-			t.Errorf("certificates call %s %s", kind, sampler)
-		}
+		t.Run(string(kind), func(t *testing.T) {
+			if certificate.Sampler(kind) != sampler {
+				t.Errorf("certificates call %s %s", kind, sampler)
+			}
+		})
 	}
 }

@@ -109,20 +109,20 @@ func TestModels(t *testing.T) {
 		"Small-135M": {1, false, 30}, "Large-1.5B": {1, false, 15}, "other 3B": {1, true, 15}, "other:0.2b-q4": {1, true, 30},
 		"unknown": {2, true, 30}, "other-70B": {2, true, 30},
 	} {
-		f, err := table().Of(p, model)
-		at := expect.At(t, "%s", model)
-		expect.NoError(at, err)
-		expect.Len(at, "f.Models", f.Models, want.models)
-		expect.Equal(at, "f.Guess", f.Guess, want.guess)
-		expect.Equal(at, "f.DataSets", f.DataSets, 3)
-		expect.Equal(at, "f.BetterOn", f.BetterOn, 3)
-		at = expect.At(t, "%s", model)
-		expect.Max(at, "f.OverNone.High", f.OverNone.High, want.maxError)
-		expect.Within(at, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
-		expect.True(at, "f.OverReal other than nil", f.OverReal != nil)
-		if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {
-			t.Errorf("%s: %s; %s", model, f.Words(), f.Warning())
-		}
+		t.Run(model, func(t *testing.T) {
+			f, err := table().Of(p, model)
+			expect.NoError(t, err)
+			expect.Len(t, "f.Models", f.Models, want.models)
+			expect.Equal(t, "f.Guess", f.Guess, want.guess)
+			expect.Equal(t, "f.DataSets", f.DataSets, 3)
+			expect.Equal(t, "f.BetterOn", f.BetterOn, 3)
+			expect.Max(t, "f.OverNone.High", f.OverNone.High, want.maxError)
+			expect.Within(t, "f.OverNone.Middle", f.OverNone.Middle, f.OverNone.Low, f.OverNone.High)
+			expect.True(t, "f.OverReal other than nil", f.OverReal != nil)
+			if strings.Contains(f.Words(), "guess") != want.guess || f.Warning() != "" {
+				t.Errorf("%s; %s", f.Words(), f.Warning())
+			}
+		})
 	}
 }
 
@@ -189,9 +189,11 @@ func TestParameters(t *testing.T) {
 		"SmolLM2-135M-Instruct Q4_1": 135e6, "Qwen2.5-Coder-1.5B-Instruct Q4_K_M": 1.5e9, "qwen2.5:7b": 7e9, "llama3.2:1b-instruct": 1e9,
 		"meta-llama/Llama-3.2-3B": 3e9, "Mistral 7B": 7e9, "gpt-4o": 0, "tiny": 0, "": 0, "x3b2": 0, "Q4_B": 0,
 	} {
-		if got := Parameters(name); got != want {
-			t.Errorf("%q: %v, not %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Parameters(name); got != want {
+				t.Errorf("%v, not %v", got, want)
+			}
+		})
 	}
 }
 

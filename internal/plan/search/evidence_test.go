@@ -209,14 +209,16 @@ func TestFinalKeepsHints(t *testing.T) {
 	s := small()
 	for _, winner := range []Point{{Set: []int{0}, Evidence: hint(0)}, {Set: []int{0}, Evidence: combined(1)}, s.alone()} {
 		for what, list := range map[string][]Point{"the last round": s.final([]Point{winner}, 3), "a varying round": s.Next(winner, 3, key.Stream("next"))} {
-			if !slices.ContainsFunc(list, winner.equal) {
-				t.Errorf("%s leaves %+v out", what, winner)
-			}
-			plain := winner
-			plain.Evidence = prompt.Use{}
-			if got, want := slices.ContainsFunc(list, plain.equal), winner.Evidence.How == prompt.Combined; len(plain.Set) > 0 && what == "the last round" && got != want {
-				t.Errorf("%s has %+v without evidence: %v, want %v", what, winner, got, want)
-			}
+			t.Run(what, func(t *testing.T) {
+				if !slices.ContainsFunc(list, winner.equal) {
+					t.Errorf("%s leaves %+v out", what, winner)
+				}
+				plain := winner
+				plain.Evidence = prompt.Use{}
+				if got, want := slices.ContainsFunc(list, plain.equal), winner.Evidence.How == prompt.Combined; len(plain.Set) > 0 && what == "the last round" && got != want {
+					t.Errorf("%s has %+v without evidence: %v, want %v", what, winner, got, want)
+				}
+			})
 		}
 	}
 }

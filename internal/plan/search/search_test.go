@@ -283,9 +283,11 @@ func TestVariations(t *testing.T) {
 	}
 	// The key is fixed: the shares are what they are, or the code has changed.
 	for what, minimum := range map[string]int{"instructed": 50, "added": 150, "dropped": 100, "swapped": 100, "exchanged": 400} {
-		if found[what] < minimum {
-			t.Errorf("%d of %d variations are %s", found[what], tries, what)
-		}
+		t.Run(what, func(t *testing.T) {
+			if found[what] < minimum {
+				t.Errorf("%d of %d variations are %s", found[what], tries, what)
+			}
+		})
 	}
 }
 

@@ -56,10 +56,12 @@ func TestLines(t *testing.T) {
 		`[{"fields":{"text":"t"},"responses":{"mood":[{"value":"good","user_id":"u"}]},"suggestions":{"mood":{"value":"bad"},"kind":{"value":"k"}},"metadata":{"m":1}}]`: {{"text", "mood", "kind", "m"}, {"t", "good", "k", "1"}},
 		`[{"text":"t","mood.responses":["good"],"mood.responses.users":["u"],"kind.suggestion":"k","_server_id":"x"},{"text":"u","mood.responses":null}]`:                {{"text", "mood", "kind"}, {"t", "good", "k"}, {"u", "", ""}},
 	} {
-		got, _, err := lines(t, text)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %q, want %q: %v", text, got, want, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, _, err := lines(t, text)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s is %q, want %q: %v", text, got, want, err)
+			}
+		})
 	}
 	for _, text := range []string{"", "[]", "7", `[{"a":1}`, `[1,2]`, strings.Repeat("[", 100), `{"a":` + strings.Repeat("[", 100)} {
 		if got, _, err := lines(t, text); err == nil || strings.Contains(err.Error(), text) && text != "" {
@@ -183,10 +185,12 @@ func TestHostileWorkbooks(t *testing.T) {
 		})
 	}
 	for head, says := range map[string]string{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 rest": "encrypted", "PK nothing more": "cannot be read"} {
-		in := strings.NewReader(head)
-		if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", head, err)
-		}
+		t.Run(head, func(t *testing.T) {
+			in := strings.NewReader(head)
+			if err := convert.NewRows().Workbook(in, in.Size(), ""); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	in := sheet(t, map[string]string{"xl/worksheets/sheet2.xml": someRows})
 	if err := convert.NewRows().Workbook(in, in.Size(), "Two"); err == nil || !strings.Contains(err.Error(), "FILE.xlsx#SHEET") {
@@ -303,9 +307,11 @@ func TestSplit(t *testing.T) {
 		"a.csv": {"a.csv", ""}, "a.csv#;": {"a.csv", ";"}, file: {file, ""}, file + "#tab": {file, "tab"},
 		"postgres://u:p@h/d#x": {"postgres://u:p@h/d#x", ""},
 	} {
-		if path, part := convert.Split(location); [2]string{path, part} != want {
-			t.Errorf("%s is %q and %q", location, path, part)
-		}
+		t.Run(location, func(t *testing.T) {
+			if path, part := convert.Split(location); [2]string{path, part} != want {
+				t.Errorf("%s is %q and %q", location, path, part)
+			}
+		})
 	}
 }
 
@@ -317,11 +323,12 @@ func TestUTF8(t *testing.T) {
 		"big":    "\xfe\xff\x00n\x00a\x00\xef\x00v\x00e\x00 \xd8\x3d\xde\x00\x00,\x00\n",
 		"bare":   "n\x00a\x00\xef\x00v\x00e\x00 \x00\x3d\xd8\x00\xde,\x00\n\x00",
 	} {
-		got, err := convert.UTF8(strings.NewReader(in))
-		at := expect.At(t, "%s", name)
-		expect.NoError(at, err)
-		expect.Equal(at, "string(got)", string(got), text)
-		expect.True(at, "convert.Wide([]byte(in))", convert.Wide([]byte(in)), []byte(in))
+		t.Run(name, func(t *testing.T) {
+			got, err := convert.UTF8(strings.NewReader(in))
+			expect.NoError(t, err)
+			expect.Equal(t, "string(got)", string(got), text)
+			expect.True(t, "convert.Wide([]byte(in))", convert.Wide([]byte(in)), []byte(in))
+		})
 	}
 	for _, in := range []string{"\xff\xfea", "\xff\xfe\x3d\xd8a\x00"} {
 		if _, err := convert.UTF8(strings.NewReader(in)); err == nil {

@@ -173,11 +173,13 @@ func TestOtherList(t *testing.T) {
 			return &c, same
 		},
 	} {
-		c, options := change()
-		var wrong *OtherListError
-		if err := c.ask(t, options, "", 0, -1); !errors.As(err, &wrong) {
-			t.Errorf("another %s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, options := change()
+			var wrong *OtherListError
+			if err := c.ask(t, options, "", 0, -1); !errors.As(err, &wrong) {
+				t.Errorf("another %s: %v", name, err)
+			}
+		})
 	}
 	if got := len(l.place.charges(t)); got != charged {
 		t.Errorf("%d charges, and %d before", got, charged)
@@ -299,14 +301,16 @@ func TestNotTheNextQuestion(t *testing.T) {
 		"one by itself":       func(s *Session) error { _, err := s.Answer(t.Context(), "x?", nil); return err },
 		"more than there are": func(s *Session) error { return s.All(t.Context(), []string{"b?", "c?", "d?"}, keep) },
 	} {
-		s := p.session(t, o)
-		_, err := s.ResumeFrom(filepath.Join(t.TempDir(), "key"), list, func(bool) (int, error) { return 1, nil })
-		must(t, err)
-		var wrong *plan.InputError
-		if err := ask(s); !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", name, err)
-		}
-		must(t, s.Release())
+		t.Run(name, func(t *testing.T) {
+			s := p.session(t, o)
+			_, err := s.ResumeFrom(filepath.Join(t.TempDir(), "key"), list, func(bool) (int, error) { return 1, nil })
+			must(t, err)
+			var wrong *plan.InputError
+			if err := ask(s); !errors.As(err, &wrong) {
+				t.Errorf("%v", err)
+			}
+			must(t, s.Release())
+		})
 	}
 	if n := len(p.charges(t)); n != 0 {
 		t.Errorf("%d charges", n)

@@ -64,10 +64,12 @@ func TestCut(t *testing.T) {
 		"x" + strings.Repeat("é", 50): "x" + strings.Repeat("é", 19),
 		"short":                       "short",
 	} {
-		a, err := s.Answer(t.Context(), input, nil)
-		if err != nil || a.Input != want {
-			t.Errorf("%q is asked as %+v, %v", input, a, err)
-		}
+		t.Run(input, func(t *testing.T) {
+			a, err := s.Answer(t.Context(), input, nil)
+			if err != nil || a.Input != want {
+				t.Errorf("%q is asked as %+v, %v", input, a, err)
+			}
+		})
 	}
 }
 

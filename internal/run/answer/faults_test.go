@@ -293,14 +293,15 @@ func TestNotCovered(t *testing.T) {
 		"fewer tokens":  func(s *Session) { s.event = decode.TextEvent(clipped(), 5) },
 		"another event": func(s *Session) { s.event = decode.TextEvent(gaussian(), 6) },
 	} {
-		p := newPlace(t)
-		p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
-		s := p.session(t, p.options(t, planFor(clipped()), newToy()))
-		change(s)
-		a, err := s.Answer(t.Context(), "who?", func(string) { t.Errorf("%s: streamed", name) })
-		at := expect.At(t, "%s", name)
-		expect.True(at, "no a", a == nil, a)
-		expect.As[*ChargedError](at, err)
-		expect.Contains(at, "error", fmt.Sprint(err), "not pay")
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			p.budget(t, ledger.Budget{Epsilon: 9, Delta: 1e-3})
+			s := p.session(t, p.options(t, planFor(clipped()), newToy()))
+			change(s)
+			a, err := s.Answer(t.Context(), "who?", func(string) { t.Errorf("%s: streamed", name) })
+			expect.True(t, "no a", a == nil, a)
+			expect.As[*ChargedError](t, err)
+			expect.Contains(t, "error", fmt.Sprint(err), "not pay")
+		})
 	}
 }

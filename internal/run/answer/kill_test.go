@@ -72,21 +72,23 @@ func TestKilledProcess(t *testing.T) {
 	p := newPlace(t)
 	p.open(t)
 	for at, want := range map[env.Kind]ledger.State{env.Reserved: ledger.Reserved, env.Wrote: ledger.Reserved, env.Committed: ledger.Committed} {
-		c := child{Data: p.data, Ledger: filepath.Join(t.TempDir(), "ledger.db"), At: at}
-		text, err := json.Marshal(c)
-		must(t, err)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), childVariable+"="+string(text))
-		said, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != -1 {
-			t.Fatalf("%s: the process ended with %v and said %s", at, err, said)
-		}
-		q := *p
-		q.ledger, err = ledger.Open(t.Context(), c.Ledger, ledger.Options{Meter: countRuns})
-		must(t, err)
-		if got := q.charges(t); len(got) != 1 || got[0].State != want {
-			t.Errorf("killed at %s, the ledger has %+v", at, got)
-		}
-		must(t, q.ledger.Close())
+		t.Run(string(at), func(t *testing.T) {
+			c := child{Data: p.data, Ledger: filepath.Join(t.TempDir(), "ledger.db"), At: at}
+			text, err := json.Marshal(c)
+			must(t, err)
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), childVariable+"="+string(text))
+			said, err := cmd.CombinedOutput()
+			if err == nil || cmd.ProcessState.ExitCode() != -1 {
+				t.Fatalf("the process ended with %v and said %s", err, said)
+			}
+			q := *p
+			q.ledger, err = ledger.Open(t.Context(), c.Ledger, ledger.Options{Meter: countRuns})
+			must(t, err)
+			if got := q.charges(t); len(got) != 1 || got[0].State != want {
+				t.Errorf("killed at %s, the ledger has %+v", at, got)
+			}
+			must(t, q.ledger.Close())
+		})
 	}
 }

@@ -27,16 +27,18 @@ func TestForeignMethodsAnswerNothing(t *testing.T) {
 		"tokens":        planFor(cheap{clipped()}),
 		"whole answers": whole(sorting(), cheapWhole{voting()}),
 	} {
-		p, m := newPlace(t), newToy()
-		if of.Private() || of.Event() != (privacy.NonPrivate{}) {
-			t.Errorf("%s: the plan says it is private, at %v", name, of.Event())
-		}
-		if _, err := Open(t.Context(), p.options(t, of, m)); !errors.Is(err, private.ErrForeign) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if charges := p.charges(t); len(charges) > 0 || m.usage.Computed > 0 {
-			t.Errorf("%s: %v was charged, and %v computed", name, charges, m.usage)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, m := newPlace(t), newToy()
+			if of.Private() || of.Event() != (privacy.NonPrivate{}) {
+				t.Errorf("the plan says it is private, at %v", of.Event())
+			}
+			if _, err := Open(t.Context(), p.options(t, of, m)); !errors.Is(err, private.ErrForeign) {
+				t.Errorf("%v", err)
+			}
+			if charges := p.charges(t); len(charges) > 0 || m.usage.Computed > 0 {
+				t.Errorf("%v was charged, and %v computed", charges, m.usage)
+			}
+		})
 	}
 }
 

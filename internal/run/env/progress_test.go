@@ -16,8 +16,10 @@ func TestKeys(t *testing.T) {
 		`{"event":"token","question":1,"questions":2,"tokens":3,"max_tokens":9}`:                  {Kind: env.Wrote, Answering: true, Question: 1, Questions: 2, Tokens: 3, MaxTokens: 9},
 		`{"event":"notice","message":"m"}`:                                                        {Kind: env.Noted, Answering: true, Message: "m"},
 	} {
-		if got, err := json.Marshal(p); err != nil || string(got) != want {
-			t.Errorf("%s, %v, want %s", got, err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got, err := json.Marshal(p); err != nil || string(got) != want {
+				t.Errorf("%s, %v, want %s", got, err, want)
+			}
+		})
 	}
 }

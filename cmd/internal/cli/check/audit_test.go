@@ -90,9 +90,11 @@ func TestAuditCommandFails(t *testing.T) {
 		"--confidence is 1":         {"--confidence", "1"},
 		"delta is 2":                {"--command", "cat {data}", "--with", "a", "--without", "b", "--delta", "2"},
 	} {
-		if code, _, stderr := clitest.Run(t, append([]string{"audit"}, args...)...); code == 0 || !strings.Contains(stderr, want) {
-			t.Errorf("%v: code %d, %s", args, code, stderr)
-		}
+		t.Run(want, func(t *testing.T) {
+			if code, _, stderr := clitest.Run(t, append([]string{"audit"}, args...)...); code == 0 || !strings.Contains(stderr, want) {
+				t.Errorf("%v: code %d, %s", args, code, stderr)
+			}
+		})
 	}
 }
 

@@ -102,18 +102,20 @@ func TestEvalEvidence(t *testing.T) {
 		}, "other labels"},
 		"no such usage": {func() { clitest.Write(t, "combined/prompt.json", []byte(`{"evidence": {"use": "loud"}}`)) }, "combined, hinted or alone"},
 	} {
-		if name == "no such usage" {
-			clitest.Write(t, "combined/evidence.json", other(t, "hinted", func(*evidence.Evidence) {}))
-		}
-		before, err := os.ReadFile("combined/prompt.json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.damage()
-		if code, _, errs := clitest.Run(t, command("combined")...); code == 0 || !strings.Contains(errs, c.want) {
-			t.Errorf("%s: exit code %d, want %q in %s", name, code, c.want, errs)
-		}
-		clitest.Write(t, "combined/prompt.json", before)
+		t.Run(name, func(t *testing.T) {
+			if name == "no such usage" {
+				clitest.Write(t, "combined/evidence.json", other(t, "hinted", func(*evidence.Evidence) {}))
+			}
+			before, err := os.ReadFile("combined/prompt.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.damage()
+			if code, _, errs := clitest.Run(t, command("combined")...); code == 0 || !strings.Contains(errs, c.want) {
+				t.Errorf("exit code %d, want %q in %s", code, c.want, errs)
+			}
+			clitest.Write(t, "combined/prompt.json", before)
+		})
 	}
 }
 
@@ -153,15 +155,17 @@ func TestEvalPrivateEvidence(t *testing.T) {
 		"hinted": "hinted", "hinted without evidence": nil, "hinted, evidence alone": "alone",
 		"alone": "alone", "alone without evidence": nil, "zero": nil,
 	} {
-		value, ok := values[name]
-		if !ok || ways[name] != way {
-			t.Errorf("%s uses evidence %v, want %v", name, ways[name], way)
-		}
-		// The evidence knows all answers, and the tiny model does not. Noise is of scale 9 / 30 at most,
-		// on counts of hundreds.
-		if knows := way == "combined" || way == "alone"; way != "hinted" && knows != (value > 0.95) {
-			t.Errorf("%s has %v", name, value)
-		}
+		t.Run(name, func(t *testing.T) {
+			value, ok := values[name]
+			if !ok || ways[name] != way {
+				t.Errorf("%s uses evidence %v, want %v", name, ways[name], way)
+			}
+			// The evidence knows all answers, and the tiny model does not. Noise is of scale 9 / 30 at most,
+			// on counts of hundreds.
+			if knows := way == "combined" || way == "alone"; way != "hinted" && knows != (value > 0.95) {
+				t.Errorf("%s has %v", name, value)
+			}
+		})
 	}
 	if len(values) != 9 {
 		t.Errorf("%v", values)
@@ -176,12 +180,14 @@ func TestEvalPrivateEvidence(t *testing.T) {
 		"--compare is about":   command("x", "--compare", "--demos", "plain"),
 		"has no evidence.json": command("x", "--demos", "bare"),
 	} {
-		_ = os.MkdirAll("bare", 0o700)
-		clitest.Write(t, "bare/demos.jsonl", nil)
-		clitest.Write(t, "bare/prompt.json", []byte(`{"evidence": {"use": "alone"}}`))
-		if code, _, errs := clitest.Run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit code %d: %s", want, code, errs)
-		}
+		t.Run(want, func(t *testing.T) {
+			_ = os.MkdirAll("bare", 0o700)
+			clitest.Write(t, "bare/demos.jsonl", nil)
+			clitest.Write(t, "bare/prompt.json", []byte(`{"evidence": {"use": "alone"}}`))
+			if code, _, errs := clitest.Run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
+				t.Errorf("exit code %d: %s", code, errs)
+			}
+		})
 	}
 	clitest.Write(t, "combined/evidence.json", other(t, "hinted", func(e *evidence.Evidence) { e.Encoder = "another" }))
 	if code, _, errs := clitest.Run(t, command("x", "--demos", "combined")...); code == 0 || !strings.Contains(errs, "not comparable") {

@@ -97,14 +97,16 @@ func TestEvalPrivateTexts(t *testing.T) {
 	clitest.Write(t, "chat.toml", []byte(clitest.ChatTask))
 	clitest.Write(t, "chats.jsonl", []byte(clitest.Chats(60)))
 	for metric, more := range map[string][]string{"rouge_l": nil, "token_probability": {"--metric", "token_probability"}} {
-		args := []string{"eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--records", "6", "--model", "tiny.gguf", "--seed", "1", "--out", metric, "--json"}
-		code, out, errs := clitest.Run(t, append(args, more...)...)
-		if code != 0 {
-			t.Fatal(errs)
-		}
-		if o := clitest.Object(t, out); o["metric"] != metric || o["private"] != false {
-			t.Errorf("%s", out)
-		}
+		t.Run(metric, func(t *testing.T) {
+			args := []string{"eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--records", "6", "--model", "tiny.gguf", "--seed", "1", "--out", metric, "--json"}
+			code, out, errs := clitest.Run(t, append(args, more...)...)
+			if code != 0 {
+				t.Fatal(errs)
+			}
+			if o := clitest.Object(t, out); o["metric"] != metric || o["private"] != false {
+				t.Errorf("%s", out)
+			}
+		})
 	}
 	if code, _, errs := clitest.Run(t, "eval", "private", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "60", "--epsilon", "0.5", "--metric", "accuracy", "--out", "x"); code != ui.Wrong || !strings.Contains(errs, "does not suit") {
 		t.Errorf("accuracy of texts: %d %s", code, errs)
@@ -154,9 +156,11 @@ func TestEvalPrivateForms(t *testing.T) {
 		"what the model writes":    measuring("--form", "chat", "--calibrate"),
 		"utility soft is of proba": measuring("--form", "chat", "--metric", "probability"),
 	} {
-		if code, _, errs := clitest.Run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit code %d, %s", want, code, errs)
-		}
+		t.Run(want, func(t *testing.T) {
+			if code, _, errs := clitest.Run(t, args...); code != ui.Wrong || !strings.Contains(errs, want) {
+				t.Errorf("exit code %d, %s", code, errs)
+			}
+		})
 	}
 }
 
@@ -182,10 +186,12 @@ func TestEvalPrivateRefusals(t *testing.T) {
 		"a number of records":  measuring("--size", "many"),
 		"ε above 0":            measuring("--epsilon", "0"),
 	} {
-		code, _, errs := clitest.Run(t, args...)
-		if code != ui.Wrong || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit code %d, %s", want, code, errs)
-		}
+		t.Run(want, func(t *testing.T) {
+			code, _, errs := clitest.Run(t, args...)
+			if code != ui.Wrong || !strings.Contains(errs, want) {
+				t.Errorf("exit code %d, %s", code, errs)
+			}
+		})
 	}
 	if _, err := os.Stat("measured"); err == nil {
 		t.Error("a folder was made")

@@ -49,12 +49,14 @@ func TestMarked(t *testing.T) {
 		"false.jsonl":   {[]byte(`{"text": "b", "label": "a", "not_private": false}`), false},
 		"open.jsonl.gz": {zipped.Bytes(), true}, "open.jsonl.zst": {encoder.EncodeAll([]byte(open), nil), true},
 	} {
-		if err := os.WriteFile(name, c.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := worth.Marked(name); got != c.want || err != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(name, c.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := worth.Marked(name); got != c.want || err != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 	if err := os.WriteFile("broken.gz", []byte("plain"), 0o600); err != nil {
 		t.Fatal(err)

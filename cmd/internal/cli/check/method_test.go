@@ -55,8 +55,10 @@ func TestLongAMethodIsOneFile(t *testing.T) {
 		"texts": {sotto("synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy",
 			"--shots", "2", "--set", "tokens=6", "--out", "demos"), "toy"},
 	} {
-		if !strings.Contains(c.said, c.want) {
-			t.Errorf("%s does not know the toy:\n%s", what, c.said)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !strings.Contains(c.said, c.want) {
+				t.Errorf("%s does not know the toy:\n%s", what, c.said)
+			}
+		})
 	}
 }

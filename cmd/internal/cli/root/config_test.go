@@ -22,12 +22,14 @@ func TestConfigurationIsBounded(t *testing.T) {
 		"ledger = \"" + strings.Repeat("a", 1<<16) + "\"":                                  "larger than",
 		"ledger = \"a.db\"\nkeys = " + strings.Repeat("[", 100) + strings.Repeat("]", 100): "line 2, file: it is nested",
 	} {
-		if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if code, _, errs := clitest.Run(t, "ledger", "list", "--config", "a.toml"); code != ui.Wrong || !strings.Contains(errs, want) {
-			t.Errorf("%.30q: exit code %d: %s", text, code, errs)
-		}
+		t.Run(text, func(t *testing.T) {
+			if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, _, errs := clitest.Run(t, "ledger", "list", "--config", "a.toml"); code != ui.Wrong || !strings.Contains(errs, want) {
+				t.Errorf("%.30q: exit code %d: %s", text, code, errs)
+			}
+		})
 	}
 }
 

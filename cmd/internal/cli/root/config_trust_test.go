@@ -44,15 +44,16 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 		"keys":             "keys = \"ring\"\n",
 		"private":          "private = \"here\"\n",
 	} {
-		if err := os.WriteFile("sotto.toml", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		code, _, errs := clitest.Run(t, synthOnTickets...)
-		at := expect.At(t, "%s", key)
-		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
-		expect.Contains(at, "errs", errs, "sotto.toml: it sets")
-		expect.Contains(at, "errs", errs, fmt.Sprintf("%q", key))
-		expect.Contains(at, "errs", errs, config.Own())
+		t.Run(key, func(t *testing.T) {
+			if err := os.WriteFile("sotto.toml", []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, _, errs := clitest.Run(t, synthOnTickets...)
+			expect.Equal(t, "exit code with "+errs, code, ui.Wrong)
+			expect.Contains(t, "errs", errs, "sotto.toml: it sets")
+			expect.Contains(t, "errs", errs, fmt.Sprintf("%q", key))
+			expect.Contains(t, "errs", errs, config.Own())
+		})
 	}
 	if asked.Load() != 0 {
 		t.Errorf("the server was asked %d times", asked.Load())

@@ -11,12 +11,13 @@ import (
 
 func TestNumberFlag(t *testing.T) {
 	for s, want := range map[string]float64{"1e-6": 1e-6, "1/30000": 1.0 / 30000, " 3 / 4 ": 0.75, "0": 0} {
-		var n cli.Number
-		err := n.Set(s)
-		at := expect.At(t, "%q", s)
-		expect.NoError(at, err)
-		expect.Equal(at, "n.Value", n.Value, want)
-		expect.True(at, "n.Given", n.Given)
+		t.Run(s, func(t *testing.T) {
+			var n cli.Number
+			err := n.Set(s)
+			expect.NoError(t, err)
+			expect.Equal(t, "n.Value", n.Value, want)
+			expect.True(t, "n.Given", n.Given)
+		})
 	}
 	for _, s := range []string{"", "x", "1/0", "1/", "/2", "1e-6e", "1/2/3", "1,5"} {
 		var n cli.Number
@@ -38,11 +39,13 @@ func TestMisspelt(t *testing.T) {
 		"if it is what --data names, write --data s.csv": {"table", "schema", "infer", "s.csv"},
 		"there is no file nothere.csv":                   {"synth", "--method", "public", "--task", "agnews", "--data", "nothere.csv", "--size", "100", "--epsilon", "1", "--out", "o"},
 	} {
-		code, stdout, stderr := clitest.Run(t, args...)
-		at := expect.At(t, "%v", args)
-		expect.Equal(at, "exit code with "+stderr, code, 2)
-		expect.Equal(at, "stdout", stdout, "")
-		expect.Contains(at, "stderr", stderr, want)
+		t.Run(want, func(t *testing.T) {
+			code, stdout, stderr := clitest.Run(t, args...)
+			at := expect.At(t, "%v", args)
+			expect.Equal(at, "exit code with "+stderr, code, 2)
+			expect.Equal(at, "stdout", stdout, "")
+			expect.Contains(at, "stderr", stderr, want)
+		})
 	}
 	for _, args := range [][]string{{"synth", "--help"}, {"table", "schema", "adult", "--help"}, {"--config", "x", "--help"}} {
 		if code, stdout, stderr := clitest.Run(t, args...); code != 0 || !strings.Contains(stdout, "Usage:") {

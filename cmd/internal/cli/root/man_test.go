@@ -61,8 +61,10 @@ func TestRoff(t *testing.T) {
 	for text, want := range map[string]string{
 		".TH": `\&.TH`, "'x'": `\(aqx\(aq`, `a\b`: `a\eb`, "--no-choose": `\-\-no\-choose`, "ε ≤ 1": `\[u03B5] \[u2264] 1`, "𝛿": `\[u1D6FF]`,
 	} {
-		if got := roff(text); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := roff(text); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }

@@ -96,12 +96,14 @@ func TestTimeless(t *testing.T) {
 		`{"write_seconds": 39.1}`:                        true,
 		`{"seconds": 3}`:                                 true,
 	} {
-		found := durations.MatchString(text)
-		for _, at := range fineTimes.FindAllString(text, -1) {
-			found = found || !strings.HasSuffix(at, "T00:00:00")
-		}
-		if found != told {
-			t.Errorf("%s: found is %v", text, found)
-		}
+		t.Run(text, func(t *testing.T) {
+			found := durations.MatchString(text)
+			for _, at := range fineTimes.FindAllString(text, -1) {
+				found = found || !strings.HasSuffix(at, "T00:00:00")
+			}
+			if found != told {
+				t.Errorf("found is %v", found)
+			}
+		})
 	}
 }

@@ -393,9 +393,11 @@ func TestPlanFileOfJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"rounds": "3", "records": "5", "sampler": `"poisson"`} {
-		if got := string(w.Request[name]); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := string(w.Request[name]); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		})
 	}
 	for _, name := range []string{"set", "plan"} {
 		w.Request[name] = json.RawMessage(`"rounds=3"`)

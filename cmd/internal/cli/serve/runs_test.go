@@ -81,9 +81,11 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	}
 	w := readWork(t, j)
 	for name, want := range map[string]string{"known": `true`, "on-error": `"skip"`, "epsilon": `0.5`, "name": `"letters"`} {
-		if got := string(w.Request[name]); got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := string(w.Request[name]); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		})
 	}
 	if w.Approval == nil || !bytes.Equal(w.Approval.Plan, planned.Approval.Plan) {
 		t.Errorf("the job has not the plan that was shown: %+v", w.Approval)
@@ -105,10 +107,12 @@ func TestRunsOfTheDashboard(t *testing.T) {
 		"no such method":   {Source: "source:letters", Size: 300, Epsilon: 1, Method: "nonprivate"},
 		"a flag as method": {Source: "source:letters", Size: 300, Epsilon: 1, Method: "--seed"},
 	} {
-		_, err := r.Job(ctx, q)
-		if _, plain := err.(*web.Refusal); !plain {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := r.Job(ctx, q)
+			if _, plain := err.(*web.Refusal); !plain {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	u, err := r.Upload(ctx, "account operator", "letters.JSONL", strings.NewReader("{\"text\": \"a\", \"label\": \"up\"}\n"))
 	if err != nil {
@@ -137,10 +141,12 @@ func TestRunsOfTheDashboard(t *testing.T) {
 	}
 	assign(t, s, u, "hmac-sha256:"+strings.Repeat("ab", 32))
 	for who, want := range map[string]bool{"operator": true, "another": false} {
-		own.By.Name = who
-		if _, err := r.Job(ctx, own); (err == nil) != want {
-			t.Errorf("%s uses an upload that is assigned: %v", who, err)
-		}
+		t.Run(who, func(t *testing.T) {
+			own.By.Name = who
+			if _, err := r.Job(ctx, own); (err == nil) != want {
+				t.Errorf("%s uses an upload that is assigned: %v", who, err)
+			}
+		})
 	}
 	own.By = store.Account{Name: "another", Role: store.Owner, Owns: []string{"hmac-sha256:" + strings.Repeat("cd", 32)}}
 	if _, err := r.Job(ctx, own); err == nil {
@@ -192,9 +198,11 @@ func TestUploadsOfTheDashboard(t *testing.T) {
 	r, s := maker(t)
 	ctx := context.Background()
 	for name, content := range map[string]string{"letters.txt": "x", "letters.csv": "", "letters.db": "x", ".csv.age": "x"} {
-		if _, err := r.Upload(ctx, "account operator", name, strings.NewReader(content)); err == nil {
-			t.Errorf("%s of %d bytes is taken", name, len(content))
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := r.Upload(ctx, "account operator", name, strings.NewReader(content)); err == nil {
+				t.Errorf("%s of %d bytes is taken", name, len(content))
+			}
+		})
 	}
 	if left, err := filepath.Glob(filepath.Join(r.Dir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %q, %v", left, err)

@@ -92,9 +92,11 @@ func TestServeWithoutAKeyOfAnother(t *testing.T) {
 	secret := clitest.Object(t, clitest.Printed(t, "serve", "key", "add", "team", "--route", "*", "--json"))["secret"].(string)
 	service := clitest.Serving(t)
 	for model, want := range map[string]int{"near": 200, "far": 404} {
-		if status, _, got := clitest.Exchange(t, http.MethodPost, service.Clients+"/v1/chat/completions", secret, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"x"}]}`, model)); status != want {
-			t.Errorf("%s: %d %s", model, status, got)
-		}
+		t.Run(model, func(t *testing.T) {
+			if status, _, got := clitest.Exchange(t, http.MethodPost, service.Clients+"/v1/chat/completions", secret, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"x"}]}`, model)); status != want {
+				t.Errorf("%d %s", status, got)
+			}
+		})
 	}
 	service.Stop()
 	if log := service.Stderr.String(); !strings.Contains(log, "FAR_KEY") || !strings.Contains(log, "route far") {

@@ -289,9 +289,11 @@ func TestEnvironmentOfJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"MODEL_KEY=b": true, "PGPASSWORD=d": true, "HOME=" + os.Getenv("HOME"): true, "SOTTO_FAR=a": false, "OPENAI_API_KEY=c": false, "SOTTO_STORE=postgres://me:pw@host/db": false} {
-		if slices.Contains(env, name) != want {
-			t.Errorf("%s: %v", name, !want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if slices.Contains(env, name) != want {
+				t.Errorf("%v", !want)
+			}
+		})
 	}
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "SOTTO_LEDGER=/") && strings.HasSuffix(v, "here.db") }) {
 		t.Errorf("the worker's own ledger is not named: %q", env)

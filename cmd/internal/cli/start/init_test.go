@@ -236,15 +236,17 @@ func TestInitSays(t *testing.T) {
 		},
 		"examples.csv": {"message,team\n,a\n,a\n,b\n,b\n"},
 	} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range wants {
-			if !strings.Contains(string(data), want) {
-				t.Errorf("%s lacks %s:\n%s", name, want, data)
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for _, want := range wants {
+				if !strings.Contains(string(data), want) {
+					t.Errorf("%s lacks %s:\n%s", name, want, data)
+				}
+			}
+		})
 	}
 	if code, _, errs := clitest.Run(t, "init", "--data", "t.csv", "--yes", "--labels", "a,b", "--size", "300", "--epsilon", "2", "--budget", "1", "--force"); code != 2 || !strings.Contains(errs, "does not pay for a run") {
 		t.Errorf("a budget below a run: exit code %d, %s", code, errs)
@@ -272,11 +274,13 @@ func TestInitSays(t *testing.T) {
 		"perturb --epsilon 1 --out perturbed":               "edges in the schema (--schema FILE)",
 		"profile --size 300 --epsilon 1 --groups 4 --out p": "group by columns (--group COLUMN",
 	} {
-		args := append([]string{"table"}, append(clitest.Split(args), "--schema", "table/schema.toml", "--data", "l.csv")...)
-		code, _, errs := clitest.Run(t, args...)
-		expect.Equal(t, "exit code with "+errs, code, 2)
-		expect.Contains(t, "errs", errs, want)
-		expect.True(t, "no (--out) in errs", !strings.Contains(errs, "(--out)"), errs)
+		t.Run(args, func(t *testing.T) {
+			args := append([]string{"table"}, append(clitest.Split(args), "--schema", "table/schema.toml", "--data", "l.csv")...)
+			code, _, errs := clitest.Run(t, args...)
+			expect.Equal(t, "exit code with "+errs, code, 2)
+			expect.Contains(t, "errs", errs, want)
+			expect.True(t, "no (--out) in errs", !strings.Contains(errs, "(--out)"), errs)
+		})
 	}
 	if code, _, errs := clitest.Run(t, "help", "nope"); code != 2 || strings.Contains(errs, "help --help") {
 		t.Errorf("exit code %d, %s", code, errs)

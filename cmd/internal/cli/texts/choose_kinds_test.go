@@ -58,22 +58,24 @@ func TestPlainChooseKinds(t *testing.T) {
 			"sets":    {"choose", "--from", own},
 			"own":     {"choose", "--examples", own, "--set", "rounds=1", "--set", "measurement-share=0"},
 		} {
-			args = append(args, where...)
-			out := kind + "-" + name
-			code, said, errs := clitest.Run(t, append(args, "--size", "60", "--epsilon", "4", "--delta", "1e-6", "--shots", "1", "--set", "records=4", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out)...)
-			if code != 0 {
-				t.Errorf("%s, %s: %s", kind, name, errs)
-				continue
-			}
-			o := clitest.Object(t, said)
-			measured := strings.Contains(strings.Join(args, " "), "measurement-share=0")
-			if o["chosen"] == nil || (o["worth"] == nil) != measured {
-				t.Errorf("%s, %s: %s", kind, name, said)
-			}
-			test := strings.TrimPrefix(own, "own-")
-			if code, _, errs := clitest.Run(t, "eval", "--task", where[1], "--demos", out, "--demos", "zero", "--test", test, "--limit", "2", "--model", "tiny.gguf"); code != 0 {
-				t.Errorf("%s, %s: %s", kind, name, errs)
-			}
+			t.Run(name, func(t *testing.T) {
+				args = append(args, where...)
+				out := kind + "-" + name
+				code, said, errs := clitest.Run(t, append(args, "--size", "60", "--epsilon", "4", "--delta", "1e-6", "--shots", "1", "--set", "records=4", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out)...)
+				if code != 0 {
+					t.Errorf("%s, %s: %s", kind, name, errs)
+					return
+				}
+				o := clitest.Object(t, said)
+				measured := strings.Contains(strings.Join(args, " "), "measurement-share=0")
+				if o["chosen"] == nil || (o["worth"] == nil) != measured {
+					t.Errorf("%s, %s: %s", kind, name, said)
+				}
+				test := strings.TrimPrefix(own, "own-")
+				if code, _, errs := clitest.Run(t, "eval", "--task", where[1], "--demos", out, "--demos", "zero", "--test", test, "--limit", "2", "--model", "tiny.gguf"); code != 0 {
+					t.Errorf("%s, %s: %s", kind, name, errs)
+				}
+			})
 		}
 	}
 }

@@ -114,12 +114,14 @@ func TestPlainTableTasks(t *testing.T) {
 		"counted":     onPets("synth", "o8", append(seeded, "--set", "rounds=1", "--size", "auto", "--set", "min-size=50")...),
 		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--set", "tokens=3", "--shots", "2", "--set", "batch=4"),
 	} {
-		code, out, errs := clitest.Run(t, append(args, "--json")...)
-		if code != 0 {
-			t.Errorf("%s: %s", name, errs)
-			continue
-		}
-		clitest.Object(t, out)
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := clitest.Run(t, append(args, "--json")...)
+			if code != 0 {
+				t.Errorf("%s", errs)
+				return
+			}
+			clitest.Object(t, out)
+		})
 	}
 	code, out, errs := clitest.Run(t, "answer", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--delta", "1e-6", "--model", "tiny.gguf", "--seed", "1", "--max-tokens", "2", "--set", "batch=4", "--input", "3 years, a cat. Ill?")
 	if code != 0 || !strings.Contains(out+errs, "NOT PRIVATE") {

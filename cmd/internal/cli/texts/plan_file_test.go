@@ -68,10 +68,12 @@ func TestWrongPlanFiles(t *testing.T) {
 		"shared-ending = 0.5":     "it is a fraction",
 		"generation-share = true": "it is true or false",
 	} {
-		clitest.Write(t, "plan.toml", []byte(text))
-		if _, err := withPlan(t, "--plan", "plan.toml"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			clitest.Write(t, "plan.toml", []byte(text))
+			if _, err := withPlan(t, "--plan", "plan.toml"); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	if _, err := withPlan(t, "--plan", "nothere.toml"); err == nil {
 		t.Error("a file that is not there is read")
@@ -108,10 +110,12 @@ func TestWrittenPlanFile(t *testing.T) {
 func TestMovedFlags(t *testing.T) {
 	clitest.Home(t)
 	for flag, want := range map[string]string{"rounds": "--set rounds=N", "no-measure": "measurement-share=0", "least": "min-size=N", "most": "max-lambda=X", "proof": "proof=proven"} {
-		code, _, errs := clitest.Run(t, "synth", "--"+flag, "1")
-		at := expect.At(t, "--%s", flag)
-		expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
-		expect.Contains(at, "errs", errs, "--"+flag+" is a setting now")
-		expect.Contains(at, "errs", errs, want)
+		t.Run(flag, func(t *testing.T) {
+			code, _, errs := clitest.Run(t, "synth", "--"+flag, "1")
+			at := expect.At(t, "--%s", flag)
+			expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
+			expect.Contains(at, "errs", errs, "--"+flag+" is a setting now")
+			expect.Contains(at, "errs", errs, want)
+		})
 	}
 }

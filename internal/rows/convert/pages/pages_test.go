@@ -156,9 +156,11 @@ func TestFooters(t *testing.T) {
 		"many empty structures":     append([]byte{0x29, 0xfc, 0xe8, 0x07}, make([]byte, 1000)...),
 		"nothing":                   {},
 	} {
-		if err := check(seal([]byte("PAR1"), footer)); !errors.Is(err, pages.ErrRefused) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := check(seal([]byte("PAR1"), footer)); !errors.Is(err, pages.ErrRefused) {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 	good := file(t, &parquet.Snappy, "text", 10)
 	for n := range len(good) {
