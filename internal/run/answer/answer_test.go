@@ -177,7 +177,7 @@ func TestAllOrNothing(t *testing.T) {
 	s = p.session(t, o)
 	n := 0
 	err = s.All(t.Context(), inputs(6), func(i int, a *Answer) error { n++; return nil })
-	refused = expect.As[*ledger.RefusedError](t, err)
+	expect.As[*ledger.RefusedError](t, err)
 	expect.True(t, "no *ChargedError", !errors.As(err, new(*ChargedError)), err)
 	expect.Equal(t, "n", n, 5)
 	expect.Equal(t, "uses", p.uses(t), 5)

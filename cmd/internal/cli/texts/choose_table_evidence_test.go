@@ -28,7 +28,7 @@ func telling(t *testing.T, n int) {
 func TestEvidenceOfTable(t *testing.T) {
 	telling(t, 2000)
 	t.Setenv("SOTTO_MODELS", filepath.Join(t.TempDir(), "none")) // no encoder of sentences is at hand
-	code, out, errs := clitest.Run(t, onPets("synth", "demos", "--set", "rounds=2", "--set", "records=64", "--set", "pool=4", "--size", "2000", "--epsilon", "40", "--evidence", "0.7", "--json")...)
+	code, _, errs := clitest.Run(t, onPets("synth", "demos", "--set", "rounds=2", "--set", "records=64", "--set", "pool=4", "--size", "2000", "--epsilon", "40", "--evidence", "0.7", "--json")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -47,7 +47,7 @@ func TestEvidenceOfTable(t *testing.T) {
 	}
 	clitest.Write(t, "test.csv", []byte("age,pet,ill\n3,cat,y\n4,dog,n\n29,cat,y\n17,dog,n\n"))
 	clitest.Done(t, "table", "items", "--schema", "pets.toml", "--data", "test.csv", "--out", "items.jsonl")
-	code, out, errs = clitest.Run(t, "eval", "--task", "table:pets.toml", "--demos", "demos", "--test", "items.jsonl", "--model", "tiny.gguf", "--json")
+	code, out, errs := clitest.Run(t, "eval", "--task", "table:pets.toml", "--demos", "demos", "--test", "items.jsonl", "--model", "tiny.gguf", "--json")
 	if code != 0 {
 		t.Fatal(errs)
 	}
