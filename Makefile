@@ -12,8 +12,8 @@ TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffi
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
 # Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
 BESIDE := ./lab ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
-# Those that lint looks at.
-LINTED ?= $(filter-out $(BESIDE),$(MODULES))
+# Those that lint looks at: make check leaves out those that the program has nothing of.
+LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
@@ -77,14 +77,14 @@ test-release: ## builds the program twice as it is released, the second time fro
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
 
-check: postgres models lint ## formatting, vet, staticcheck and the tests that are not long, without the race detector
+check: postgres models ## formatting, vet, staticcheck and the tests that are not long, without the race detector
+	@$(MAKE) --no-print-directory lint LINTED="$(filter-out $(BESIDE),$(MODULES))"
 	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
 
-test: postgres chromium models llamacpp lint ## all checks and tests of the program; sets up what they need
+test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
-test-all: postgres chromium qemu models ## what make test leaves out: long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
-	@$(MAKE) --no-print-directory lint LINTED="$(BESIDE)"
+test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
 	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
@@ -116,7 +116,7 @@ test-clients: models ## the service, sotto mcp and releases with PyPI's openai, 
 	@.venv/llamaindex/bin/pip install --quiet --disable-pip-version-check -r $(CLIENTS)/llamaindex.txt
 	SOTTO_TEST_CLIENTS=$(CURDIR)/.venv/clients/bin/python SOTTO_TEST_LLAMAINDEX=$(CURDIR)/.venv/llamaindex/bin/python SOTTO_TEST_FUZZER=$(CURDIR)/.venv/clients/bin/schemathesis go test ./cmd/sotto -run 'TestPythonClients|TestPythonAgents|TestReleaseInPython|TestDescription' -count 1 -v
 
-lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins; make test-all lints the modules beside the program's
+lint: ## gofumpt, go vet, staticcheck, in the versions that tools/ pins
 	@echo "== gofumpt"
 	@gofumpt=$$(GOWORK=off go -C tools tool -n gofumpt); wrong=$$($$gofumpt -l .); \
 	if [ -n "$$wrong" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$wrong"; exit 1; fi

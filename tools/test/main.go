@@ -119,7 +119,7 @@ func (m *module) run(r *report, b batch, flags []string) error {
 	r.plain(fmt.Sprintf("== %s in %s\n", b.title, m.name))
 	// One package more than there are processors: tests wait for servers, disks and time-outs part of the time.
 	packages := fmt.Sprintf("-p=%d", runtime.GOMAXPROCS(0)+1)
-	// Lint has vetted all, and without tables for debuggers tests are linked in half the time.
+	// Lint vets all, and without tables for debuggers tests are linked in half the time.
 	args := slices.Concat([]string{"test", "-json", "-buildvcs=false", "-vet=off", "-ldflags=-s -w", packages, "-timeout=45m"}, b.flags, flags, b.packages)
 	if strings.HasSuffix(m.name, "/tools") {
 		// They read files of the repository outside of their module, whose changes Go's cache of
