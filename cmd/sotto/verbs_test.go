@@ -48,16 +48,16 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	v.printed.check(t)
 	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !v.succeeded[path] {
-			t.Errorf("%s does not succeed in testdata/verbs.txt", path)
+			t.Errorf("%s does not succeed in testdata/verbs.commands", path)
 		}
 		t.Run(path, func(t *testing.T) { asked(t, strings.Fields(path)[1:]) })
 	}
 }
 
-//go:embed testdata/verbs.txt
+//go:embed testdata/verbs.commands
 var verbs string
 
-// commandLines are the lines of testdata/verbs.txt but for comments.
+// commandLines are the lines of testdata/verbs.commands but for comments.
 var commandLines = slices.DeleteFunc(strings.Split(strings.TrimSpace(verbs), "\n"), func(line string) bool { return strings.HasPrefix(line, "#") })
 
 // writeInputs writes the files that the command lines name.

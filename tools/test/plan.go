@@ -59,10 +59,10 @@ var partly = []string{
 }
 
 // large are packages that need most of the program: to compile it again for the race detector takes
-// minutes, so their concurrent tests run under it in the rest, and without it where others have it.
+// minutes, so they run under it in the rest, and without it where others have it.
 var large = []string{
-	"cmd/internal/cli/budget", "cmd/internal/cli/model", "cmd/internal/cli/serve", "cmd/internal/cli/start", "cmd/internal/cli/texts",
-	"cmd/internal/serve/web",
+	"cmd/internal/cli/budget", "cmd/internal/cli/model", "cmd/internal/cli/root", "cmd/internal/cli/serve", "cmd/internal/cli/start", "cmd/internal/cli/texts",
+	"cmd/internal/figures", "cmd/internal/serve", "cmd/internal/serve/jobs", "cmd/internal/serve/web",
 }
 
 // slowest go first, so that none of them is left to run alone at the end.
@@ -155,7 +155,7 @@ func (m *module) batches(in tier, race bool) []batch {
 		return m.some(batch{"short tests", []string{"-short", "-skip=^Test(Plain|Long)"}, m.those(m.usual), false, ""})
 	}
 	all := func(p pkg) bool { return (in == rest) == m.later(p) }
-	whole := func(p pkg) bool { return race && p.goroutines && !p.partly() }
+	whole := func(p pkg) bool { return race && p.goroutines && !p.partly() && (in == rest || !p.large()) }
 	some := func(p pkg) bool { return race && !whole(p) && p.concurrent }
 	// What comes under the race detector is left out of the others.
 	skip, also := "^TestLong", []string(nil)
@@ -172,7 +172,7 @@ func (m *module) batches(in tier, race bool) []batch {
 		batch{"tests", also, m.those(func(p pkg) bool { return all(p) && !whole(p) }), false, ""},
 		batch{"tests that compute", []string{"-run=^TestPlain"}, m.those(func(p pkg) bool { return all(p) && whole(p) && p.plain }), false, ""},
 		batch{"long tests", []string{"-run=^TestLong"}, m.those(func(p pkg) bool { return in == rest && (!all(p) || whole(p)) && p.long }), false, ""},
-		batch{"race detector", []string{"-race", "-skip=^Test(Plain|Long)"}, m.those(func(p pkg) bool { return all(p) && whole(p) }), true, ""},
+		batch{"race detector", []string{"-race", "-skip=^Test(Plain|Long)"}, m.those(func(p pkg) bool { return whole(p) && (all(p) || p.large()) }), true, ""},
 		batch{"concurrent tests without the race detector", []string{"-run=Concurrent"}, m.those(func(p pkg) bool { return all(p) && some(p) && p.large() && in == usual }), false, ""},
 		batch{"race detector, concurrent tests", []string{"-race", "-run=Concurrent"}, m.those(func(p pkg) bool {
 			return some(p) && (all(p) && !p.large() || in == rest && p.large())

@@ -23,9 +23,9 @@ func newCalibrateCommand(p *cli.Program) *cobra.Command {
 		Use:   "calibrate EXPR-with-x --epsilon E --delta D",
 		Short: "The number x for which an event costs at most ε",
 		Long: `Solves an expression for one unknown number x, so that the upper end of ε is
-at most the target: the smallest x where more of it costs less (such as the noise
-σ), the largest where more of it costs more (such as the ε of pure, the c of
-boundedrange, or a number of steps). x may stand for any number of the
+at most the target: the smallest x where more of it costs less (such as the
+noise σ), the largest where more of it costs more (such as the ε of pure, the c
+of boundedrange, or a number of steps). x may stand for any number of the
 expression, also within a fraction, and more than once.
 
 The x that is printed satisfies the target as it stands, with all its digits.` + ui.JSONKeys(calibrateResult{}, `extreme is "smallest" or "largest".`),
