@@ -166,6 +166,22 @@ func (p *referencePrompt) tokensOf(t *testing.T, m *Model, records map[string][]
 // tokens alike for at least 48 of 50.
 func TestPlainReferenceSmolLM2(t *testing.T) {
 	m := openDefault(t, Options{})
+	r := readReference(t, "reference-smollm2.json.gz")
+	for i := range r.Prompts {
+		if 3*i >= len(r.Prompts) {
+			r.Prompts = r.Prompts[:i]
+			break
+		}
+		r.Prompts[i] = r.Prompts[3*i]
+	}
+	some := plainF32
+	some.prompts /= 3
+	checkReference(t, m, r, some)
+}
+
+// TestLongReferenceSmolLM2 has all prompts.
+func TestLongReferenceSmolLM2(t *testing.T) {
+	m := openDefault(t, Options{})
 	checkReference(t, m, readReference(t, "reference-smollm2.json.gz"), plainF32)
 }
 

@@ -254,11 +254,21 @@ func TestPlainRepeatIsCompose(t *testing.T) {
 // The traps of other libraries: nothing hangs, overflows, comes out as 0 or NaN,
 // or fails open at the ends of the range.
 func TestPlainExtremes(t *testing.T) {
+	extremes(t, []float64{1e-9, 0.5}, []float64{1e-15})
+}
+
+// TestLongExtremes has more of them.
+func TestLongExtremes(t *testing.T) {
+	extremes(t, []float64{1e-9, 1e-3, 0.5, 1}, []float64{1e-15, 1e-6, 0.5})
+}
+
+func extremes(t *testing.T, rates, deltas []float64) {
+	t.Helper()
 	deadline := time.Now().Add(4 * time.Minute)
 	for _, sigma := range []float64{1e-3, 0.3, 1e4} {
-		for _, rate := range []float64{1e-9, 1e-3, 0.5, 1} {
+		for _, rate := range rates {
 			for _, n := range []int64{1, 10_000_000} {
-				for _, delta := range []float64{1e-15, 0.5} {
+				for _, delta := range deltas {
 					e := privacy.Repeat{N: n, Event: privacy.Poisson{Q: rate, Event: privacy.Gaussian{Sigma: sigma}}}
 					got, err := Auto{Tolerance: 0.2}.Epsilon(e, privacy.AddRemove, delta)
 					if err != nil {
@@ -284,7 +294,7 @@ func TestPlainExtremes(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"repeat(1e7, laplace(1e4))", "repeat(1000, laplace(0.001))", "pure(700)", "repeat(1e7, pure(1e-6))", "boundedrange(900)", "repeat(1e7, boundedrange(1e-4))", "zcdp(1e-12)", "zcdp(1e6)", "rr(300, 1e9)", "repeat(3, approx(700, 1e-300))", "repeat(1e7, approx(1e-6, 1e-30))", "repeat(3, poisson(1e-9, approx(300, 1e-9)))", "repeat(1e7, poisson(1e-3, approx(1e-3, 1e-20)))", "approx(1e-16, 1e-17)", "repeat(2, poisson(0.5, repeat(2, approx(1e-16, 1e-17))))", "repeat(3, poisson(1e-9, pure(300)))", "poisson(0.5, repeat(6486, boundedrange(3)))", "poisson(0.5, compose(approx(1, 1e-16), repeat(6486, boundedrange(3))))"} {
-		for _, delta := range []float64{1e-15, 1e-6, 0.5} {
+		for _, delta := range deltas {
 			e := mustParse(t, s)
 			got, err := Auto{Tolerance: 0.1}.Epsilon(e, privacy.AddRemove, delta)
 			at := expect.At(t, "%s at %g", s, delta)

@@ -123,9 +123,9 @@ func TestNamesHelp(t *testing.T) {
 	}
 }
 
-// TestNoiseOfNames: without records the weight of names is that of noise alone: half of the time 0, and else of a
+// TestPlainNoiseOfNames: without records the weight of names is that of noise alone: half of the time 0, and else of a
 // normal distribution of known scale, a little above 0 as names are as a rule. A weight from the exact sum would be 0.
-func TestNoiseOfNames(t *testing.T) {
+func TestPlainNoiseOfNames(t *testing.T) {
 	const sums, sigma, size, runs = 2, 1.5, 5000, 25_000
 	for adjacency, by := range exchange {
 		data := newScene(2, 1).named(2, 0)

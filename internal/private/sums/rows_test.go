@@ -30,9 +30,9 @@ func tables(t testing.TB) map[*schema.Schema]*rows.Encoder {
 	return out
 }
 
-// TestRowsOnTheGrid: vectors of rows are on the grid no longer than one, in whole numbers, nothing is where a row has
+// TestPlainRowsOnTheGrid: vectors of rows are on the grid no longer than one, in whole numbers, nothing is where a row has
 // nothing, and one row more or less moves a sum by at most one, an exchanged one by two.
-func TestRowsOnTheGrid(t *testing.T) {
+func TestPlainRowsOnTheGrid(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for s, e := range tables(t) {
 		texts := []string{"no row"}

@@ -154,11 +154,11 @@ func saidBy(t *testing.T, url, route, messages string, tokens int) string {
 
 func user(text string) string { return fmt.Sprintf(`{"role":"user","content":%q}`, text) }
 
-// TestOpeningsAreComputedOnce: the second request of a route computes its question alone, and gets the answer that
+// TestPlainOpeningsAreComputedOnce: the second request of a route computes its question alone, and gets the answer that
 // it gets where nothing is kept; in chats and completions, with turns before, and with an instruction of the client's
 // own, which is not what was computed. What is kept is the route's instruction and examples: nothing that a client
 // sent is there after its request.
-func TestOpeningsAreComputedOnce(t *testing.T) {
+func TestPlainOpeningsAreComputedOnce(t *testing.T) {
 	_, _, shots := newsShots(t)
 	model := watchedModel(t)
 	local, url := front(t, model, 0, shots)
@@ -210,9 +210,9 @@ func TestOpeningsAreComputedOnce(t *testing.T) {
 	}
 }
 
-// TestOpeningsAreBounded: of two routes the one that was used last is kept, if there is room for one, and both answer as
+// TestPlainOpeningsAreBounded: of two routes the one that was used last is kept, if there is room for one, and both answer as
 // if there were room for both.
-func TestOpeningsAreBounded(t *testing.T) {
+func TestPlainOpeningsAreBounded(t *testing.T) {
 	task, p, first := newsShots(t)
 	p.Examples = p.Examples[:3]
 	second, err := NewShots(t.Context(), task, p, 0, nil)
