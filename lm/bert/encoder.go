@@ -21,7 +21,7 @@ var ErrClosed = errors.New("the sentence encoder is closed")
 const (
 	// group is about the maximal number of tokens that go through the layers together: weights
 	// in a cache are used many times, and what lies between two of them stays in one, too.
-	group = 192
+	group = 128
 	// short is the number of tokens below which a text is computed in float32. The errors of
 	// bytes hardly matter in the mean of many tokens, and do in that of few.
 	short = 16
