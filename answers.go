@@ -141,8 +141,8 @@ func (a *AnswerSession) All(ctx context.Context, inputs []string, done func(i in
 // ChargedError says that questions were charged and not answered.
 type ChargedError = answer.ChargedError
 
-// Standing is where a list of questions stands.
-type Standing struct {
+// ListState is where a list of questions stands.
+type ListState struct {
 	// Begun: it was begun before. Complete: nothing is left to do.
 	Begun, Complete bool
 }
@@ -154,9 +154,9 @@ type Standing struct {
 // charged, of which a part goes whenever answers are handed over, and the rest with Complete; keep
 // it as secret as the records. With a model that does not repeat itself exactly, what was lost is
 // charged again.
-func (a *AnswerSession) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+func (a *AnswerSession) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (ListState, error) {
 	found, err := a.session.ResumeFrom(path, inputs, answered)
-	return Standing(found), err
+	return ListState(found), err
 }
 
 // Complete erases the key of a list: all answers that there will be are kept. Abandon also removes

@@ -27,7 +27,7 @@ func chats() prompt.Task {
 }
 
 // answerOptions of answers from data of their own.
-func answerOptions(t *testing.T) answering {
+func answerOptions(t *testing.T) answerCall {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
@@ -38,7 +38,7 @@ func answerOptions(t *testing.T) answering {
 	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return answering{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.AnswerOptions{
+	return answerCall{world{sotto.Options{Trusted: toyModel()}, dir}, sotto.AnswerOptions{
 		Use:     sotto.Use{Dataset: "chats"},
 		Request: sotto.Request{Task: chats(), Method: "clipped", Size: 200, Epsilon: 1, Settings: method.Values{"batch": 16}},
 		Source:  sotto.Source{Location: data},
@@ -48,14 +48,14 @@ func answerOptions(t *testing.T) answering {
 // TestAnswersMissing: what is missing is reported before anything is opened or made.
 func TestAnswersMissing(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*answering)
+		change func(*answerCall)
 		want   string
 	}{
-		"size":        {func(o *answering) { o.Request.Size = 0 }, "number of records"},
-		"data":        {func(o *answering) { o.Source.Location = "" }, "the data is missing"},
-		"not private": {func(o *answering) { o.Request.Method, o.Request.Settings = "nonprivate", nil }, "has no privacy guarantee"},
-		"no plan":     {func(o *answering) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
-		"claimed": {func(o *answering) {
+		"size":        {func(o *answerCall) { o.Request.Size = 0 }, "number of records"},
+		"data":        {func(o *answerCall) { o.Source.Location = "" }, "the data is missing"},
+		"not private": {func(o *answerCall) { o.Request.Method, o.Request.Settings = "nonprivate", nil }, "has no privacy guarantee"},
+		"no plan":     {func(o *answerCall) { o.Plan = &plan.Answers{} }, "cannot be carried out"},
+		"claimed": {func(o *answerCall) {
 			o.Request = sotto.Request{Task: chats(), Method: "mixing-published", Size: 200, Epsilon: 2}
 		}, "not proven"},
 	} {

@@ -121,7 +121,7 @@ type call struct {
 	use    Use
 	// base is what all notices say.
 	base  Progress
-	model lm.Trusted
+	model lm.TrustedScorer
 	// name is what people call the model.
 	name string
 	// encoder of sentences, opened where records are added up.

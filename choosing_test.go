@@ -22,7 +22,7 @@ func TestTimeOfResumedRuns(t *testing.T) {
 	o := options(t)
 	o.Request = sotto.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 3,
-		Choosing: &sotto.Choosing{First: 3, Next: 2, Rounds: 2, Records: 8},
+		Choosing: &sotto.ChooseRequest{First: 3, Next: 2, Rounds: 2, Records: 8},
 	}
 	o.Time = 100 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())

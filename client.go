@@ -42,7 +42,7 @@ type Options struct {
 	// default one, embedded.
 	Model backend.Spec
 	// Trusted is used instead of Model if it is set, and stays open.
-	Trusted lm.Trusted
+	Trusted lm.TrustedScorer
 	// Encoder of sentences, for evidence. It stays open. Default: the embedded one, opened where it is
 	// needed.
 	Encoder lm.TrustedEmbedder
@@ -60,7 +60,7 @@ type Client struct {
 	encoder lm.TrustedEmbedder // by the one who made the client
 
 	opening sync.Mutex
-	model   lm.Trusted
+	model   lm.TrustedScorer
 }
 
 // Open returns a client with its state in one directory: ledger, keys, and the private
@@ -97,7 +97,7 @@ func (c *Client) Close() error {
 		return nil
 	}
 	m := c.model
-	c.model = lm.Trusted{}
+	c.model = lm.TrustedScorer{}
 	return m.Close()
 }
 
@@ -108,7 +108,7 @@ func (c *Client) Ledger() string { return c.ledger }
 func (c *Client) Keys() string { return c.keys }
 
 // open returns the model, and opens it at its first use.
-func (c *Client) open(ctx context.Context) (lm.Trusted, error) {
+func (c *Client) open(ctx context.Context) (lm.TrustedScorer, error) {
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	if c.model.Valid() {

@@ -43,19 +43,19 @@ type (
 		world
 		sotto.SynthesizeOptions
 	}
-	answering struct {
+	answerCall struct {
 		world
 		sotto.AnswerOptions
 	}
-	measuring struct {
+	measureCall struct {
 		world
 		sotto.MeasureOptions
 	}
-	rehearsing struct {
+	rehearsalCall struct {
 		world
 		sotto.RehearseOptions
 	}
-	tabling struct {
+	tableCall struct {
 		world
 		sotto.TableOptions
 	}
@@ -67,31 +67,31 @@ func synthesize(ctx context.Context, o synthesis) (*sotto.Run, error) {
 	return done, errors.Join(err, c.Close())
 }
 
-func answers(ctx context.Context, o answering) (*sotto.AnswerSession, error) {
+func answers(ctx context.Context, o answerCall) (*sotto.AnswerSession, error) {
 	return o.client().Answers(ctx, o.AnswerOptions)
 }
 
-func answerOne(ctx context.Context, o answering, question string) (*sotto.Answer, error) {
+func answerOne(ctx context.Context, o answerCall, question string) (*sotto.Answer, error) {
 	return o.client().Answer(ctx, o.AnswerOptions, question)
 }
 
-func measure(ctx context.Context, o measuring) (*sotto.Measurement, error) {
+func measure(ctx context.Context, o measureCall) (*sotto.Measurement, error) {
 	return o.client().Measure(ctx, o.MeasureOptions)
 }
 
-func rehearse(ctx context.Context, o rehearsing) (*sotto.Rehearsal, error) {
+func rehearse(ctx context.Context, o rehearsalCall) (*sotto.Rehearsal, error) {
 	return o.client().Rehearse(ctx, o.RehearseOptions)
 }
 
-func profile(ctx context.Context, o tabling, r sotto.ProfileRequest) (*sotto.ProfileRun, error) {
+func profile(ctx context.Context, o tableCall, r sotto.ProfileRequest) (*sotto.ProfileRun, error) {
 	return o.client().Profile(ctx, sotto.ProfileOptions{Request: r, TableOptions: o.TableOptions})
 }
 
-func perturb(ctx context.Context, o tabling, r sotto.PerturbRequest) (*sotto.PerturbRun, error) {
+func perturb(ctx context.Context, o tableCall, r sotto.PerturbRequest) (*sotto.PerturbRun, error) {
 	return o.client().Perturb(ctx, sotto.PerturbOptions{Request: r, TableOptions: o.TableOptions})
 }
 
-func fingerprint(t *testing.T, o tabling, of schema.Schema) ledger.Fingerprint {
+func fingerprint(t *testing.T, o tableCall, of schema.Schema) ledger.Fingerprint {
 	t.Helper()
 	id, err := o.client().TableIdentity(t.Context(), o.Source, of)
 	if err != nil {

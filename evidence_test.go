@@ -35,7 +35,7 @@ func chosen(t *testing.T) synthesis {
 	o := options(t)
 	o.Request = sotto.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 3,
-		Choosing: &sotto.Choosing{First: 3, Next: 2, Rounds: 2, Records: 8, Work: 20000},
+		Choosing: &sotto.ChooseRequest{First: 3, Next: 2, Rounds: 2, Records: 8, Work: 20000},
 	}
 	return o
 }

@@ -109,7 +109,7 @@ func ExampleClient_Learn() {
 	task, err := of.Task()
 	check(err)
 	run, err := client.Learn(context.Background(), sotto.SynthesizeOptions{
-		Request: sotto.Request{Task: task, Size: 2000, Epsilon: 1, Learning: &sotto.Learning{Measuring: 0.1}},
+		Request: sotto.Request{Task: task, Size: 2000, Epsilon: 1, Learning: &sotto.LearnRequest{Measuring: 0.1}},
 		Source:  sotto.Source{Location: filepath.Join(dir, "loans.csv"), Schema: &of},
 		Out:     filepath.Join(dir, "labels"),
 	})

@@ -17,7 +17,7 @@ import (
 var tickets = prompt.Task{
 	Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "repairs"},
 	Generate: prompt.Generation{Instruction: "Write a ticket for a queue."},
-	Answer:   prompt.Answering{Instruction: "Name the queue of a ticket."},
+	Answer:   prompt.AnswerLayout{Instruction: "Name the queue of a ticket."},
 }
 
 // writeTickets writes private records, and returns their folder.

@@ -67,7 +67,7 @@ var doors = map[string]func(t *testing.T, create, used bool, observe func(sotto.
 	},
 }
 
-func tableDoor(t *testing.T, create, used bool, observe func(sotto.Progress)) tabling {
+func tableDoor(t *testing.T, create, used bool, observe func(sotto.Progress)) tableCall {
 	t.Helper()
 	o := bank(t)
 	o.place(create)

@@ -16,10 +16,10 @@ import (
 )
 
 // measureOptions are for two prompts on the records of [options].
-func measureOptions(t *testing.T) measuring {
+func measureOptions(t *testing.T) measureCall {
 	t.Helper()
 	o := options(t)
-	return measuring{o.world, sotto.MeasureOptions{
+	return measureCall{o.world, sotto.MeasureOptions{
 		Request: sotto.MeasureRequest{
 			Task: task(), Size: 200, Epsilon: 0.5,
 			Prompts: []plan.NamedPrompt{{Name: "zero"}, {Name: "two", Prompt: prompt.Prompt{Examples: []prompt.Example{{Input: "an invoice", Output: "billing"}, {Input: "a door", Output: "repairs"}}}}},
@@ -90,11 +90,11 @@ func TestMeasureUnits(t *testing.T) {
 
 // TestMeasureMissing: what is missing is reported before anything is opened or made.
 func TestMeasureMissing(t *testing.T) {
-	for want, change := range map[string]func(*measuring){
-		"folder to write to":  func(o *measuring) { o.Out = "" },
-		"the data is missing": func(o *measuring) { o.Source.Location = "" },
-		"number of records":   func(o *measuring) { o.Request.Size = 0 },
-		"carried out":         func(o *measuring) { o.Plan = &plan.Measurement{} },
+	for want, change := range map[string]func(*measureCall){
+		"folder to write to":  func(o *measureCall) { o.Out = "" },
+		"the data is missing": func(o *measureCall) { o.Source.Location = "" },
+		"number of records":   func(o *measureCall) { o.Request.Size = 0 },
+		"carried out":         func(o *measureCall) { o.Plan = &plan.Measurement{} },
 	} {
 		t.Run(want, func(t *testing.T) {
 			o := measureOptions(t)

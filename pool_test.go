@@ -101,7 +101,7 @@ func (h *host) forget() {
 // pooled is a run in which records choose from what a host writes.
 func pooled(t *testing.T, h *host) synthesis {
 	o := options(t)
-	o.Request = sotto.Request{Task: task(), Size: 200, Epsilon: 4, Tokens: 3, Choosing: &sotto.Choosing{First: 3, Next: 3, Rounds: 3, Records: 8}}
+	o.Request = sotto.Request{Task: task(), Size: 200, Epsilon: 4, Tokens: 3, Choosing: &sotto.ChooseRequest{First: 3, Next: 3, Rounds: 3, Records: 8}}
 	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
 	return o
 }
@@ -339,7 +339,7 @@ func TestPlainPoolRefusals(t *testing.T) {
 		"nothing to choose": {func(o *synthesis) { o.Request.Choosing = nil }, "for records that choose"},
 		"discovery":         {func(o *synthesis) { o.Request.Discover = true }, "before labels are discovered"},
 		"ready-made sets": {func(o *synthesis) {
-			o.Request.Choosing = &sotto.Choosing{Sets: [][]prompt.Example{{{Input: "a", Output: "billing"}}}}
+			o.Request.Choosing = &sotto.ChooseRequest{Sets: [][]prompt.Example{{{Input: "a", Output: "billing"}}}}
 		}, "in one round"},
 		"no data":    {func(o *synthesis) { o.Source.Location = "" }, "the data is missing"},
 		"no records": {func(o *synthesis) { o.Source.Location += ".gone" }, "the data: "},

@@ -74,7 +74,7 @@ func TestRehearseKeepsToItsTime(t *testing.T) {
 func TestRehearsePool(t *testing.T) {
 	h := newHost(t, wrote)
 	o, _ := rehearsal(t)
-	o.Request.Choosing = &sotto.Choosing{First: 3, Next: 3, Rounds: 2, Records: 8}
+	o.Request.Choosing = &sotto.ChooseRequest{First: 3, Next: 3, Rounds: 2, Records: 8}
 	o.Pool = sotto.Pool{Model: &backend.Spec{URL: h.URL}, Texts: 6}
 	done, err := rehearse(t.Context(), o)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestPlanFindsBadRequestsFirst(t *testing.T) {
 			t.Errorf("%v: %v", methods, err)
 		}
 	}
-	r.Epsilon, r.Choosing = 1, &sotto.Choosing{Evidence: 0.5} // whose encoder is opened later
+	r.Epsilon, r.Choosing = 1, &sotto.ChooseRequest{Evidence: 0.5} // whose encoder is opened later
 	if _, err = c.Plan(t.Context(), sotto.PlanOptions{Request: r, Methods: []string{"choose"}, Measure: true}); err == nil || !strings.Contains(err.Error(), "model.gguf") {
 		t.Errorf("with evidence: %v", err)
 	}

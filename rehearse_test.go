@@ -21,16 +21,16 @@ import (
 
 // rehearsal has options of a short one, with public records, and a folder of temporary files
 // of its own.
-func rehearsal(t *testing.T) (o rehearsing, temporary string) {
+func rehearsal(t *testing.T) (o rehearsalCall, temporary string) {
 	t.Helper()
 	temporary = t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	t.Setenv("HOME", filepath.Join(temporary, "no home"))
 	seed := uint64(7)
-	o = rehearsing{world{sotto.Options{Trusted: toyModel()}, filepath.Join(temporary, "state")}, sotto.RehearseOptions{
+	o = rehearsalCall{world{sotto.Options{Trusted: toyModel()}, filepath.Join(temporary, "state")}, sotto.RehearseOptions{
 		Request: sotto.Request{
 			Task: task(), Size: 500, Epsilon: 4, Tokens: 3,
-			Choosing: &sotto.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+			Choosing: &sotto.ChooseRequest{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
 		},
 		Seed: &seed, Items: 20, Sets: 2,
 	}}
@@ -241,25 +241,25 @@ func TestRehearseInvented(t *testing.T) {
 
 // TestRehearseNeeds: what cannot be rehearsed is an error that says what to do.
 func TestRehearseNeeds(t *testing.T) {
-	for want, change := range map[string]func(*rehearsing){
-		"public inputs and": func(o *rehearsing) {
+	for want, change := range map[string]func(*rehearsalCall){
+		"public inputs and": func(o *rehearsalCall) {
 			o.StandIn, o.Request.Task = nil, prompt.Task{Kind: prompt.Generate, Text: "out", Label: "in"}.WithDefaults()
 		},
-		"needs labels": func(o *rehearsing) {
+		"needs labels": func(o *rehearsalCall) {
 			o.StandIn, o.Request.Discover = nil, true
 			o.Request.Task = prompt.Task{Kind: prompt.Extract, Text: "text", Label: "genre"}.WithDefaults()
 		},
-		"cannot be counted":     func(o *rehearsing) { o.StandIn, o.Request.Count, o.Request.Size = nil, true, 0 },
-		"too few to choose by":  func(o *rehearsing) { o.StandIn, o.Invent = nil, 3 },
-		"too few to stand in":   func(o *rehearsing) { o.StandIn = o.StandIn[:5] },
-		"cannot be used":        func(o *rehearsing) { o.StandIn[3].Output = "nonsense" },
-		"has no guarantee":      func(o *rehearsing) { o.Request.Method, o.Request.Choosing = "real", nil },
-		"there is nothing to":   func(o *rehearsing) { o.Request.Method, o.Request.Choosing = "public", nil },
-		"number of records has": func(o *rehearsing) { o.Request.Size = 0 },
-		"no stand-in record has": func(o *rehearsing) {
+		"cannot be counted":     func(o *rehearsalCall) { o.StandIn, o.Request.Count, o.Request.Size = nil, true, 0 },
+		"too few to choose by":  func(o *rehearsalCall) { o.StandIn, o.Invent = nil, 3 },
+		"too few to stand in":   func(o *rehearsalCall) { o.StandIn = o.StandIn[:5] },
+		"cannot be used":        func(o *rehearsalCall) { o.StandIn[3].Output = "nonsense" },
+		"has no guarantee":      func(o *rehearsalCall) { o.Request.Method, o.Request.Choosing = "real", nil },
+		"there is nothing to":   func(o *rehearsalCall) { o.Request.Method, o.Request.Choosing = "public", nil },
+		"number of records has": func(o *rehearsalCall) { o.Request.Size = 0 },
+		"no stand-in record has": func(o *rehearsalCall) {
 			o.StandIn, o.Request.Sizes = labelled(o.StandIn), map[string]int64{"billing": 9}
 		},
-		"needs records, some of ": func(o *rehearsing) { o.Items = -1 },
+		"needs records, some of ": func(o *rehearsalCall) { o.Items = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			o, temporary := rehearsal(t)

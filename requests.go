@@ -75,15 +75,15 @@ type Request struct {
 	Settings map[string]any
 	// Choosing has the records choose a prompt that is made from the texts; nil writes texts and no more. [Client.Choose]
 	// sets it. Shots is then the number of examples that a set has to begin with.
-	Choosing *Choosing
+	Choosing *ChooseRequest
 	// Learning adds all records up as a classifier without a language model, and does nothing else. [Client.Learn]
 	// sets it.
-	Learning *Learning
+	Learning *LearnRequest
 }
 
-// Choosing says how records choose a prompt: of sets of examples from a pool of texts, in rounds. The zero value has good
+// ChooseRequest says how records choose a prompt: of sets of examples from a pool of texts, in rounds. The zero value has good
 // defaults, by the time of the run and the speed of the model.
-type Choosing struct {
+type ChooseRequest struct {
 	// Pool is how many texts are written: 40 by default, 24 where they are written from records.
 	Pool int
 	// NoGeneration: no text is written, and the pool is Examples. Default: Pool texts are.
@@ -128,7 +128,7 @@ type Choosing struct {
 	// ([prompt.Task.Wordings]).
 	OwnWords bool
 	// Made is what another model made up already; [SynthesizeOptions].Pool fills it in.
-	Made *Made
+	Made *PoolContent
 	// Vary is how many texts are written after each round like the examples of its winner; 0 by default.
 	Vary int
 	// Evidence is the share of ε for adding up all records as evidence for labels. With 0 a rule decides, if the encoder
@@ -150,8 +150,8 @@ type Choosing struct {
 	Sets [][]prompt.Example
 }
 
-// Learning says how records are added up as a classifier without a language model.
-type Learning struct {
+// LearnRequest says how records are added up as a classifier without a language model.
+type LearnRequest struct {
 	// Encoder of texts, by its name; the default one is opened if it is "".
 	Encoder string
 	// Schema is that of the table whose rows, in words, are the records, if they are.
@@ -202,8 +202,8 @@ type (
 
 // What requests have of other calls and releases.
 type (
-	// Made is what a model made up for records to choose from: its name (Model), Examples and Instructions.
-	Made = plan.Made
+	// PoolContent is what a model made up for records to choose from: its name (Model), Examples and Instructions.
+	PoolContent = plan.PoolContent
 	// NamedPrompt is a prompt and what to call it.
 	NamedPrompt = plan.NamedPrompt
 	// Evidence is what all records together say about labels, as a release has it.

@@ -29,7 +29,7 @@ import (
 // remote makes options for a run on a server that is declared as trusted.
 func remote(t *testing.T, url string) synthesis {
 	o := options(t)
-	o.Trusted = lm.Trusted{}
+	o.Trusted = lm.TrustedScorer{}
 	o.Model = backend.Spec{URL: url, Trusted: true}
 	return o
 }
@@ -113,7 +113,7 @@ func TestVLLMReplicas(t *testing.T) {
 	o := together()
 	o.Request = sotto.Request{
 		Task: task(), Size: 200, Epsilon: 4, Tokens: 8,
-		Choosing: &sotto.Choosing{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
+		Choosing: &sotto.ChooseRequest{Writing: -1, Pool: 3, First: 3, Next: 2, Rounds: 2, Records: 8},
 	}
 	chosen, err := synthesize(t.Context(), o)
 	if err != nil || chosen.Prompt == nil {

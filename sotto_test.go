@@ -23,7 +23,7 @@ const marker = "zanzibar"
 func task() prompt.Task {
 	return prompt.Task{
 		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "repairs"},
-		Generate: prompt.Generation{Instruction: "Write a ticket."}, Answer: prompt.Answering{Instruction: "Name the queue."},
+		Generate: prompt.Generation{Instruction: "Write a ticket."}, Answer: prompt.AnswerLayout{Instruction: "Name the queue."},
 		Limits: prompt.Limits{MaxTokens: 4, Shots: 2},
 	}.WithDefaults()
 }

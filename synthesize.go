@@ -64,7 +64,7 @@ func (c *Client) Choose(ctx context.Context, o SynthesizeOptions) (*Run, error) 
 }
 
 // Learn makes a private classifier of texts, for a task with a closed list of labels: [Client.Synthesize] with
-// the method "learn". All of ε is for adding the records up, but what [Learning] keeps for measuring.
+// the method "learn". All of ε is for adding the records up, but what [LearnRequest] keeps for measuring.
 // No language model takes part, and none is opened.
 func (c *Client) Learn(ctx context.Context, o SynthesizeOptions) (*Run, error) {
 	return c.synthesize(ctx, o, o.Request.internal().By(plan.Learns))
@@ -272,9 +272,9 @@ func (s *synthesis) author(ctx context.Context, limit time.Duration, what string
 }
 
 // made asks for texts and wordings. Its arguments hold no record.
-func (s *synthesis) made(ctx context.Context, by lm.Model, limit time.Duration) (*plan.Made, error) {
+func (s *synthesis) made(ctx context.Context, by lm.Model, limit time.Duration) (*plan.PoolContent, error) {
 	p := s.options.Pool
-	out := &plan.Made{Model: pool.NameOf(by.Info())}
+	out := &plan.PoolContent{Model: pool.NameOf(by.Info())}
 	a := &pool.Author{Model: by, Task: s.request.Task, Conditions: s.request.Conditions, Time: limit}
 	if p.hosted() {
 		n := cmp.Or(p.Texts, s.request.Choosing.Pool, max(plan.OwnPool, 3*len(s.request.Task.Labels)))

@@ -23,7 +23,7 @@ import (
 )
 
 // bank is a folder with a table, and options to work on it.
-func bank(t *testing.T) tabling {
+func bank(t *testing.T) tableCall {
 	t.Helper()
 	dir := t.TempDir()
 	var rows bytes.Buffer
@@ -33,7 +33,7 @@ func bank(t *testing.T) tabling {
 	if err := os.WriteFile(filepath.Join(dir, "loans.csv"), rows.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return tabling{world{Dir: dir}, sotto.TableOptions{
+	return tableCall{world{Dir: dir}, sotto.TableOptions{
 		Source: sotto.TableSource{Location: filepath.Join(dir, "loans.csv")}, Out: filepath.Join(dir, "out"),
 	}}
 }
@@ -42,9 +42,9 @@ func bank(t *testing.T) tabling {
 func TestTableOptions(t *testing.T) {
 	request := sotto.ProfileRequest{Schema: loans(), Size: 400, Epsilon: 1}
 	local := sotto.PerturbRequest{Schema: loans(), Epsilon: 8}
-	for name, change := range map[string]func(*tabling){
-		"folder to write to": func(o *tabling) { o.Out = "" },
-		"data is missing":    func(o *tabling) { o.Source.Location = "" },
+	for name, change := range map[string]func(*tableCall){
+		"folder to write to": func(o *tableCall) { o.Out = "" },
+		"data is missing":    func(o *tableCall) { o.Source.Location = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := bank(t)

@@ -17,7 +17,7 @@ type toy struct {
 	wait time.Duration
 }
 
-func toyModel() lm.Trusted {
+func toyModel() lm.TrustedScorer {
 	t, err := lm.Trust(&toy{}, lm.InProcess)
 	if err != nil {
 		panic(err)

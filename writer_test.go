@@ -73,14 +73,14 @@ func TestServerThatOnlyWrites(t *testing.T) {
 	server := httptest.NewServer(c)
 	defer server.Close()
 	o := options(t)
-	o.Trusted = lm.Trusted{}
+	o.Trusted = lm.TrustedScorer{}
 	o.Model = backend.Spec{URL: server.URL, Trusted: true, Exclusive: true}
 	var examples []prompt.Example
 	for i, label := range task().Labels {
 		examples = append(examples, prompt.Example{Input: fmt.Sprintf("a public text %d", i), Output: label}, prompt.Example{Input: fmt.Sprintf("another public text %d", i), Output: label})
 	}
 	o.Request.Settings = nil
-	o.Request.Choosing = &sotto.Choosing{Examples: examples, NoGeneration: true, Rounds: 2, Records: 10}
+	o.Request.Choosing = &sotto.ChooseRequest{Examples: examples, NoGeneration: true, Rounds: 2, Records: 10}
 	result, err := synthesize(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func news() prompt.Task {
 	return prompt.Task{
 		Name: "news", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"World", "Technology"},
 		Aliases:  map[string]string{"Sci/Tech": "Technology", "2": "Technology"},
-		Generate: prompt.Generation{Instruction: "Write news."}, Answer: prompt.Answering{Instruction: "Name the topic."},
+		Generate: prompt.Generation{Instruction: "Write news."}, Answer: prompt.AnswerLayout{Instruction: "Name the topic."},
 	}.WithDefaults()
 }
 

@@ -14,7 +14,7 @@ import (
 type Batch struct {
 	scorer  Scorer
 	session Session
-	active  []*Writing
+	active  []*BatchText
 }
 
 // NewBatch generates with a session of a model. The session stays open.
@@ -23,8 +23,8 @@ func NewBatch(s Scorer, session Session) *Batch { return &Batch{scorer: s, sessi
 // Len returns how many texts are being written.
 func (b *Batch) Len() int { return len(b.active) }
 
-// Writing is a text of a [Batch].
-type Writing struct {
+// BatchText is a text of a [Batch].
+type BatchText struct {
 	// Err is what went wrong with this text alone: nobody waits for it any more.
 	Err error
 
@@ -43,14 +43,14 @@ type Writing struct {
 }
 
 // Text returns what is written so far.
-func (w *Writing) Text() Text {
+func (w *BatchText) Text() Text {
 	return Text{Text: w.text, Finish: w.finish, Tokens: len(w.written)}
 }
 
 // Add begins a text after tokens, of which there must be one at least; they follow a sequence of
 // the session, which stays as it is. 0 is for none. It is the text that [GenerateBySteps] writes
 // for one prompt of all these tokens.
-func (b *Batch) Add(from Sequence, tokens []Token, o GenerateOptions) (*Writing, error) {
+func (b *Batch) Add(from Sequence, tokens []Token, o GenerateOptions) (*BatchText, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (b *Batch) Add(from Sequence, tokens []Token, o GenerateOptions) (*Writing,
 }
 
 // add begins the text of one of several prompts.
-func (b *Batch) add(from Sequence, tokens []Token, o GenerateOptions, index int) (_ *Writing, err error) {
+func (b *Batch) add(from Sequence, tokens []Token, o GenerateOptions, index int) (_ *BatchText, err error) {
 	tokenizer := b.scorer.Tokenizer()
-	w := &Writing{index: index, next: tokens, tokenizer: tokenizer, options: o, ends: tokenizer.Ends()}
+	w := &BatchText{index: index, next: tokens, tokenizer: tokenizer, options: o, ends: tokenizer.Ends()}
 	if from == 0 {
 		w.sequence, err = b.session.New()
 	} else {
@@ -92,7 +92,7 @@ func (b *Batch) add(from Sequence, tokens []Token, o GenerateOptions, index int)
 
 // Step extends all texts by a token, and returns those that have ended. After an error, all texts
 // are as they were before.
-func (b *Batch) Step(ctx context.Context) (ended []*Writing, err error) {
+func (b *Batch) Step(ctx context.Context) (ended []*BatchText, err error) {
 	steps := make([]Step, len(b.active))
 	for i, w := range b.active {
 		steps[i] = Step{Sequence: w.sequence, Tokens: w.next, Ask: w.options.ask()}
@@ -101,7 +101,7 @@ func (b *Batch) Step(ctx context.Context) (ended []*Writing, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var left []*Writing
+	var left []*BatchText
 	for i, w := range b.active {
 		w.Err = w.take(ctx, scores[i])
 		if w.finish == "" && w.Err == nil {
@@ -116,7 +116,7 @@ func (b *Batch) Step(ctx context.Context) (ended []*Writing, err error) {
 }
 
 // Drop gives a text up.
-func (b *Batch) Drop(w *Writing) error {
+func (b *Batch) Drop(w *BatchText) error {
 	i := slices.Index(b.active, w)
 	if i < 0 {
 		return nil
@@ -126,7 +126,7 @@ func (b *Batch) Drop(w *Writing) error {
 }
 
 // take samples a token from the scores and appends it.
-func (w *Writing) take(ctx context.Context, s Scores) error {
+func (w *BatchText) take(ctx context.Context, s Scores) error {
 	token := w.options.pick(s, w.random)
 	w.written = append(w.written, token)
 	w.next = []Token{token}
@@ -148,7 +148,7 @@ func (w *Writing) take(ctx context.Context, s Scores) error {
 }
 
 // send passes on the text that no stop string can take back.
-func (w *Writing) send() error {
+func (w *BatchText) send() error {
 	if w.options.OnText == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@
 //   - [Scorer] also has a tokeniser and sessions, which texts from records need.
 //   - [Embedder] turns sentences into vectors.
 //
-// A prompt that holds a private record may only go to a [Trusted] model. That is another
+// A prompt that holds a private record may only go to a [TrustedScorer]. That is another
 // type than [Scorer], so the compiler refuses the rest. [Trust] makes one and is called in
 // two places only: where the embedded engine is opened, and where a configuration marks an
 // end point as trusted.
@@ -31,7 +31,7 @@
 // of that sequence alone. [Info] states whether a back-end promises it (BatchInvariant) and
 // whether its results repeat (Deterministic). Where it does not promise it, [Isolate] has
 // prompts scored alone and compares bits before a run begins; where records judge prompts, it is
-// enough that one record is asked about at a time ([IsolateRecords]). Without an [Isolated] model
+// enough that one record is asked about at a time ([IsolateRecords]). Without an [IsolatedScorer]
 // nothing is charged as proven or certified. Errors of this package and of back-ends never
 // hold text or tokens of a prompt.
 //

@@ -64,23 +64,23 @@ type SoloScorer interface {
 	Solo(context.Context) (Scorer, Isolation, error)
 }
 
-// Isolated is a trusted model whose scores of a prompt are known to depend on that prompt
+// IsolatedScorer is a trusted model whose scores of a prompt are known to depend on that prompt
 // alone, or, where its isolation is by record, on that record and what is public. Only
 // [Isolate] and [IsolateRecords] make one, and only with one is anything charged as proven
 // or certified.
-type Isolated struct {
-	model Trusted
+type IsolatedScorer struct {
+	model TrustedScorer
 	how   Isolation
 }
 
 // Valid reports whether the value came from [Isolate] or [IsolateRecords].
-func (i Isolated) Valid() bool { return i.model.Valid() && i.how != "" }
+func (i IsolatedScorer) Valid() bool { return i.model.Valid() && i.how != "" }
 
 // Model returns the model, in the mode in which it was checked.
-func (i Isolated) Model() Trusted { return i.model }
+func (i IsolatedScorer) Model() TrustedScorer { return i.model }
 
 // Isolation returns how the independence of its scores is ensured.
-func (i Isolated) Isolation() Isolation { return i.how }
+func (i IsolatedScorer) Isolation() Isolation { return i.how }
 
 // Isolate ensures that a prompt's scores depend on that prompt alone. Call it at the start
 // of every run, before anything is charged, and show records only to the model that it
@@ -89,42 +89,42 @@ func (i Isolated) Isolation() Isolation { return i.how }
 // A model in this process that promises it is believed: its tests compare bits. Any other
 // must score each prompt alone, and is tried out on made-up texts ([Compare]). An error is
 // a *[NotIsolatedError] unless the model failed.
-func Isolate(ctx context.Context, t Trusted) (Isolated, error) {
+func Isolate(ctx context.Context, t TrustedScorer) (IsolatedScorer, error) {
 	if !t.Valid() {
-		return Isolated{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
+		return IsolatedScorer{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
 	}
 	if err := t.NeedScores(); err != nil {
-		return Isolated{}, err
+		return IsolatedScorer{}, err
 	}
 	info := t.Info()
 	if t.constructed() {
-		return Isolated{t, ByConstruction}, nil
+		return IsolatedScorer{t, ByConstruction}, nil
 	}
 	s, can := t.scorer.(SoloScorer)
 	if !can {
-		return Isolated{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot score prompts one by one", Do: "use the embedded engine"}
+		return IsolatedScorer{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot score prompts one by one", Do: "use the embedded engine"}
 	}
 	alone, how, err := s.Solo(ctx)
 	if err != nil {
-		return Isolated{}, err
+		return IsolatedScorer{}, err
 	}
 	c, err := Compare(ctx, alone)
 	if err != nil {
-		return Isolated{}, fmt.Errorf("try out whether scores depend on their prompt alone: %w", err)
+		return IsolatedScorer{}, fmt.Errorf("try out whether scores depend on their prompt alone: %w", err)
 	}
 	if c.Different > 0 {
-		return Isolated{}, &NotIsolatedError{
+		return IsolatedScorer{}, &NotIsolatedError{
 			Backend: info.Backend,
 			Why:     fmt.Sprintf("though each prompt was scored alone, %d of %d scores came out otherwise after other prompts, by up to %.2g", c.Different, c.Scores, c.MaxDifference),
 			Do:      "start the server with settings that docs/models.md lists as passing, or use the embedded engine",
 		}
 	}
-	return Isolated{Trusted{alone, t.basis}, how}, nil
+	return IsolatedScorer{TrustedScorer{alone, t.basis}, how}, nil
 }
 
 // constructed reports whether each result depends on its sequence alone by construction: a model
 // in this process that promises it is believed.
-func (t Trusted) constructed() bool { return t.basis == InProcess && t.Info().BatchInvariant }
+func (t TrustedScorer) constructed() bool { return t.basis == InProcess && t.Info().BatchInvariant }
 
 // NotIsolatedError reports that a prompt's scores may depend on other prompts, so that no
 // guarantee can be proven.

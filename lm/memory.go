@@ -30,7 +30,7 @@ type Predictor interface {
 
 // Predict returns an upper bound of what a load takes of this machine's memory. It is zero,
 // and ok false, for a model on a server.
-func (t Trusted) Predict(l Load) (m Memory, ok bool) {
+func (t TrustedScorer) Predict(l Load) (m Memory, ok bool) {
 	p, ok := t.scorer.(Predictor)
 	if !ok {
 		return Memory{}, false
@@ -40,7 +40,7 @@ func (t Trusted) Predict(l Load) (m Memory, ok bool) {
 
 // CheckMemory returns a [*MemoryError] if all loads together take more of this machine's memory than
 // is free, 0 if that is not known. What a model on a server takes is not asked.
-func (t Trusted) CheckMemory(free int64, what, advice string, loads ...Load) error {
+func (t TrustedScorer) CheckMemory(free int64, what, advice string, loads ...Load) error {
 	need := int64(0)
 	for _, l := range loads {
 		m, _ := t.Predict(l)

@@ -13,7 +13,7 @@ type Occupier interface {
 }
 
 // Occupy is that of the model. It is nil for one that computes on another machine.
-func (t Trusted) Occupy() func(context.Context) {
+func (t TrustedScorer) Occupy() func(context.Context) {
 	if o, can := t.scorer.(Occupier); can {
 		return o.Occupy
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// counting is an encoder that counts the texts it encodes, each as long as one millisecond.
-type counting struct {
-	printed
+// countingEncoder is an encoder that counts the texts it encodes, each as long as one millisecond.
+type countingEncoder struct {
+	fingerprintEncoder
 	texts *int
 }
 
-func (c counting) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (c countingEncoder) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		if t == "broken" {
@@ -31,7 +31,7 @@ func (c counting) Embed(_ context.Context, texts []string) ([][]float32, error) 
 // TestOnce: every text is encoded once, also where a caller changes the vector, and what again would have taken is told.
 func TestOnce(t *testing.T) {
 	n := 0
-	trusted, err := lm.TrustEmbedder(counting{texts: &n}, lm.InProcess)
+	trusted, err := lm.TrustEmbedder(countingEncoder{texts: &n}, lm.InProcess)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,34 +31,34 @@ type RecordScorer interface {
 // A model in this process that promises independence of every prompt is believed, and its calls
 // may hold any number of records. Any other is tried out on made-up records
 // ([CompareRecords]). An error is a *[NotIsolatedError] unless the model failed.
-func IsolateRecords(ctx context.Context, t Trusted) (Isolated, error) {
+func IsolateRecords(ctx context.Context, t TrustedScorer) (IsolatedScorer, error) {
 	if !t.Valid() {
-		return Isolated{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
+		return IsolatedScorer{}, fmt.Errorf("records may only be shown to a trusted model, and there is none")
 	}
 	if t.constructed() {
-		return Isolated{t, ByConstruction}, nil
+		return IsolatedScorer{t, ByConstruction}, nil
 	}
 	info := t.Info()
 	s, can := t.scorer.(RecordScorer)
 	if !can {
-		return Isolated{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot answer the prompts of one record by themselves", Do: "use the embedded engine"}
+		return IsolatedScorer{}, &NotIsolatedError{Backend: info.Backend, Why: "it cannot answer the prompts of one record by themselves", Do: "use the embedded engine"}
 	}
 	apart, how, err := s.ByRecord(ctx)
 	if err != nil {
-		return Isolated{}, err
+		return IsolatedScorer{}, err
 	}
 	c, err := CompareRecords(ctx, apart)
 	if err != nil {
-		return Isolated{}, fmt.Errorf("try out whether answers depend on their record alone: %w", err)
+		return IsolatedScorer{}, fmt.Errorf("try out whether answers depend on their record alone: %w", err)
 	}
 	if c.Different > 0 {
-		return Isolated{}, &NotIsolatedError{
+		return IsolatedScorer{}, &NotIsolatedError{
 			Backend: info.Backend,
 			Why:     fmt.Sprintf("though each record was asked about by itself, %d of %d answers came out otherwise after another record than after their own, every time", c.Different, c.Answers),
 			Do:      "start the server with settings that docs/models.md lists as passing, or use the embedded engine",
 		}
 	}
-	return Isolated{Trusted{apart, t.basis}, how}, nil
+	return IsolatedScorer{TrustedScorer{apart, t.basis}, how}, nil
 }
 
 // RecordComparison reports how answers about made-up records came out.

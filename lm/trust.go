@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Trusted is a scorer that may see private records.
+// TrustedScorer is a scorer that may see private records.
 //
 // It is a type of its own, so that a function which lays out private prompts can require
 // it: a [Scorer] does not fit, and no conversion makes one.
-type Trusted struct {
+type TrustedScorer struct {
 	scorer Scorer
 	basis  Basis
 }
@@ -29,34 +29,34 @@ const (
 // where the engine is opened or a configuration is read.
 //
 // A scorer that gives no scores of chosen candidates but writes can judge prompts by what it
-// writes, and nothing else: see [Trusted.NeedScores] and [IsolateRecords]. One that does
+// writes, and nothing else: see [TrustedScorer.NeedScores] and [IsolateRecords]. One that does
 // neither is refused.
-func Trust(s Scorer, basis Basis) (Trusted, error) {
+func Trust(s Scorer, basis Basis) (TrustedScorer, error) {
 	if s == nil {
-		return Trusted{}, fmt.Errorf("no model to trust")
+		return TrustedScorer{}, fmt.Errorf("no model to trust")
 	}
 	if info := s.Info(); !info.Can.Candidates && !info.Can.Chat && !info.Can.Generate {
-		return Trusted{}, &UnsupportedError{Backend: info.Backend, What: "be used on private records", Missing: "it neither gives scores of chosen tokens nor writes"}
+		return TrustedScorer{}, &UnsupportedError{Backend: info.Backend, What: "be used on private records", Missing: "it neither gives scores of chosen tokens nor writes"}
 	}
 	switch basis {
 	case InProcess, Declared:
-		return Trusted{s, basis}, nil
+		return TrustedScorer{s, basis}, nil
 	}
-	return Trusted{}, fmt.Errorf("a model is trusted because it is %q or %q, not %q", InProcess, Declared, basis)
+	return TrustedScorer{}, fmt.Errorf("a model is trusted because it is %q or %q, not %q", InProcess, Declared, basis)
 }
 
 // Valid reports whether the value came from [Trust].
-func (t Trusted) Valid() bool { return t.scorer != nil }
+func (t TrustedScorer) Valid() bool { return t.scorer != nil }
 
 // Basis returns the reason why the model is trusted.
-func (t Trusted) Basis() Basis { return t.basis }
+func (t TrustedScorer) Basis() Basis { return t.basis }
 
 // Info describes the model.
-func (t Trusted) Info() Info { return t.scorer.Info() }
+func (t TrustedScorer) Info() Info { return t.scorer.Info() }
 
 // NeedScores is an *[UnsupportedError] for a model that only writes. Whatever needs a record's
 // scores calls it before anything is charged.
-func (t Trusted) NeedScores() error {
+func (t TrustedScorer) NeedScores() error {
 	info := t.Info()
 	if info.Can.Candidates {
 		return nil
@@ -68,22 +68,22 @@ func (t Trusted) NeedScores() error {
 }
 
 // Tokenizer returns the model's tokeniser.
-func (t Trusted) Tokenizer() Tokenizer { return t.scorer.Tokenizer() }
+func (t TrustedScorer) Tokenizer() Tokenizer { return t.scorer.Tokenizer() }
 
 // Chat lays out messages, as [Scorer.Chat].
-func (t Trusted) Chat(ctx context.Context, messages []Message) ([]Token, error) {
+func (t TrustedScorer) Chat(ctx context.Context, messages []Message) ([]Token, error) {
 	return t.scorer.Chat(ctx, messages)
 }
 
 // Write completes prompts, as [Model.Generate]. It has another name, so that a trusted model is not
 // one of any kind.
-func (t Trusted) Write(ctx context.Context, prompts []Prompt, o GenerateOptions) ([]Text, error) {
+func (t TrustedScorer) Write(ctx context.Context, prompts []Prompt, o GenerateOptions) ([]Text, error) {
 	return t.scorer.Generate(ctx, prompts, o)
 }
 
 // Open starts a session, as [Scorer.Open]. Scores that cannot come from a distribution are
 // an *[UnsoundError].
-func (t Trusted) Open(ctx context.Context) (Session, error) {
+func (t TrustedScorer) Open(ctx context.Context) (Session, error) {
 	s, err := t.scorer.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -92,16 +92,16 @@ func (t Trusted) Open(ctx context.Context) (Session, error) {
 }
 
 // Usage returns the cost of all calls so far.
-func (t Trusted) Usage() Usage { return t.scorer.Usage() }
+func (t TrustedScorer) Usage() Usage { return t.scorer.Usage() }
 
 // Public returns the same model for prompts without private content.
-func (t Trusted) Public() Scorer { return t.scorer }
+func (t TrustedScorer) Public() Scorer { return t.scorer }
 
 // Close frees the model.
-func (t Trusted) Close() error { return t.scorer.Close() }
+func (t TrustedScorer) Close() error { return t.scorer.Close() }
 
 // TrustedEmbedder is an encoder that may see texts written from private records: a type of
-// its own, as [Trusted] is.
+// its own, as [TrustedScorer] is.
 type TrustedEmbedder struct {
 	embedder Embedder
 	basis    Basis

@@ -15,24 +15,24 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// TestTrustedIsItsOwnType: no scorer is assignable or convertible to Trusted, so
+// TestTrustedIsItsOwnType: no scorer is assignable or convertible to TrustedScorer, so
 // only Trust makes one.
 func TestTrustedIsItsOwnType(t *testing.T) {
-	trusted := reflect.TypeFor[lm.Trusted]()
+	trusted := reflect.TypeFor[lm.TrustedScorer]()
 	for _, other := range []reflect.Type{reflect.TypeFor[lm.Scorer](), reflect.TypeFor[lm.Model](), reflect.TypeFor[struct{}]()} {
 		if other.AssignableTo(trusted) || other.ConvertibleTo(trusted) {
-			t.Errorf("%v can be turned into Trusted", other)
+			t.Errorf("%v can be turned into TrustedScorer", other)
 		}
 	}
 	if trusted.Implements(reflect.TypeFor[lm.Scorer]()) || trusted.Implements(reflect.TypeFor[lm.Model]()) {
-		t.Error("Trusted can be mistaken for a model of any kind")
+		t.Error("TrustedScorer can be mistaken for a model of any kind")
 	}
 	for i := range trusted.NumField() {
 		if trusted.Field(i).IsExported() {
-			t.Error("a field of Trusted can be set from outside")
+			t.Error("a field of TrustedScorer can be set from outside")
 		}
 	}
-	if (lm.Trusted{}).Valid() {
+	if (lm.TrustedScorer{}).Valid() {
 		t.Error("the zero value is trusted")
 	}
 }
@@ -57,9 +57,9 @@ func (able) Info() lm.Info { return lm.Info{Backend: "server", Can: lm.Capabilit
 // conversion makes one.
 func TestTrustedEmbedder(t *testing.T) {
 	trusted := reflect.TypeFor[lm.TrustedEmbedder]()
-	for _, other := range []reflect.Type{reflect.TypeFor[lm.Embedder](), reflect.TypeFor[lm.Trusted](), reflect.TypeFor[struct{}]()} {
+	for _, other := range []reflect.Type{reflect.TypeFor[lm.Embedder](), reflect.TypeFor[lm.TrustedScorer](), reflect.TypeFor[struct{}]()} {
 		if other.AssignableTo(trusted) || other.ConvertibleTo(trusted) {
-			t.Errorf("%v can be turned into TrustedEmbedder", other)
+			t.Errorf("%v can be turned into TrustedScorerEmbedder", other)
 		}
 	}
 	for i := range trusted.NumField() {
@@ -82,13 +82,13 @@ func TestTrustedEmbedder(t *testing.T) {
 
 type encoder struct{ lm.Embedder }
 
-// printed is an encoder that has a fingerprint.
-type printed struct{ encoder }
+// fingerprintEncoder is an encoder that has a fingerprint.
+type fingerprintEncoder struct{ encoder }
 
-func (printed) Fingerprint() string { return "sha256:1" }
+func (fingerprintEncoder) Fingerprint() string { return "sha256:1" }
 
 func TestTrustedFingerprint(t *testing.T) {
-	for want, e := range map[string]lm.Embedder{"": encoder{}, "sha256:1": printed{}} {
+	for want, e := range map[string]lm.Embedder{"": encoder{}, "sha256:1": fingerprintEncoder{}} {
 		trusted, err := lm.TrustEmbedder(e, lm.InProcess)
 		if err != nil {
 			t.Fatal(err)

@@ -36,20 +36,20 @@ func TestCheckGiven(t *testing.T) {
 	}
 }
 
-// answering is a session of one step, whose answer is fixed.
-type answering struct {
+// fixedSession is a session of one step, whose answer is fixed.
+type fixedSession struct {
 	Session
 	scores Scores
 }
 
-func (a answering) Step(context.Context, []Step) ([]Scores, error) { return []Scores{a.scores}, nil }
+func (a fixedSession) Step(context.Context, []Step) ([]Scores, error) { return []Scores{a.scores}, nil }
 
 // TestCheckedGiven: scores of other tokens than the given ones are not used.
 func TestCheckedGiven(t *testing.T) {
 	info := Info{Backend: "server", Capacity: Capacity{Context: 10, Vocabulary: 4}}
 	scores := Scores{Tokens: []Token{1, 2}, LogProbs: []float64{-0.1, -0.2}, Best: []Token{1, 2}}
 	for _, tokens := range [][]Token{{0, 1, 2}, {1, 2, 3}} {
-		_, err := checkedSession{answering{scores: scores}, info}.Step(t.Context(), []Step{{Sequence: 1, Tokens: tokens, Ask: Ask{Given: 2}}})
+		_, err := checkedSession{fixedSession{scores: scores}, info}.Step(t.Context(), []Step{{Sequence: 1, Tokens: tokens, Ask: Ask{Given: 2}}})
 		if ok := tokens[0] == 0; (err == nil) != ok {
 			t.Errorf("tokens %v: %v", tokens, err)
 		}

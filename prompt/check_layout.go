@@ -25,7 +25,7 @@ func (t Task) checkGeneration(found *document.Problems, said Generation) {
 	}
 }
 
-func (t Task) checkAnswering(found *document.Problems, said Answering) {
+func (t Task) checkAnswering(found *document.Problems, said AnswerLayout) {
 	a := t.Answer
 	last, question := conditionField, textField
 	if t.Kind == Generate {

@@ -155,7 +155,7 @@ func TestCheckOfValues(t *testing.T) {
 	task := prompt.Task{
 		Name: "\xff", Kind: prompt.Extract, Text: "a\x00", Label: "b", Stop: []string{"\xff"}, Conditions: []string{"\x00"},
 		Generate: prompt.Generation{Instruction: "\xff", Template: "\xff{text}"},
-		Answer:   prompt.Answering{Instruction: " x", Input: "\t"},
+		Answer:   prompt.AnswerLayout{Instruction: " x", Input: "\t"},
 	}
 	var at []string
 	for _, p := range task.Check() {

@@ -35,7 +35,7 @@ func ExampleTask_Check() {
 		Name: "support", Kind: prompt.Classify, Text: "message", Label: "queue",
 		Labels:   []string{"Billing", "billing"},
 		Generate: prompt.Generation{Instruction: "Given a queue, write a message that belongs there."},
-		Answer:   prompt.Answering{Instruction: "Sort the messages into Billing and others."},
+		Answer:   prompt.AnswerLayout{Instruction: "Sort the messages into Billing and others."},
 	}
 	for _, p := range task.Check() {
 		fmt.Println(p)

@@ -8,7 +8,7 @@ import (
 
 func TestFields(t *testing.T) {
 	desks := prompt.Task{Kind: prompt.Classify, Generate: prompt.Generation{Condition: "Desk", Text: "Message"}}
-	types := prompt.Task{Kind: prompt.Classify, Generate: prompt.Generation{Condition: "Answer Type", Text: "Text"}, Answer: prompt.Answering{Input: "Question", Output: "Type"}}
+	types := prompt.Task{Kind: prompt.Classify, Generate: prompt.Generation{Condition: "Answer Type", Text: "Text"}, Answer: prompt.AnswerLayout{Input: "Question", Output: "Type"}}
 	samsum, err := prompt.Builtin("samsum")
 	if err != nil {
 		t.Fatal(err)

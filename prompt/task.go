@@ -43,8 +43,8 @@ type Task struct {
 	// they have to be given, or open labels to be discovered at a price.
 	Conditions []string `json:"conditions" toml:"conditions"`
 	// Generate lays out the generation of texts, Answer the answering of questions.
-	Generate Generation `json:"generate" toml:"generate"`
-	Answer   Answering  `json:"answer" toml:"answer"`
+	Generate Generation   `json:"generate" toml:"generate"`
+	Answer   AnswerLayout `json:"answer" toml:"answer"`
 	// Stop: a released text ends before the first of these. Default: a newline.
 	Stop []string `json:"stop" toml:"stop"`
 	// Limits on lengths and numbers.
@@ -56,17 +56,17 @@ type Generation struct {
 	// Instruction is what comes first. Required unless Template says what to do.
 	Instruction string `json:"instruction" toml:"instruction"`
 	// Condition and Text name the two fields in a prompt. Default: as they are called
-	// in [Answering]; Label and Text, for generation Input and Output, if they are not.
+	// in [AnswerLayout]; Label and Text, for generation Input and Output, if they are not.
 	Condition string `json:"condition" toml:"condition"`
 	Text      string `json:"text" toml:"text"`
 	// Template lays out a demonstration and ends with the text, if names and colons
 	// do not do. Default: "Condition: {condition}\nText: {text}"; for generation that
-	// of [Answering], if no layout names fields.
+	// of [AnswerLayout], if no layout names fields.
 	Template string `json:"template" toml:"template"`
 }
 
-// Answering lays out prompts for an answer.
-type Answering struct {
+// AnswerLayout lays out prompts for an answer.
+type AnswerLayout struct {
 	// Instruction is what comes first; for generation that of [Generation] by default.
 	Instruction string `json:"instruction" toml:"instruction"`
 	// Input and Output name the two fields in a prompt. Default: as they are called in

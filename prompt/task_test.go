@@ -145,10 +145,10 @@ func TestDefaults(t *testing.T) {
 // TestFieldsAreCalledTheSame: a field that one layout names is called so in the other too,
 // so that texts are written with the names that questions are asked with.
 func TestFieldsAreCalledTheSame(t *testing.T) {
-	classify := func(g prompt.Generation, a prompt.Answering) prompt.Task {
+	classify := func(g prompt.Generation, a prompt.AnswerLayout) prompt.Task {
 		return prompt.Task{Kind: prompt.Classify, Generate: g, Answer: a}
 	}
-	generate := func(g prompt.Generation, a prompt.Answering) prompt.Task {
+	generate := func(g prompt.Generation, a prompt.AnswerLayout) prompt.Task {
 		return prompt.Task{Kind: prompt.Generate, Generate: g, Answer: a}
 	}
 	for _, c := range []struct {
@@ -156,16 +156,16 @@ func TestFieldsAreCalledTheSame(t *testing.T) {
 		task       prompt.Task
 		demo, item string
 	}{
-		{"neither", classify(prompt.Generation{}, prompt.Answering{}), "\nLabel: a\nText: b\n", "\nText: c\nLabel:"},
-		{"answer alone", classify(prompt.Generation{}, prompt.Answering{Input: "Message", Output: "Desk"}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
-		{"generate alone", classify(prompt.Generation{Condition: "Desk", Text: "Message"}, prompt.Answering{}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
-		{"one each", classify(prompt.Generation{Condition: "Desk"}, prompt.Answering{Input: "Message"}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
-		{"both", classify(prompt.Generation{Condition: "Kind", Text: "Note"}, prompt.Answering{Input: "Message", Output: "Desk"}), "\nKind: a\nNote: b\n", "\nMessage: c\nDesk:"},
-		{"outputs, neither", generate(prompt.Generation{}, prompt.Answering{}), "\nInput: a\nOutput: b\n", "\nInput: c\nOutput:"},
-		{"outputs, answer alone", generate(prompt.Generation{}, prompt.Answering{Input: "Question", Output: "Reply"}), "\nQuestion: a\nReply: b\n", "\nQuestion: c\nReply:"},
-		{"outputs, generate alone", generate(prompt.Generation{Condition: "Question", Text: "Reply"}, prompt.Answering{}), "\nQuestion: a\nReply: b\n", "\nQuestion: c\nReply:"},
-		{"outputs, one template", generate(prompt.Generation{}, prompt.Answering{Template: "Q {input}\nA {output}"}), "\nQ a\nA b\n", "\nQ c\nA"},
-		{"outputs, the other template", generate(prompt.Generation{Template: "Q {input}\nA {output}"}, prompt.Answering{}), "\nQ a\nA b\n", "\nQ c\nA"},
+		{"neither", classify(prompt.Generation{}, prompt.AnswerLayout{}), "\nLabel: a\nText: b\n", "\nText: c\nLabel:"},
+		{"answer alone", classify(prompt.Generation{}, prompt.AnswerLayout{Input: "Message", Output: "Desk"}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
+		{"generate alone", classify(prompt.Generation{Condition: "Desk", Text: "Message"}, prompt.AnswerLayout{}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
+		{"one each", classify(prompt.Generation{Condition: "Desk"}, prompt.AnswerLayout{Input: "Message"}), "\nDesk: a\nMessage: b\n", "\nMessage: c\nDesk:"},
+		{"both", classify(prompt.Generation{Condition: "Kind", Text: "Note"}, prompt.AnswerLayout{Input: "Message", Output: "Desk"}), "\nKind: a\nNote: b\n", "\nMessage: c\nDesk:"},
+		{"outputs, neither", generate(prompt.Generation{}, prompt.AnswerLayout{}), "\nInput: a\nOutput: b\n", "\nInput: c\nOutput:"},
+		{"outputs, answer alone", generate(prompt.Generation{}, prompt.AnswerLayout{Input: "Question", Output: "Reply"}), "\nQuestion: a\nReply: b\n", "\nQuestion: c\nReply:"},
+		{"outputs, generate alone", generate(prompt.Generation{Condition: "Question", Text: "Reply"}, prompt.AnswerLayout{}), "\nQuestion: a\nReply: b\n", "\nQuestion: c\nReply:"},
+		{"outputs, one template", generate(prompt.Generation{}, prompt.AnswerLayout{Template: "Q {input}\nA {output}"}), "\nQ a\nA b\n", "\nQ c\nA"},
+		{"outputs, the other template", generate(prompt.Generation{Template: "Q {input}\nA {output}"}, prompt.AnswerLayout{}), "\nQ a\nA b\n", "\nQ c\nA"},
 	} {
 		if demo, item := c.task.GenerationDemo("a", "b"), c.task.AnswerItem("c"); demo != c.demo || item != c.item {
 			t.Errorf("%s: %q and %q, want %q and %q", c.name, demo, item, c.demo, c.item)

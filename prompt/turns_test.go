@@ -6,7 +6,7 @@ import (
 )
 
 func TestTurns(t *testing.T) {
-	task := Task{Kind: Classify, Text: "text", Label: "label", Labels: []string{"Yes", "No"}, Answer: Answering{Instruction: "Choose.", Input: "Q", Output: "A"}}
+	task := Task{Kind: Classify, Text: "text", Label: "label", Labels: []string{"Yes", "No"}, Answer: AnswerLayout{Instruction: "Choose.", Input: "Q", Output: "A"}}
 	p := Prompt{Examples: []Example{{Input: " one\ntwo ", Output: " Yes\n"}}}
 	turns := p.Turns(task)
 	want := []Turn{{"system", "Choose."}, {"user", "Q: one\ntwo\nA:"}, {"assistant", "Yes"}}

@@ -16,7 +16,7 @@ var Unsaid = Value{Code: -1, Discrete: true}
 // with the same words it has the first. Numbers outside the bounds count as the nearest. It reports false for
 // any other text.
 func (w *Wording) Row(text string) (Row, bool) {
-	r := &reading{Wording: w, text: oneLine(text)}
+	r := &parser{Wording: w, text: oneLine(text)}
 	// Numbers as a wording writes them come first: "16.8" of two columns is 1 and 6.8, and not 16 and .8.
 	for _, r.strict = range []bool{true, false} {
 		r.row, r.said, r.steps = make(Row, len(w.columns)), make([]bool, len(w.columns)), maxSteps
@@ -34,9 +34,9 @@ func (w *Wording) Row(text string) (Row, bool) {
 // words can be read in many ways.
 const maxSteps = 1 << 14
 
-// reading is the reading of one text: pieces of the template one after the other, and back where what follows
+// parser is the reading of one text: pieces of the template one after the other, and back where what follows
 // does not fit.
-type reading struct {
+type parser struct {
 	*Wording
 	text  string
 	row   Row
@@ -54,7 +54,7 @@ type spot struct {
 }
 
 // from reads the text from a piece of the template on.
-func (r *reading) from(piece int, s spot) bool {
+func (r *parser) from(piece int, s spot) bool {
 	if r.steps--; r.steps < 0 {
 		return false
 	}
@@ -86,7 +86,7 @@ func (r *reading) from(piece int, s spot) bool {
 }
 
 // ends reports whether nothing but the question follows.
-func (r *reading) ends(s spot) bool {
+func (r *parser) ends(s spot) bool {
 	if s.at == len(r.text) {
 		return true
 	}
@@ -95,7 +95,7 @@ func (r *reading) ends(s spot) bool {
 }
 
 // value reads the words of a value, and what follows.
-func (r *reading) value(piece int, s spot, v Value) bool {
+func (r *parser) value(piece int, s spot, v Value) bool {
 	p := r.pieces[piece]
 	s, ok := r.literal(r.say(v, p.column, p.form), s)
 	if !ok {
@@ -106,7 +106,7 @@ func (r *reading) value(piece int, s spot, v Value) bool {
 }
 
 // number reads a number as long as can be, and what follows.
-func (r *reading) number(piece int, s spot) bool {
+func (r *parser) number(piece int, s spot) bool {
 	column := r.pieces[piece].column
 	c := r.columns[column]
 	if s.gap && s.at > 0 {
@@ -141,7 +141,7 @@ func (r *reading) number(piece int, s spot) bool {
 }
 
 // literal reads words as they are, but for white space.
-func (r *reading) literal(words string, s spot) (spot, bool) {
+func (r *parser) literal(words string, s spot) (spot, bool) {
 	for words != "" {
 		x, size := utf8.DecodeRuneInString(words)
 		if unicode.IsSpace(x) {

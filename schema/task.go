@@ -28,7 +28,7 @@ func (s Schema) Task() (prompt.Task, error) {
 			Instruction: "Given an answer, describe something that it is the answer for.",
 			Template:    "Answer: {label}\nDescription: {text}",
 		},
-		Answer: prompt.Answering{Template: "{input} Answer: {output}"},
+		Answer: prompt.AnswerLayout{Template: "{input} Answer: {output}"},
 		Limits: prompt.Limits{MaxTokens: s.rowLength(), RecordTokens: rowTokens, InputTokens: rowTokens},
 	}
 	for _, v := range c.Domain() {

@@ -20,7 +20,7 @@ import (
 
 // clientPlace serves a model that answers at once with examples of a release ("tickets"), without ("plain"),
 // and from private records ("ask", two answers), and returns the service and a key for all.
-func clientPlace(t *testing.T) (*clitest.Running, string) {
+func clientPlace(t *testing.T) (*clitest.Server, string) {
 	t.Helper()
 	clitest.Home(t)
 	lmtest.TinyModel(t, "tiny.gguf")

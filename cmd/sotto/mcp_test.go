@@ -23,7 +23,7 @@ import (
 // agentPlace is a place with a release ("releases/demos"), a service with a route that has its
 // examples ("tickets") and one that answers from private records ("ask", two answers for ε = 8), and
 // a key for all routes in SOTTO_KEY. All records hold the canary.
-func agentPlace(t *testing.T) *clitest.Running {
+func agentPlace(t *testing.T) *clitest.Server {
 	t.Helper()
 	clitest.Home(t)
 	lmtest.TinyModel(t, "tiny.gguf")
@@ -60,14 +60,14 @@ values = ["billing", "login"]
 type agent struct {
 	*mcp.ClientSession
 	t      *testing.T
-	stderr *clitest.Spoken
+	stderr *clitest.SyncBuffer
 }
 
 // newAgent starts the built program, as clients do.
 func newAgent(t *testing.T, flags ...string) *agent {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(clitest.Built(t), "sotto"), append([]string{"mcp", "--model", "tiny.gguf"}, flags...)...)
-	a := &agent{t: t, stderr: &clitest.Spoken{}}
+	a := &agent{t: t, stderr: &clitest.SyncBuffer{}}
 	cmd.Stderr = a.stderr
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {

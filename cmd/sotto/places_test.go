@@ -120,15 +120,15 @@ func reach(all map[string]*source, at string, into map[string]bool) {
 	}
 }
 
-// opening is a place in the code from which a ledger is opened, or found.
-type opening struct {
+// callSite is a place in the code from which a ledger is opened, or found.
+type callSite struct {
 	key string // package, function, and what it calls
 	at  token.Position
 	own bool // it is the way to the user's own
 }
 
 // openings of a file.
-func openings(fset *token.FileSet, at string, f *ast.File) (found []opening) {
+func openings(fset *token.FileSet, at string, f *ast.File) (found []callSite) {
 	names := map[string]string{} // that the file has for packages
 	for _, i := range f.Imports {
 		p, _ := strconv.Unquote(i.Path.Value)
@@ -156,7 +156,7 @@ func openings(fset *token.FileSet, at string, f *ast.File) (found []opening) {
 			in += "." + f.Name.Name
 		}
 		add := func(n ast.Node, what string, own bool) {
-			found = append(found, opening{in + " " + what, fset.Position(n.Pos()), own})
+			found = append(found, callSite{in + " " + what, fset.Position(n.Pos()), own})
 		}
 		called := map[ast.Expr]bool{}
 		ast.Inspect(d, func(n ast.Node) bool {

@@ -263,7 +263,7 @@ func checkExamples(t *testing.T, path, examples string) {
 func TestResultThatCannotBeWritten(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"completion", "bash"}} {
 		var errs bytes.Buffer
-		p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: clitest.Refusing{}, Stderr: &errs}}
+		p := &cli.Program{Root: clitest.TestRoot, Terminal: ui.Terminal{Stdout: clitest.FullDisk{}, Stderr: &errs}}
 		if code := root.Run(t.Context(), p, args); code != ui.Failed || !strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%q: exit code %d, %s", args, code, errs.String())
 		}

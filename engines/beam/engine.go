@@ -57,7 +57,7 @@ func (e *engine) Open(ctx context.Context, o table.Options) (_ *table.Data, _ co
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &opening{job: e.o.Job, files: &fileSet{Paths: paths, Whole: e.o.Whole, OnError: o.OnError}}
+	t := &openTable{job: e.o.Job, files: &fileSet{Paths: paths, Whole: e.o.Whole, OnError: o.OnError}}
 	local := true
 	for _, path := range paths {
 		local = local && here(path)
@@ -79,8 +79,8 @@ func (e *engine) Open(ctx context.Context, o table.Options) (_ *table.Data, _ co
 	return t.data, t, nil
 }
 
-// opening is a table that is open, for one run.
-type opening struct {
+// openTable is a table that is open, for one run.
+type openTable struct {
 	job   Job
 	files *fileSet
 	parts []Part
@@ -88,10 +88,10 @@ type opening struct {
 }
 
 // Sealed implements [compute.Table].
-func (*opening) Sealed(compute.Seal) {}
+func (*openTable) Sealed(compute.Seal) {}
 
 // Name implements [compute.Table].
-func (t *opening) Name() string {
+func (t *openTable) Name() string {
 	if t.files.Whole {
 		return "Apache Beam, reading files whole"
 	}
@@ -99,17 +99,17 @@ func (t *opening) Name() string {
 }
 
 // Assumption implements [compute.Table].
-func (*opening) Assumption() string {
+func (*openTable) Assumption() string {
 	return "The job ran on Apache Beam: its workers, and anyone who could read its scratch folder while it ran, are trusted."
 }
 
-func (t *opening) input() input { return input{Files: t.files} }
+func (t *openTable) input() input { return input{Files: t.files} }
 
 // workersKey is what workers may have of a run's key: not what noise is drawn from.
 func workersKey(key noise.Key) noise.Key { return key.Derive("beam workers") }
 
 // Sums implements [compute.Table].
-func (t *opening) Sums(ctx context.Context, m *global.Mechanism, key noise.Key) (*global.Sums, error) {
+func (t *openTable) Sums(ctx context.Context, m *global.Mechanism, key noise.Key) (*global.Sums, error) {
 	o := t.data.Options()
 	workers := workersKey(key)
 	defer workers.Erase()
@@ -121,7 +121,7 @@ func (t *opening) Sums(ctx context.Context, m *global.Mechanism, key noise.Key) 
 }
 
 // Perturb implements [compute.Table].
-func (t *opening) Perturb(ctx context.Context, p compute.Perturbation) (int64, error) {
+func (t *openTable) Perturb(ctx context.Context, p compute.Perturbation) (int64, error) {
 	s := t.data.Options().Schema
 	workers := workersKey(p.Key)
 	defer workers.Erase()
@@ -136,7 +136,7 @@ func (t *opening) Perturb(ctx context.Context, p compute.Perturbation) (int64, e
 }
 
 // merge puts the rows of all shards under one header, in the order of the table.
-func merge(to io.Writer, folder string, of perturbed, s schema.Schema) error {
+func merge(to io.Writer, folder string, of perturbResult, s schema.Schema) error {
 	head, err := header(s)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func appendShard(to io.Writer, path string, skip int) error {
 
 // Check implements [compute.Table]: it reads all files here, as workers do, so that what
 // they would refuse is refused before anything is charged.
-func (t *opening) Check(ctx context.Context, columns []int) error {
+func (t *openTable) Check(ctx context.Context, columns []int) error {
 	o := t.data.Options()
 	if columns == nil {
 		for i := range o.Schema.Columns {
@@ -255,7 +255,7 @@ func MeasureProfile(ctx context.Context, p plan.Profile, rows int64, job Job) er
 	if err != nil {
 		return err
 	}
-	g := &madeUp{Rows: rows}
+	g := &syntheticTable{Rows: rows}
 	if m.Settings().RowsPerUnit > 0 {
 		g.Units = uint64(rows/2 + 1) // about two rows each
 	}
@@ -266,6 +266,6 @@ func MeasureProfile(ctx context.Context, p plan.Profile, rows int64, job Job) er
 // MeasurePerturb is [MeasureProfile] for a perturbation, whose rows are written to a
 // folder that workers can write, and removed.
 func MeasurePerturb(ctx context.Context, p plan.Local, rows int64, folder string, job Job) error {
-	_, err := perturb(ctx, perturbJob{Source: input{Generated: &madeUp{Rows: rows}}, Schema: p.Schema, Settings: p.Settings, Out: folder, Job: job})
+	_, err := perturb(ctx, perturbJob{Source: input{Generated: &syntheticTable{Rows: rows}}, Schema: p.Schema, Settings: p.Settings, Out: folder, Job: job})
 	return errors.Join(err, os.RemoveAll(folder))
 }

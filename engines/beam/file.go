@@ -12,17 +12,17 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// pending is a file that appears under its name once it is complete. Several attempts at
+// atomicFile is a file that appears under its name once it is complete. Several attempts at
 // the same file do not disturb each other: each writes beside it, and the last one to end
 // replaces it.
-type pending struct {
+type atomicFile struct {
 	io.Writer
 	close      func() error
 	path, temp string
 }
 
 // create begins a file. On this machine's own file system only its owner can read it.
-func create(ctx context.Context, path string) (*pending, error) {
+func create(ctx context.Context, path string) (*atomicFile, error) {
 	if !here(path) {
 		return createRemote(ctx, path)
 	}
@@ -33,10 +33,10 @@ func create(ctx context.Context, path string) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pending{Writer: f, close: f.Close, path: path, temp: f.Name()}, nil
+	return &atomicFile{Writer: f, close: f.Close, path: path, temp: f.Name()}, nil
 }
 
-func createRemote(ctx context.Context, path string) (*pending, error) {
+func createRemote(ctx context.Context, path string) (*atomicFile, error) {
 	fs, err := filesystem.New(ctx, path)
 	if err != nil {
 		return nil, err
@@ -50,11 +50,11 @@ func createRemote(ctx context.Context, path string) (*pending, error) {
 		return nil, errors.Join(err, fs.Close())
 	}
 	end := func() error { return errors.Join(w.Close(), fs.Close()) }
-	return &pending{Writer: w, close: end, path: path, temp: temp}, nil
+	return &atomicFile{Writer: w, close: end, path: path, temp: temp}, nil
 }
 
 // keep completes the file.
-func (p *pending) keep(ctx context.Context) error {
+func (p *atomicFile) keep(ctx context.Context) error {
 	if err := p.close(); err != nil {
 		return fmt.Errorf("write %s: %w", p.path, err)
 	}
@@ -69,11 +69,11 @@ func (p *pending) keep(ctx context.Context) error {
 }
 
 // discard gives the file up.
-func (p *pending) discard(ctx context.Context) error {
+func (p *atomicFile) discard(ctx context.Context) error {
 	return errors.Join(p.close(), removeFile(ctx, p.temp))
 }
 
-func (p *pending) rename(ctx context.Context) error {
+func (p *atomicFile) rename(ctx context.Context) error {
 	fs, err := filesystem.New(ctx, p.path)
 	if err != nil {
 		return err

@@ -123,7 +123,7 @@ func sizeOf(ctx context.Context, path string) (int64, error) {
 	return fs.Size(ctx, path)
 }
 
-func (r rows) openFile(ctx context.Context, p Part) (opened, error) {
+func (r rows) openFile(ctx context.Context, p Part) (blockReader, error) {
 	size, err := sizeOf(ctx, p.Path)
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot open %s: put it where all workers can read: %w", p.Path, err)

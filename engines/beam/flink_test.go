@@ -84,7 +84,7 @@ const flinkPieces = 8 * flinkParallelism
 
 func perturbOnFlink(t *testing.T, c *flinkCluster, s schema.Schema, n int64) string {
 	set, key := planned(t, s, 20), noise.KeyFromSeed(3)
-	source := input{Generated: &madeUp{Rows: n, Seed: 4}}
+	source := input{Generated: &syntheticTable{Rows: n, Seed: 4}}
 	out := ""
 	run := func(name string, job Job) ([]byte, int) {
 		out = t.TempDir()

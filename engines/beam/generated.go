@@ -8,10 +8,10 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// madeUp is a table of made-up rows, to test and to measure a runner without data.
+// syntheticTable is a table of made-up rows, to test and to measure a runner without data.
 // Every value of a column is as likely as any other. Rows depend on the seed and on
 // their place alone.
-type madeUp struct {
+type syntheticTable struct {
 	Rows int64  `json:"rows"`
 	Seed uint64 `json:"seed"`
 	// Units is how many units of privacy the rows belong to; 0 if rows are units.
@@ -21,7 +21,7 @@ type madeUp struct {
 // generatedRows is how many rows a block of a generated table has.
 const generatedRows = 1 << 13
 
-func (g *madeUp) parts() ([]Part, error) {
+func (g *syntheticTable) parts() ([]Part, error) {
 	if g.Rows < 0 || g.Rows > table.MaxRows {
 		return nil, fmt.Errorf("%d rows cannot be generated: ask for 0 to %d", g.Rows, int64(table.MaxRows))
 	}
@@ -29,7 +29,7 @@ func (g *madeUp) parts() ([]Part, error) {
 }
 
 // scan hands out the whole table in order, as the workers of a pipeline see it in parts.
-func (g *madeUp) scan(r rows, each func(*table.Batch) error) error {
+func (g *syntheticTable) scan(r rows, each func(*table.Batch) error) error {
 	parts, err := g.parts()
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func (g *madeUp) scan(r rows, each func(*table.Batch) error) error {
 	return nil
 }
 
-type generated struct {
-	table   *madeUp
+type syntheticReader struct {
+	table   *syntheticTable
 	part    Part
 	key     noise.Key
 	columns []int
@@ -55,8 +55,8 @@ type generated struct {
 	batch   table.Batch
 }
 
-func (r rows) openGenerated(p Part) (*generated, error) {
-	o := &generated{table: r.Source.Generated, part: p, key: noise.KeyFromSeed(r.Source.Generated.Seed), columns: r.Columns}
+func (r rows) openGenerated(p Part) (*syntheticReader, error) {
+	o := &syntheticReader{table: r.Source.Generated, part: p, key: noise.KeyFromSeed(r.Source.Generated.Seed), columns: r.Columns}
 	for _, c := range r.Columns {
 		if c < 0 || c >= len(r.Schema.Columns) {
 			return nil, fmt.Errorf("there is no column number %d: the schema has %d", c, len(r.Schema.Columns))
@@ -77,9 +77,9 @@ func (r rows) openGenerated(p Part) (*generated, error) {
 	return o, nil
 }
 
-func (o *generated) Close() error { return nil }
+func (o *syntheticReader) Close() error { return nil }
 
-func (o *generated) block(_ context.Context, n int64, each func(*table.Batch) error) error {
+func (o *syntheticReader) block(_ context.Context, n int64, each func(*table.Batch) error) error {
 	first := n * generatedRows
 	b := &o.batch
 	b.Index, b.First = o.part.index(n), first+1

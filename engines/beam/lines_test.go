@@ -43,15 +43,15 @@ func small() schema.Schema {
 	}}
 }
 
-// failing is a test, or one case of a property.
-type failing interface {
+// testCase is a test, or one case of a property.
+type testCase interface {
 	Helper()
 	Fatal(...any)
 	Context() context.Context
 }
 
 // readLines reads a file in stretches, in the given order of blocks.
-func readLines(t failing, path string, stretch int64, order func(n int) []int) (cells, error) {
+func readLines(t testCase, path string, stretch int64, order func(n int) []int) (cells, error) {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func readLines(t failing, path string, stretch int64, order func(n int) []int) (
 	return slices.Concat(each...), nil
 }
 
-func readWhole(t failing, path string) (out cells, err error) {
+func readWhole(t testCase, path string) (out cells, err error) {
 	t.Helper()
 	d, err := table.Open(t.Context(), path, table.Options{Schema: small()})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestStretches(t *testing.T) {
 }
 
 // agree: what is read in stretches is refused, or is what the main module reads.
-func agree(t failing, path string, data []byte, stretch int64) {
+func agree(t testCase, path string, data []byte, stretch int64) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)

@@ -42,8 +42,8 @@ type perturbJob struct {
 	Key noise.Key
 }
 
-// perturbed says what came out.
-type perturbed struct {
+// perturbResult says what came out.
+type perturbResult struct {
 	Rows   int64   `json:"rows"`
 	Shards []Shard `json:"shards"`
 }
@@ -65,28 +65,28 @@ const perShard = 64
 // the same names, because all randomness belongs to the key and the number of the batch.
 // So however often Beam tries, one perturbed copy of each row exists; two independent ones
 // would cost twice. The source must not change while the job runs.
-func perturb(ctx context.Context, o perturbJob) (_ perturbed, err error) {
+func perturb(ctx context.Context, o perturbJob) (_ perturbResult, err error) {
 	if o.Out == "" {
-		return perturbed{}, errors.New("perturbed rows need a folder to go to (Out)")
+		return perturbResult{}, errors.New("perturbed rows need a folder to go to (Out)")
 	}
 	if f := o.Source.Files; f != nil && f.OnError == table.Skip {
-		return perturbed{}, errSkip
+		return perturbResult{}, errSkip
 	}
 	if err := o.Settings.Fits(o.Schema); err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	parts, err := o.Source.parts(ctx)
 	if err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	d, err := o.Job.start()
 	if err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	defer func() { err = errors.Join(err, d.end(context.WithoutCancel(ctx))) }()
 	fn := &perturbFn{Settings: o.Settings, Out: o.Out}
 	if fn.Key, err = d.share(ctx, o.Key); err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	fn.Rows = rows{Source: o.Source, Schema: o.Schema, Discrete: true}
 	for i := range o.Schema.Columns {
@@ -99,11 +99,11 @@ func perturb(ctx context.Context, o perturbJob) (_ perturbed, err error) {
 	grouped := sdk.GroupByKey(s, sdk.AddFixedKey(s, shards))
 	sdk.ParDo0(s.Scope("Manifest"), &manifestFn{Path: join(o.Out, manifest)}, grouped)
 	if err := o.Job.run(ctx, p); err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	out, err := readManifest(ctx, o.Out)
 	if err != nil {
-		return perturbed{}, err
+		return perturbResult{}, err
 	}
 	return out, expect(out.Shards, parts)
 }
@@ -158,7 +158,7 @@ func (fn *perturbFn) Setup(ctx context.Context) (err error) {
 // ProcessElement perturbs a range of a part.
 func (fn *perturbFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, p Part, emit func(Shard)) error {
 	var done []Shard
-	err := fn.claims(ctx, rt, p, func(o opened, claim int64) error {
+	err := fn.claims(ctx, rt, p, func(o blockReader, claim int64) error {
 		s, err := fn.shard(ctx, o, p, claim)
 		done = append(done, s)
 		return err
@@ -172,7 +172,7 @@ func (fn *perturbFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, p
 	return nil
 }
 
-func (fn *perturbFn) shard(ctx context.Context, o opened, p Part, claim int64) (Shard, error) {
+func (fn *perturbFn) shard(ctx context.Context, o blockReader, p Part, claim int64) (Shard, error) {
 	s := Shard{Name: shardName(p.Number, claim)}
 	w, err := create(ctx, join(fn.Out, s.Name))
 	if err != nil {
@@ -185,7 +185,7 @@ func (fn *perturbFn) shard(ctx context.Context, o opened, p Part, claim int64) (
 	return s, w.keep(ctx)
 }
 
-func (fn *perturbFn) write(ctx context.Context, w io.Writer, o opened, p Part, claim int64) (n int64, err error) {
+func (fn *perturbFn) write(ctx context.Context, w io.Writer, o blockReader, p Part, claim int64) (n int64, err error) {
 	out, err := reconstruct.NewWriter(w, fn.Rows.Schema, reconstruct.CSV)
 	if err != nil {
 		return 0, err
@@ -210,7 +210,7 @@ type manifestFn struct {
 
 // ProcessElement writes the list. Shards of bundles that ran twice are in it once.
 func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, each func(*Shard) bool) error {
-	var out perturbed
+	var out perturbResult
 	for s := (Shard{}); each(&s); {
 		out.Shards = append(out.Shards, s)
 	}
@@ -226,7 +226,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, each func(*Shar
 	return writeFile(ctx, fn.Path, data)
 }
 
-func readManifest(ctx context.Context, folder string) (out perturbed, err error) {
+func readManifest(ctx context.Context, folder string) (out perturbResult, err error) {
 	data, err := readFile(ctx, join(folder, manifest))
 	if err != nil {
 		return out, fmt.Errorf("the pipeline ended without a list of its files: choose a folder that workers can write and this program can read: %w", err)

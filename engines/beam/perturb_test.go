@@ -33,7 +33,7 @@ func planned(t testing.TB, s schema.Schema, epsilon float64) local.Settings {
 }
 
 // joined are the rows of all shards, under one header.
-func joined(t testing.TB, folder string, p perturbed) []byte {
+func joined(t testing.TB, folder string, p perturbResult) []byte {
 	t.Helper()
 	var out []byte
 	for i, s := range p.Shards {
@@ -102,7 +102,7 @@ func TestPerturbSameAsInMemory(t *testing.T) {
 			if slow && c.pieces > 0 {
 				t.Skip("the race detector is on: one case of so many rows is enough")
 			}
-			source := input{Generated: &madeUp{Rows: c.rows, Seed: 4}}
+			source := input{Generated: &syntheticTable{Rows: c.rows, Seed: 4}}
 			out := t.TempDir()
 			got, err := perturb(t.Context(), perturbJob{Source: source, Schema: s, Settings: set, Out: out, Key: key, Job: Job{Run: onPrism, Pieces: c.pieces}})
 			if err != nil {
@@ -156,7 +156,7 @@ func TestKeptValues(t *testing.T) {
 	s := schema.Schema{Name: "one", Columns: []schema.Column{{Name: "a", Kind: schema.Categorical, Values: values(5)}}}
 	const n, epsilon = 100_000, 2.0
 	set := planned(t, s, epsilon)
-	source := input{Generated: &madeUp{Rows: n, Seed: 6}}
+	source := input{Generated: &syntheticTable{Rows: n, Seed: 6}}
 	var truth, before cells
 	err := source.Generated.scan(rows{Source: source, Schema: s, Discrete: true, Columns: []int{0}}, truth.add)
 	if err != nil {
@@ -241,7 +241,7 @@ func TestSecondAttempts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := joined(t, out, perturbed{Shards: whole})
+	first := joined(t, out, perturbResult{Shards: whole})
 
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -259,7 +259,7 @@ func TestSecondAttempts(t *testing.T) {
 	if !reflect.DeepEqual(again, whole) {
 		t.Error("the second attempt has other files")
 	}
-	if !bytes.Equal(joined(t, out, perturbed{Shards: again}), first) {
+	if !bytes.Equal(joined(t, out, perturbResult{Shards: again}), first) {
 		t.Error("the second attempt has other rows: each row was released twice")
 	}
 	left, err := os.ReadDir(out)
@@ -281,7 +281,7 @@ func TestJobTwice(t *testing.T) {
 	}
 	var all [][]byte
 	for _, run := range []func(context.Context, *sdk.Pipeline) error{onPrism, twice} {
-		sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &madeUp{Rows: 30_000, Units: 5000}}, Schema: s, Job: Job{Run: run}, Workers: key})
+		sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &syntheticTable{Rows: 30_000, Units: 5000}}, Schema: s, Job: Job{Run: run}, Workers: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +323,7 @@ func TestExpectedShards(t *testing.T) {
 
 func TestRefusedPerturbations(t *testing.T) {
 	s := wide()
-	o := perturbJob{Source: input{Generated: &madeUp{Rows: 1}}, Schema: s, Settings: planned(t, s, 1), Job: Job{Run: onPrism}}
+	o := perturbJob{Source: input{Generated: &syntheticTable{Rows: 1}}, Schema: s, Settings: planned(t, s, 1), Job: Job{Run: onPrism}}
 	if _, err := perturb(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Out") {
 		t.Errorf("without a folder: %v", err)
 	}

@@ -134,7 +134,7 @@ func (fn *sumFn) Setup(ctx context.Context) (err error) {
 // ProcessElement adds up a range of a part.
 func (fn *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, p Part, emit func([]byte)) error {
 	sums := fn.mechanism.NewSums()
-	err := fn.claims(ctx, rt, p, func(o opened, claim int64) error {
+	err := fn.claims(ctx, rt, p, func(o blockReader, claim int64) error {
 		return fn.batches(ctx, o, p, claim, func(b *table.Batch) error { return fn.add(sums, b) })
 	})
 	if err != nil {

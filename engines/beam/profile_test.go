@@ -34,27 +34,27 @@ func mechanism(t testing.TB, s schema.Schema, o global.Settings) *global.Mechani
 }
 
 // profile adds noise to what a job adds up, as a run does.
-func profile(ctx context.Context, o global.Settings, j profileJob, key ...noise.Key) (global.Released, error) {
+func profile(ctx context.Context, o global.Settings, j profileJob, key ...noise.Key) (global.Release, error) {
 	m, err := global.New(j.Schema, o)
 	if err != nil {
-		return global.Released{}, err
+		return global.Release{}, err
 	}
 	if len(key) == 0 {
 		fresh, err := noise.NewKey()
 		if err != nil {
-			return global.Released{}, err
+			return global.Release{}, err
 		}
 		key = append(key, fresh)
 	}
 	sums, err := addUp(ctx, m, j)
 	if err != nil {
-		return global.Released{}, err
+		return global.Release{}, err
 	}
 	return m.Release(sums, key[0])
 }
 
 // both runs a profile of generated rows on prism and in memory, with the same key.
-func both(t *testing.T, g *madeUp, s schema.Schema, o global.Settings, pieces int) (got, want global.Profile, n int64) {
+func both(t *testing.T, g *syntheticTable, s schema.Schema, o global.Settings, pieces int) (got, want global.Profile, n int64) {
 	t.Helper()
 	key := noise.KeyFromSeed(g.Seed + 1)
 	m := mechanism(t, s, o)
@@ -104,7 +104,7 @@ func TestMillionsOfRows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("millions of rows are read")
 	}
-	g := &madeUp{Rows: 10_000_000, Seed: 1}
+	g := &syntheticTable{Rows: 10_000_000, Seed: 1}
 	if slow {
 		g.Rows = 200_000
 	}
@@ -124,26 +124,26 @@ func TestSameAsInMemory(t *testing.T) {
 	plain := func(*global.Settings) {}
 	for _, c := range []struct {
 		name      string
-		g         madeUp
+		g         syntheticTable
 		set       func(*global.Settings)
 		pieces    int
 		low, high int64 // rows that count
 	}{
-		{"all rows", madeUp{Rows: 100_000}, plain, 0, 100_000, 100_000},
-		{"in pieces", madeUp{Rows: 100_000}, plain, 5, 100_000, 100_000},
-		{"more pieces than blocks", madeUp{Rows: 20_000}, plain, 50, 20_000, 20_000},
-		{"a block and one row", madeUp{Rows: generatedRows + 1}, plain, 0, generatedRows + 1, generatedRows + 1},
-		{"one row", madeUp{Rows: 1}, plain, 0, 1, 1},
-		{"no rows", madeUp{}, plain, 0, 0, 0},
-		{"gaussian", madeUp{Rows: 10_000}, func(o *global.Settings) { o.Noise = global.Gaussian }, 0, 10_000, 10_000},
+		{"all rows", syntheticTable{Rows: 100_000}, plain, 0, 100_000, 100_000},
+		{"in pieces", syntheticTable{Rows: 100_000}, plain, 5, 100_000, 100_000},
+		{"more pieces than blocks", syntheticTable{Rows: 20_000}, plain, 50, 20_000, 20_000},
+		{"a block and one row", syntheticTable{Rows: generatedRows + 1}, plain, 0, generatedRows + 1, generatedRows + 1},
+		{"one row", syntheticTable{Rows: 1}, plain, 0, 1, 1},
+		{"no rows", syntheticTable{}, plain, 0, 0, 0},
+		{"gaussian", syntheticTable{Rows: 10_000}, func(o *global.Settings) { o.Noise = global.Gaussian }, 0, 10_000, 10_000},
 		// Binomial(10^5, 0.1): 6.5 standard deviations are less than 10^-10.
-		{"a sample", madeUp{Rows: 100_000}, func(o *global.Settings) { o.Rate = 0.1 }, 3, 9380, 10620},
-		{"a small sample of few", madeUp{Rows: 10}, func(o *global.Settings) { o.Rate = 1e-9 }, 0, 0, 0},
-		{"units", madeUp{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit = 3 }, 4, 3000, 3000},
-		{"units with fewer rows", madeUp{Rows: 1000, Units: 1 << 60}, func(o *global.Settings) { o.RowsPerUnit = 2 }, 0, 1000, 1000},
-		{"a sample of units", madeUp{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 0.5 }, 0, 390, 610},
-		{"units, none of them", madeUp{Units: 10}, func(o *global.Settings) { o.RowsPerUnit = 1 }, 0, 0, 0},
-		{"units, none in the sample", madeUp{Rows: 10, Units: 10}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 1e-9 }, 0, 0, 0},
+		{"a sample", syntheticTable{Rows: 100_000}, func(o *global.Settings) { o.Rate = 0.1 }, 3, 9380, 10620},
+		{"a small sample of few", syntheticTable{Rows: 10}, func(o *global.Settings) { o.Rate = 1e-9 }, 0, 0, 0},
+		{"units", syntheticTable{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit = 3 }, 4, 3000, 3000},
+		{"units with fewer rows", syntheticTable{Rows: 1000, Units: 1 << 60}, func(o *global.Settings) { o.RowsPerUnit = 2 }, 0, 1000, 1000},
+		{"a sample of units", syntheticTable{Rows: 50_000, Units: 1000}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 0.5 }, 0, 390, 610},
+		{"units, none of them", syntheticTable{Units: 10}, func(o *global.Settings) { o.RowsPerUnit = 1 }, 0, 0, 0},
+		{"units, none in the sample", syntheticTable{Rows: 10, Units: 10}, func(o *global.Settings) { o.RowsPerUnit, o.Rate = 1, 1e-9 }, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := wide()
@@ -186,7 +186,7 @@ func TestNoiseOfFreshKeys(t *testing.T) {
 	s, o := counting()
 	var drawn []int64
 	for range 3 {
-		out, err := profile(t.Context(), o, profileJob{Source: input{Generated: &madeUp{}}, Schema: s, Job: Job{Run: onPrism}})
+		out, err := profile(t.Context(), o, profileJob{Source: input{Generated: &syntheticTable{}}, Schema: s, Job: Job{Run: onPrism}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestSamplingOfFreshKeys(t *testing.T) {
 		const n = 100_000
 		var before []byte
 		for range 2 {
-			sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &madeUp{Rows: n, Units: units}}, Schema: s, Job: Job{Run: onPrism}})
+			sums, err := addUp(t.Context(), m, profileJob{Source: input{Generated: &syntheticTable{Rows: n, Units: units}}, Schema: s, Job: Job{Run: onPrism}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -281,7 +281,7 @@ func TestRefusedProfiles(t *testing.T) {
 		{"a bound without units", "RowsPerUnit", func(_ *profileJob, o *global.Settings) { o.RowsPerUnit = 1 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j, o := profileJob{Source: input{Generated: &madeUp{Rows: 1}}, Schema: s, Job: Job{Run: onPrism}}, asked(s)
+			j, o := profileJob{Source: input{Generated: &syntheticTable{Rows: 1}}, Schema: s, Job: Job{Run: onPrism}}, asked(s)
 			c.set(&j, &o)
 			if _, err := profile(t.Context(), o, j); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("the error is %v, and should speak of %q", err, c.want)

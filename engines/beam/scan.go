@@ -43,7 +43,7 @@ func (s *scan) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker {
 
 // claims calls each for every claim that the range still has. A part without rows has one
 // claim too, so that something comes out for it.
-func (s *scan) claims(ctx context.Context, rt *sdf.LockRTracker, p Part, each func(o opened, claim int64) error) error {
+func (s *scan) claims(ctx context.Context, rt *sdf.LockRTracker, p Part, each func(o blockReader, claim int64) error) error {
 	o, err := s.Rows.open(ctx, p)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *scan) claims(ctx context.Context, rt *sdf.LockRTracker, p Part, each fu
 }
 
 // batches calls each for every batch of a claim, in order.
-func (s *scan) batches(ctx context.Context, o opened, p Part, claim int64, each func(*table.Batch) error) error {
+func (s *scan) batches(ctx context.Context, o blockReader, p Part, claim int64, each func(*table.Batch) error) error {
 	for n := claim * s.Stride; n < min(p.Blocks, (claim+1)*s.Stride); n++ {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("reading part %d of the table was stopped: %w", p.Number, err)

@@ -12,8 +12,8 @@ import (
 // input is where rows come from: exactly one of its fields is set. It travels in the job
 // graph, so it holds places and sizes, never content.
 type input struct {
-	Generated *madeUp  `json:"generated,omitempty"`
-	Files     *fileSet `json:"files,omitempty"`
+	Generated *syntheticTable `json:"generated,omitempty"`
+	Files     *fileSet        `json:"files,omitempty"`
 }
 
 // Part is a part of a source that workers can open by themselves: a file, or all rows of
@@ -61,14 +61,14 @@ func (r rows) steps(column int) bool {
 	return c.Kind == schema.Numeric && !(r.Discrete && c.Discrete())
 }
 
-// opened is a part that can be read block by block, in any order. The batch belongs to
+// blockReader is a part that can be read block by block, in any order. The batch belongs to
 // the reader, which uses its memory again.
-type opened interface {
+type blockReader interface {
 	block(ctx context.Context, n int64, each func(*table.Batch) error) error
 	Close() error
 }
 
-func (r rows) open(ctx context.Context, p Part) (opened, error) {
+func (r rows) open(ctx context.Context, p Part) (blockReader, error) {
 	switch {
 	case r.Source.Generated != nil:
 		return r.openGenerated(p)

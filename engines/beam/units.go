@@ -144,7 +144,7 @@ func (fn *routeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, p P
 		emit(to, fn.sealer.Seal(nil, nil, full[to], nil))
 		full[to] = full[to][:0]
 	}
-	err := fn.claims(ctx, rt, p, func(o opened, claim int64) error {
+	err := fn.claims(ctx, rt, p, func(o blockReader, claim int64) error {
 		return fn.batches(ctx, o, p, claim, func(b *table.Batch) error {
 			if len(b.Units) != b.Rows {
 				return errNoUnits

@@ -150,8 +150,8 @@ func (e *Evaluation) row(ctx context.Context, set Set, form prompt.Form) (Row, e
 	return row, e.Keep(lines)
 }
 
-// answered is the answer to a question.
-type answered struct {
+// prediction is the answer to a question.
+type prediction struct {
 	text string
 	// raw is the answer without calibration, scores are the labels' probabilities; both
 	// are empty where the model wrote.
@@ -160,7 +160,7 @@ type answered struct {
 }
 
 // answer asks all questions with one set, and notes in the row how it went.
-func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []answered, err error) {
+func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []prediction, err error) {
 	a, err := e.open(ctx, row, set)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []a
 				return nil, err
 			}
 			for _, p := range some {
-				answers = append(answers, answered{p.Label, p.Raw.Label, p.Scores})
+				answers = append(answers, prediction{p.Label, p.Raw.Label, p.Scores})
 			}
 		} else {
 			some, err := a.Answer(ctx, inputs)
@@ -188,7 +188,7 @@ func (e *Evaluation) answer(ctx context.Context, row *Row, set Set) (answers []a
 				return nil, err
 			}
 			for _, text := range some {
-				answers = append(answers, answered{text: text})
+				answers = append(answers, prediction{text: text})
 			}
 		}
 		done += len(inputs)

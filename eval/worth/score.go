@@ -9,7 +9,7 @@ import (
 )
 
 // measure scores the answers of a set.
-func (e *Evaluation) measure(ctx context.Context, row *Row, answers []answered) error {
+func (e *Evaluation) measure(ctx context.Context, row *Row, answers []prediction) error {
 	names := metric.Of(e.Task)
 	main := names[0]
 	if e.Metric != "" {
@@ -79,7 +79,7 @@ func (e *Evaluation) compare(rows []Row) ([]Comparison, error) {
 	var chances []float64
 	for i, b := range rows {
 		for _, a := range rows[i+1:] {
-			c, err := stat.Compare(stat.Options{Seed: e.Seed}, stat.Paired{A: [][]float64{a.scores}, B: [][]float64{b.scores}})
+			c, err := stat.Compare(stat.Options{Seed: e.Seed}, stat.PairedScores{A: [][]float64{a.scores}, B: [][]float64{b.scores}})
 			if err != nil {
 				return nil, err
 			}

@@ -19,7 +19,7 @@ func task(labels ...string) prompt.Task {
 	return prompt.Task{
 		Name: "test", Kind: prompt.Classify, Text: "t", Label: "l", Labels: labels,
 		Generate: prompt.Generation{Instruction: "Write."},
-		Answer:   prompt.Answering{Instruction: "Choose.", Input: "Q", Output: "A"},
+		Answer:   prompt.AnswerLayout{Instruction: "Choose.", Input: "Q", Output: "A"},
 	}.WithDefaults()
 }
 

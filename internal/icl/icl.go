@@ -84,9 +84,9 @@ const (
 	howAlone   = "the label with the most evidence, without a language model"
 )
 
-// scoring is a model that may have scores: a server that has to be asked, such as
+// scorerSource is a model that may have scores: a server that has to be asked, such as
 // [lm/remote.Client].
-type scoring interface {
+type scorerSource interface {
 	Scorer(ctx context.Context) (lm.Scorer, error)
 }
 
@@ -137,7 +137,7 @@ func Open(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example
 	if err == nil {
 		m = scorer
 	}
-	w, err := newWriting(ctx, m, t, demos, o)
+	w, err := newTextAnswerer(ctx, m, t, demos, o)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func scorerOf(ctx context.Context, m lm.Model, matter bool) (lm.Scorer, error) {
 	if s, ok := m.(lm.Scorer); ok {
 		return s, nil
 	}
-	if s, ok := m.(scoring); ok && matter {
+	if s, ok := m.(scorerSource); ok && matter {
 		return s.Scorer(ctx)
 	}
 	return nil, &lm.UnsupportedError{Backend: m.Info().Backend, What: "score labels", Missing: "it only writes text"}

@@ -29,17 +29,17 @@ func TestOpen(t *testing.T) {
 		"scores":           {model: func(m *toy) lm.Model { return m }, task: list, how: howScores, kind: &Classifier{}},
 		"calibrated":       {model: func(m *toy) lm.Model { return m }, task: list, o: Options{Calibrate: true, Normalise: true}, how: howScores + ", for each of its tokens, calibrated", kind: &Classifier{}},
 		"shared":           {model: func(m *toy) lm.Model { return m }, task: open, o: Options{Calibrate: true}, how: howWriting, kind: &Writer{}},
-		"not shared":       {model: func(m *toy) lm.Model { m.info.Can.SharedPrefix = false; return m }, task: open, how: howWriting, kind: &writing{}},
-		"text":             {model: func(m *toy) lm.Model { return plain{m} }, task: open, how: howWriting, kind: &writing{}},
-		"labels as text":   {model: func(m *toy) lm.Model { return plain{m} }, task: list, how: howMatch, kind: &writing{}},
-		"no candidates":    {model: func(m *toy) lm.Model { m.info.Can.Candidates = false; return m }, task: list, how: howMatch, kind: &writing{}},
-		"asked for scores": {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, scorer: m} }, task: list, how: howScores, kind: &Classifier{}, times: 1},
-		"asked in vain":    {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: lacking} }, task: list, how: howMatch, kind: &writing{}, times: 1},
-		"not asked":        {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, scorer: m} }, task: open, how: howWriting, kind: &writing{}},
-		"asking fails":     {model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: errToy} }, task: list, err: "the toy failed", times: 1},
+		"not shared":       {model: func(m *toy) lm.Model { m.info.Can.SharedPrefix = false; return m }, task: open, how: howWriting, kind: &textAnswerer{}},
+		"text":             {model: func(m *toy) lm.Model { return plain{m} }, task: open, how: howWriting, kind: &textAnswerer{}},
+		"labels as text":   {model: func(m *toy) lm.Model { return plain{m} }, task: list, how: howMatch, kind: &textAnswerer{}},
+		"no candidates":    {model: func(m *toy) lm.Model { m.info.Can.Candidates = false; return m }, task: list, how: howMatch, kind: &textAnswerer{}},
+		"asked for scores": {model: func(m *toy) lm.Model { return &scorerModel{Model: plain{m}, scorer: m} }, task: list, how: howScores, kind: &Classifier{}, times: 1},
+		"asked in vain":    {model: func(m *toy) lm.Model { return &scorerModel{Model: plain{m}, err: lacking} }, task: list, how: howMatch, kind: &textAnswerer{}, times: 1},
+		"not asked":        {model: func(m *toy) lm.Model { return &scorerModel{Model: plain{m}, scorer: m} }, task: open, how: howWriting, kind: &textAnswerer{}},
+		"asking fails":     {model: func(m *toy) lm.Model { return &scorerModel{Model: plain{m}, err: errToy} }, task: list, err: "the toy failed", times: 1},
 		"calibrated text":  {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Calibrate: true}, err: "turn both off"},
 		"calibrated, lacks": {
-			model: func(m *toy) lm.Model { return &asked{Model: plain{m}, err: lacking} }, task: list, o: Options{Calibrate: true},
+			model: func(m *toy) lm.Model { return &scorerModel{Model: plain{m}, err: lacking} }, task: list, o: Options{Calibrate: true},
 			err: "toy cannot score: scores", times: 1,
 		},
 		"normalised text": {model: func(m *toy) lm.Model { return plain{m} }, task: list, o: Options{Normalise: true}, err: "turn both off"},
@@ -49,7 +49,7 @@ func TestOpen(t *testing.T) {
 			m := newToy(" yes", " no")
 			model := c.model(m)
 			a, err := Open(t.Context(), model, c.task, nil, c.o)
-			if asked, ok := model.(*asked); ok && asked.times != c.times {
+			if asked, ok := model.(*scorerModel); ok && asked.times != c.times {
 				t.Errorf("asked for scores %d times", asked.times)
 			}
 			if c.err != "" {
@@ -177,7 +177,7 @@ func TestErrorsAreClear(t *testing.T) {
 
 // written generates answers from whole prompts.
 func written(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, inputs []string, o Options) ([]string, error) {
-	w, err := newWriting(ctx, m, t, demos, o)
+	w, err := newTextAnswerer(ctx, m, t, demos, o)
 	if err != nil {
 		return nil, err
 	}

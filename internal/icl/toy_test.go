@@ -241,15 +241,15 @@ func (s *toySession) Close() error {
 // plain is a model that only writes.
 type plain struct{ lm.Model }
 
-// asked is a model that gives its scores when asked for them, or says that it cannot.
-type asked struct {
+// scorerModel is a model that gives its scores when asked for them, or says that it cannot.
+type scorerModel struct {
 	lm.Model
 	scorer lm.Scorer
 	err    error
 	times  int
 }
 
-func (a *asked) Scorer(context.Context) (lm.Scorer, error) {
+func (a *scorerModel) Scorer(context.Context) (lm.Scorer, error) {
 	a.times++
 	return a.scorer, a.err
 }

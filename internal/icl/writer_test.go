@@ -16,7 +16,7 @@ func writeTask(kind prompt.Kind) prompt.Task {
 	return prompt.Task{
 		Name: "test", Kind: kind, Text: "t", Label: "l",
 		Generate: prompt.Generation{Instruction: "Write."},
-		Answer:   prompt.Answering{Instruction: "Answer.", Input: "Q", Output: "A"},
+		Answer:   prompt.AnswerLayout{Instruction: "Answer.", Input: "Q", Output: "A"},
 	}.WithDefaults()
 }
 

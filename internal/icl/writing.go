@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// writing answers with a model that takes whole prompts and generates by itself.
-type writing struct {
+// textAnswerer answers with a model that takes whole prompts and generates by itself.
+type textAnswerer struct {
 	model   lm.Model
 	task    prompt.Task
 	options Options
@@ -28,9 +28,9 @@ type writing struct {
 	near      *nearest.Picker // picks the demonstrations of each question, if set
 }
 
-var _ Answerer = (*writing)(nil)
+var _ Answerer = (*textAnswerer)(nil)
 
-func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, o Options) (*writing, error) {
+func newTextAnswerer(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.Example, o Options) (*textAnswerer, error) {
 	t = t.WithDefaults()
 	o, err := o.filled(t)
 	if err != nil {
@@ -53,7 +53,7 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.E
 	if near != nil {
 		demos = nil
 	}
-	w := &writing{model: m, task: t, options: o, hints: told, near: near, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
+	w := &textAnswerer{model: m, task: t, options: o, hints: told, near: near, text: strings.Join(prompt.Prompt{Examples: demos}.Segments(t), "")}
 	if w.limit, err = reply.Limit(ctx, tokenizerOf(m), t); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func newWriting(ctx context.Context, m lm.Model, t prompt.Task, demos []prompt.E
 	return w, err
 }
 
-func (w *writing) Describe() string {
+func (w *textAnswerer) Describe() string {
 	return w.options.describeNear(w.hints.describe(howWritten(w.task)))
 }
 
@@ -98,11 +98,11 @@ func tokenizerOf(m lm.Model) lm.Tokenizer {
 
 // Usage returns the model's usage while it generated; concurrent calls of others are
 // included.
-func (w *writing) Usage() lm.Usage { return w.usage }
+func (w *textAnswerer) Usage() lm.Usage { return w.usage }
 
-func (w *writing) Close() error { return nil }
+func (w *textAnswerer) Close() error { return nil }
 
-func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error) {
+func (w *textAnswerer) Answer(ctx context.Context, inputs []string) ([]string, error) {
 	inputs, err := w.hints.questions(ctx, inputs)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (w *writing) Answer(ctx context.Context, inputs []string) ([]string, error)
 // prompt returns a whole prompt: turns if they were asked for, tokens if the model has a
 // tokeniser, otherwise a text; a message for a model that only chats.
 // Demonstrations of the question's own come before it.
-func (w *writing) prompt(ctx context.Context, input string, own []prompt.Example) (lm.Prompt, error) {
+func (w *textAnswerer) prompt(ctx context.Context, input string, own []prompt.Example) (lm.Prompt, error) {
 	if w.chat != nil {
 		chat := w.chat
 		if own != nil {
@@ -168,10 +168,10 @@ func (w *writing) prompt(ctx context.Context, input string, own []prompt.Example
 }
 
 // turns reports whether answers are turns: those of a model that only chats always are.
-func (w *writing) turns() bool { return w.chat != nil || !w.model.Info().Can.Generate }
+func (w *textAnswerer) turns() bool { return w.chat != nil || !w.model.Info().Can.Generate }
 
 // answer extracts the answer from a generated text.
-func (w *writing) answer(text string) string {
+func (w *textAnswerer) answer(text string) string {
 	text = reply.Written(w.task, w.turns(), text)
 	if reply.Listed(w.task) && !w.turns() {
 		return reply.Match(w.task, text)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// written is a method in a file: its name, and its settings as JSON.
-type written struct {
+// methodFile is a method in a file: its name, and its settings as JSON.
+type methodFile struct {
 	Method   string          `json:"method"`
 	Settings json.RawMessage `json:"settings"`
 }
@@ -20,7 +20,7 @@ func Marshal(m Method) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the settings of %s: %w", m.Name(), err)
 	}
-	return json.Marshal(written{Method: m.Name(), Settings: raw})
+	return json.Marshal(methodFile{Method: m.Name(), Settings: raw})
 }
 
 // Unmarshal reads what [Marshal] wrote of a method of a kind, and checks it.
@@ -29,7 +29,7 @@ func Unmarshal[M Method](data []byte, of Kind) (M, error) {
 	if string(data) == "null" {
 		return none, nil
 	}
-	var in written
+	var in methodFile
 	if err := json.Unmarshal(data, &in); err != nil {
 		return none, fmt.Errorf("the settings of a method: %w", err)
 	}

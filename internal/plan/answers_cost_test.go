@@ -24,7 +24,7 @@ import (
 func TestAnswerCost(t *testing.T) {
 	task := prompt.Task{
 		Name: "test", Kind: prompt.Extract, Text: "text", Label: "label", Conditions: []string{"one"},
-		Generate: prompt.Generation{Instruction: "Write a text."}, Answer: prompt.Answering{Instruction: "Find the number."},
+		Generate: prompt.Generation{Instruction: "Write a text."}, Answer: prompt.AnswerLayout{Instruction: "Find the number."},
 		Limits: prompt.Limits{InputTokens: 30, AnswerTokens: 3},
 	}.WithDefaults()
 	task.Labels = nil
@@ -47,7 +47,7 @@ func TestAnswerCost(t *testing.T) {
 					t.Fatal(err)
 				}
 				job := decode.Job{Text: draw.Text{Index: i}, Condition: text, Method: a.Write.Method}
-				if err := w.Write(t.Context(), []decode.Job{job}, func(decode.Job, private.Released) error { return nil }); err != nil {
+				if err := w.Write(t.Context(), []decode.Job{job}, func(decode.Job, private.Output) error { return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -39,7 +39,7 @@ type Choose struct {
 	// Instructions to try beside the task's own: public.
 	Instructions []string `json:"instructions,omitempty"`
 	// Made is what a model made up that sees no record, if one did: public.
-	Made *Made `json:"made,omitempty"`
+	Made *PoolContent `json:"made,omitempty"`
 	// Vary is how many texts like the winner's examples join the pool after a round.
 	Vary int `json:"vary,omitempty"`
 	// Nearest are the ways to give each question the nearest examples of the pool, if that competes.
@@ -71,8 +71,8 @@ type OwnTexts struct {
 	Method decode.Public `json:"method"`
 }
 
-// Choosing is what a user asks of choosing. The zero value of a field leaves it to [New].
-type Choosing struct {
+// ChooseRequest is what a user asks of choosing. The zero value of a field leaves it to [New].
+type ChooseRequest struct {
 	// Pool is how many texts are written; with NoGeneration none are, and the pool is Examples.
 	Pool         int
 	NoGeneration bool
@@ -109,7 +109,7 @@ type Choosing struct {
 	OwnWords bool
 	// Made is as in [Choose]. With examples of it none are written, unless Writing has a share
 	// of ε for that: all of ε chooses.
-	Made *Made
+	Made *PoolContent
 	// Vary is as in [Choose].
 	Vary int
 	// Evidence is the share of ε for adding up all records as evidence for labels, by the Encoder of
@@ -213,7 +213,7 @@ func (r Request) choosing() (Plan, error) {
 
 // measuring is the share of ε for the number in the end. It leaves more than half of what evidence and writing leave for
 // choosing.
-func (c *Choosing) measuring() float64 {
+func (c *ChooseRequest) measuring() float64 {
 	if c.Measuring > 0 {
 		return c.Measuring
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // fillChoosing sets what was left open and checks the rest.
-func (r *Request) fillChoosing(c *Choosing) error {
+func (r *Request) fillChoosing(c *ChooseRequest) error {
 	t := r.Task.WithDefaults()
 	if err := privacy.CheckEpsilon(r.Epsilon); err != nil || r.Epsilon == 0 {
 		return about("Epsilon", "an ε above 0 is needed to choose by the records, such as 1, not %v; without any record there is the method public", r.Epsilon)

@@ -9,7 +9,7 @@ import (
 )
 
 // ready turns ready-made sets into examples and their places.
-func (c *Choosing) ready() (given [][]int) {
+func (c *ChooseRequest) ready() (given [][]int) {
 	place := map[prompt.Example]int{}
 	for i, e := range c.Examples {
 		place[e] = i
@@ -47,7 +47,7 @@ func (r *Request) checkPoolSettings() (err error) {
 }
 
 // pool plans the texts that prompts are made from.
-func (r Request) pool(c Choosing) (Plan, error) {
+func (r Request) pool(c ChooseRequest) (Plan, error) {
 	writing := r
 	writing.Choosing, writing.Shots = nil, c.Pool
 	if c.NoGeneration { // a plan has parts, and something to write for

@@ -52,7 +52,7 @@ const (
 
 // rounds decides how many there are, of how many records, and calibrates their range: as many as the work
 // is enough for, unless each would have too little weight, or too few records.
-func (p *Plan) rounds(c Choosing, n int64) error {
+func (p *Plan) rounds(c ChooseRequest, n int64) error {
 	s := p.spending(c, n)
 	if c.Rounds > 0 {
 		s.plan(p.Choose, c.Rounds)
@@ -119,9 +119,9 @@ func (p Plan) Declared() map[string]int64 {
 	return out
 }
 
-// spending is what there is to spend on rounds, in tokens.
-type spending struct {
-	Choosing
+// roundBudget is what there is to spend on rounds, in tokens.
+type roundBudget struct {
+	ChooseRequest
 	units     int64
 	adjacency privacy.Adjacency
 	// work in all, what a prompt takes by itself, and each question after it.
@@ -130,8 +130,8 @@ type spending struct {
 	near float64
 }
 
-func (p *Plan) spending(c Choosing, n int64) spending {
-	s := spending{Choosing: c, units: n, adjacency: p.Adjacency, work: c.Work, question: p.asked().tokens()}
+func (p *Plan) spending(c ChooseRequest, n int64) roundBudget {
+	s := roundBudget{ChooseRequest: c, units: n, adjacency: p.Adjacency, work: c.Work, question: p.asked().tokens()}
 	// Texts are about half as long as they may be. The layout is not known without a model.
 	const instruction, layout = 30, 12
 	example := float64(p.Tokens)/2 + layout
@@ -144,7 +144,7 @@ func (p *Plan) spending(c Choosing, n int64) spending {
 }
 
 // answers is how many the work is about enough for.
-func (s spending) answers() float64 { return s.work / s.question }
+func (s roundBudget) answers() float64 { return s.work / s.question }
 
 // roundsFor is how many rounds a number of answers is enough for.
 func roundsFor(answers float64) int64 {
@@ -152,7 +152,7 @@ func roundsFor(answers float64) int64 {
 }
 
 // plan fills in a choice of so many rounds.
-func (s spending) plan(c *Choose, rounds int64) {
+func (s roundBudget) plan(c *Choose, rounds int64) {
 	c.Rounds, c.Last = rounds, nil
 	c.First, c.Next = s.sets(rounds)
 	if s.Last > 0 && rounds > 1 || s.Last == 0 && rounds >= lastAfter && len(c.Given) == 0 {
@@ -174,12 +174,12 @@ func (s spending) plan(c *Choose, rounds int64) {
 }
 
 // sized is how many sets take as many tokens as all of some, of which some give questions the nearest examples.
-func (s spending) sized(sets, near int64) float64 {
+func (s roundBudget) sized(sets, near int64) float64 {
 	return float64(sets-near) + float64(near)*(1+s.near/s.question)
 }
 
 // sets is how many the first and a later round propose.
-func (s spending) sets(rounds int64) (first, next int) {
+func (s roundBudget) sets(rounds int64) (first, next int) {
 	answers := s.answers()
 	first, next = firstSets, int(math.Max(nextSets, math.Min(manyNext, nextSets*math.Sqrt(answers/nextAnswers))))
 	if answers < fewAnswers && rounds > 1 {
@@ -193,11 +193,11 @@ func (s spending) sets(rounds int64) (first, next int) {
 }
 
 // records is how many can judge a prompt with so many tokens.
-func (s spending) records(tokens, lower, upper float64) int64 {
+func (s roundBudget) records(tokens, lower, upper float64) int64 {
 	return min(s.units, int64(math.Max(lower, math.Min(upper, (tokens-s.prompt)/s.question))))
 }
 
-func (s spending) draw(records int64) scheme.Scheme {
+func (s roundBudget) draw(records int64) scheme.Scheme {
 	if s.adjacency == privacy.ReplaceOne {
 		return scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: records, Of: s.units}
 	}

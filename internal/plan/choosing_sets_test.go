@@ -16,7 +16,7 @@ func TestReadyMadeSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b, c := prompt.Example{Input: "a match", Output: "Sports"}, prompt.Example{Input: "a bank", Output: "Business"}, prompt.Example{Input: "a chip", Output: "Technology"}
-	p, err := New(Request{Task: task, Epsilon: 1, Size: 4000, Choosing: &Choosing{Sets: [][]prompt.Example{{a, b}, {c, a}}}})
+	p, err := New(Request{Task: task, Epsilon: 1, Size: 4000, Choosing: &ChooseRequest{Sets: [][]prompt.Example{{a, b}, {c, a}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestReadyMadeSets(t *testing.T) {
 	if p.Check() == nil {
 		t.Error("a plan with an example of another label is accepted")
 	}
-	if _, err := New(Request{Task: task, Epsilon: 1, Size: 4000, Choosing: &Choosing{Sets: [][]prompt.Example{{{Input: "x", Output: "Cooking"}}}}}); err == nil {
+	if _, err := New(Request{Task: task, Epsilon: 1, Size: 4000, Choosing: &ChooseRequest{Sets: [][]prompt.Example{{{Input: "x", Output: "Cooking"}}}}}); err == nil {
 		t.Error("an example with another label is accepted")
 	}
 }

@@ -63,8 +63,8 @@ func init() {
 }
 
 // ChoosingOf returns what values of the settings of choose ask for.
-func ChoosingOf(v method.Values) *Choosing {
-	return &Choosing{
+func ChoosingOf(v method.Values) *ChooseRequest {
+	return &ChooseRequest{
 		Pool: v.Int("pool", 0), Writing: v.Float("writing", 0), Rounds: int64(v.Int("rounds", 0)), ExplorationRounds: int64(v.Int("heats", 0)),
 		Records: int64(v.Int("records", 0)), First: v.Int("first", 0), Next: v.Int("next", 0), MaxShots: v.Int("max_shots", 0),
 		Evidence: v.Float("evidence", 0), Work: v.Float("work", 0), Last: v.Float("last", 0), OwnWords: v.Is("own_words"), Own: v.Int("own", 0),

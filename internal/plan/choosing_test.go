@@ -22,7 +22,7 @@ import (
 )
 
 // byItself has the model write the pool, so that choosing is all that costs.
-func byItself() *plan.Choosing { return &plan.Choosing{Writing: -1} }
+func byItself() *plan.ChooseRequest { return &plan.ChooseRequest{Writing: -1} }
 
 // TestPlainChoosingKeepsToItsEpsilon: whatever is chosen, and however records are drawn, the
 // plan's event costs at most what was asked, and not much less; it has what runs in it, and
@@ -31,20 +31,20 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 	agnews, genres, chats := builtin(t, "agnews"), builtin(t, "mit-g"), builtin(t, "samsum")
 	own := []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a bank", Output: "Business"}}
 	for name, r := range map[string]plan.Request{
-		"default":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{}},
-		"small ε":        {Task: agnews, Size: 27632, Epsilon: 0.1, Choosing: &plan.Choosing{}},
+		"default":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{}},
+		"small ε":        {Task: agnews, Size: 27632, Epsilon: 0.1, Choosing: &plan.ChooseRequest{}},
 		"by itself":      {Task: agnews, Size: 5000, Epsilon: 1, Choosing: byItself()},
 		"few records":    {Task: agnews, Size: 100, Epsilon: 0.3, Choosing: byItself()},
-		"a share":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.3}},
+		"a share":        {Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: 0.3}},
 		"open labels":    {Task: genres, Size: 2953, Epsilon: 1, Choosing: byItself()},
 		"outputs":        {Task: chats, Size: 14732, Epsilon: 1, Conditions: []string{"one", "two"}, Choosing: byItself()},
 		"fixed size":     {Task: agnews, Size: 5000, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
 		"users":          {Task: agnews, Size: 5000, Epsilon: 1, Unit: "user:author", Choosing: byItself()},
 		"counted":        {Task: agnews, Count: true, MinSize: 4000, Epsilon: 1, Choosing: byItself()},
-		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true, Examples: own}},
-		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 25, Records: 10}},
+		"own examples":   {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{NoGeneration: true, Examples: own}},
+		"rounds":         {Task: agnews, Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: -1, Rounds: 25, Records: 10}},
 		"a remainder":    {Task: agnews, Size: 5003, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()},
-		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.Choosing{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
+		"soft, one pass": {Task: agnews, Size: 400, Epsilon: 2, Choosing: &plan.ChooseRequest{Writing: -1, Utility: choose.Soft, Rounds: 1, Records: 1000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +87,7 @@ func TestPlainChoosingKeepsToItsEpsilon(t *testing.T) {
 
 // TestPlainLastRoundIsPaidFor: the event of a plan has the last round, beside the others.
 func TestPlainLastRoundIsPaidFor(t *testing.T) {
-	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 5, Records: 50, Measuring: -1}})
+	p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Rounds: 5, Records: 50, Measuring: -1}})
 	c := p.Choose
 	if c.Last == nil {
 		t.Fatalf("c.Last: got none")
@@ -203,7 +203,7 @@ func TestPlainChoosingIsChecked(t *testing.T) {
 			if strings.HasPrefix(name, "measured") {
 				measuring = 0
 			}
-			p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Measuring: measuring, Rounds: 3, Last: 2, Records: 50}})
+			p := mustPlan(t, plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: -1, Measuring: measuring, Rounds: 3, Last: 2, Records: 50}})
 			c.change(&p)
 			if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
@@ -226,14 +226,14 @@ func TestPlainChoosingRefuses(t *testing.T) {
 		want string
 	}{
 		"no ε":          {plan.Request{Size: 5000, Choosing: byItself()}, "an ε above 0 is needed"},
-		"all for texts": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Writing: 1}}, "the share of ε for writing"},
+		"all for texts": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: 1}}, "the share of ε for writing"},
 		"disjoint":      {plan.Request{Size: 5000, Epsilon: 1, Sampler: scheme.Disjoint, Choosing: byItself()}, "a draw of its own"},
-		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Utility: choose.Written}}, "hard or soft"},
-		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Reading: "loud"}}, "labels are read off"},
-		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true}}, "needs examples of your own"},
-		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{NoGeneration: true, Writing: 0.5}}, "leave one out"},
-		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
-		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Rounds: -1}}, "choosing needs"},
+		"utility":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Utility: choose.Written}}, "hard or soft"},
+		"reading":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Reading: "loud"}}, "labels are read off"},
+		"no pool":       {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{NoGeneration: true}}, "needs examples of your own"},
+		"a bare share":  {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{NoGeneration: true, Writing: 0.5}}, "leave one out"},
+		"a wrong label": {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Examples: []prompt.Example{{Input: "a", Output: "Nonsense"}}}}, "your own example 1"},
+		"rounds":        {plan.Request{Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Rounds: -1}}, "choosing needs"},
 		"counted":       {plan.Request{Count: true, Epsilon: 1, Sampler: scheme.FixedSize, Choosing: byItself()}, "poisson"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -279,8 +279,8 @@ func TestPlainChoosingProperties(t *testing.T) {
 // outputs that are written have wordings, and none of it costs.
 func TestPlainChoosingHasAll(t *testing.T) {
 	agnews, chats := builtin(t, "agnews"), builtin(t, "samsum")
-	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1}})
-	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Writing: 0.5, Rounds: 1, Own: -1}})
+	full := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: 0.5, Rounds: 1}})
+	less := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: 0.5, Rounds: 1, Own: -1}})
 	expect.True(t, "full.Choose.Own other than nil", full.Choose.Own != nil)
 	expect.True(t, "full.Texts() above full.Shots", full.Texts() > full.Shots, full.Shots)
 	expect.True(t, "no less.Choose.Own", less.Choose.Own == nil, less.Choose.Own)
@@ -289,15 +289,15 @@ func TestPlainChoosingHasAll(t *testing.T) {
 	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: byItself()}); p.Choose.Own != nil || len(p.Choose.Instructions) > 0 {
 		t.Errorf("%+v of a model-generated pool", p.Choose)
 	}
-	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{Rounds: 1}}); p.WritesFromRecords() || p.Shots != plan.OwnPool {
+	if p := mustPlan(t, plan.Request{Task: agnews, Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{Rounds: 1}}); p.WritesFromRecords() || p.Shots != plan.OwnPool {
 		t.Errorf("by default %d texts are written, from records: %v", p.Shots, p.WritesFromRecords())
 	}
-	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
+	written := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: -1, Rounds: 1, Instructions: []string{"Mine."}}})
 	n := len(written.Choose.Instructions)
 	expect.Equal(t, "n", n, 1+len(chats.Wordings("")))
 	expect.Equal(t, "written.Choose.Shots", written.Choose.Shots, 1)
 	expect.Min(t, "written.Choose.MaxShots", written.Choose.MaxShots, 4)
-	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: 1, OwnWords: true}})
+	own := mustPlan(t, plan.Request{Task: chats, Size: 14732, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: -1, Rounds: 1, OwnWords: true}})
 	if len(own.Choose.Instructions) > 0 {
 		t.Errorf("%v beside the task's own words", own.Choose.Instructions)
 	}

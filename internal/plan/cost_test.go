@@ -268,7 +268,7 @@ func write(t *testing.T, p plan.Plan, d *record.Data, model *flat, published boo
 			Condition: condition, Method: p.Parts[at].Method,
 		})
 	}
-	if err := w.Write(t.Context(), jobs, func(decode.Job, private.Released) error { return nil }); err != nil {
+	if err := w.Write(t.Context(), jobs, func(decode.Job, private.Output) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@
 //
 // # Choosing
 //
-// Unless it is only to write, a plan has the records choose ([Choosing]). The model writes the
+// Unless it is only to write, a plan has the records choose ([ChooseRequest]). The model writes the
 // pool by itself, and all of ε is for choosing, but for a twentieth that measures what came out: on
 // data that was held out that was better than a half for writing from the records. How many texts,
 // rounds, sets and records there are follows from a time ([Request.Within], [DefaultTime]), which the

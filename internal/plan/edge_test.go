@@ -125,7 +125,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 		t.Skip("several calibrations of long events")
 	}
 	q := plan.Request{Task: builtin(t, "agnews"), Size: 20000, Epsilon: 1, Delta: 1e-6, Tokens: 4, Ending: true, Settings: method.Values{"batch": 16}}
-	for name, c := range map[string]*plan.Choosing{"written": nil, "chosen": {Work: 1000}, "model-generated": {Work: 1000, Writing: -1}} {
+	for name, c := range map[string]*plan.ChooseRequest{"written": nil, "chosen": {Work: 1000}, "model-generated": {Work: 1000, Writing: -1}} {
 		t.Run(name, func(t *testing.T) {
 			q.Choosing = c
 			p, err := plan.New(q)
@@ -141,7 +141,7 @@ func TestEndingIsPaidFor(t *testing.T) {
 			}
 		})
 	}
-	q.Choosing = &plan.Choosing{NoGeneration: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
+	q.Choosing = &plan.ChooseRequest{NoGeneration: true, Examples: []prompt.Example{{Input: "a", Output: "World"}}}
 	if _, err := plan.New(q); err == nil || !strings.Contains(err.Error(), "no texts are to be written") {
 		t.Errorf("%v", err)
 	}

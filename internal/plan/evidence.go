@@ -93,7 +93,7 @@ func (r Request) Provisional() Request {
 
 // fillEvidence sets the share for evidence, and checks what was asked of it. Without an encoder there is none
 // by default.
-func (r *Request) fillEvidence(c *Choosing) error {
+func (r *Request) fillEvidence(c *ChooseRequest) error {
 	asked := *r
 	asked.Choosing = c
 	share := asked.Evident()

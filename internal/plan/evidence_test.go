@@ -21,8 +21,8 @@ import (
 )
 
 // withEvidence has all records added up, and then choose in a few rounds.
-func withEvidence() *plan.Choosing {
-	return &plan.Choosing{Writing: -1, Measuring: -1, Rounds: 2, Records: 50, Evidence: 0.5, Encoder: "toy 1"}
+func withEvidence() *plan.ChooseRequest {
+	return &plan.ChooseRequest{Writing: -1, Measuring: -1, Rounds: 2, Records: 50, Evidence: 0.5, Encoder: "toy 1"}
 }
 
 // ofRows is a request about rows of a table.
@@ -253,7 +253,7 @@ func TestPlainEvidenceByDefault(t *testing.T) {
 		name    string
 		request plan.Request
 		// choosing is what is asked of it, with an encoder unless bare.
-		choosing plan.Choosing
+		choosing plan.ChooseRequest
 		bare     bool
 		want     float64
 	}{
@@ -262,10 +262,10 @@ func TestPlainEvidenceByDefault(t *testing.T) {
 		{name: "too few", request: plan.Request{Task: agnews, Size: 239, Epsilon: 1}},
 		{name: "too few at a small ε", request: plan.Request{Task: agnews, Size: 600, Epsilon: 0.3}},
 		{name: "sizes of labels", request: plan.Request{Task: agnews, Sizes: map[string]int64{"World": 100, "Sports": 100, "Business": 100, "Technology": 100}, Epsilon: 1}, want: 0.7},
-		{name: "beside writing", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Writing: 0.5}, want: 0.35},
-		{name: "declined", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Evidence: -1}},
-		{name: "asked for", request: plan.Request{Task: agnews, Size: 100, Epsilon: 1}, choosing: plan.Choosing{Evidence: 0.2}, want: 0.2},
-		{name: "ready-made sets", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.Choosing{Sets: sets}},
+		{name: "beside writing", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.ChooseRequest{Writing: 0.5}, want: 0.35},
+		{name: "declined", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.ChooseRequest{Evidence: -1}},
+		{name: "asked for", request: plan.Request{Task: agnews, Size: 100, Epsilon: 1}, choosing: plan.ChooseRequest{Evidence: 0.2}, want: 0.2},
+		{name: "ready-made sets", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, choosing: plan.ChooseRequest{Sets: sets}},
 		{name: "no closed list", request: plan.Request{Task: builtin(t, "mit-g"), Size: 5000, Epsilon: 1}},
 		{name: "no encoder", request: plan.Request{Task: agnews, Size: 5000, Epsilon: 1}, bare: true},
 	} {
@@ -304,14 +304,14 @@ func TestFormWithEvidence(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		info     lm.Info
-		choosing plan.Choosing
+		choosing plan.ChooseRequest
 		want     prompt.Form
 	}{
-		{"embedded", chats, plan.Choosing{Encoder: "toy 1"}, prompt.TextForm},
-		{"a server", server, plan.Choosing{Encoder: "toy 1"}, prompt.ChatForm},
-		{"no encoder", chats, plan.Choosing{}, prompt.ChatForm},
-		{"no evidence", chats, plan.Choosing{Encoder: "toy 1", Evidence: -1}, prompt.ChatForm},
-		{"asked for turns", chats, plan.Choosing{Encoder: "toy 1", Form: prompt.ChatForm}, prompt.ChatForm},
+		{"embedded", chats, plan.ChooseRequest{Encoder: "toy 1"}, prompt.TextForm},
+		{"a server", server, plan.ChooseRequest{Encoder: "toy 1"}, prompt.ChatForm},
+		{"no encoder", chats, plan.ChooseRequest{}, prompt.ChatForm},
+		{"no evidence", chats, plan.ChooseRequest{Encoder: "toy 1", Evidence: -1}, prompt.ChatForm},
+		{"asked for turns", chats, plan.ChooseRequest{Encoder: "toy 1", Form: prompt.ChatForm}, prompt.ChatForm},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &c.choosing}

@@ -41,14 +41,14 @@ func TestFormFor(t *testing.T) {
 func TestRequestFor(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		choose plan.Choosing
+		choose plan.ChooseRequest
 		want   prompt.Form
 	}{
-		{"nothing", plan.Choosing{}, prompt.ChatForm},
-		{"a form", plan.Choosing{Form: prompt.TextForm}, prompt.TextForm},
-		{"calibrated", plan.Choosing{Reading: search.Calibrated}, prompt.TextForm},
-		{"raw", plan.Choosing{Reading: search.Raw}, prompt.ChatForm},
-		{"probabilities", plan.Choosing{Utility: "soft"}, prompt.TextForm},
+		{"nothing", plan.ChooseRequest{}, prompt.ChatForm},
+		{"a form", plan.ChooseRequest{Form: prompt.TextForm}, prompt.TextForm},
+		{"calibrated", plan.ChooseRequest{Reading: search.Calibrated}, prompt.TextForm},
+		{"raw", plan.ChooseRequest{Reading: search.Raw}, prompt.ChatForm},
+		{"probabilities", plan.ChooseRequest{Utility: "soft"}, prompt.TextForm},
 	} {
 		asked := c.choose
 		got := plan.Request{Choosing: &asked}.For(chats(0))

@@ -13,8 +13,8 @@ import (
 // Learns is how people call the method that makes a classifier of all records, and nothing else.
 const Learns = "learn"
 
-// Learning is what a user asks of a classifier. The zero value of a field leaves it to [New], but for Encoder.
-type Learning struct {
+// LearnRequest is what a user asks of a classifier. The zero value of a field leaves it to [New], but for Encoder.
+type LearnRequest struct {
 	// Encoder of texts, by its name. Schema is that of the table whose rows, in words, are the records, if they
 	// are: Encoder is then that of its rows.
 	Encoder string
@@ -73,7 +73,7 @@ func (r Request) learning() (Plan, error) {
 		return Plan{}, about("Measuring", "the share of ε for measuring is to be below 1, so that some is left for learning, not %v", l.Measuring)
 	}
 	r.Learning = nil
-	p, err := r.pool(Choosing{NoGeneration: true})
+	p, err := r.pool(ChooseRequest{NoGeneration: true})
 	if err != nil {
 		return Plan{}, err
 	}

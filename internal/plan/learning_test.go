@@ -15,7 +15,7 @@ import (
 
 func learning(t *testing.T, epsilon, measuring float64, size int64) plan.Request {
 	t.Helper()
-	return plan.Request{Task: builtin(t, "agnews"), Epsilon: epsilon, Size: size, Learning: &plan.Learning{Encoder: "toy", Measuring: measuring}}
+	return plan.Request{Task: builtin(t, "agnews"), Epsilon: epsilon, Size: size, Learning: &plan.LearnRequest{Encoder: "toy", Measuring: measuring}}
 }
 
 // TestPlainLearningIsPaidFor: all that a classifier is made by costs at most ε, and nearly all of it; without a
@@ -78,11 +78,11 @@ func TestLearningRefusals(t *testing.T) {
 		"such as 1, not +Inf":      func(r *plan.Request) { r.Epsilon = math.Inf(1) },
 		"closed list of labels":    func(r *plan.Request) { r.Task = builtin(t, "mit-g") },
 		"the task samsum has none": func(r *plan.Request) { r.Task = builtin(t, "samsum") },
-		"sotto model pull minilm":  func(r *plan.Request) { r.Learning = &plan.Learning{} },
+		"sotto model pull minilm":  func(r *plan.Request) { r.Learning = &plan.LearnRequest{} },
 		"rather than have them":    func(r *plan.Request) { r.Size, r.Count = 0, true },
 		"leave out endings":        func(r *plan.Request) { r.Ending = true },
-		"share of ε for measuring": func(r *plan.Request) { r.Learning = &plan.Learning{Encoder: "toy", Measuring: 1} },
-		"leave out what is for":    func(r *plan.Request) { r.Choosing = &plan.Choosing{} },
+		"share of ε for measuring": func(r *plan.Request) { r.Learning = &plan.LearnRequest{Encoder: "toy", Measuring: 1} },
+		"leave out what is for":    func(r *plan.Request) { r.Choosing = &plan.ChooseRequest{} },
 		"has to be declared":       func(r *plan.Request) { r.Size = 0 },
 		"fewer than the 4 labels":  func(r *plan.Request) { r.Size = 3 },
 	} {

@@ -17,7 +17,7 @@ type Nearest struct {
 }
 
 // fillNearest checks what was asked of the nearest examples.
-func (r *Request) fillNearest(c *Choosing) error {
+func (r *Request) fillNearest(c *ChooseRequest) error {
 	if c.Nearest = max(0, c.Nearest); c.Nearest == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *Request) fillNearest(c *Choosing) error {
 }
 
 // nearest is what a request asks for: so many examples, and half as many.
-func (c Choosing) nearest() *Nearest {
+func (c ChooseRequest) nearest() *Nearest {
 	if c.Nearest <= 0 {
 		return nil
 	}

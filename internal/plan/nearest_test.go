@@ -10,8 +10,8 @@ import (
 )
 
 // near has prompts compete that give questions the nearest examples.
-func near(n int) *plan.Choosing {
-	return &plan.Choosing{Writing: -1, Measuring: -1, Nearest: n, Encoder: "toy 1"}
+func near(n int) *plan.ChooseRequest {
+	return &plan.ChooseRequest{Writing: -1, Measuring: -1, Nearest: n, Encoder: "toy 1"}
 }
 
 // TestPlainNearestCostsWorkAlone: a plan with the nearest examples costs the same ε, says so, has fewer records in a round

@@ -20,7 +20,7 @@ func TestPublishedPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := a.Write.Method.(*decode.MixingPublished)
+	m := a.Write.Method.(*decode.PublishedMixing)
 	at := expect.At(t, "the paper's settings")
 	expect.Equal(at, "m.Order", m.Order, 8)
 	expect.Max(at, "math.Abs(m.Beta-0.179)", math.Abs(m.Beta-0.179), 0.001)

@@ -58,9 +58,9 @@ type Request struct {
 
 	// Choosing has the records choose a prompt that is made from the texts; nil writes texts
 	// and no more. Shots is then the number of examples that a set has to begin with.
-	Choosing *Choosing
+	Choosing *ChooseRequest
 	// Learning adds all records up as a classifier without a language model, and does nothing else.
-	Learning *Learning
+	Learning *LearnRequest
 }
 
 // DefaultRules returns the default rules of texts.
@@ -238,7 +238,7 @@ func (r Request) By(name string) Request {
 	case name == Learns:
 		r.Method, r.Choosing, r.Settings = "", nil, nil
 		if r.Learning == nil {
-			r.Learning = &Learning{}
+			r.Learning = &LearnRequest{}
 		}
 	case name != Chooses:
 		r.Choosing = nil
@@ -246,7 +246,7 @@ func (r Request) By(name string) Request {
 	default:
 		r.Method, r.Settings = "", r.Settings.For(spec("clipped")) // which writes from records
 		if r.Choosing == nil {
-			r.Choosing = &Choosing{}
+			r.Choosing = &ChooseRequest{}
 		}
 	}
 	return r

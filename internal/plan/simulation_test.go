@@ -10,25 +10,25 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// searching is a model of what a search does. The accuracy of a random prompt is normal around that of
+// searchModel is a model of what a search does. The accuracy of a random prompt is normal around that of
 // model-generated examples, and a variation of a prompt keeps a share of what is good about it. What a
 // draw of records sees of it besides is normal too, with as much in common between a prompt and its
 // variation, and the exponential mechanism adds Gumbel noise. All accuracies are shares above the mean.
-type searching struct {
+type searchModel struct {
 	spread, kept, apart float64
 	// none is what no examples are worth.
 	none float64
 }
 
 // fitted is what fits the trials of lab/results/choose-ablation best: see TestPlainSearchIsFitted.
-var fitted = searching{spread: 0.035, kept: 0.8, apart: 0.06, none: -0.08}
+var fitted = searchModel{spread: 0.035, kept: 0.8, apart: 0.06, none: -0.08}
 
 // trial is a prompt: what it is worth, and how a draw of records deviates from that.
 type trial struct{ worth, seen float64 }
 
 // gain is what the chosen prompt is worth on average, in points, over some searches; lost is by how much
 // it is worse than the better of the first winner and none, on average.
-func (m searching) gain(c Choose, n int64, searches int) (gain, lost float64) {
+func (m searchModel) gain(c Choose, n int64, searches int) (gain, lost float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range searches {
 		won := m.search(r, c, n)
@@ -40,7 +40,7 @@ func (m searching) gain(c Choose, n int64, searches int) (gain, lost float64) {
 }
 
 // search returns the winners of all rounds.
-func (m searching) search(r *rand.Rand, c Choose, n int64) (won []trial) {
+func (m searchModel) search(r *rand.Rand, c Choose, n int64) (won []trial) {
 	schedule := c.Schedule()
 	for at := range c.AllRounds() {
 		var all []trial
@@ -65,13 +65,13 @@ func (m searching) search(r *rand.Rand, c Choose, n int64) (won []trial) {
 	return won
 }
 
-func (m searching) vary(r *rand.Rand, of trial) trial {
+func (m searchModel) vary(r *rand.Rand, of trial) trial {
 	rest := math.Sqrt(1 - m.kept*m.kept)
 	return trial{m.kept*of.worth + rest*m.spread*r.NormFloat64(), m.kept*of.seen + rest*r.NormFloat64()}
 }
 
 // between are the latest winners, that of the first round, and no examples.
-func (m searching) between(r *rand.Rand, c Choose, won []trial) []trial {
+func (m searchModel) between(r *rand.Rand, c Choose, won []trial) []trial {
 	limit := 12
 	if c.Last != nil {
 		limit = c.Last.Finalists
@@ -92,7 +92,7 @@ func (m searching) between(r *rand.Rand, c Choose, won []trial) []trial {
 }
 
 // choose is the exponential mechanism, as the largest of scores with Gumbel noise.
-func (m searching) choose(r *rand.Rand, all []trial, records, scale float64) (best trial) {
+func (m searchModel) choose(r *rand.Rand, all []trial, records, scale float64) (best trial) {
 	top := math.Inf(-1)
 	for _, x := range all {
 		u := records*x.worth + math.Sqrt(records*m.apart)*x.seen
@@ -108,7 +108,7 @@ func (m searching) choose(r *rand.Rand, all []trial, records, scale float64) (be
 // mean has a standard error of about 0.7 points. One that neither keeps nor sees so does not.
 func TestPlainSearchIsFitted(t *testing.T) {
 	answers := []float64{4600, 4600, 12200, 10300, 10300} // of 330,000 tokens
-	off := func(m searching) (squares float64) {
+	off := func(m searchModel) (squares float64) {
 		for _, trial := range []struct {
 			rounds, heats int64
 			first         int
@@ -137,7 +137,7 @@ func TestPlainSearchIsFitted(t *testing.T) {
 	if got := off(fitted); got > 1.3 {
 		t.Errorf("the model is off by %.2f points", got)
 	}
-	for _, other := range []searching{{0.05, 0.8, 0.06, -0.08}, {0.035, 0, 0.06, -0.08}, {0.035, 0.8, 0.3, -0.08}} {
+	for _, other := range []searchModel{{0.05, 0.8, 0.06, -0.08}, {0.035, 0, 0.06, -0.08}, {0.035, 0.8, 0.3, -0.08}} {
 		if got := off(other); got < 1.5 {
 			t.Errorf("%+v is off by only %.2f points: trials say nothing", other, got)
 		}
@@ -159,7 +159,7 @@ func TestLongMoreIsNotWorse(t *testing.T) {
 		for i, e := range epsilons {
 			for j, w := range works {
 				for k, n := range sizes {
-					p, err := New(Request{Task: task, Size: n, Epsilon: e, Delta: 1e-6, Choosing: &Choosing{Work: w, Form: prompt.TextForm}})
+					p, err := New(Request{Task: task, Size: n, Epsilon: e, Delta: 1e-6, Choosing: &ChooseRequest{Work: w, Form: prompt.TextForm}})
 					if err != nil {
 						t.Fatal(err)
 					}

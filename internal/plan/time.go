@@ -73,7 +73,7 @@ func (r Request) longPrompt(s Shape, v Speed) float64 {
 
 // poolTime is how long writing takes, in seconds. It sets how many texts there are where the usual number
 // would take too long.
-func (r Request) poolTime(c *Choosing, seconds float64, s Shape, v Speed) (float64, error) {
+func (r Request) poolTime(c *ChooseRequest, seconds float64, s Shape, v Speed) (float64, error) {
 	filled := *c
 	filled.Examples = nil
 	filled.bare()
@@ -104,40 +104,40 @@ func (r Request) poolTime(c *Choosing, seconds float64, s Shape, v Speed) (float
 	return took, nil
 }
 
-// asking is about how long a record's question is with its answer, in tokens. How long records are is
+// questionLength is about how long a record's question is with its answer, in tokens. How long records are is
 // private: it follows from the limits of the task.
-type asking struct {
+type questionLength struct {
 	// read at once, and written one after the other.
 	read, written float64
 }
 
-func (a asking) tokens() float64 { return a.read + a.written }
+func (a questionLength) tokens() float64 { return a.read + a.written }
 
 // asked is how records are asked about prompts of the plan.
-func (p Plan) asked() asking { return asks(p.Task, p.Choose.Form, p.Choose.Utility) }
+func (p Plan) asked() questionLength { return asks(p.Task, p.Choose.Form, p.Choose.Utility) }
 
 // asks is what records are asked about prompts of a form. Questions are about as long as the texts of the
 // task. The answer is written where the form has turns or labels are no closed list: a label in about two
 // tokens, the end of the turn among them, and others in half of what they may have.
-func asks(t prompt.Task, f prompt.Form, u choose.Utility) asking {
+func asks(t prompt.Task, f prompt.Form, u choose.Utility) questionLength {
 	const layout, turn = 12, 8
 	t = t.WithDefaults()
 	l := t.Limits
-	var a asking
+	var a questionLength
 	switch {
 	case t.Kind == prompt.Generate:
-		a = asking{float64(l.InputTokens)/2 + layout, float64(l.AnswerTokens)}
+		a = questionLength{float64(l.InputTokens)/2 + layout, float64(l.AnswerTokens)}
 	case !reply.Listed(t):
-		a = asking{float64(min(l.InputTokens, l.MaxTokens)) + layout, float64(l.AnswerTokens) / 2}
+		a = questionLength{float64(min(l.InputTokens, l.MaxTokens)) + layout, float64(l.AnswerTokens) / 2}
 	case f.Turns():
-		a = asking{float64(min(l.InputTokens, l.MaxTokens)) + layout, 2}
+		a = questionLength{float64(min(l.InputTokens, l.MaxTokens)) + layout, 2}
 	default: // labels are scored
-		a = asking{read: float64(min(l.InputTokens, l.MaxTokens)) + layout}
+		a = questionLength{read: float64(min(l.InputTokens, l.MaxTokens)) + layout}
 	}
 	if f.Turns() {
 		a.read += turn
 	} else if u == choose.Soft || u == choose.Written { // what a record says is scored
-		a = asking{read: a.tokens()}
+		a = questionLength{read: a.tokens()}
 	}
 	return a
 }
@@ -145,7 +145,7 @@ func asks(t prompt.Task, f prompt.Form, u choose.Utility) asking {
 // work turns a time into tokens: how many go through a model of this speed where records judge, if of each
 // question some are read and some written, after so many of a prompt that are read each time. It is the one place
 // that says how fast judging is; judge is its inverse, for prompts that are read once.
-func (v Speed) work(seconds float64, a asking, prompt float64) float64 {
+func (v Speed) work(seconds float64, a questionLength, prompt float64) float64 {
 	if v.Prefill <= 0 || a.tokens() <= 0 {
 		return 0
 	}
@@ -153,7 +153,7 @@ func (v Speed) work(seconds float64, a asking, prompt float64) float64 {
 }
 
 // judge is how long so many tokens take where records judge.
-func (v Speed) judge(tokens float64, a asking) float64 {
+func (v Speed) judge(tokens float64, a questionLength) float64 {
 	if v.Prefill <= 0 {
 		return 0
 	}
@@ -162,7 +162,9 @@ func (v Speed) judge(tokens float64, a asking) float64 {
 
 // question is how long a question takes after a prompt that was read: its tokens, and the scores
 // behind the last one that was read, which are most of it where a model is tiny.
-func (v Speed) question(a asking) float64 { return a.read/v.Prefill + v.Each + a.written*v.writes() }
+func (v Speed) question(a questionLength) float64 {
+	return a.read/v.Prefill + v.Each + a.written*v.writes()
+}
 
 // writes is how long a token of an answer takes where many are written at once: a step of many sequences
 // costs about as much for each as reading does, or what was measured, if that is more.

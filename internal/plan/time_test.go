@@ -24,7 +24,7 @@ func TestPlainWithinTime(t *testing.T) {
 	shape := plan.Shape{Instruction: 40, Head: 15, Record: 60}
 	ledgertest.Checks(t, 8)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := plan.Request{Task: builtin(t, rapid.SampledFrom([]string{"agnews", "mit-d", "trec"}).Draw(rt, "task")), Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{
+		r := plan.Request{Task: builtin(t, rapid.SampledFrom([]string{"agnews", "mit-d", "trec"}).Draw(rt, "task")), Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{
 			Form: rapid.SampledFrom([]prompt.Form{prompt.TextForm, prompt.ChatForm}).Draw(rt, "form"),
 		}}
 		factor := rapid.Float64Range(0.3, 6).Draw(rt, "speed")
@@ -58,8 +58,8 @@ func TestPlainWithinTime(t *testing.T) {
 // TestPlainWithinAsked: what a request says itself stays, the default is a time, a slow model writes fewer texts,
 // and what cannot be planned is refused.
 func TestPlainWithinAsked(t *testing.T) {
-	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 1, Choosing: &plan.Choosing{}}
-	within := func(r plan.Request, d time.Duration, v plan.Speed) *plan.Choosing {
+	r := plan.Request{Task: builtin(t, "agnews"), Size: 27632, Epsilon: 1, Choosing: &plan.ChooseRequest{}}
+	within := func(r plan.Request, d time.Duration, v plan.Speed) *plan.ChooseRequest {
 		t.Helper()
 		got, err := r.Within(d, plan.Shape{Instruction: 40, Head: 15, Record: 60}, v)
 		if err != nil {
@@ -77,11 +77,11 @@ func TestPlainWithinAsked(t *testing.T) {
 		t.Errorf("a fast model writes %d texts, not as many as usual", fast.Pool)
 	}
 	asked := r
-	asked.Choosing = &plan.Choosing{Work: 5, Pool: 12}
+	asked.Choosing = &plan.ChooseRequest{Work: 5, Pool: 12}
 	if got := within(asked, time.Hour, speeds(1)); got.Work != 5 || got.Pool != 12 {
 		t.Errorf("%+v of %+v", got, asked.Choosing)
 	}
-	asked.Choosing = &plan.Choosing{Pool: 30}
+	asked.Choosing = &plan.ChooseRequest{Pool: 30}
 	if got := within(asked, time.Minute, speeds(0.02)); got.Pool != 30 || got.Work <= 0 {
 		t.Errorf("%+v of %+v", got, asked.Choosing)
 	}
@@ -94,7 +94,7 @@ func TestPlainWithinAsked(t *testing.T) {
 		t.Errorf("work of %v with a model of no known speed", got.Work)
 	}
 	written, own := r, within(r, plan.DefaultTime, speeds(1))
-	written.Choosing = &plan.Choosing{Writing: 0.5}
+	written.Choosing = &plan.ChooseRequest{Writing: 0.5}
 	if got := within(written, plan.DefaultTime, speeds(1)); got.Work >= own.Work {
 		t.Errorf("writing from records leaves as much work as without: %v", got.Work)
 	}
@@ -110,7 +110,7 @@ func TestPlainTurnsTakeLonger(t *testing.T) {
 	for _, name := range []string{"agnews", "trec"} {
 		cost := map[prompt.Form]plan.Work{}
 		for _, f := range []prompt.Form{prompt.TextForm, prompt.ChatForm} {
-			p := mustPlan(t, plan.Request{Task: builtin(t, name), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Form: f, Rounds: 2, Records: 100, First: 8, Next: 4, Measuring: -1}})
+			p := mustPlan(t, plan.Request{Task: builtin(t, name), Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Form: f, Rounds: 2, Records: 100, First: 8, Next: 4, Measuring: -1}})
 			cost[f] = p.Cost(plan.Shape{Instruction: 40, Head: 15, Record: 60}, speeds(1)).Cached
 		}
 		if a, b := cost[prompt.TextForm], cost[prompt.ChatForm]; b.Tokens <= a.Tokens || b.Seconds <= a.Seconds {

@@ -10,7 +10,7 @@ import (
 )
 
 // about describes the task to the model, from the task's file alone.
-func (r *reading) about() string {
+func (r *replyReader) about() string {
 	t := r.task
 	var b strings.Builder
 	b.WriteString("You make up realistic examples for a task.\n")
@@ -40,7 +40,7 @@ const (
 func words(tokens int) int { return max(3, tokens*3/4) }
 
 // length limits the length of texts.
-func (r *reading) length() string {
+func (r *replyReader) length() string {
 	if r.task.Kind == prompt.Generate {
 		return fmt.Sprintf("An input has at most %d words, an output at most %d.", words(r.task.Limits.InputTokens), words(r.task.Limits.AnswerTokens))
 	}
@@ -48,7 +48,7 @@ func (r *reading) length() string {
 }
 
 // missing asks for what n examples lack.
-func (r *reading) missing(n int) []request {
+func (r *replyReader) missing(n int) []request {
 	switch {
 	case r.task.Kind == prompt.Classify || len(r.task.Labels) > 0:
 		return r.forLabels(n)
@@ -63,7 +63,7 @@ func (r *reading) missing(n int) []request {
 
 // lacking shares n examples out evenly over the conditions, at least so many to each, and
 // yields how many each of them lacks.
-func (r *reading) lacking(n, minimum int) iter.Seq2[string, int] {
+func (r *replyReader) lacking(n, minimum int) iter.Seq2[string, int] {
 	have := map[string]int{}
 	for _, e := range r.list {
 		have[e.Output]++
@@ -82,7 +82,7 @@ func (r *reading) lacking(n, minimum int) iter.Seq2[string, int] {
 }
 
 // forLabels asks for texts of each label.
-func (r *reading) forLabels(n int) []request {
+func (r *replyReader) forLabels(n int) []request {
 	var out []request
 	for l, want := range r.lacking(n, 1) {
 		for ; want > 0; want -= textsAtOnce {
@@ -95,7 +95,7 @@ func (r *reading) forLabels(n int) []request {
 }
 
 // forPhrases asks for texts that have given phrases in them.
-func (r *reading) forPhrases(n int) []request {
+func (r *replyReader) forPhrases(n int) []request {
 	var wanted []string
 	for c, times := range r.lacking(n, 0) {
 		for range times {
@@ -112,7 +112,7 @@ func (r *reading) forPhrases(n int) []request {
 }
 
 // forInputs asks for the outputs of given inputs.
-func (r *reading) forInputs(n int) []request {
+func (r *replyReader) forInputs(n int) []request {
 	var out []request
 	for _, c := range r.conditions[:min(n, len(r.conditions))] {
 		if r.seen[key(prompt.Example{Input: r.whole(c)})] {
@@ -126,7 +126,7 @@ func (r *reading) forInputs(n int) []request {
 }
 
 // pairs asks for examples that the model makes up altogether.
-func (r *reading) pairs(n int) []request {
+func (r *replyReader) pairs(n int) []request {
 	var out []request
 	for ; n > 0; n -= pairsAtOnce {
 		q := request{want: min(n, pairsAtOnce), tokens: r.task.Limits.MaxTokens + r.task.Limits.AnswerTokens}
@@ -147,7 +147,7 @@ func (r *reading) pairs(n int) []request {
 }
 
 // like asks for examples like those that are shown.
-func (r *reading) like(shown []prompt.Example, n int) request {
+func (r *replyReader) like(shown []prompt.Example, n int) request {
 	q := request{want: n, tokens: r.task.Limits.MaxTokens}
 	form, what := textForm, fmt.Sprintf("Write %d other texts like these, with the same output", n)
 	if r.task.Kind != prompt.Generate && len(r.task.Labels) > 0 {

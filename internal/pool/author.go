@@ -118,7 +118,7 @@ func (a *Author) Like(ctx context.Context, shown []prompt.Example, n int) ([]pro
 }
 
 // failed returns the error of a call.
-func (a *Author) failed(err error, r *reading) error {
+func (a *Author) failed(err error, r *replyReader) error {
 	var lacking *Error
 	if errors.As(err, &lacking) {
 		lacking.Model, lacking.Tally, lacking.Err = a.Model.Info().Name, r.tally, r.err
@@ -145,7 +145,7 @@ type request struct {
 }
 
 // gather sends requests until nothing is missing or no more are allowed.
-func (a *Author) gather(ctx context.Context, r *reading, missing func() []request) error {
+func (a *Author) gather(ctx context.Context, r *replyReader, missing func() []request) error {
 	limit := a.Time
 	if limit <= 0 {
 		limit = DefaultTime
@@ -179,7 +179,7 @@ func (a *Author) gather(ctx context.Context, r *reading, missing func() []reques
 }
 
 // ask sends a batch of requests and reads the replies.
-func (a *Author) ask(ctx context.Context, r *reading, batch []request) error {
+func (a *Author) ask(ctx context.Context, r *replyReader, batch []request) error {
 	info := a.Model.Info()
 	prompts, o := make([]lm.Prompt, len(batch)), lm.GenerateOptions{Temperature: 1, Seed: a.Seed<<16 + uint64(r.tally.Requests)}
 	for i, q := range batch {

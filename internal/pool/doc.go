@@ -4,7 +4,7 @@
 // The model sees no record, so it need not be trusted, and its texts cost no
 // ε. Requests are made from a task, from public labels, phrases and inputs, and from
 // released texts. This package has no other arguments, does not import the packages that
-// hold records, and takes an [lm.Model], where records need an [lm.Trusted].
+// hold records, and takes an [lm.Model], where records need an [lm.TrustedScorer].
 //
 // Replies are checked, not trusted. Texts that name the prompt's fields, lack their label's
 // phrase, are too long or duplicates are dropped, and the [Tally] counts them. Requests,

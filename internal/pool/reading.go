@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// reading turns replies into examples.
-type reading struct {
+// replyReader turns replies into examples.
+type replyReader struct {
 	task prompt.Task
 	// conditions are labels, phrases or inputs that are given.
 	conditions []string
@@ -26,9 +26,9 @@ type reading struct {
 	err   error // of the last requests that failed
 }
 
-func (a *Author) reading() *reading {
+func (a *Author) reading() *replyReader {
 	t := a.Task.WithDefaults()
-	r := &reading{task: t, conditions: a.Conditions, fields: t.Fields(), seen: map[string]bool{}}
+	r := &replyReader{task: t, conditions: a.Conditions, fields: t.Fields(), seen: map[string]bool{}}
 	switch {
 	case len(t.Labels) > 0:
 		r.conditions = t.Labels
@@ -49,7 +49,7 @@ func key(e prompt.Example) string {
 }
 
 // read keeps the usable part of a reply.
-func (r *reading) read(q request, reply string) {
+func (r *replyReader) read(q request, reply string) {
 	if q.wordings {
 		for _, text := range textsOf(reply) {
 			r.addWording(text)
@@ -80,7 +80,7 @@ func (r *reading) read(q request, reply string) {
 }
 
 // candidates parses the examples of a reply.
-func (r *reading) candidates(q request, reply string) (out []prompt.Example) {
+func (r *replyReader) candidates(q request, reply string) (out []prompt.Example) {
 	switch {
 	case q.input != "":
 		text := reply
@@ -117,7 +117,7 @@ func (r *reading) candidates(q request, reply string) (out []prompt.Example) {
 }
 
 // usable cleans an example, and returns false for one that no prompt should have.
-func (r *reading) usable(q request, e prompt.Example) (prompt.Example, bool) {
+func (r *replyReader) usable(q request, e prompt.Example) (prompt.Example, bool) {
 	t, l := r.task, r.task.Limits
 	var ok bool
 	if t.Kind == prompt.Generate {
@@ -169,7 +169,7 @@ func phrase(e prompt.Example, among []string) string {
 }
 
 // enough returns an error if something essential is missing.
-func (r *reading) enough(n int) error {
+func (r *replyReader) enough(n int) error {
 	if len(r.task.Labels) > 0 || r.task.Kind == prompt.Classify {
 		for _, l := range r.conditions {
 			if !slices.ContainsFunc(r.list, func(e prompt.Example) bool { return e.Output == l }) {
@@ -185,7 +185,7 @@ func (r *reading) enough(n int) error {
 
 // whole returns a text as examples have it: lines of an input of a generation task are
 // kept.
-func (r *reading) whole(text string) string {
+func (r *replyReader) whole(text string) string {
 	if r.task.Kind == prompt.Generate {
 		return strings.TrimSpace(text)
 	}
@@ -194,7 +194,7 @@ func (r *reading) whole(text string) string {
 
 // clean removes what does not belong to a text, and returns false if something forbidden is
 // left. A text that is longer than some tokens ends with a sentence before that.
-func (r *reading) clean(text string, tokens int) (string, bool) {
+func (r *replyReader) clean(text string, tokens int) (string, bool) {
 	text = unquoted(r.named.ReplaceAllString(unquoted(strings.TrimSpace(text)), ""))
 	if tokens > 0 {
 		if r.task.OneLine() {
@@ -222,7 +222,7 @@ var placeholder = regexp.MustCompile(`\{(?:input|output|text|label|condition)\}`
 var forms = []string{"the text", "what is to be answered", "the other wording"}
 
 // echoes reports whether a text is part of the request.
-func (r *reading) echoes(text string) bool {
+func (r *replyReader) echoes(text string) bool {
 	for _, asked := range []string{r.task.Answer.Instruction, r.task.Generate.Instruction, "one JSON object a line"} {
 		if asked != "" && strings.Contains(text, asked) {
 			return true

@@ -112,7 +112,7 @@ func textsOf(reply string) (out []string) {
 }
 
 // blocks are pairs that are laid out with the names of their fields, a line or more each.
-func (r *reading) blocks(reply string) (out []prompt.Example) {
+func (r *replyReader) blocks(reply string) (out []prompt.Example) {
 	t := r.task
 	names := func(list ...string) *regexp.Regexp {
 		for i, n := range list {

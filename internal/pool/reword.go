@@ -37,7 +37,7 @@ func (a *Author) Rewordings(ctx context.Context, n int) ([]string, Tally, error)
 }
 
 // kept returns the labels that an instruction has, and another wording of it needs.
-func (r *reading) kept() (out []string) {
+func (r *replyReader) kept() (out []string) {
 	own := r.task.Answer.Instruction
 	for _, l := range r.task.Labels {
 		if strings.Contains(own, l) {
@@ -47,7 +47,7 @@ func (r *reading) kept() (out []string) {
 	return out
 }
 
-func (r *reading) keep() string {
+func (r *replyReader) keep() string {
 	if kept := r.kept(); len(kept) > 0 {
 		return " Each has all of these words in it: " + strings.Join(kept, ", ") + "."
 	}
@@ -59,7 +59,7 @@ func wordingKey(s string) string {
 }
 
 // addWording takes another wording that keeps what it should.
-func (r *reading) addWording(text string) {
+func (r *replyReader) addWording(text string) {
 	own := r.task.Answer.Instruction
 	text, ok := r.cleanWording(text)
 	long := utf8.RuneCountInString(own)
@@ -85,7 +85,7 @@ func (r *reading) addWording(text string) {
 var called = regexp.MustCompile(`^(?i)[*_"']*instruction[*_"']*\s*:[*_]*\s*`)
 
 // cleanWording makes one line of a wording.
-func (r *reading) cleanWording(text string) (string, bool) {
+func (r *replyReader) cleanWording(text string) (string, bool) {
 	text = strings.Join(strings.Fields(text), " ")
 	text, ok := r.clean(called.ReplaceAllString(text, ""), 0)
 	return strings.Join(strings.Fields(text), " "), ok

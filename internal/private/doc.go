@@ -4,7 +4,7 @@
 // The compiler keeps the boundary. A record is a value of
 // internal/private/internal/seal, which packages outside of this folder cannot import: they can
 // hold a record and hand it on, but not read it, print it or encode it. What leaves is
-// a [Released] value, which only a mechanism in here can make, and only together with
+// an [Output], which only a mechanism in here can make, and only together with
 // the event that says what it cost. Methods, whose word about the cost is charged and
 // signed, are sealed too: only packages in here make one, and a type of another package
 // that embeds one is refused ([ErrForeign]).
@@ -28,8 +28,8 @@ package private
 
 import "github.com/sotto-dp/sotto/internal/private/internal/seal"
 
-// Released is something that may leave, with what it cost. Only mechanisms make one.
-type Released = seal.Released
+// Output is something that may leave, with what it cost. Only mechanisms make one.
+type Output = seal.Output
 
 // ErrForeign says that a method or a pool is of a type of another package than its own:
 // nothing was drawn for it and nothing was charged.

@@ -44,7 +44,7 @@ func twins(t *testing.T) []string {
 	return out
 }
 
-type seen struct {
+type poolView struct {
 	records []string
 	sketch  sketch.Sketch
 }
@@ -53,7 +53,7 @@ type seen struct {
 // them by.
 func TestFormatsOfRecords(t *testing.T) {
 	private := t.TempDir()
-	read := func(t *testing.T, name string) (s seen) {
+	read := func(t *testing.T, name string) (s poolView) {
 		t.Helper()
 		d, err := record.Open(context.Background(), filepath.Join("testdata/twins", name), record.Options{
 			Text: "text", Condition: "label", Labels: []string{"negative", "positive"}, Together: true, Private: private,
@@ -156,7 +156,7 @@ func TestFormatsOfTables(t *testing.T) {
 		{Name: "score", Kind: schema.Numeric, Low: 0, High: 100},
 		{Name: "member", Kind: schema.Categorical, Values: []string{"true", "false"}, Aliases: map[string]string{"TRUE": "true", "FALSE": "false"}},
 	}}
-	read := func(t *testing.T, name string) (s seen) {
+	read := func(t *testing.T, name string) (s poolView) {
 		t.Helper()
 		path := filepath.Join("testdata/twins", name)
 		d, err := table.Open(context.Background(), path, table.Options{Schema: of, Private: private})
@@ -227,14 +227,14 @@ func TestFolderOfCSV(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var got []seen
+			var got []poolView
 			for _, location := range []string{c.file, "hub", "hub#train"} {
 				d, err := record.Open(t.Context(), filepath.Join(dir, location), record.Options{Text: "text", Condition: "label", Private: private, OnError: origin.OnErrorSkip})
 				if err != nil {
 					t.Fatalf("%s: %v", location, err)
 				}
 				defer d.Close()
-				var s seen
+				var s poolView
 				if err := d.Scan(t.Context(), func(r seal.Record) error {
 					s.records = append(s.records, seal.Condition(r)+": "+seal.Text(r))
 					return nil

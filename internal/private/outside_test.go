@@ -53,7 +53,7 @@ var (
 	_ lm.Info
 	_ privacy.Event
 	_ noise.Key
-	_ private.Released
+	_ private.Output
 	_ decode.Rules
 	_ scheme.Scheme
 	_ specs.Spec
@@ -73,10 +73,10 @@ var outside = map[string]struct{ code, says string }{
 	"a_sealed_method":     {`type method struct{}` + writes + `func (method) draw(scheme.Scheme) decode.Method { return method{} }; var _ decode.Method = method{}`, "method draw"},
 	"a_claiming_method":   {`type method struct{}` + writes + `func (method) Claim() string { return "" }; var _ decode.Claimer = method{}`, "method draw"},
 	"a_method_of_answers": {`type method struct{}` + answers + `var _ ensemble.Method = method{}`, "method answer"},
-	"a_released_text":     {`var _ = private.Released{text: "free"}`, "unexported field text"},
-	"a_released_profile":  {`var _ = global.Released{private: true}`, "unexported field private"},
-	"a_trusted_model":     {`var m lm.Scorer; var _ lm.Trusted = m`, "cannot use m"},
-	"a_trust_of_its_own":  {`var m lm.Scorer; var _ = lm.Trusted{scorer: m}`, "unexported field scorer"},
+	"a_released_text":     {`var _ = private.Output{text: "free"}`, "unexported field text"},
+	"a_released_profile":  {`var _ = global.Release{private: true}`, "unexported field private"},
+	"a_trusted_model":     {`var m lm.Scorer; var _ lm.TrustedScorer = m`, "cannot use m"},
+	"a_trust_of_its_own":  {`var m lm.Scorer; var _ = lm.TrustedScorer{scorer: m}`, "unexported field scorer"},
 	"reads_a_record":      {`func f(d *record.Data) { r, _ := d.Fetch(context.Background(), nil); _ = r[0].text }`, "unexported field text"},
 	"counts_a_part":       {`func f(d *record.Data) int { return d.Size(0).n }`, "unexported field n"},
 	"a_key_of_its_own":    {`var _ = noise.Key{s: nil}`, "unexported field s"},

@@ -296,7 +296,7 @@ func gainsOf(rows []Row) (gains []Gain, err error) {
 		if row.Examples == Run {
 			continue
 		}
-		pair := stat.Paired{B: row.scores}
+		pair := stat.PairedScores{B: row.scores}
 		for range row.scores {
 			pair.A = append(pair.A, ours)
 		}

@@ -214,11 +214,11 @@ func (r Release) cardGuarantee(p func(string, ...any)) {
 }
 
 // guaranteed lists the terms of the guarantee.
-func (r Release) guaranteed() []named {
+func (r Release) guaranteed() []tableLine {
 	g := r.Guarantee
-	list := []named{{"ε", "at most " + atMost(g.Epsilon.Upper)}, {"δ", number(g.Delta)}, {"unit", unit(*g)}, {"neighbours", neighbours(*g)}}
+	list := []tableLine{{"ε", "at most " + atMost(g.Epsilon.Upper)}, {"δ", number(g.Delta)}, {"unit", unit(*g)}, {"neighbours", neighbours(*g)}}
 	if r.signed() {
-		list = append(list, named{"certificate", "certificate.json, signed; sotto verify checks it"})
+		list = append(list, tableLine{"certificate", "certificate.json, signed; sotto verify checks it"})
 	}
 	return list
 }
@@ -254,30 +254,30 @@ func (r Release) limits() []string {
 	return append(list, "Certified: nobody signed it, and the guarantee comes from the perturbed rows, by the word of who perturbed them.")
 }
 
-// named is a line of a table.
-type named struct{ Name, Value string }
+// tableLine is a line of a table.
+type tableLine struct{ Name, Value string }
 
 // facts lists the model, the method and the cost.
-func (r Release) facts() []named {
-	list := []named{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
+func (r Release) facts() []tableLine {
+	list := []tableLine{{"task", r.Task.Name}, {"method", r.Method}, {"model", r.Model}}
 	if r.learned() {
 		list[2].Value = "none: " + r.Model + ", an encoder of sentences, saw the records"
 	} else if r.Prompt != nil {
-		list = append(list, named{"form", string(r.Prompt.Form.Name())})
+		list = append(list, tableLine{"form", string(r.Prompt.Form.Name())})
 	}
 	if r.Prompt != nil && r.Prompt.Calibrated {
-		list = append(list, named{"labels", "calibrated: of those that the model may answer, take the one whose probability is the largest multiple of what it is after a question without content"})
+		list = append(list, tableLine{"labels", "calibrated: of those that the model may answer, take the one whose probability is the largest multiple of what it is after a question without content"})
 	}
 	list = append(list, r.sizes()...)
 	if r.ModelTokens > 0 {
-		list = append(list, named{"model tokens", "about " + grouped(r.ModelTokens)})
+		list = append(list, tableLine{"model tokens", "about " + grouped(r.ModelTokens)})
 	}
-	list = append(list, named{"program", strings.TrimSpace("Sotto " + r.Version)})
-	return slices.DeleteFunc(list, func(f named) bool { return f.Value == "" })
+	list = append(list, tableLine{"program", strings.TrimSpace("Sotto " + r.Version)})
+	return slices.DeleteFunc(list, func(f tableLine) bool { return f.Value == "" })
 }
 
 // sizes lists the numbers of units, in one line if all parts are equal.
-func (r Release) sizes() []named {
+func (r Release) sizes() []tableLine {
 	if r.Guarantee != nil && free(*r.Guarantee) {
 		return nil // nobody is drawn from them
 	}
@@ -286,24 +286,24 @@ func (r Release) sizes() []named {
 		how = "counted with noise"
 	}
 	same := len(r.Sizes) > 1
-	var list []named
+	var list []tableLine
 	for _, s := range r.Sizes {
 		same = same && s.Units == r.Sizes[0].Units
 		name := "size"
 		if s.Part != "" {
 			name += " of " + s.Part
 		}
-		list = append(list, named{name, fmt.Sprintf("%s, %s", grouped(s.Units), how)})
+		list = append(list, tableLine{name, fmt.Sprintf("%s, %s", grouped(s.Units), how)})
 	}
 	if same {
-		return []named{{"sizes", fmt.Sprintf("%s in each of %d parts, %s", grouped(r.Sizes[0].Units), len(r.Sizes), how)}}
+		return []tableLine{{"sizes", fmt.Sprintf("%s in each of %d parts, %s", grouped(r.Sizes[0].Units), len(r.Sizes), how)}}
 	}
 	return list
 }
 
 // settings of the method, nested ones by their path, by name.
-func (r Release) settings() []named {
-	var list []named
+func (r Release) settings() []tableLine {
+	var list []tableLine
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
 		if m, ok := v.(map[string]any); ok {
@@ -316,13 +316,13 @@ func (r Release) settings() []named {
 		if f, ok := v.(float64); ok {
 			text = plain(strconv.FormatFloat(f, 'g', 6, 64))
 		}
-		list = append(list, named{strings.ReplaceAll(path, "_", " "), text})
+		list = append(list, tableLine{strings.ReplaceAll(path, "_", " "), text})
 	}
 	walk("", r.Settings)
 	if len(r.Settings) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b named) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b tableLine) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

@@ -18,9 +18,9 @@ const (
 	OverClassifier = "private_classifier"
 )
 
-// Ungained says that a release gained nothing that can be seen, and what to do about it. It is the first thing that
+// NoGain says that a release gained nothing that can be seen, and what to do about it. It is the first thing that
 // people are told.
-type Ungained struct {
+type NoGain struct {
 	// Over is what it is no better than.
 	Over string `json:"over"`
 	// Text says so in a sentence, and Next what to do, a sentence each.
@@ -37,7 +37,7 @@ const (
 
 // Gained finds a prompt that the records chose, with what was measured of it, that gained nothing; nil if it gained
 // something, or if that is not known. It is about what was released.
-func Gained(t prompt.Task, p *prompt.Prompt, w *Worth) *Ungained {
+func Gained(t prompt.Task, p *prompt.Prompt, w *Worth) *NoGain {
 	listed := !t.Open() && len(t.Labels) > 1
 	next := []string{moreExamples, moreModel, moreTime}
 	if listed {
@@ -54,12 +54,12 @@ func Gained(t prompt.Task, p *prompt.Prompt, w *Worth) *Ungained {
 		if guess != nil {
 			text += " " + guess.Text
 		}
-		return &Ungained{OverNothing, text, next}
+		return &NoGain{OverNothing, text, next}
 	case guess != nil:
 		return guess
 	case p != nil && w != nil && w.Classifier != nil && w.Classifier.OverLow <= 0:
 		c := w.Classifier
-		return &Ungained{
+		return &NoGain{
 			OverClassifier, fmt.Sprintf("A language model gained nothing that can be seen: it is right on %.0f %% of the records with this prompt, and the private classifier without one on %.0f %%.", 100*w.Value, 100*c.Value),
 			[]string{classifier, "If it is to be a prompt: " + lower(moreModel), "Or: " + lower(moreTime)},
 		}
@@ -68,7 +68,7 @@ func Gained(t prompt.Task, p *prompt.Prompt, w *Worth) *Ungained {
 }
 
 // guessed finds a worth that always saying the same label may have too.
-func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []string) *Ungained {
+func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []string) *NoGain {
 	if w == nil || w.Metric != "accuracy" || !listed {
 		return nil
 	}
@@ -85,7 +85,7 @@ func guessed(t prompt.Task, p *prompt.Prompt, w *Worth, listed bool, next []stri
 	if p != nil && p.Evidence.How == prompt.Alone {
 		next = []string{"Declare more records, if there are more, or allow more ε: noise is what is in the way.", "Look at the labels: do texts say which one they have?"}
 	}
-	return &Ungained{over, fmt.Sprintf("This may be no better than %s: it is right on %.0f %% of the records (%.0f to %.0f), and %s on %.0f %%.", who, 100*w.Value, 100*w.Low, 100*w.High, who, 100*baseline), next}
+	return &NoGain{over, fmt.Sprintf("This may be no better than %s: it is right on %.0f %% of the records (%.0f to %.0f), and %s on %.0f %%.", who, 100*w.Value, 100*w.Low, 100*w.High, who, 100*baseline), next}
 }
 
 // lower makes a sentence resume after a colon.

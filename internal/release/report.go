@@ -44,7 +44,7 @@ type reportView struct {
 	Title, Summary string
 	Conclusion     conclusion
 	// Glance are the facts of the first page.
-	Glance []named
+	Glance []tableLine
 	// Guess draws how far a guess gets, from a coin to certainty.
 	Guess *guess
 	// Several: the same about people with several records.
@@ -53,19 +53,19 @@ type reportView struct {
 	// Names of the fields, and the cards: what a text was written for, and the text.
 	Names          [2]string
 	Cards          [][2]string
-	Facts, Options []named
+	Facts, Options []tableLine
 	Bound, Event   string
 	Command        string
 	Lines          string
 	Limits         []string
-	Files          []listed
+	Files          []fileLine
 	Foot           string
 	// MeasuredAs says how labels were read off for the measured worth.
 	MeasuredAs string
 	// Blind says how often a guess among the labels is right, and the commonest.
 	Blind string
 	// Ungained is said first, if nothing was gained.
-	Ungained *Ungained
+	Ungained *NoGain
 	// Classifier: there is no prompt, and no language model.
 	Classifier bool
 }
@@ -77,8 +77,8 @@ type guess struct {
 	Noun  string
 }
 
-// listed is a file of the release; the ones that are not made yet have no sum.
-type listed struct{ Name, What, Sum string }
+// fileLine is a file of the release; the ones that are not made yet have no sum.
+type fileLine struct{ Name, What, Sum string }
 
 // budgetView shows how the budget stands.
 type budgetView struct {
@@ -122,7 +122,7 @@ func report(r Release, files []File) ([]byte, error) {
 		v.Cards = append(v.Cards, card)
 	}
 	for _, f := range r.contents() {
-		one := listed{Name: f[0], What: strings.ReplaceAll(f[1], "`", "")}
+		one := fileLine{Name: f[0], What: strings.ReplaceAll(f[1], "`", "")}
 		if at := slices.IndexFunc(files, func(made File) bool { return made.Name == f[0] }); at >= 0 {
 			sum := sha256.Sum256(files[at].Data)
 			one.Sum = hex.EncodeToString(sum[:])
@@ -189,11 +189,11 @@ func (r Release) budget(g privacy.Guarantee) *budgetView {
 }
 
 // glance lists the facts that a decision needs.
-func (r Release) glance() []named {
-	var list []named
+func (r Release) glance() []tableLine {
+	var list []tableLine
 	add := func(name, value string) {
 		if value != "" {
-			list = append(list, named{name, value})
+			list = append(list, tableLine{name, value})
 		}
 	}
 	if !r.Date.IsZero() {

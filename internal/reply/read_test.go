@@ -17,14 +17,14 @@ import (
 // listed is a task with a closed list.
 func listed(labels ...string) prompt.Task {
 	t := prompt.Task{Name: "toy", Kind: prompt.Classify, Labels: labels}
-	t.Answer = prompt.Answering{Instruction: "Choose.", Input: "Question", Output: "Answer"}
+	t.Answer = prompt.AnswerLayout{Instruction: "Choose.", Input: "Question", Output: "Answer"}
 	return t.WithDefaults()
 }
 
 // written is a task whose answers are not of a list.
 func written(k prompt.Kind) prompt.Task {
 	t := prompt.Task{Name: "toy", Kind: k}
-	t.Answer = prompt.Answering{Instruction: "Say.", Input: "Question", Output: "Answer"}
+	t.Answer = prompt.AnswerLayout{Instruction: "Say.", Input: "Question", Output: "Answer"}
 	return t.WithDefaults()
 }
 

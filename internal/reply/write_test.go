@@ -13,9 +13,9 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// scripted is a model that writes given texts: a question is the number of its text. Tokens are
+// scriptModel is a model that writes given texts: a question is the number of its text. Tokens are
 // bytes, and end is one that ends a text.
-type scripted struct {
+type scriptModel struct {
 	texts     [][]lm.Token
 	sequences map[lm.Sequence][]lm.Token
 	last      lm.Sequence
@@ -25,7 +25,7 @@ type scripted struct {
 
 const end lm.Token = 256
 
-func (*scripted) Encode(_ context.Context, text string) ([]lm.Token, error) {
+func (*scriptModel) Encode(_ context.Context, text string) ([]lm.Token, error) {
 	var out []lm.Token
 	for _, b := range []byte(text) {
 		out = append(out, lm.Token(b))
@@ -33,7 +33,7 @@ func (*scripted) Encode(_ context.Context, text string) ([]lm.Token, error) {
 	return out, nil
 }
 
-func (*scripted) Decode(_ context.Context, tokens []lm.Token) (string, error) {
+func (*scriptModel) Decode(_ context.Context, tokens []lm.Token) (string, error) {
 	var out []byte
 	for _, t := range tokens {
 		if t < end {
@@ -43,17 +43,17 @@ func (*scripted) Decode(_ context.Context, tokens []lm.Token) (string, error) {
 	return string(out), nil
 }
 
-func (*scripted) Size() int                    { return 257 }
-func (*scripted) Beginning() (lm.Token, bool)  { return 0, false }
-func (*scripted) Control(t lm.Token) bool      { return t == end }
-func (*scripted) Ends() []lm.Token             { return []lm.Token{end} }
-func (*scripted) Len(lm.Sequence) (int, error) { return 0, nil }
-func (*scripted) Usage() lm.Usage              { return lm.Usage{} }
-func (*scripted) Close() error                 { return nil }
-func (m *scripted) New() (lm.Sequence, error)  { return m.Fork(0) }
-func (m *scripted) Drop(q lm.Sequence) error   { delete(m.sequences, q); return m.fail }
+func (*scriptModel) Size() int                    { return 257 }
+func (*scriptModel) Beginning() (lm.Token, bool)  { return 0, false }
+func (*scriptModel) Control(t lm.Token) bool      { return t == end }
+func (*scriptModel) Ends() []lm.Token             { return []lm.Token{end} }
+func (*scriptModel) Len(lm.Sequence) (int, error) { return 0, nil }
+func (*scriptModel) Usage() lm.Usage              { return lm.Usage{} }
+func (*scriptModel) Close() error                 { return nil }
+func (m *scriptModel) New() (lm.Sequence, error)  { return m.Fork(0) }
+func (m *scriptModel) Drop(q lm.Sequence) error   { delete(m.sequences, q); return m.fail }
 
-func (m *scripted) Fork(from lm.Sequence) (lm.Sequence, error) {
+func (m *scriptModel) Fork(from lm.Sequence) (lm.Sequence, error) {
 	if m.sequences == nil {
 		m.sequences = map[lm.Sequence][]lm.Token{}
 	}
@@ -62,7 +62,7 @@ func (m *scripted) Fork(from lm.Sequence) (lm.Sequence, error) {
 	return m.last, nil
 }
 
-func (m *scripted) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
+func (m *scriptModel) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	out := make([]lm.Scores, len(steps))
 	for i, s := range steps {
 		m.steps++
@@ -103,7 +103,7 @@ func write(t interface{ Fatal(...any) }, w *Writer, want string, n int) []string
 func TestWriterEndsEarly(t *testing.T) {
 	saved := 0
 	rapid.Check(t, func(t *rapid.T) {
-		k, m := anyTask(t), &scripted{}
+		k, m := anyTask(t), &scriptModel{}
 		turn := rapid.Bool().Draw(t, "turn") || Listed(k)
 		if !turn { // there, the first end that is complete is the end
 			k.Stop = rapid.SampledFrom([][]string{{"\n"}, {"###", "\n"}, {"\n\n"}}).Draw(t, "stop of a line")
@@ -163,7 +163,7 @@ func TestWriterSaves(t *testing.T) {
 		{"World", "World", 6}, // the last is the end
 		{"", "", 1},
 	} {
-		m := &scripted{}
+		m := &scriptModel{}
 		script, _ := m.Encode(t.Context(), c.text)
 		m.texts = [][]lm.Token{script}
 		w := &Writer{Session: m, Tokenizer: m, Task: k, Turn: true, Limit: 100}
@@ -172,7 +172,7 @@ func TestWriterSaves(t *testing.T) {
 		}
 	}
 	k = written(prompt.Extract)
-	m := &scripted{}
+	m := &scriptModel{}
 	m.texts = make([][]lm.Token, 2)
 	m.texts[0], _ = m.Encode(t.Context(), " the end of the line")
 	m.texts[1], _ = m.Encode(t.Context(), " war\nand more")
@@ -184,7 +184,7 @@ func TestWriterSaves(t *testing.T) {
 
 // TestWriterFails: a model's error is handed on, and no line is lost that has to be dropped.
 func TestWriterFails(t *testing.T) {
-	m := &scripted{texts: [][]lm.Token{{'a'}, {'b'}}}
+	m := &scriptModel{texts: [][]lm.Token{{'a'}, {'b'}}}
 	w := &Writer{Session: m, Tokenizer: m, Task: written(prompt.Extract)}
 	var active []*Line
 	for i := range 2 {
@@ -207,7 +207,7 @@ func TestWriterFails(t *testing.T) {
 // chatter lays turns out in bytes. Joins says that the instruction is put into the first turn of the
 // user, as Gemma's template does.
 type chatter struct {
-	*scripted
+	*scriptModel
 	joins bool
 }
 
@@ -245,7 +245,7 @@ func TestConversation(t *testing.T) {
 			if joins {
 				want = strings.Replace(want, "<system>Choose.</><user>", "<user>Choose.\n\n", 1)
 			}
-			m := chatter{&scripted{}, joins}
+			m := chatter{&scriptModel{}, joins}
 			talk := NewConversation(k, c.prompt, m)
 			tokens, layout, err := talk.Common(t.Context(), m)
 			if err != nil {
@@ -284,10 +284,10 @@ func TestQuestionsAreCut(t *testing.T) {
 		return turns[len(turns)-1].Content
 	}
 	for _, f := range []prompt.Form{prompt.ChatForm, prompt.MessageForm} {
-		if long, short := asked(f, &scripted{}, "0123456789 and more"), asked(f, &scripted{}, "0123456789"); long != short {
+		if long, short := asked(f, &scriptModel{}, "0123456789 and more"), asked(f, &scriptModel{}, "0123456789"); long != short {
 			t.Errorf("%s: %q and %q", f, long, short)
 		}
-		if long, short := asked(f, &scripted{}, "012345678é"), asked(f, &scripted{}, "012345678"); long != short {
+		if long, short := asked(f, &scriptModel{}, "012345678é"), asked(f, &scriptModel{}, "012345678"); long != short {
 			t.Errorf("%s: %q and %q", f, long, short)
 		}
 		if whole := asked(f, nil, "0123456789 and more"); !strings.Contains(whole, "and more") {
@@ -299,8 +299,8 @@ func TestQuestionsAreCut(t *testing.T) {
 		{"0123456789 and more", "\nQuestion: 0123456789\nAnswer:"},
 		{strings.Repeat("x", 1000), "\nQuestion: xxxxxxxxxx\nAnswer:"},
 	} {
-		tokens, err := Item(t.Context(), &scripted{}, k, c.input)
-		if text, _ := (&scripted{}).Decode(t.Context(), tokens); err != nil || text != c.want {
+		tokens, err := Item(t.Context(), &scriptModel{}, k, c.input)
+		if text, _ := (&scriptModel{}).Decode(t.Context(), tokens); err != nil || text != c.want {
 			t.Errorf("%q: %q, want %q, %v", c.input, text, c.want, err)
 		}
 	}

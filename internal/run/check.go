@@ -97,7 +97,7 @@ func checkSize(data *record.Data, sampling scheme.Scheme, part int) error {
 type reader struct {
 	// isolated is the model where texts are written from records and something is claimed of
 	// them, judges where records judge prompts. Either may be absent.
-	isolated, judges lm.Isolated
+	isolated, judges lm.IsolatedScorer
 	usage            lm.Usage
 }
 
@@ -131,7 +131,7 @@ func (r *reader) isolate(ctx context.Context, of *execution, writes, judges bool
 }
 
 // trusted is the model that texts are written from records by.
-func (r *reader) trusted(of *execution) lm.Trusted {
+func (r *reader) trusted(of *execution) lm.TrustedScorer {
 	if r.isolated.Valid() {
 		return r.isolated.Model()
 	}
@@ -139,7 +139,7 @@ func (r *reader) trusted(of *execution) lm.Trusted {
 }
 
 // judge is the model that records judge prompts by. How it keeps them apart is that of judges.
-func (r *reader) judge(of *execution) lm.Trusted {
+func (r *reader) judge(of *execution) lm.TrustedScorer {
 	if r.judges.Valid() {
 		return r.judges.Model()
 	}

@@ -35,7 +35,7 @@ func TestCovered(t *testing.T) {
 			methods := r.methods()
 			job := r.job(0, methods)
 			write := func() (err error) {
-				must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+				must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Output) error {
 					err = r.covered(j, out)
 					return nil
 				}))

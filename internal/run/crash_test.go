@@ -19,33 +19,33 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// tapped is a ledger that reaches a point before and after each call.
-type tapped struct {
+// ledgerProbe is a ledger that reaches a point before and after each call.
+type ledgerProbe struct {
 	account.Ledger
 	points *points
 }
 
-func (b *tapped) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
+func (b *ledgerProbe) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
 	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.Ledger.Init(ctx, r) })
 }
 
-func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+func (b *ledgerProbe) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
-func (b *tapped) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
+func (b *ledgerProbe) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
 	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.Ledger.Commit(ctx, r) })
 }
 
-func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
+func (b *ledgerProbe) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
 	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
-func (b *tapped) Show(ctx context.Context, name string) (ledger.Dataset, error) {
+func (b *ledgerProbe) Show(ctx context.Context, name string) (ledger.Dataset, error) {
 	return tap(b.points, "show", func() (ledger.Dataset, error) { return b.Ledger.Show(ctx, name) })
 }
 
-func (b *tapped) Checkpoint(ctx context.Context) (ledger.Checkpoint, error) {
+func (b *ledgerProbe) Checkpoint(ctx context.Context) (ledger.Checkpoint, error) {
 	return tap(b.points, "checkpoint", func() (ledger.Checkpoint, error) { return b.Ledger.Checkpoint(ctx) })
 }
 
@@ -96,7 +96,7 @@ func newAttempt(dir string, at func(n int, what string) error) *attempt {
 // of makes it an attempt of a run that was made with its disk.
 func (a *attempt) of(e *engine) *attempt {
 	a.runner = e
-	e.exec.env.Ledger = &tapped{e.exec.env.Ledger, &a.points}
+	e.exec.env.Ledger = &ledgerProbe{e.exec.env.Ledger, &a.points}
 	return a
 }
 

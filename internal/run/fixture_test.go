@@ -41,7 +41,7 @@ func tickets() prompt.Task {
 	return prompt.Task{
 		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"red", "blue"},
 		Generate: prompt.Generation{Instruction: "Write a ticket."},
-		Answer:   prompt.Answering{Instruction: "Sort the tickets."},
+		Answer:   prompt.AnswerLayout{Instruction: "Sort the tickets."},
 		Limits:   prompt.Limits{MaxTokens: 5, Shots: 3, RecordTokens: 20},
 	}.WithDefaults()
 }

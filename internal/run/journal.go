@@ -142,7 +142,7 @@ type model struct {
 func (m model) exact() bool { return m.Deterministic && m.BatchInvariant }
 
 // modelOf identifies a model, and how it is known that it keeps prompts apart.
-func modelOf(of lm.Trusted, name string, isolated lm.Isolation) model {
+func modelOf(of lm.TrustedScorer, name string, isolated lm.Isolation) model {
 	info := of.Info()
 	m := model{
 		Name: cmp.Or(name, info.Name), Backend: info.Backend, Fingerprint: info.Fingerprint, Version: info.Version,

@@ -21,14 +21,14 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// spending is what a plan does to somebody who is drawn every time, added up by hand from its
+// unitSpend is what a plan does to somebody who is drawn every time, added up by hand from its
 // fields: leaves and how often each runs. draws are the leaves of single draws.
-type spending struct {
+type unitSpend struct {
 	all, draws [][]privacy.Term
 }
 
 // ofPlan adds up for the units of each part: they are in one, and in all that comes beside.
-func ofPlan(p plan.Plan) (s spending) {
+func ofPlan(p plan.Plan) (s unitSpend) {
 	var beside []privacy.Term
 	if p.Count != nil {
 		beside = append(beside, privacy.Term{Event: privacy.Laplace{B: 1 / p.Count.Epsilon}, N: 1})
@@ -92,7 +92,7 @@ func largestEpsilon(t *rapid.T, lists [][]privacy.Term, adj privacy.Adjacency, d
 }
 
 // drawnPlan draws a plan of a way to make a release.
-func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, spending) {
+func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, unitSpend) {
 	epsilon := rapid.Float64Range(0.5, 4).Draw(t, "ε")
 	size := rapid.Int64Range(2000, 30_000).Draw(t, "size")
 	sampler := rapid.SampledFrom([]scheme.Kind{scheme.Poisson, scheme.FixedSize}).Draw(t, "sampler")
@@ -110,15 +110,15 @@ func drawnPlan(t *rapid.T, way string, task func(string) prompt.Task) (spec, spe
 			t.Fatal(err)
 		}
 		counts := privacy.Term{Event: privacy.Laplace{B: m.Measure.Scale}, N: int64(m.Measure.Tables())}
-		return spec{Event: m.Event(), Adjacency: m.Adjacency(), Unit: m.Unit, Delta: m.Delta}, spending{all: [][]privacy.Term{{counts}}}
+		return spec{Event: m.Event(), Adjacency: m.Adjacency(), Unit: m.Unit, Delta: m.Delta}, unitSpend{all: [][]privacy.Term{{counts}}}
 	case "choose":
 		r.Sampler = sampler
-		r.Choosing = &plan.Choosing{Writing: -1, Rounds: int64(rapid.IntRange(1, 8).Draw(t, "rounds")), Records: size / 10}
+		r.Choosing = &plan.ChooseRequest{Writing: -1, Rounds: int64(rapid.IntRange(1, 8).Draw(t, "rounds")), Records: size / 10}
 		if sampler == scheme.Poisson && rapid.Bool().Draw(t, "count") {
 			r.Count, r.Size, r.MinSize = true, 0, size
 		}
 	case "write and choose":
-		r.Choosing = &plan.Choosing{Writing: 0.4, Rounds: int64(rapid.IntRange(1, 4).Draw(t, "rounds")), Records: size / 10}
+		r.Choosing = &plan.ChooseRequest{Writing: 0.4, Rounds: int64(rapid.IntRange(1, 4).Draw(t, "rounds")), Records: size / 10}
 	case "discover":
 		r.Task, r.Discover, r.Ending, r.Method = task("mit-g"), true, true, "noisymax"
 	default:

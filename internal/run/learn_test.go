@@ -42,7 +42,7 @@ func newLearnPlace(t testing.TB) *place {
 func TestLearn(t *testing.T) {
 	p := newLearnPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	o.Env.Model, o.Vary = lm.Trusted{}, nil
+	o.Env.Model, o.Vary = lm.TrustedScorer{}, nil
 	result := p.finish(t, o)
 	entries, _, err := readJournal(filepath.Join(o.Dir, journalFile))
 	must(t, err)
@@ -105,7 +105,7 @@ func TestLearnIsCertified(t *testing.T) {
 		l, err := ledger.Open(t.Context(), filepath.Join(p.dir, "ledger.db"), ledger.Options{Create: true})
 		must(t, err)
 		defer l.Close()
-		o.Env.Ledger, o.Env.Model = l, lm.Trusted{}
+		o.Env.Ledger, o.Env.Model = l, lm.TrustedScorer{}
 		result, err := Do(t.Context(), o)
 		must(t, err)
 		if measures != (result.Worth != nil) {
@@ -169,7 +169,7 @@ func TestLearnSeeded(t *testing.T) {
 	p := newLearnPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	seed := uint64(1)
-	o.Env.Seed, o.Env.Model = &seed, lm.Trusted{}
+	o.Env.Seed, o.Env.Model = &seed, lm.TrustedScorer{}
 	notPrivate(t, p.finish(t, o))
 }
 

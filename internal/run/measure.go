@@ -34,8 +34,8 @@ type MeasureOptions struct {
 	PassTokens int
 }
 
-// Measured is a finished measurement.
-type Measured struct {
+// MeasureResult is a finished measurement.
+type MeasureResult struct {
 	Result
 	Plan plan.Measurement
 	// Outcome are the noisy counts, Shares what follows from them for each prompt, and
@@ -46,13 +46,13 @@ type Measured struct {
 }
 
 // Measure carries out the plan of a measurement. It returns as [Do] does.
-func Measure(ctx context.Context, o MeasureOptions) (*Measured, error) {
+func Measure(ctx context.Context, o MeasureOptions) (*MeasureResult, error) {
 	w := newMeasurer(o, osDisk{})
 	result, err := newEngine(w, w.exec).do(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &Measured{Result: *result, Plan: w.plan}
+	out := &MeasureResult{Result: *result, Plan: w.plan}
 	out.Outcome, out.Shares, out.Difference, err = w.numbers()
 	return out, err
 }

@@ -153,10 +153,10 @@ func TestMeasureEvidenceAlone(t *testing.T) {
 	}
 }
 
-// printed has a fingerprint, so that its vectors may be kept.
-type printed struct{ sentences }
+// fingerprintEncoder has a fingerprint, so that its vectors may be kept.
+type fingerprintEncoder struct{ sentences }
 
-func (printed) Fingerprint() string { return "sha256:sentences" }
+func (fingerprintEncoder) Fingerprint() string { return "sha256:sentences" }
 
 // TestDrawnRecordsAreNotKept: a measurement reads the records that it drew by evidence and keeps no vector of them: files
 // would show who was drawn after the key of the draw is gone.
@@ -165,7 +165,7 @@ func TestDrawnRecordsAreNotKept(t *testing.T) {
 	o := p.evidenceOptions(t, newHashModel())
 	o.Plan.Prompts, o.Plan.Measure.Prompts = o.Plan.Prompts[2:], 1
 	var err error
-	o.Env.Encoder, err = lm.TrustEmbedder(printed{sentences{"toy@1"}}, lm.InProcess)
+	o.Env.Encoder, err = lm.TrustEmbedder(fingerprintEncoder{sentences{"toy@1"}}, lm.InProcess)
 	must(t, err)
 	_, err = Measure(t.Context(), o)
 	must(t, err)

@@ -188,7 +188,7 @@ func TestMeasureRestless(t *testing.T) {
 // TestMeasureRefusals: all before anything is charged.
 func TestMeasureRefusals(t *testing.T) {
 	for name, change := range map[string]func(*testing.T, *place, *MeasureOptions){
-		"no model":  func(_ *testing.T, _ *place, o *MeasureOptions) { o.Env.Model = lm.Trusted{} },
+		"no model":  func(_ *testing.T, _ *place, o *MeasureOptions) { o.Env.Model = lm.TrustedScorer{} },
 		"no data":   func(_ *testing.T, _ *place, o *MeasureOptions) { o.Data = nil },
 		"no signer": func(_ *testing.T, _ *place, o *MeasureOptions) { o.Env.Signer = nil },
 		"in parts":  func(t *testing.T, p *place, o *MeasureOptions) { o.Data = p.open(t, planFor(tickets(), clipped())) },

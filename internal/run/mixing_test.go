@@ -19,7 +19,7 @@ import (
 func TestClaimed(t *testing.T) {
 	p := newPlace(t)
 	fixed := scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 40}
-	made := planFor(phrases(), &decode.MixingPublished{Draw: fixed, Order: 8, Beta: 0.179, Candidates: 10})
+	made := planFor(phrases(), &decode.PublishedMixing{Draw: fixed, Order: 8, Beta: 0.179, Candidates: 10})
 	if made.Private() || !strings.Contains(made.Claim(), "ε = 100 at δ = 0.001 is claimed, not proven") {
 		t.Fatalf("private is %v, and the claim %q", made.Private(), made.Claim())
 	}

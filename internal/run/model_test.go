@@ -88,7 +88,7 @@ func (t *trial) Open(ctx context.Context) (lm.Session, error) {
 	return copied.Open(ctx)
 }
 
-func (m *hashModel) trusted() lm.Trusted {
+func (m *hashModel) trusted() lm.TrustedScorer {
 	t, err := lm.Trust(m, lm.InProcess)
 	if err != nil {
 		panic(err)
@@ -129,7 +129,7 @@ func chatting() *hashModel {
 }
 
 func (m *hashModel) Open(context.Context) (lm.Session, error) {
-	return &hashSession{model: m, sequences: map[lm.Sequence]hashed{}}, nil
+	return &hashSession{model: m, sequences: map[lm.Sequence]sequenceHash{}}, nil
 }
 
 type byteTokens struct{}
@@ -157,8 +157,8 @@ func (byteTokens) Beginning() (lm.Token, bool) { return 0, false }
 func (byteTokens) Control(t lm.Token) bool     { return t == endToken }
 func (byteTokens) Ends() []lm.Token            { return []lm.Token{endToken} }
 
-// hashed is a sequence: how long it is and what its tokens hash to.
-type hashed struct {
+// sequenceHash is a sequence: how long it is and what its tokens hash to.
+type sequenceHash struct {
 	length int
 	sum    uint64
 }
@@ -166,18 +166,18 @@ type hashed struct {
 type hashSession struct {
 	model     *hashModel
 	next      lm.Sequence
-	sequences map[lm.Sequence]hashed
+	sequences map[lm.Sequence]sequenceHash
 	usage     lm.Usage
 }
 
-func (s *hashSession) add(h hashed) lm.Sequence {
+func (s *hashSession) add(h sequenceHash) lm.Sequence {
 	s.next++
 	s.sequences[s.next] = h
 	return s.next
 }
 
 func (s *hashSession) New() (lm.Sequence, error) {
-	return s.add(hashed{sum: 14695981039346656037}), nil
+	return s.add(sequenceHash{sum: 14695981039346656037}), nil
 }
 
 func (s *hashSession) Fork(q lm.Sequence) (lm.Sequence, error) {
@@ -228,7 +228,7 @@ func (s *hashSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, e
 	return out, nil
 }
 
-func (s *hashSession) answer(h hashed, a lm.Ask) lm.Scores {
+func (s *hashSession) answer(h sequenceHash, a lm.Ask) lm.Scores {
 	random := rand.New(rand.NewPCG(h.sum^s.model.salt, 1))
 	logits := make([]float64, vocabulary)
 	for t := range logits {

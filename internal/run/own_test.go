@@ -71,7 +71,7 @@ func TestOwnTextsReadNobody(t *testing.T) {
 				job.Method = method
 			}
 			var released error
-			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Released) error {
+			must(t, w.Write(t.Context(), []decode.Job{job}, func(j decode.Job, out private.Output) error {
 				released = r.covered(j, out)
 				return nil
 			}))

@@ -32,8 +32,8 @@ const (
 // part of the folder.
 const partsDir = "parts"
 
-// Perturbed is a finished run of a perturbation.
-type Perturbed struct {
+// PerturbResult is a finished run of a perturbation.
+type PerturbResult struct {
 	Result
 	Plan    plan.Local
 	Sidecar reconstruct.Sidecar
@@ -41,7 +41,7 @@ type Perturbed struct {
 
 // Perturb carries out the plan of a perturbation: every row of a table is exchanged for
 // one that may be seen. It returns as [Do] does.
-func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, error) {
+func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*PerturbResult, error) {
 	w, err := newPerturber(ctx, p, o, osDisk{})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func Perturb(ctx context.Context, p plan.Local, o TableOptions) (*Perturbed, err
 		return nil, err
 	}
 	sidecar, err := w.sidecar()
-	return &Perturbed{Result: *result, Plan: w.plan, Sidecar: sidecar}, err
+	return &PerturbResult{Result: *result, Plan: w.plan, Sidecar: sidecar}, err
 }
 
 // perturber is a run of a perturbation.

@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// Profiled is a finished run of a profile.
-type Profiled struct {
+// ProfileResult is a finished run of a profile.
+type ProfileResult struct {
 	Result
 	Plan plan.Profile
 	// Profile in numbers: a group for each of Examples.
@@ -23,7 +23,7 @@ type Profiled struct {
 }
 
 // Profile carries out the plan of a profile. It returns as [Do] does.
-func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, error) {
+func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*ProfileResult, error) {
 	w, err := newProfiler(ctx, p, o, osDisk{})
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func Profile(ctx context.Context, p plan.Profile, o TableOptions) (*Profiled, er
 	if err != nil {
 		return nil, err
 	}
-	return &Profiled{Result: *result, Plan: w.plan, Profile: *profile}, nil
+	return &ProfileResult{Result: *result, Plan: w.plan, Profile: *profile}, nil
 }
 
 // profiler is a run of a profile.
@@ -147,7 +147,7 @@ func (w *profiler) reportPlace() {
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.
-func (w *profiler) covered(out global.Released) error {
+func (w *profiler) covered(out global.Release) error {
 	if got, paid := out.Event().String(), w.plan.Event().String(); got != paid || w.exec.certified() && !out.Private() {
 		return fmt.Errorf("the profile was made by %s, which the plan does not pay for: this is an internal error; nothing of it is released", got)
 	}

@@ -23,7 +23,7 @@ func (a *apart) ByRecord(ctx context.Context) (lm.Scorer, lm.Isolation, error) {
 	return s, lm.RecordsWatched, errors.Join(err, a.fails)
 }
 
-func trusted(t *testing.T, s lm.Scorer) lm.Trusted {
+func trusted(t *testing.T, s lm.Scorer) lm.TrustedScorer {
 	t.Helper()
 	m, err := lm.Trust(s, lm.Declared)
 	must(t, err)

@@ -176,7 +176,7 @@ func TestWrongOptions(t *testing.T) {
 		{"no folder", func(o *Options) { o.Dir = "" }, "folder"},
 		{"no version", func(o *Options) { o.Env.Version = "" }, "version"},
 		{"no plan", func(o *Options) { o.Plan = plan.Plan{} }, "plan"},
-		{"no model", func(o *Options) { o.Env.Model = lm.Trusted{} }, "model"},
+		{"no model", func(o *Options) { o.Env.Model = lm.TrustedScorer{} }, "model"},
 		{"no data", func(o *Options) { o.Data = nil }, "no data"},
 		{"no ledger", func(o *Options) { o.Env.Ledger = nil }, "ledger"},
 		{"no signer", func(o *Options) { o.Env.Signer = nil }, "sign"},

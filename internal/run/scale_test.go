@@ -16,8 +16,8 @@ import (
 // drawnAtScale is how many records a round draws on average, however many there are.
 const drawnAtScale = 12
 
-// scaled is what a run of n records did, in events: it does not depend on the machine.
-type scaled struct {
+// runCost is what a run of n records did, in events: it does not depend on the machine.
+type runCost struct {
 	steps   int   // calls of the model
 	asked   int64 // prompts and questions that the model was asked
 	encoded int64 // texts that the encoder was asked for
@@ -26,20 +26,20 @@ type scaled struct {
 	entries int   // of the journal
 }
 
-// asking is a model that counts what it is asked.
-type asking struct {
+// countingModel is a model that counts what it is asked.
+type countingModel struct {
 	*hashModel
 	asked atomic.Int64
 }
 
-func (m *asking) Open(ctx context.Context) (lm.Session, error) {
+func (m *countingModel) Open(ctx context.Context) (lm.Session, error) {
 	s, err := m.hashModel.Open(ctx)
 	return &askingSession{s, m}, err
 }
 
 type askingSession struct {
 	lm.Session
-	of *asking
+	of *countingModel
 }
 
 func (s *askingSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
@@ -47,20 +47,20 @@ func (s *askingSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores,
 	return s.Session.Step(ctx, steps)
 }
 
-// encoding is an encoder that counts texts.
-type encoding struct {
+// countingEncoder is an encoder that counts texts.
+type countingEncoder struct {
 	*hashEncoder
 	texts atomic.Int64
 }
 
-func (e *encoding) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *countingEncoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	e.texts.Add(int64(len(texts)))
 	return e.hashEncoder.Embed(ctx, texts)
 }
 
 // runAtScale carries out the plan of all that is done to records, with n of them: texts by the model alone, sums over
 // all records, rounds that draw the same number of records, and a measurement.
-func runAtScale(t *testing.T, n int) (s scaled) {
+func runAtScale(t *testing.T, n int) (s runCost) {
 	t.Helper()
 	p := newEvidencePlace(t)
 	p.writeData(t, n/2)
@@ -71,7 +71,7 @@ func runAtScale(t *testing.T, n int) (s scaled) {
 	for i := range p.made.Parts {
 		p.made.Parts[i].Size = int64(n / len(p.made.Parts))
 	}
-	model, encoder := &asking{hashModel: newHashModel()}, &encoding{hashEncoder: p.encoder}
+	model, encoder := &countingModel{hashModel: newHashModel()}, &countingEncoder{hashEncoder: p.encoder}
 	o := p.options(t, p.plan(), model.hashModel)
 	var err error
 	o.Env.Model, err = lm.Trust(model, lm.InProcess)
@@ -101,7 +101,7 @@ func largestDraw(mean float64) int64 {
 }
 
 // checkScale compares a run of n records with what the drawn records of its plan explain.
-func checkScale(t *testing.T, n int, s, small scaled) {
+func checkScale(t *testing.T, n int, s, small runCost) {
 	t.Helper()
 	const (
 		looks  = 4  // three rounds and a measurement

@@ -211,7 +211,7 @@ func (r *runner) writeGroup(ctx context.Context, w *decode.Writer, indices []int
 			return err
 		}
 	}
-	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
+	return w.Write(ctx, jobs, func(job decode.Job, out private.Output) error {
 		index := int(job.Index % attemptStride)
 		if err := r.covered(job, out); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (r *runner) placed(job decode.Job) error {
 
 // covered makes sure that a text was written as the plan pays for, before it is released:
 // by the method of its part, drawing no more often, with no more tokens.
-func (r *runner) covered(job decode.Job, out private.Released) error {
+func (r *runner) covered(job decode.Job, out private.Output) error {
 	if !r.plan.Private() {
 		return nil
 	}

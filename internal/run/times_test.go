@@ -91,7 +91,7 @@ func TestResumedOnAnotherDay(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
 	began := time.Date(2026, 11, 17, 9, 30, 7, 0, time.UTC)
-	r := p.runner(o, &failing{at: certificate.FileName + unfinished})
+	r := p.runner(o, &brokenDisk{at: certificate.FileName + unfinished})
 	r.engine.today = began // as earlier versions did
 	if _, err := r.do(t.Context()); err == nil {
 		t.Fatal("the disk took the certificate")
@@ -112,21 +112,21 @@ func TestResumedOnAnotherDay(t *testing.T) {
 	}
 }
 
-// failing is a disk that does not make a file, or set times.
-type failing struct {
+// brokenDisk is a disk that does not make a file, or set times.
+type brokenDisk struct {
 	osDisk
 	at    string
 	times bool
 }
 
-func (d *failing) Create(name string, mode os.FileMode) (file, error) {
+func (d *brokenDisk) Create(name string, mode os.FileMode) (file, error) {
 	if filepath.Base(name) == d.at {
 		return nil, syscall.ENOSPC
 	}
 	return d.osDisk.Create(name, mode)
 }
 
-func (d *failing) Date(name string, at time.Time) error {
+func (d *brokenDisk) Date(name string, at time.Time) error {
 	if d.times {
 		return syscall.EPERM
 	}
@@ -138,7 +138,7 @@ func (d *failing) Date(name string, at time.Time) error {
 func TestTimesThatCannotBeSet(t *testing.T) {
 	p := newPlace(t)
 	o := p.options(t, p.plan(), newHashModel())
-	result, err := p.runner(o, &failing{times: true}).do(t.Context())
+	result, err := p.runner(o, &brokenDisk{times: true}).do(t.Context())
 	must(t, err)
 	if said := strings.Join(result.Warnings, "\n"); !strings.Contains(said, "show how long the run took") {
 		t.Errorf("it warns of %q", said)

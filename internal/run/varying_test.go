@@ -29,7 +29,7 @@ func likeThem(_ context.Context, round int64, like []prompt.Example, n int) (out
 func varyingPlan() plan.Plan {
 	made := choosingPlan(tickets(), public())
 	made.Choose.Rounds, made.Choose.Vary, made.Choose.Next, made.Choose.MaxShots = 4, 3, 4, 3
-	made.Choose.Made = &plan.Made{
+	made.Choose.Made = &plan.PoolContent{
 		Model: "hosted", Instructions: []string{"Is it red, or blue?"},
 		Examples: []prompt.Example{{Input: "a hosted text", Output: "red"}, {Input: "another", Output: "blue"}},
 	}

@@ -2,9 +2,9 @@ package stat
 
 import "fmt"
 
-// Paired has the scores of two methods, A[seed][item] and B[seed][item], for the same
+// PairedScores has the scores of two methods, A[seed][item] and B[seed][item], for the same
 // seeds and the same items of one data set.
-type Paired struct{ A, B [][]float64 }
+type PairedScores struct{ A, B [][]float64 }
 
 // Comparison of two methods.
 type Comparison struct {
@@ -28,7 +28,7 @@ type Comparison struct {
 // whether the difference would be seen with other demonstrations and the same items; with n
 // seeds in all it cannot be below 2/2ⁿ. With one seed there is only the question for other
 // items and the same demonstrations.
-func Compare(options Options, sets ...Paired) (Comparison, error) {
+func Compare(options Options, sets ...PairedScores) (Comparison, error) {
 	o, err := options.check()
 	if err != nil {
 		return Comparison{}, err
@@ -74,7 +74,7 @@ func units(tables []table, of string) []float64 {
 	return list
 }
 
-func (p Paired) differences() ([][]float64, error) {
+func (p PairedScores) differences() ([][]float64, error) {
 	if len(p.A) != len(p.B) {
 		return nil, fmt.Errorf("one method has %d seeds and the other %d: compare the same seeds", len(p.A), len(p.B))
 	}

@@ -22,15 +22,15 @@ func atMost(n int, p float64) int {
 	return k - 1
 }
 
-// simulated scores: an effect of each seed, one of each item, one of both.
-type simulated struct {
+// scoreModel is of simulated scores: an effect of each seed, one of each item, one of both.
+type scoreModel struct {
 	seeds, items           int
 	ofSeed, ofItem, ofBoth float64
 	// binary turns them into right or wrong.
 	binary bool
 }
 
-func (s simulated) draw(r *rand.Rand) [][]float64 {
+func (s scoreModel) draw(r *rand.Rand) [][]float64 {
 	item := make([]float64, s.items)
 	for j := range item {
 		item[j] = s.ofItem * r.NormFloat64()
@@ -50,7 +50,7 @@ func (s simulated) draw(r *rand.Rand) [][]float64 {
 	return out
 }
 
-func (s simulated) mean() float64 {
+func (s scoreModel) mean() float64 {
 	if s.binary {
 		return 0.5
 	}
@@ -62,7 +62,7 @@ func (s simulated) mean() float64 {
 // scores, seeds alone, or seeds with items anew for each does fail.
 func TestPlainCrossedCovers(t *testing.T) {
 	const times = 400
-	for name, s := range map[string]simulated{
+	for name, s := range map[string]scoreModel{
 		"three seeds": {seeds: 3, items: 30, ofSeed: 0.2, ofItem: 1, ofBoth: 0.5},
 		"both":        {seeds: 6, items: 40, ofSeed: 0.15, ofItem: 1, ofBoth: 0.7},
 		"binary":      {seeds: 10, items: 40, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true},
@@ -224,7 +224,7 @@ func TestSignFlipIsNeverZero(t *testing.T) {
 func TestCompareByHand(t *testing.T) {
 	a := [][]float64{{1, 1}, {1, 0}, {1, 1}}
 	b := [][]float64{{0, 1}, {0, 0}, {1, 0}}
-	c, err := Compare(Options{}, Paired{a, b})
+	c, err := Compare(Options{}, PairedScores{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +233,14 @@ func TestCompareByHand(t *testing.T) {
 	expect.Equal(t, "c.P", c.P, 0.25)
 	expect.Equal(t, "c.Units", c.Units, "seeds")
 	expect.Equal(t, "c.N", c.N, 3)
-	c, err = Compare(Options{}, Paired{a[:1], b[:1]})
+	c, err = Compare(Options{}, PairedScores{a[:1], b[:1]})
 	expect.NoError(t, err)
 	expect.Equal(t, "c.Difference", c.Difference, 0.5)
 	expect.Equal(t, "c.P", c.P, 1)
 	expect.Equal(t, "c.Units", c.Units, "items")
 	expect.Equal(t, "c.N", c.N, 2)
 	// A second data set without a difference halves the mean; its seeds change nothing.
-	c, err = Compare(Options{}, Paired{a, b}, Paired{b, b})
+	c, err = Compare(Options{}, PairedScores{a, b}, PairedScores{b, b})
 	expect.NoError(t, err)
 	expect.Equal(t, "c.Difference", c.Difference, 0.25)
 	expect.Equal(t, "c.P", c.P, 0.25)
@@ -252,9 +252,9 @@ func TestCompareByHand(t *testing.T) {
 // takes for P ≤ 0.05 but with a probability below 1e-12.
 func TestCompareAverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 0))
-	var sets []Paired
+	var sets []PairedScores
 	for range 5 {
-		var p Paired
+		var p PairedScores
 		for range 10 {
 			effect := 1.6 + r.NormFloat64()
 			var a, b []float64
@@ -286,15 +286,15 @@ func TestCrossedProperties(t *testing.T) {
 		}
 		a, b := draw("a"), draw("b")
 		o := Options{Resamples: 100, Seed: rapid.Uint64().Draw(t, "seed")}
-		forth, err := Compare(o, Paired{a, b})
+		forth, err := Compare(o, PairedScores{a, b})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := Compare(o, Paired{a, b})
+		again, _ := Compare(o, PairedScores{a, b})
 		if forth != again {
 			t.Fatalf("%+v, and then %+v", forth, again)
 		}
-		back, err := Compare(o, Paired{b, a})
+		back, err := Compare(o, PairedScores{b, a})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestCrossedProperties(t *testing.T) {
 		expect.Max(t, "forth.Interval.Low", forth.Interval.Low, forth.Difference)
 		expect.Min(t, "forth.Interval.High", forth.Interval.High, forth.Difference)
 		expect.True(t, "forth.P > 0 && forth.P <= 1", forth.P > 0 && forth.P <= 1)
-		same, err := Compare(o, Paired{a, a})
+		same, err := Compare(o, PairedScores{a, a})
 		expect.NoError(t, err)
 		expect.Equal(t, "same.Interval", same.Interval, Interval{})
 		expect.Equal(t, "same.P", same.P, 1)
@@ -315,9 +315,9 @@ func TestCrossedProperties(t *testing.T) {
 
 // BenchmarkCompare has the size of a data set in a suite: ten seeds, 300 items.
 func BenchmarkCompare(b *testing.B) {
-	s := simulated{seeds: 10, items: 300, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true}
+	s := scoreModel{seeds: 10, items: 300, ofSeed: 0.2, ofItem: 1, ofBoth: 0.7, binary: true}
 	r := rand.New(rand.NewPCG(5, 0))
-	pair := Paired{s.draw(r), s.draw(r)}
+	pair := PairedScores{s.draw(r), s.draw(r)}
 	for b.Loop() {
 		if _, err := Compare(Options{}, pair); err != nil {
 			b.Fatal(err)

@@ -25,7 +25,7 @@ func Example() {
 	}
 	in = in.Within(0, 1)
 	fmt.Printf("a: between %.2f and %.2f\n", in.Low, in.High)
-	c, err := stat.Compare(stat.Options{}, stat.Paired{A: a, B: b})
+	c, err := stat.Compare(stat.Options{}, stat.PairedScores{A: a, B: b})
 	if err != nil {
 		log.Fatal(err)
 	}

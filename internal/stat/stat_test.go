@@ -157,19 +157,22 @@ func TestRefusals(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		"none":        {func() error { _, err := percentile(nil, Options{}); return err }, "no scores"},
-		"one":         {func() error { _, err := BCa([]float64{1}, Options{}); return err }, "at least two"},
-		"NaN":         {func() error { _, err := BCa([]float64{1, math.NaN()}, Options{}); return err }, "score 1 is NaN"},
-		"level":       {func() error { _, err := BCa(skewed, Options{Level: 95}); return err }, "between 0 and 1"},
-		"resamples":   {func() error { _, err := BCa(skewed, Options{Resamples: -1}); return err }, "at least 100"},
-		"no seeds":    {func() error { _, err := Crossed(nil, Options{}); return err }, "no scores"},
-		"no items":    {func() error { _, err := Crossed([][]float64{{}}, Options{}); return err }, "no scores"},
-		"one score":   {func() error { _, err := Crossed([][]float64{{1}}, Options{}); return err }, "more items or seeds"},
-		"ragged":      {func() error { _, err := Crossed([][]float64{{1, 2}, {1}}, Options{}); return err }, "same items"},
-		"infinite":    {func() error { _, err := Crossed([][]float64{{1, math.Inf(1)}}, Options{}); return err }, "seed 0"},
-		"no sets":     {func() error { _, err := Compare(Options{}); return err }, "no scores"},
-		"seeds":       {func() error { _, err := Compare(Options{}, Paired{A: [][]float64{{1}}}); return err }, "same seeds"},
-		"items":       {func() error { _, err := Compare(Options{}, Paired{[][]float64{{1}}, [][]float64{{1, 2}}}); return err }, "same items"},
+		"none":      {func() error { _, err := percentile(nil, Options{}); return err }, "no scores"},
+		"one":       {func() error { _, err := BCa([]float64{1}, Options{}); return err }, "at least two"},
+		"NaN":       {func() error { _, err := BCa([]float64{1, math.NaN()}, Options{}); return err }, "score 1 is NaN"},
+		"level":     {func() error { _, err := BCa(skewed, Options{Level: 95}); return err }, "between 0 and 1"},
+		"resamples": {func() error { _, err := BCa(skewed, Options{Resamples: -1}); return err }, "at least 100"},
+		"no seeds":  {func() error { _, err := Crossed(nil, Options{}); return err }, "no scores"},
+		"no items":  {func() error { _, err := Crossed([][]float64{{}}, Options{}); return err }, "no scores"},
+		"one score": {func() error { _, err := Crossed([][]float64{{1}}, Options{}); return err }, "more items or seeds"},
+		"ragged":    {func() error { _, err := Crossed([][]float64{{1, 2}, {1}}, Options{}); return err }, "same items"},
+		"infinite":  {func() error { _, err := Crossed([][]float64{{1, math.Inf(1)}}, Options{}); return err }, "seed 0"},
+		"no sets":   {func() error { _, err := Compare(Options{}); return err }, "no scores"},
+		"seeds":     {func() error { _, err := Compare(Options{}, PairedScores{A: [][]float64{{1}}}); return err }, "same seeds"},
+		"items": {func() error {
+			_, err := Compare(Options{}, PairedScores{[][]float64{{1}}, [][]float64{{1, 2}}})
+			return err
+		}, "same items"},
 		"no flips":    {func() error { _, err := SignFlip(nil, Options{}); return err }, "no scores"},
 		"probability": {func() error { _, err := Holm([]float64{2}); return err }, "probabilities"},
 	} {

@@ -54,8 +54,8 @@ func (t *Terminal) Fail(program, command string, err error) int {
 	return code
 }
 
-// outlined is an error that says which records it is about, or how many, and can do without.
-type outlined interface {
+// outliner is an error that says which records it is about, or how many, and can do without.
+type outliner interface {
 	error
 	Outline() string
 }
@@ -81,9 +81,9 @@ func Outline(err error) string {
 }
 
 // outlines are the errors in a tree that have an outline, without those within them.
-func outlines(err error) []outlined {
-	if e, is := err.(outlined); is {
-		return []outlined{e}
+func outlines(err error) []outliner {
+	if e, is := err.(outliner); is {
+		return []outliner{e}
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
@@ -91,7 +91,7 @@ func outlines(err error) []outlined {
 			return outlines(cause)
 		}
 	case interface{ Unwrap() []error }:
-		var all []outlined
+		var all []outliner
 		for _, cause := range e.Unwrap() {
 			all = append(all, outlines(cause)...)
 		}

@@ -51,15 +51,15 @@ func Main(program string, t *Terminal, run func(context.Context) int) {
 // Guard keeps what is printed on Stderr from controlling the terminal: errors and warnings name what
 // files, servers and other people say. Results are kept from it by [Page] and [EncodeJSON].
 func (t *Terminal) Guard() {
-	if _, is := t.Stderr.(guarded); !is {
-		t.Stderr = guarded{t.Stderr}
+	if _, is := t.Stderr.(visibleWriter); !is {
+		t.Stderr = visibleWriter{t.Stderr}
 	}
 }
 
-// guarded prints what is visible.
-type guarded struct{ w io.Writer }
+// visibleWriter prints what is visible.
+type visibleWriter struct{ w io.Writer }
 
-func (g guarded) Write(data []byte) (int, error) {
+func (g visibleWriter) Write(data []byte) (int, error) {
 	if _, err := g.w.Write([]byte(Visible(string(data)))); err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (g guarded) Write(data []byte) (int, error) {
 
 // unguarded is for what draws: it guards what it is given itself.
 func unguarded(w io.Writer) io.Writer {
-	if g, is := w.(guarded); is {
+	if g, is := w.(visibleWriter); is {
 		return g.w
 	}
 	return w
@@ -101,11 +101,11 @@ type Result interface {
 	Print(*Page)
 }
 
-// Printed is a result that is for people alone.
-type Printed func(*Page)
+// PageFunc is a result that is for people alone.
+type PageFunc func(*Page)
 
 // Print implements [Result].
-func (f Printed) Print(p *Page) { f(p) }
+func (f PageFunc) Print(p *Page) { f(p) }
 
 // Emit prints the result of a verb; each verb calls it once.
 func (t *Terminal) Emit(r Result) error {

@@ -28,12 +28,12 @@ func controls(text string) string {
 	return found.String()
 }
 
-// named is a result with names in every place that a page has.
-type named struct {
+// nameResult is a result with names in every place that a page has.
+type nameResult struct {
 	Name string `json:"name"`
 }
 
-func (n *named) Print(p *Page) {
+func (n *nameResult) Print(p *Page) {
 	p.Line("%s", n.Name)
 	p.Head("%s", n.Name)
 	p.Alarm("%s", n.Name)
@@ -62,7 +62,7 @@ func TestHostileNames(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		must(term.Emit(&named{hostile}))
+		must(term.Emit(&nameResult{hostile}))
 		if got := controls(out.String()); got != "" {
 			t.Errorf("a result, in colours: %t, prints %s", colour, got)
 		}
@@ -83,7 +83,7 @@ func TestHostileNames(t *testing.T) {
 		bar.Say(hostile)
 		bar.Draw(hostile)
 		bar.Clear()
-		bar.Object(&named{hostile})
+		bar.Object(&nameResult{hostile})
 		drawn := strings.NewReplacer("\r", "", "\x1b[K", "").Replace(strings.ReplaceAll(errs.String(), "\uFFFDe", "-"))
 		got := controls(drawn)
 		at := expect.At(t, "a bar")
@@ -92,11 +92,11 @@ func TestHostileNames(t *testing.T) {
 		expect.Equal(at, "number of  ", strings.Count(errs.String(), "\r"), 2)
 		out.Reset()
 		term.JSON = true
-		must(term.Emit(&named{hostile}))
+		must(term.Emit(&nameResult{hostile}))
 		if got := controls(out.String()); got != "" {
 			t.Errorf("JSON prints %s", got)
 		}
-		var back named
+		var back nameResult
 		must(json.Unmarshal(out.Bytes(), &back))
 		if want := strings.ToValidUTF8(hostile, "\uFFFD"); back.Name != want {
 			t.Errorf("JSON has the name %q, want %q", back.Name, want)

@@ -9,17 +9,17 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// chosen are the sets that records choose from, and how well each answers a record. The last is empty: no
+// candidateSets are the sets that records choose from, and how well each answers a record. The last is empty: no
 // demonstrations are always a candidate.
-type chosen struct {
+type candidateSets struct {
 	sets  [][]prompt.Example
 	known map[prompt.Example][]float64
 }
 
 // Sets makes public sets of demonstrations to choose from, of records that no release is made of.
-func (g *Game) Sets(n, shots int) (*chosen, error) {
+func (g *Game) Sets(n, shots int) (*candidateSets, error) {
 	s := g.Key.Stream("sets")
-	c := &chosen{known: map[prompt.Example][]float64{}}
+	c := &candidateSets{known: map[prompt.Example][]float64{}}
 	for range n {
 		var set []prompt.Example
 		for range shots {
@@ -39,7 +39,7 @@ func (g *Game) Sets(n, shots int) (*chosen, error) {
 }
 
 // learn finds how well each set answers records.
-func (c *chosen) learn(ctx context.Context, r *adversary.Reader, records []prompt.Example) error {
+func (c *candidateSets) learn(ctx context.Context, r *adversary.Reader, records []prompt.Example) error {
 	var ask []prompt.Example
 	for _, e := range records {
 		if c.known[e] == nil {
@@ -60,7 +60,7 @@ func (c *chosen) learn(ctx context.Context, r *adversary.Reader, records []promp
 }
 
 // score is how much better the chosen set answers a record than the others do.
-func (c *chosen) score(e prompt.Example, chosen int) (score float64) {
+func (c *candidateSets) score(e prompt.Example, chosen int) (score float64) {
 	n := float64(len(c.sets))
 	for i, v := range c.known[e] {
 		if i == chosen {
@@ -73,7 +73,7 @@ func (c *chosen) score(e prompt.Example, chosen int) (score float64) {
 }
 
 // exactly chooses the set that answers members best: it has no privacy guarantee.
-func (c *chosen) exactly(members []prompt.Example) int {
+func (c *candidateSets) exactly(members []prompt.Example) int {
 	best, highest := 0, math.Inf(-1)
 	for i := range c.sets {
 		sum := 0.
@@ -88,7 +88,7 @@ func (c *chosen) exactly(members []prompt.Example) int {
 }
 
 // Choices attacks which of some sets members chose: under (ε, δ), or exactly without a chooser.
-func (g *Game) Choices(ctx context.Context, c *chosen, choose Chooser, epsilon, delta float64) ([]Row, error) {
+func (g *Game) Choices(ctx context.Context, c *candidateSets, choose Chooser, epsilon, delta float64) ([]Row, error) {
 	b := newBoard()
 	for i := range g.Trials {
 		t, err := g.deal(fmt.Sprint("choice ", epsilon), i)

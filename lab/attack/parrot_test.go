@@ -25,7 +25,7 @@ func newParrot() *parrot {
 	}}
 }
 
-func (p *parrot) trusted(t *testing.T) lm.Trusted {
+func (p *parrot) trusted(t *testing.T) lm.TrustedScorer {
 	t.Helper()
 	m, err := lm.Trust(p, lm.InProcess)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// asked is what the model says about records with demonstrations in its prompt.
-type asked struct {
+// likelihoods is what the model says about records with demonstrations in its prompt.
+type likelihoods struct {
 	// answers are log-probabilities of their labels.
 	answers []float64
 	// answered and read are how much likelier labels, and whole records, are than without any
@@ -17,7 +17,7 @@ type asked struct {
 	answered, read []float64
 }
 
-func (g *Game) ask(ctx context.Context, demos, of []prompt.Example) (a asked, err error) {
+func (g *Game) ask(ctx context.Context, demos, of []prompt.Example) (a likelihoods, err error) {
 	if a.answers, err = g.reader.Answers(ctx, demos, of); err != nil {
 		return a, err
 	}

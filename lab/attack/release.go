@@ -35,7 +35,7 @@ type Maker struct {
 }
 
 // NewMaker has a folder of its own, which Close removes. The model stays open.
-func NewMaker(m lm.Trusted) (*Maker, error) {
+func NewMaker(m lm.TrustedScorer) (*Maker, error) {
 	dir, err := os.MkdirTemp("", "sotto-attack-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for releases: %w", err)
@@ -65,7 +65,7 @@ func (m *Maker) Write(ctx context.Context, task prompt.Task, of Terms, label str
 // Choose has the records choose one of some public sets of demonstrations, by its place. One of them is
 // empty, since prompts without demonstrations are always among the candidates.
 func (m *Maker) Choose(ctx context.Context, task prompt.Task, of Terms, sets [][]prompt.Example, members []prompt.Example, seed uint64) (int, error) {
-	request := sotto.Request{Task: task, Epsilon: of.Epsilon, Delta: of.Delta, Size: of.Size, Choosing: &sotto.Choosing{}}
+	request := sotto.Request{Task: task, Epsilon: of.Epsilon, Delta: of.Delta, Size: of.Size, Choosing: &sotto.ChooseRequest{}}
 	for _, set := range sets {
 		if len(set) > 0 {
 			request.Choosing.Sets = append(request.Choosing.Sets, set)

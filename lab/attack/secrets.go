@@ -183,8 +183,8 @@ func (h *Hunt) data(copies, i int) ([]prompt.Example, error) {
 	return out, nil
 }
 
-// shown makes the demonstrations for a secret.
-type shown func(ctx context.Context, copies, i int) ([]prompt.Example, error)
+// demonstrator makes the demonstrations for a secret.
+type demonstrator func(ctx context.Context, copies, i int) ([]prompt.Example, error)
 
 // None looks without demonstrations: what the model would say anyhow.
 func (h *Hunt) None(ctx context.Context) (SecretRow, error) {
@@ -232,7 +232,7 @@ func (h *Hunt) Private(ctx context.Context, write Writer, copies int, epsilon fl
 }
 
 // measure fills a row.
-func (h *Hunt) measure(ctx context.Context, row *SecretRow, demos shown) error {
+func (h *Hunt) measure(ctx context.Context, row *SecretRow, demos demonstrator) error {
 	var bits []float64
 	for i := range h.Secrets {
 		s := h.secret(row.Copies, i)

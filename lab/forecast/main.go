@@ -67,17 +67,17 @@ type setting struct {
 	rounds  int64
 }
 
-// found has scores by what they are of.
-type found struct {
+// scoreTable has scores by what they are of.
+type scoreTable struct {
 	// base has the scores of zero, public and real by place, method and calibration.
 	base   map[place]map[string]map[bool][]float64
 	chosen map[setting]map[uint64]float64
 	// learned has the scores of classifiers by seed.
-	learned map[learned]map[uint64]float64
+	learned map[classifierKey]map[uint64]float64
 }
 
-// learned names the classifiers of a data set.
-type learned struct {
+// classifierKey names the classifiers of a data set.
+type classifierKey struct {
 	task    string
 	records int64
 	noise   float64
@@ -87,7 +87,7 @@ func gather(folders []string) (*forecast.Table, error) {
 	if len(folders) == 0 {
 		return nil, errors.New("name folders of suites' results")
 	}
-	f := found{base: map[place]map[string]map[bool][]float64{}, chosen: map[setting]map[uint64]float64{}, learned: map[learned]map[uint64]float64{}}
+	f := scoreTable{base: map[place]map[string]map[bool][]float64{}, chosen: map[setting]map[uint64]float64{}, learned: map[classifierKey]map[uint64]float64{}}
 	table := &forecast.Table{}
 	for _, dir := range folders {
 		if err := f.read(dir); err != nil {
@@ -105,7 +105,7 @@ func gather(folders []string) (*forecast.Table, error) {
 }
 
 // read adds the rows of a folder.
-func (f *found) read(dir string) error {
+func (f *scoreTable) read(dir string) error {
 	s, err := suite.Load(filepath.Join(dir, "suite.toml"))
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (f *found) read(dir string) error {
 	return nil
 }
 
-func (f *found) add(r eval.Row, n int64) error {
+func (f *scoreTable) add(r eval.Row, n int64) error {
 	at := place{r.Model, r.Task}
 	switch {
 	case r.Method == "learn" && r.Name == r.Method:
@@ -147,7 +147,7 @@ func (f *found) add(r eval.Row, n int64) error {
 		if err != nil {
 			return err
 		}
-		l := learned{r.Task, n, hundredths(noise)}
+		l := classifierKey{r.Task, n, hundredths(noise)}
 		if f.learned[l] == nil {
 			f.learned[l] = map[uint64]float64{}
 		}
@@ -251,24 +251,24 @@ func summary(seeds map[uint64]float64) (mean, deviation float64) {
 }
 
 // fillLearned lists what classifiers are worth.
-func (f *found) fillLearned(table *forecast.Table) error {
+func (f *scoreTable) fillLearned(table *forecast.Table) error {
 	for l, seeds := range f.learned {
 		t, err := prompt.Find(l.task)
 		if err != nil {
 			return err
 		}
-		one := forecast.Learned{Task: l.task, Labels: len(t.Labels), Records: l.records, Noise: l.noise, Seeds: len(seeds)}
+		one := forecast.ClassifierResult{Task: l.task, Labels: len(t.Labels), Records: l.records, Noise: l.noise, Seeds: len(seeds)}
 		one.Score, one.Deviation = summary(seeds)
 		table.Learned = append(table.Learned, one)
 	}
-	slices.SortFunc(table.Learned, func(a, b forecast.Learned) int {
+	slices.SortFunc(table.Learned, func(a, b forecast.ClassifierResult) int {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Records, b.Records), cmp.Compare(b.Noise, a.Noise))
 	})
 	return nil
 }
 
 // fill makes curves of what was found.
-func (f *found) fill(table *forecast.Table) error {
+func (f *scoreTable) fill(table *forecast.Table) error {
 	if err := f.fillLearned(table); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestTable(t *testing.T) {
 		}
 		for _, l := range of.Learned {
 			// Suites with several models repeat the classifiers, which have none: the table has those of all seeds.
-			same := func(o forecast.Learned) bool {
+			same := func(o forecast.ClassifierResult) bool {
 				return o == l || o.Task == l.Task && o.Records == l.Records && o.Noise == l.Noise && o.Seeds > l.Seeds
 			}
 			if !slices.ContainsFunc(table.Learned, same) {

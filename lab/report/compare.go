@@ -18,7 +18,7 @@ type contrast struct {
 	shots   int
 	queries int64
 	a, b    *cell
-	pairs   []stat.Paired
+	pairs   []stat.PairedScores
 }
 
 // comparisonSection compares the reference with all others.
@@ -70,7 +70,7 @@ func (r *report) equalEpsilon(b block) (overall, all []contrast) {
 				if !ok {
 					continue
 				}
-				d := contrast{dataset: g.dataset, a: ref, b: c, pairs: []stat.Paired{p}}
+				d := contrast{dataset: g.dataset, a: ref, b: c, pairs: []stat.PairedScores{p}}
 				k := key{name: c.name, epsilon: c.epsilon}
 				if shots {
 					d.shots, k.shots = max(ref.shots, c.shots), max(ref.shots, c.shots)

@@ -41,7 +41,7 @@ func (r *report) valueTable(g *group) table {
 	return t
 }
 
-func (g *group) values(printed []suite.Published, notes *sources) table {
+func (g *group) values(printed []suite.PublishedValue, notes *sources) table {
 	best := g.best()
 	t := g.table(printed, notes, func(c *cell) (entry, bool) { return valueEntry(c, best[c]), true })
 	if len(best) > 0 {
@@ -78,7 +78,7 @@ func valueEntry(c *cell, strong bool) entry {
 }
 
 // deviation of a paper's value, which not all print.
-func deviation(p suite.Published) float64 {
+func deviation(p suite.PublishedValue) float64 {
 	if p.Std == 0 {
 		return math.NaN()
 	}
@@ -110,7 +110,7 @@ func (g *group) best() map[*cell]bool {
 }
 
 // publishedEpsilon returns the place of a paper's value.
-func publishedEpsilon(p suite.Published) float64 {
+func publishedEpsilon(p suite.PublishedValue) float64 {
 	if p.Epsilon == nil {
 		return math.Inf(1)
 	}
@@ -119,8 +119,8 @@ func publishedEpsilon(p suite.Published) float64 {
 
 // published returns the values that have a line in the tables of a group, of its metric or
 // of one that compares embeddings.
-func (r *report) published(g *group, metric string) []suite.Published {
-	var found []suite.Published
+func (r *report) published(g *group, metric string) []suite.PublishedValue {
+	var found []suite.PublishedValue
 	lines := g.layout(nil).lines
 	for _, p := range r.in.Published {
 		if similar := strings.HasPrefix(p.Metric, likeness); similar && !strings.HasPrefix(metric, p.Metric) || !similar && metric != g.metric {
@@ -135,7 +135,7 @@ func (r *report) published(g *group, metric string) []suite.Published {
 
 // names reports whether a published value is of the method of a line: by its setting, or
 // else by the mechanism where only one line has it.
-func (g *group) names(p suite.Published, l line) bool {
+func (g *group) names(p suite.PublishedValue, l line) bool {
 	if p.Method != l.method {
 		return false
 	}
@@ -151,7 +151,7 @@ func (g *group) names(p suite.Published, l line) bool {
 // sources gives letters to where published values come from.
 type sources struct{ known []string }
 
-func (s *sources) mark(p suite.Published) string {
+func (s *sources) mark(p suite.PublishedValue) string {
 	text := p.Model + ", " + p.Source
 	i := slices.Index(s.known, text)
 	if i < 0 {

@@ -8,7 +8,7 @@
 //
 // # What the numbers are
 //
-// All values are in points of 100; the papers' are [suite.Published] as printed. A cell is
+// All values are in points of 100; the papers' are [suite.PublishedValue] as printed. A cell is
 // the mean over seeds, that is over demonstration sets, with their standard deviation and a
 // 95 % interval by a bootstrap that draws seeds and then test items, because both are
 // samples and all seeds share the items (package stat). Comparisons are paired: by item

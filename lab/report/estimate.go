@@ -70,8 +70,8 @@ func (e *estimate) bound(i stat.Interval) {
 
 // pair returns the scores of two cells for the seeds that both have. Without demonstrations
 // there is nothing to draw, so one row stands for all seeds.
-func pair(a, b *cell) (stat.Paired, bool) {
-	var p stat.Paired
+func pair(a, b *cell) (stat.PairedScores, bool) {
+	var p stat.PairedScores
 	ra, rb := a.rows, b.rows
 	if b.method == zero && len(rb) == 1 {
 		rb = slices.Repeat(rb, len(ra))
@@ -91,7 +91,7 @@ func pair(a, b *cell) (stat.Paired, bool) {
 
 // difference returns the outcome of a comparison over data sets, in points of 100. It fails
 // where there is only one score.
-func difference(pairs ...stat.Paired) (stat.Comparison, bool) {
+func difference(pairs ...stat.PairedScores) (stat.Comparison, bool) {
 	c, err := stat.Compare(draws, pairs...)
 	if err != nil {
 		return c, false
@@ -112,7 +112,7 @@ func difference(pairs ...stat.Paired) (stat.Comparison, bool) {
 // differenceOver compares two cells of each data set over all that are given. It fails where
 // one lacks a cell.
 func differenceOver(groups []*group, of func(*group) (a, b *cell)) (stat.Comparison, bool) {
-	var pairs []stat.Paired
+	var pairs []stat.PairedScores
 	for _, g := range groups {
 		a, b := of(g)
 		if b == nil {
@@ -130,7 +130,7 @@ func differenceOver(groups []*group, of func(*group) (a, b *cell)) (stat.Compari
 // average returns the mean over data sets of what one method did.
 func average(cells []*cell) estimate {
 	e := estimate{std: math.NaN(), low: math.NaN(), high: math.NaN()}
-	var pairs []stat.Paired
+	var pairs []stat.PairedScores
 	for _, c := range cells {
 		e.mean += c.value.mean / float64(len(cells))
 		e.seeds, e.items = e.seeds+c.value.seeds, e.items+c.value.items
@@ -139,7 +139,7 @@ func average(cells []*cell) estimate {
 			for i := range s {
 				nothing[i] = make([]float64, len(s[i]))
 			}
-			pairs = append(pairs, stat.Paired{A: s, B: nothing})
+			pairs = append(pairs, stat.PairedScores{A: s, B: nothing})
 		}
 	}
 	if len(pairs) == len(cells) {

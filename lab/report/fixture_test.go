@@ -92,7 +92,7 @@ func input(datasets []string, seeds, items int) Input {
 	return Input{
 		Title: "Every method at equal ε", About: "Made-up rows, to look at a report.",
 		Rows: madeUp(datasets, seeds, items), Methods: []string{"zero", "public", "clipped", "gaussian", "radius", "nonprivate", "real"},
-		Published: []suite.Published{
+		Published: []suite.PublishedValue{
 			{Dataset: "agnews", Method: "gaussian", Epsilon: epsilon(1), Shots: 4, Value: 64.1, Std: 3.9, Metric: "accuracy", Model: "GPT-3 Babbage", Source: "Tang et al. 2024, table 1"},
 			{Dataset: "agnews", Method: "gaussian", Epsilon: epsilon(1), Shots: 4, Value: 60.74, Std: 3.09, Metric: "accuracy", Model: "Llama-2-7b-hf", Source: "Gao et al. 2025, table 2"},
 			{Dataset: "agnews", Method: "nonprivate", Shots: 4, Value: 69.3, Std: 4.8, Metric: "accuracy", Model: "GPT-3 Babbage", Source: "Tang et al. 2024, table 1"},

@@ -50,7 +50,7 @@ func (l *layout) heading(column float64) string {
 }
 
 // layout of a group, with places for what papers say.
-func (g *group) layout(printed []suite.Published) layout {
+func (g *group) layout(printed []suite.PublishedValue) layout {
 	l := layout{queries: len(g.queries()) > 1}
 	l.each = !l.queries && g.wide()
 	l.shots = !l.queries && !l.each && len(g.shots()) > 1
@@ -117,7 +117,7 @@ func (l *layout) title(at line) string {
 }
 
 // table lays out what there is to say of cells, and values of papers beside it.
-func (g *group) table(printed []suite.Published, notes *sources, of func(*cell) (entry, bool)) table {
+func (g *group) table(printed []suite.PublishedValue, notes *sources, of func(*cell) (entry, bool)) table {
 	l := g.layout(printed)
 	t := table{Head: append([]string{"method"}, l.headings...)}
 	for _, at := range l.lines {

@@ -36,7 +36,7 @@ func TestOnline(t *testing.T) {
 			answerRow("mixing-published online", epsilon(1), 100, 0.75, 0.75),
 			answerRow("mixing", epsilon(1), 0, 0.25, 0.25),
 		},
-		Published: []suite.Published{
+		Published: []suite.PublishedValue{
 			{Dataset: "d", Method: "mixing-published", Setting: "mixing-published online", Epsilon: epsilon(1), Shots: 4, Value: 28.2, Metric: "rouge_l", Model: "M", Source: "s"},
 			{Dataset: "d", Method: "zero", Epsilon: epsilon(0), Value: 76.1, Metric: "embedding_precision", Model: "M", Source: "s"},
 		},

@@ -22,7 +22,7 @@ type Input struct {
 	// Rows to show; required. Those of one data set must have the same metric.
 	Rows []eval.Row
 	// Published values of papers to print beside them.
-	Published []suite.Published
+	Published []suite.PublishedValue
 	// Order of data sets and of methods' names, such as a suite's; what is not in it
 	// comes after, in order of the rows.
 	Datasets, Methods []string

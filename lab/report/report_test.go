@@ -164,7 +164,7 @@ func TestSettingsTellPublishedApart(t *testing.T) {
 			r.Name, r.Seed = "gaussian with more", 0
 		}
 	}
-	in.Published = []suite.Published{
+	in.Published = []suite.PublishedValue{
 		{Dataset: "agnews", Method: "gaussian", Setting: "gaussian with more", Epsilon: epsilon(1), Value: 12.3, Source: "s"},
 		{Dataset: "agnews", Method: "gaussian", Epsilon: epsilon(4), Value: 45.6, Source: "s"},
 	}
@@ -276,7 +276,7 @@ func TestManySettings(t *testing.T) {
 		}
 	}
 	in.Rows = rows
-	in.Published = []suite.Published{{Dataset: "agnews", Method: "gaussian", Setting: "setting 3", Epsilon: epsilon(1), Value: 50, Source: "s"}}
+	in.Published = []suite.PublishedValue{{Dataset: "agnews", Method: "gaussian", Setting: "setting 3", Epsilon: epsilon(1), Value: 50, Source: "s"}}
 	page, _ := render(t, in)
 	if !strings.Contains(page, "Diamonds") || strings.Contains(page, "against ε") {
 		t.Error("many settings at one ε are not ranked")
@@ -286,7 +286,7 @@ func TestManySettings(t *testing.T) {
 func TestOf(t *testing.T) {
 	s := suite.Suite{
 		Name: "n", About: "a", Datasets: []suite.Dataset{{Name: "y"}, {Name: "x"}},
-		Methods: []suite.Method{{Method: "real"}, {Method: "clipped", Name: "c"}}, Published: []suite.Published{{Dataset: "x"}},
+		Methods: []suite.Method{{Method: "real"}, {Method: "clipped", Name: "c"}}, Published: []suite.PublishedValue{{Dataset: "x"}},
 	}
 	in := Of(s, []eval.Row{{Dataset: "x", Name: "c"}, {Dataset: "z", Name: "other"}, {Dataset: "y", Name: "real"}})
 	expect.Equal(t, "in.Title", in.Title, "n")

@@ -209,9 +209,9 @@ func TestTableDifferences(t *testing.T) {
 				names = append(names, name)
 			}
 			slices.Sort(names)
-			var sets []stat.Paired
+			var sets []stat.PairedScores
 			for _, name := range names {
-				sets = append(sets, stat.Paired{A: weighted(a[name], weights[name]), B: weighted(b[name], weights[name])})
+				sets = append(sets, stat.PairedScores{A: weighted(a[name], weights[name]), B: weighted(b[name], weights[name])})
 			}
 			d, ok := difference(sets...)
 			if !ok || len(sets) != 8 {

@@ -50,7 +50,7 @@ func TestPapersAgreeWithThemselves(t *testing.T) {
 		epsilon                               float64
 		shots                                 int
 	}
-	known := map[what]suite.Published{}
+	known := map[what]suite.PublishedValue{}
 	twice := 0
 	for _, name := range suite.Builtins() {
 		s, err := suite.Builtin(name)

@@ -63,7 +63,7 @@ func tableRows() []eval.Row {
 func TestTables(t *testing.T) {
 	in := Input{
 		Title: "t", Reference: "local", Methods: []string{"zero", "local", "global-published", "majority", "lr-local"}, Rows: tableRows(),
-		Published: []suite.Published{
+		Published: []suite.PublishedValue{
 			{Dataset: "adult", Method: "local", Epsilon: epsilon(5), Shots: 4, Value: 61, Std: 21, Metric: "accuracy", Model: "M", Source: "s"},
 			{Dataset: "adult", Method: "local", Shots: 1, Value: 72, Std: 1, Metric: "accuracy", Model: "M", Source: "s"},
 			{Dataset: "adult", Method: "lr-local", Epsilon: epsilon(10), Value: 70, Std: 6, Metric: "accuracy", Model: noModel, Source: "s"},

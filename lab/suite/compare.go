@@ -124,9 +124,9 @@ func groupFor(order []group, c contender) group {
 
 // compare two contenders wherever both are, and on average.
 func compare(order []group, groups map[group][]eval.Row, a, b contender) ([]Comparison, error) {
-	together := map[place][]stat.Paired{}
+	together := map[place][]stat.PairedScores{}
 	var out []Comparison
-	add := func(p place, a, b eval.Row, sets ...stat.Paired) error {
+	add := func(p place, a, b eval.Row, sets ...stat.PairedScores) error {
 		c, err := stat.Compare(stat.Options{}, sets...)
 		if err == nil {
 			out = append(out, Comparison{
@@ -173,7 +173,7 @@ func compare(order []group, groups map[group][]eval.Row, a, b contender) ([]Comp
 
 // paired are the scores of the seeds that both have. Without demonstrations there is one
 // row, which goes with every seed.
-func paired(a, b []eval.Row) (stat.Paired, error) {
+func paired(a, b []eval.Row) (stat.PairedScores, error) {
 	var left, right []eval.Row
 	for _, x := range a {
 		for _, y := range b {
@@ -183,12 +183,12 @@ func paired(a, b []eval.Row) (stat.Paired, error) {
 		}
 	}
 	if len(left) == 0 {
-		return stat.Paired{}, nil
+		return stat.PairedScores{}, nil
 	}
 	if _, err := table(append(slices.Clone(left), right...)); err != nil {
-		return stat.Paired{}, err
+		return stat.PairedScores{}, err
 	}
-	p := stat.Paired{}
+	p := stat.PairedScores{}
 	p.A, _ = table(left)
 	p.B, _ = table(right)
 	return p, nil

@@ -24,8 +24,8 @@ type GroupCost struct {
 	Seconds float64  `json:"seconds"`
 }
 
-// costing computes what cells cost.
-type costing struct {
+// costModel computes what cells cost.
+type costModel struct {
 	suite Suite
 	Options
 	// speeds of models by name, shapes of tasks and tokens of tests by data set and model.
@@ -38,7 +38,7 @@ type costing struct {
 // their seed alone. It opens models by the options, measures them, and reads no record.
 // Tell, if set, is called with how many groups are done.
 func (s Suite) Estimate(ctx context.Context, cells []Cell, o Options, progress func(done, of int)) ([]GroupCost, error) {
-	f := &costing{s, o, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
+	f := &costModel{s, o, map[string]plan.Speed{}, map[string]plan.Shape{}, map[string]float64{}}
 	var groups []GroupCost
 	var first []Cell
 	places := map[string]int{}
@@ -69,7 +69,7 @@ func (c Cell) Kind() string {
 }
 
 // add computes a group from its first cell.
-func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
+func (f *costModel) add(ctx context.Context, c Cell, g *GroupCost) error {
 	switch {
 	case c.Learns():
 		return nil // no model takes part
@@ -131,7 +131,7 @@ func (f *costing) add(ctx context.Context, c Cell, g *GroupCost) error {
 }
 
 // addOnline computes what answers take that records give.
-func (f *costing) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
+func (f *costModel) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
 	m, err := f.Open(ctx, c.Model)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (f *costing) addOnline(ctx context.Context, c Cell, g *GroupCost) error {
 }
 
 // of measures a model once, and the prompts of a data set with its tokens.
-func (f *costing) of(ctx context.Context, c Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
+func (f *costModel) of(ctx context.Context, c Cell, name string, m lm.Scorer) (plan.Speed, plan.Shape, error) {
 	if _, ok := f.speeds[name]; !ok {
 		speed, err := plan.Measure(ctx, m)
 		if err != nil {
@@ -187,7 +187,7 @@ func (f *costing) of(ctx context.Context, c Cell, name string, m lm.Scorer) (pla
 }
 
 // test counts the tokens of the questions, and of answers that are written.
-func (f *costing) test(ctx context.Context, c Cell, m lm.Scorer) (questions, steps float64, err error) {
+func (f *costModel) test(ctx context.Context, c Cell, m lm.Scorer) (questions, steps float64, err error) {
 	items, err := f.suite.Questions(c)
 	if err != nil {
 		return 0, 0, err

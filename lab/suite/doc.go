@@ -45,6 +45,6 @@
 // rows hold numbers and public words. The ε of a row is what the same plan costs, run with
 // fresh randomness.
 //
-// Records go to models that are trusted ([lm.Trusted]); who only answers sees
+// Records go to models that are trusted ([lm.TrustedScorer]); who only answers sees
 // demonstrations and test items.
 package suite

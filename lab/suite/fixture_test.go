@@ -105,7 +105,7 @@ func options(t testing.TB, m *toy) suite.Options {
 
 func optionsIn(dir string, m *toy) suite.Options {
 	return suite.Options{
-		Open:  func(context.Context, string) (lm.Trusted, error) { return m.trusted(), nil },
+		Open:  func(context.Context, string) (lm.TrustedScorer, error) { return m.trusted(), nil },
 		Cache: filepath.Join(dir, "cache"), Out: filepath.Join(dir, "out"), Version: "test",
 	}
 }

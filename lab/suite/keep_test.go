@@ -127,7 +127,7 @@ func TestPlansAreOfOne(t *testing.T) {
 	s := helplineIn(t, dir, brief)
 	o := options(t, nil)
 	o.Cache, o.Out = filepath.Join(dir, "cache"), filepath.Join(dir, "out")
-	o.Open = func(_ context.Context, name string) (lm.Trusted, error) {
+	o.Open = func(_ context.Context, name string) (lm.TrustedScorer, error) {
 		return (&toy{name: "toy" + name}).trusted(), nil
 	}
 	s.Models = []string{"", "other"}

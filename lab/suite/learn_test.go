@@ -24,8 +24,8 @@ calibrate = [true, false]
 method = "learn"
 `)
 	o := options(t, &toy{name: "toy"})
-	o.Open = func(context.Context, string) (lm.Trusted, error) {
-		return lm.Trusted{}, errors.New("no model is needed")
+	o.Open = func(context.Context, string) (lm.TrustedScorer, error) {
+		return lm.TrustedScorer{}, errors.New("no model is needed")
 	}
 	var err error
 	if o.Sentences, err = lm.TrustEmbedder(directions{}, lm.InProcess); err != nil {

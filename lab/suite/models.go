@@ -13,7 +13,7 @@ import (
 type model struct {
 	name    string
 	id      string // distinguishes its results
-	trusted lm.Trusted
+	trusted lm.TrustedScorer
 	answers lm.Model
 	turn    *sync.Mutex
 }

@@ -28,7 +28,7 @@ func TestModels(t *testing.T) {
 		}
 		return toys[name]
 	}
-	o.Open = func(_ context.Context, name string) (lm.Trusted, error) { return open(name).trusted(), nil }
+	o.Open = func(_ context.Context, name string) (lm.TrustedScorer, error) { return open(name).trusted(), nil }
 	o.OpenAnswerer = func(_ context.Context, name string) (lm.Model, error) { return open(name), nil }
 	result, err := suite.Run(t.Context(), s, o)
 	if err != nil {
@@ -113,9 +113,9 @@ func TestAnswererWithoutScores(t *testing.T) {
 // opened is told.
 func TestUntrusted(t *testing.T) {
 	missing := errors.New("no such model")
-	for _, open := range []func(context.Context, string) (lm.Trusted, error){
-		func(context.Context, string) (lm.Trusted, error) { return lm.Trusted{}, nil },
-		func(context.Context, string) (lm.Trusted, error) { return lm.Trusted{}, missing },
+	for _, open := range []func(context.Context, string) (lm.TrustedScorer, error){
+		func(context.Context, string) (lm.TrustedScorer, error) { return lm.TrustedScorer{}, nil },
+		func(context.Context, string) (lm.TrustedScorer, error) { return lm.TrustedScorer{}, missing },
 	} {
 		o := options(t, nil)
 		o.Open = open

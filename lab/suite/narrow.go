@@ -53,7 +53,7 @@ func (s Suite) Narrow(datasets, methods []string) (Suite, error) {
 // without leaves out data sets, and what is about them.
 func (s Suite) without(other func(dataset string) bool) Suite {
 	s.Datasets = slices.DeleteFunc(slices.Clone(s.Datasets), func(d Dataset) bool { return other(d.Name) })
-	s.Published = slices.DeleteFunc(slices.Clone(s.Published), func(v Published) bool { return other(v.Dataset) })
+	s.Published = slices.DeleteFunc(slices.Clone(s.Published), func(v PublishedValue) bool { return other(v.Dataset) })
 	var methods []Method
 	for _, m := range s.Methods {
 		some := len(m.Datasets) > 0

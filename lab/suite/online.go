@@ -26,10 +26,10 @@ func (r *runner) online(ctx context.Context, e *entry) (err error) {
 }
 
 // planOnline is plan, of answers.
-func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*planned[plan.Answers], error) {
-	return planOnce(r, &r.plansOnline, "plan of answers", c, m, plan.Answers.Check, func() (*planned[plan.Answers], error) {
+func (r *runner) planOnline(ctx context.Context, c Cell, m model) (*sharedPlan[plan.Answers], error) {
+	return planOnce(r, &r.plansOnline, "plan of answers", c, m, plan.Answers.Check, func() (*sharedPlan[plan.Answers], error) {
 		p, err := plan.NewAnswers(c.Request())
-		out := &planned[plan.Answers]{Plan: p}
+		out := &sharedPlan[plan.Answers]{Plan: p}
 		if err != nil || !c.Reads() {
 			return out, err
 		}

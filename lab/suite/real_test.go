@@ -35,7 +35,7 @@ func TestRealSuite(t *testing.T) {
 	}
 	defer m.Close()
 	o := options(t, nil)
-	o.Open = func(context.Context, string) (lm.Trusted, error) { return m, nil }
+	o.Open = func(context.Context, string) (lm.TrustedScorer, error) { return m, nil }
 	o.Data = sharedData
 	first, err := suite.Run(t.Context(), s, o)
 	if err != nil {

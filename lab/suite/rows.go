@@ -18,9 +18,9 @@ type entry struct {
 	// cell says for how many answers ε is; listed is the one that the suite asked for.
 	cell, listed     Cell
 	data             *dataset
-	planned          *planned[plan.Plan]    // nil without demonstrations, and online
-	online           *planned[plan.Answers] // nil unless online
-	table            *tabular.Guarantee     // nil unless a table's rows were protected
+	planned          *sharedPlan[plan.Plan]    // nil without demonstrations, and online
+	online           *sharedPlan[plan.Answers] // nil unless online
+	table            *tabular.Guarantee        // nil unless a table's rows were protected
 	set              *set
 	answers          *answers
 	writer, answerer model

@@ -28,7 +28,7 @@ type Options struct {
 	// Open gives the model of a name, "" for the default one, to write with, and to answer
 	// with unless OpenAnswerer is set. It is called once for each name, and the model stays
 	// open: it is the caller's. Required.
-	Open func(ctx context.Context, name string) (lm.Trusted, error)
+	Open func(ctx context.Context, name string) (lm.TrustedScorer, error)
 	// OpenAnswerer gives models that answer, which need not give scores. They are shown all
 	// demonstrations, which have no privacy guarantee here, and real records among them: it must not
 	// give one that may not see records.
@@ -180,10 +180,10 @@ type runner struct {
 	models   once[model]
 	answerer once[model]
 	datasets once[*dataset]
-	plans    once[*planned[plan.Plan]]
+	plans    once[*sharedPlan[plan.Plan]]
 	sets     once[*set]
 
-	plansOnline   once[*planned[plan.Answers]]
+	plansOnline   once[*sharedPlan[plan.Answers]]
 	distributions once[*tabular.Distribution]
 	globals       once[*tabular.Global]
 

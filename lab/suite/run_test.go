@@ -116,7 +116,7 @@ func TestRecordsMatter(t *testing.T) {
 		t.Errorf("another instruction for answers: %+v, %v", again, err)
 	}
 	other := &toy{name: "another"}
-	o.Open = func(context.Context, string) (lm.Trusted, error) { return other.trusted(), nil }
+	o.Open = func(context.Context, string) (lm.TrustedScorer, error) { return other.trusted(), nil }
 	again, err = suite.Run(t.Context(), s, o)
 	expect.NoError(t, err)
 	expect.Equal(t, "again.Written", again.Written, 3)

@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// planned is what the seeds of a cell share, as it is kept: a plan of demonstrations, or of
+// sharedPlan is what the seeds of a cell share, as it is kept: a plan of demonstrations, or of
 // answers online.
-type planned[P plan.Plan | plan.Answers] struct {
+type sharedPlan[P plan.Plan | plan.Answers] struct {
 	Plan P `json:"plan"`
 	// Epsilon is what the accountant says of the plan's event, or of all answers together.
 	Epsilon float64 `json:"epsilon"`
@@ -44,7 +44,7 @@ type set struct {
 
 // planOnce makes a plan once for all seeds, since calibration takes its time, and keeps it
 // for as long as the program is the same: another one may choose otherwise.
-func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], stage string, c Cell, m model, check func(P) error, make func() (*planned[P], error)) (*planned[P], error) {
+func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*sharedPlan[P]], stage string, c Cell, m model, check func(P) error, make func() (*sharedPlan[P], error)) (*sharedPlan[P], error) {
 	build, err := r.build()
 	if err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func planOnce[P plan.Plan | plan.Answers](r *runner, known *once[*planned[P]], s
 	if err != nil {
 		return nil, err
 	}
-	return known.get(key, func() (*planned[P], error) {
-		out, _, err := keep(r.store, "plans", key, func(p *planned[P]) bool { return check(p.Plan) == nil }, make)
+	return known.get(key, func() (*sharedPlan[P], error) {
+		out, _, err := keep(r.store, "plans", key, func(p *sharedPlan[P]) bool { return check(p.Plan) == nil }, make)
 		return out, err
 	})
 }
 
-func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan], error) {
-	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*planned[plan.Plan], error) {
+func (r *runner) plan(ctx context.Context, c Cell, m model) (*sharedPlan[plan.Plan], error) {
+	return planOnce(r, &r.plans, "plan", c, m, plan.Plan.Check, func() (*sharedPlan[plan.Plan], error) {
 		request := c.Request()
 		switch {
 		case !c.compares():
@@ -70,7 +70,7 @@ func (r *runner) plan(ctx context.Context, c Cell, m model) (*planned[plan.Plan]
 			request.Choosing.Encoder = r.Sentences.Name()
 		}
 		p, err := plan.New(request)
-		out := &planned[plan.Plan]{Plan: p}
+		out := &sharedPlan[plan.Plan]{Plan: p}
 		if err != nil || !c.Reads() {
 			return out, err
 		}
@@ -107,7 +107,7 @@ func hashProgram() (string, error) {
 }
 
 // set returns the demonstrations of a cell, from the cache if they are there.
-func (r *runner) set(ctx context.Context, c Cell, p *planned[plan.Plan], m model, d *dataset) (*set, error) {
+func (r *runner) set(ctx context.Context, c Cell, p *sharedPlan[plan.Plan], m model, d *dataset) (*set, error) {
 	canonical, err := json.Marshal(p.Plan)
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
@@ -144,7 +144,7 @@ func (r *runner) client(m model) (*sotto.Client, error) {
 }
 
 // write carries out the plan, seeded, in a folder that is removed afterwards.
-func (r *runner) write(ctx context.Context, c Cell, p *planned[plan.Plan], m model, d *dataset) (out *set, err error) {
+func (r *runner) write(ctx context.Context, c Cell, p *sharedPlan[plan.Plan], m model, d *dataset) (out *set, err error) {
 	dir, err := r.store.scratch()
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type Suite struct {
 	Datasets []Dataset `toml:"dataset"`
 	Methods  []Method  `toml:"method"`
 	// Published are values of papers to print beside ours.
-	Published []Published `toml:"published"`
+	Published []PublishedValue `toml:"published"`
 
 	// dir is what relative paths begin at.
 	dir string
@@ -141,8 +141,8 @@ type Settings struct {
 	MinTokens *int     `toml:"min_tokens"`
 }
 
-// Published is a value from a paper. Epsilon is nil for methods without a guarantee.
-type Published struct {
+// PublishedValue is a value from a paper. Epsilon is nil for methods without a guarantee.
+type PublishedValue struct {
 	Dataset string   `toml:"dataset"`
 	Method  string   `toml:"method"`
 	Epsilon *float64 `toml:"epsilon"`

@@ -261,8 +261,8 @@ func TestTableBaselinesNeedNoModel(t *testing.T) {
 	dir := t.TempDir()
 	s := loansIn(t, dir, "epsilon = [1]\n[[method]]\nmethod = \"majority\"\n[[method]]\nmethod = \"lr-private\"\n")
 	o := optionsIn(dir, nil)
-	o.Open = func(context.Context, string) (lm.Trusted, error) {
-		return lm.Trusted{}, errors.New("there is no model")
+	o.Open = func(context.Context, string) (lm.TrustedScorer, error) {
+		return lm.TrustedScorer{}, errors.New("there is no model")
 	}
 	done, err := suite.Run(t.Context(), s, o)
 	if err != nil {

@@ -20,7 +20,7 @@ type toy struct {
 	fault func(step int64) error
 }
 
-func (t *toy) trusted() lm.Trusted {
+func (t *toy) trusted() lm.TrustedScorer {
 	m, err := lm.Trust(t, lm.InProcess)
 	if err != nil {
 		panic(err)

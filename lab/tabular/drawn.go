@@ -27,7 +27,7 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	if err != nil {
 		return nil, err
 	}
-	profile, err := g.release(ctx, binned{source{t}}, seed)
+	profile, err := g.release(ctx, binSource{source{t}}, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,11 @@ func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) 
 	return d, err
 }
 
-// binned hands out bins of numbers as a number in them each, which is how profiles read them.
-type binned struct{ source }
+// binSource hands out bins of numbers as a number in them each, which is how profiles read them.
+type binSource struct{ source }
 
 // Scan reads the table, with numbers.
-func (s binned) Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error {
+func (s binSource) Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error {
 	return s.source.Scan(ctx, columns, workers, func(worker int, b *table.Batch) error {
 		for k, i := range columns {
 			c, v := s.table.Schema.Columns[i], &b.Columns[k]

@@ -24,8 +24,8 @@ type LearnOptions struct {
 	Seed           uint64
 }
 
-// Learned holds a baseline's predictions for the test rows.
-type Learned struct {
+// Predictions holds a baseline's predictions for the test rows.
+type Predictions struct {
 	// Answers in words, and how probable all of them are, in the order of the label's values.
 	Answers       []string
 	Probabilities [][]float64
@@ -35,7 +35,7 @@ type Learned struct {
 
 // Learn answers the test rows by a baseline that learns from the training rows, without a
 // language model.
-func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Learned, error) {
+func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Predictions, error) {
 	form, err := learn.NewForm(t.Schema, t.Discrete)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Learned, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &Learned{Guarantee: g}
+	out := &Predictions{Guarantee: g}
 	return out, out.predict(c, t)
 }
 
@@ -132,7 +132,7 @@ func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
 }
 
 // predict answers the test rows: what is most probable, the first of those that are equally.
-func (l *Learned) predict(c learn.Classifier, t *eval.Table) error {
+func (l *Predictions) predict(c learn.Classifier, t *eval.Table) error {
 	words, label := t.Schema.Wording(), t.Schema.LabelColumn()
 	for _, row := range t.Test {
 		p, err := c.Probabilities(row, nil)

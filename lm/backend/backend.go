@@ -131,23 +131,23 @@ func engine(s Spec) (lm.Scorer, error) {
 }
 
 // Trusted opens the model for prompts with private records. A server that gives no scores can
-// judge what is written, and nothing else: [lm.Trusted.NeedScores].
-func Trusted(ctx context.Context, s Spec) (lm.Trusted, error) {
+// judge what is written, and nothing else: [lm.TrustedScorer.NeedScores].
+func Trusted(ctx context.Context, s Spec) (lm.TrustedScorer, error) {
 	basis := lm.InProcess
 	if s.Remote() {
 		if !s.Trusted {
-			return lm.Trusted{}, &UntrustedError{}
+			return lm.TrustedScorer{}, &UntrustedError{}
 		}
 		basis = lm.Declared
 	}
 	scorer, err := scorer(ctx, s, true)
 	if err != nil {
-		return lm.Trusted{}, err
+		return lm.TrustedScorer{}, err
 	}
 	trusted, err := lm.Trust(scorer, basis)
 	if err != nil {
 		scorer.Close()
-		return lm.Trusted{}, err
+		return lm.TrustedScorer{}, err
 	}
 	return trusted, nil
 }

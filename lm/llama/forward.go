@@ -63,7 +63,7 @@ type tasks struct {
 type inputs struct {
 	floats   []float32
 	stride   int
-	integers *kernel.Quantized // nil if a row is no whole number of blocks
+	integers *kernel.QuantizedMatrix // nil if a row is no whole number of blocks
 }
 
 // newInputs returns room for rows of width numbers.

@@ -141,18 +141,18 @@ func (c tiny) file(t *testing.T) (*gguf.File, []byte) {
 
 func writeTinies(t *testing.T, dir string, models map[string]tiny) {
 	t.Helper()
-	type listed struct {
+	type tinyList struct {
 		Context    int          `json:"context"`
 		Vocabulary int          `json:"vocabulary"`
 		Prompts    []tinyPrompt `json:"prompts"`
 	}
-	list := map[string]listed{}
+	list := map[string]tinyList{}
 	for name, c := range models {
 		_, data := c.file(t)
 		if err := os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".gguf"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		list[name] = listed{c.context, c.vocab, c.prompts()}
+		list[name] = tinyList{c.context, c.vocab, c.prompts()}
 	}
 	text, err := json.Marshal(list)
 	if err != nil {

@@ -113,7 +113,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/octet-stream")
-	counted := &counting{ResponseWriter: w}
+	counted := &byteCounter{ResponseWriter: w}
 	defer func() {
 		s.mu.Lock()
 		s.sent += counted.n
@@ -128,18 +128,18 @@ func (s *site) ranges() []string {
 	return append([]string(nil), s.asked...)
 }
 
-type counting struct {
+type byteCounter struct {
 	http.ResponseWriter
 	n int
 }
 
-func (c *counting) Write(p []byte) (int, error) {
+func (c *byteCounter) Write(p []byte) (int, error) {
 	n, err := c.ResponseWriter.Write(p)
 	c.n += n
 	return n, err
 }
 
-func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *byteCounter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // cutAfter announces all and ends the connection after some bytes of the file.
 func cutAfter(n int) misdeed {

@@ -7,31 +7,31 @@ import (
 	"github.com/sotto-dp/sotto/lm/gguf"
 )
 
-// Checked states how well it was tested that the engine runs a file.
-type Checked string
+// CheckLevel states how well it was tested that the engine runs a file.
+type CheckLevel string
 
 // The degrees of testing.
 const (
 	// SameShape: a model of the same shape, architecture and storage types was run and
 	// compared with llama.cpp.
-	SameShape Checked = "same shape"
+	SameShape CheckLevel = "same shape"
 	// SameFamily: a smaller model of the same family was.
-	SameFamily Checked = "same family"
+	SameFamily CheckLevel = "same family"
 	// ByArchitecture: the engine knows the architecture, the tokeniser and the storage
 	// types, and its tests compare each with another implementation; no model of the
 	// family was run.
-	ByArchitecture Checked = "architecture"
+	ByArchitecture CheckLevel = "architecture"
 )
 
 // Suggestion is a general model that follows instructions, which the engine should run. The
 // file itself was not fetched: its size is computed from its shape, and its hash is the
 // one that the hub publishes when it is pulled.
 type Suggestion struct {
-	Name         string  `json:"name"`
-	Title        string  `json:"title"`
-	Licence      string  `json:"licence"`
-	Quantisation string  `json:"quantisation"`
-	Checked      Checked `json:"checked"`
+	Name         string     `json:"name"`
+	Title        string     `json:"title"`
+	Licence      string     `json:"licence"`
+	Quantisation string     `json:"quantisation"`
+	Checked      CheckLevel `json:"checked"`
 	// Expect describes in a few words what it is good for.
 	Expect string `json:"expect"`
 	// Restricted: the licence rules out commercial use.

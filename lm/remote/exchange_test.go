@@ -136,9 +136,9 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// seen is what a scenario saw, kept beside its exchanges: a replay must lead to the
+// observation is what a scenario saw, kept beside its exchanges: a replay must lead to the
 // same, so that the reading of answers is tested and not only the asking.
-type seen struct {
+type observation struct {
 	Probe  Probe               `json:"probe"`
 	Tokens map[string][]int    `json:"tokens"`
 	Ends   []lm.Token          `json:"ends"`
@@ -153,7 +153,7 @@ type lmScores struct {
 }
 
 // scenario uses a server in every way that runs do, in few requests.
-func scenario(t *testing.T, url string, o Options) seen {
+func scenario(t *testing.T, url string, o Options) observation {
 	t.Helper()
 	o.Retries = -1
 	c := dial(t, url, o)
@@ -161,7 +161,7 @@ func scenario(t *testing.T, url string, o Options) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := seen{Probe: c.Probe(), Ends: s.Tokenizer().Ends(), Tokens: map[string][]int{}, Scores: map[string]lmScores{}, Texts: map[string]lm.Text{}, Errors: map[string]string{}}
+	out := observation{Probe: c.Probe(), Ends: s.Tokenizer().Ends(), Tokens: map[string][]int{}, Scores: map[string]lmScores{}, Texts: map[string]lm.Text{}, Errors: map[string]string{}}
 	out.Probe.URL = "" // of the server that replays
 	number := func(tokens []lm.Token) (out []int) {
 		for _, token := range tokens {
@@ -189,7 +189,7 @@ func scenario(t *testing.T, url string, o Options) seen {
 	return out
 }
 
-func scenarioScores(t *testing.T, s lm.Scorer, out seen) {
+func scenarioScores(t *testing.T, s lm.Scorer, out observation) {
 	t.Helper()
 	session, err := s.Open(t.Context())
 	if err != nil {
@@ -228,7 +228,7 @@ func tokensOf(numbers []int) (out []lm.Token) {
 	return out
 }
 
-func scenarioTexts(t *testing.T, s lm.Scorer, out seen) {
+func scenarioTexts(t *testing.T, s lm.Scorer, out observation) {
 	t.Helper()
 	for name, p := range map[string]lm.Prompt{
 		"text": {Text: "The capital of France is"},
@@ -276,7 +276,7 @@ func TestRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want seen
+			var want observation
 			if err := json.Unmarshal(text, &want); err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +286,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-func compareSeen(t *testing.T, got, want seen) {
+func compareSeen(t *testing.T, got, want observation) {
 	t.Helper()
 	if !reflect.DeepEqual(got.Probe, want.Probe) {
 		t.Errorf("the server is now\n%+v, not\n%+v", got.Probe, want.Probe)

@@ -24,7 +24,7 @@ var recordDialects = map[Dialect]lm.Isolation{
 }
 
 // byRecord dials a toy and has it tried out on made-up records.
-func byRecord(t *testing.T, url string, o Options) (lm.Isolated, error) {
+func byRecord(t *testing.T, url string, o Options) (lm.IsolatedScorer, error) {
 	t.Helper()
 	if o.Backoff == 0 {
 		o.Backoff = time.Millisecond
@@ -109,7 +109,7 @@ func azure(d Dialect, url string) string {
 }
 
 // stepOf scores the prompts of a record in one step.
-func stepOf(t *testing.T, m lm.Trusted, record string, n int) {
+func stepOf(t *testing.T, m lm.TrustedScorer, record string, n int) {
 	t.Helper()
 	session, err := m.Open(t.Context())
 	if err != nil {

@@ -82,7 +82,7 @@ func sameScores(t *testing.T, got []lm.Scores, n int) {
 	}
 }
 
-func trustReplicas(t *testing.T, url string, o Options) lm.Trusted {
+func trustReplicas(t *testing.T, url string, o Options) lm.TrustedScorer {
 	t.Helper()
 	trusted, err := lm.Trust(dialScorer(t, url, o), lm.Declared)
 	if err != nil {

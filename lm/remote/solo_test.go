@@ -21,7 +21,7 @@ import (
 var soloDialects = map[Dialect]lm.Isolation{VLLM: lm.Watched, LlamaCPP: lm.Watched, SGLang: lm.Exclusive}
 
 // isolate dials a toy and has it tried out.
-func isolate(t *testing.T, url string, o Options) (lm.Isolated, error) {
+func isolate(t *testing.T, url string, o Options) (lm.IsolatedScorer, error) {
 	t.Helper()
 	trusted, err := lm.Trust(dialScorer(t, url, o), lm.Declared)
 	if err != nil {
@@ -31,7 +31,7 @@ func isolate(t *testing.T, url string, o Options) (lm.Isolated, error) {
 }
 
 // askAll scores n prompts in one step of a model.
-func askAll(t *testing.T, m lm.Trusted, n int) ([]lm.Scores, error) {
+func askAll(t *testing.T, m lm.TrustedScorer, n int) ([]lm.Scores, error) {
 	t.Helper()
 	session, err := m.Open(t.Context())
 	if err != nil {

@@ -40,7 +40,7 @@ func unspell(text string) (string, bool) {
 // bytePair encodes by byte-level BPE.
 type bytePair struct {
 	classes *pages
-	cut     cut
+	cut     pieceEnd
 	pairs   pairTable
 	first   [256]int32 // symbols of single bytes
 	// whole has the tokens that pieces are looked up in before merging; nil if they

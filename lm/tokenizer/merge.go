@@ -8,8 +8,8 @@ type part struct {
 	start, end int32
 }
 
-// pairing knows which neighbours may be merged.
-type pairing interface {
+// mergeRules knows which neighbours may be merged.
+type mergeRules interface {
 	// join returns the symbol that two neighbouring parts of text make, and how early they
 	// are merged: the lowest order first, the leftmost first among equals. The order is
 	// never for parts that stay apart.
@@ -39,7 +39,7 @@ var workPool = sync.Pool{New: func() any { return new(work) }}
 const scanLimit = 48
 
 // merge merges neighbours in w.parts until no pair is left.
-func (w *work) merge(text string, pairs pairing) {
+func (w *work) merge(text string, pairs mergeRules) {
 	if len(w.parts) <= scanLimit {
 		w.mergeByScan(text, pairs)
 	} else {
@@ -47,13 +47,13 @@ func (w *work) merge(text string, pairs pairing) {
 	}
 }
 
-func (w *work) candidate(text string, pairs pairing, left, right int) candidate {
+func (w *work) candidate(text string, pairs mergeRules, left, right int) candidate {
 	symbol, order := pairs.join(text, w.parts[left], w.parts[right])
 	return candidate{symbol, order}
 }
 
 // mergeByScan takes n² steps for n parts, with little overhead.
-func (w *work) mergeByScan(text string, pairs pairing) {
+func (w *work) mergeByScan(text string, pairs mergeRules) {
 	w.candidates = w.candidates[:0]
 	for i := range len(w.parts) - 1 {
 		w.candidates = append(w.candidates, w.candidate(text, pairs, i, i+1))
@@ -93,7 +93,7 @@ func (a entry) before(b entry) bool {
 }
 
 // mergeByHeap takes n log n steps for n parts.
-func (w *work) mergeByHeap(text string, pairs pairing) {
+func (w *work) mergeByHeap(text string, pairs mergeRules) {
 	n := len(w.parts)
 	w.next, w.prev, w.heap = w.next[:0], w.prev[:0], w.heap[:0]
 	for i := range n {
@@ -131,7 +131,7 @@ func (w *work) mergeByHeap(text string, pairs pairing) {
 	w.parts = kept
 }
 
-func (w *work) offer(text string, pairs pairing, left, right int32) {
+func (w *work) offer(text string, pairs mergeRules, left, right int32) {
 	c := w.candidate(text, pairs, int(left), int(right))
 	if c.order == never {
 		return

@@ -19,7 +19,7 @@ func (p tablePairs) join(text string, left, right part) (int32, uint32) {
 }
 
 // mergeSlowly does what is said of merging and nothing clever.
-func mergeSlowly(text string, pairs pairing, parts []part) []part {
+func mergeSlowly(text string, pairs mergeRules, parts []part) []part {
 	for {
 		best, at := never, -1
 		var symbol int32
@@ -47,7 +47,7 @@ func TestMergingWaysAgree(t *testing.T) {
 			start[i] = part{int32(text[i]), int32(i), int32(i + 1)}
 		}
 		want := mergeSlowly(text, pairs, start)
-		for name, way := range map[string]func(*work, string, pairing){
+		for name, way := range map[string]func(*work, string, mergeRules){
 			"scan": (*work).mergeByScan, "heap": (*work).mergeByHeap,
 		} {
 			t.Run(name, func(t *testing.T) {

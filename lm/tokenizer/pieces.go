@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// cut returns where the piece that begins at a place of a repaired text ends. Merging works
+// pieceEnd returns where the piece that begins at a place of a repaired text ends. Merging works
 // on pieces: no token reaches across their borders.
 //
 // The published rules are regular expressions with look-ahead, which a scanner needs
 // no engine for. They are cited where they are written out.
-type cut func(classes *pages, text string, at int) int
+type pieceEnd func(classes *pages, text string, at int) int
 
 // rule describes a pre-tokeniser.
 type rule struct {
-	cut cut
+	cut pieceEnd
 	// ignoreMerges: a piece that is a token as a whole is not put together by merges.
 	ignoreMerges bool
 	// addBOS: texts begin with BOS, unless the file says otherwise.

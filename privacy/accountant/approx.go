@@ -120,20 +120,20 @@ func refuseApprox(e privacy.Event) string {
 	return ""
 }
 
-// Conditioned evaluates a composition with approx(ε,δ) leaves given that none of
+// Conditioning evaluates a composition with approx(ε,δ) leaves given that none of
 // them fails, by any accountant, and adds the probability of a failure exactly.
 // So an accountant that has no theorem for δ still bounds the rest of a
 // composition. The leaves have to be terms of it, not below a sampling or
 // parallel node.
-type Conditioned struct {
+type Conditioning struct {
 	Inner Accountant
 }
 
 // Name implements [Accountant].
-func (c Conditioned) Name() string { return c.Inner.Name() + "+approx" }
+func (c Conditioning) Name() string { return c.Inner.Name() + "+approx" }
 
 // split takes an event apart, after the checks.
-func (c Conditioned) split(e privacy.Event, adj privacy.Adjacency) (privacy.Event, survival, error) {
+func (c Conditioning) split(e privacy.Event, adj privacy.Adjacency) (privacy.Event, survival, error) {
 	if _, err := privacy.ParseAdjacency(string(adj)); err != nil {
 		return nil, survival{}, err
 	}
@@ -152,7 +152,7 @@ func (c Conditioned) split(e privacy.Event, adj privacy.Adjacency) (privacy.Even
 }
 
 // Epsilon implements [Accountant].
-func (c Conditioned) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+func (c Conditioning) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	rest, s, err := c.split(e, adj)
 	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
@@ -179,7 +179,7 @@ func (c Conditioned) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float
 }
 
 // Delta implements [Accountant].
-func (c Conditioned) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+func (c Conditioning) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	rest, s, err := c.split(e, adj)
 	if err != nil {
 		return privacy.Interval{}, err

@@ -88,14 +88,14 @@ func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (
 		{BoundedRange(a), "equal bounded-range steps: the optimal adaptive composition is the exact answer"},
 		{PLD(a), "numerical composition encloses the exact answer"},
 		{RDP{}, "the Rényi bound is below the numerical one"},
-		{Amplified{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
-		{Amplified{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},
+		{Amplification{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
+		{Amplification{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},
 		{ZCDP{}, "the zCDP bound is below the others"},
-		{Conditioned{BoundedRange(a)}, "equal bounded-range steps, composed optimally, and the exact probability that an approx leaf fails"},
-		{Conditioned{RDP{}}, "the Rényi bound given that no approx leaf fails is below the numerical one"},
-		{Conditioned{Amplified{RDP{}}}, "the Rényi bound of the run inside, amplified, given that no approx leaf fails, is the least"},
-		{Conditioned{Amplified{ZCDP{}}}, "the zCDP bound of the run inside, amplified, given that no approx leaf fails, is the least"},
-		{Conditioned{ZCDP{}}, "the zCDP bound given that no approx leaf fails is below the others"},
+		{Conditioning{BoundedRange(a)}, "equal bounded-range steps, composed optimally, and the exact probability that an approx leaf fails"},
+		{Conditioning{RDP{}}, "the Rényi bound given that no approx leaf fails is below the numerical one"},
+		{Conditioning{Amplification{RDP{}}}, "the Rényi bound of the run inside, amplified, given that no approx leaf fails, is the least"},
+		{Conditioning{Amplification{ZCDP{}}}, "the zCDP bound of the run inside, amplified, given that no approx leaf fails, is the least"},
+		{Conditioning{ZCDP{}}, "the zCDP bound given that no approx leaf fails is below the others"},
 	} {
 		if c.Name() == "pld" && long != nil {
 			refused = fmt.Errorf("%w, and no bound that adds up covers all of them", long)
@@ -170,19 +170,19 @@ func differing(e privacy.Event) int {
 	return n + gaussian
 }
 
-// Amplified evaluates one Poisson sample as a whole: if the event inside is
+// Amplification evaluates one Poisson sample as a whole: if the event inside is
 // (ε, δ)-DP then poisson(q, …) is (ln(1+q(e^ε−1)), qδ)-DP, under add/remove
 // (Balle, Barthe, Gaboardi 2018, Theorem 8). Any accountant can evaluate the
 // inside, also one that has no theorem for sampling.
-type Amplified struct {
+type Amplification struct {
 	Inner Accountant
 }
 
 // Name implements [Accountant].
-func (a Amplified) Name() string { return a.Inner.Name() + "+amplification" }
+func (a Amplification) Name() string { return a.Inner.Name() + "+amplification" }
 
 // inside returns the rate and the event of a single Poisson sample.
-func (a Amplified) inside(e privacy.Event, adj privacy.Adjacency) (float64, privacy.Event, error) {
+func (a Amplification) inside(e privacy.Event, adj privacy.Adjacency) (float64, privacy.Event, error) {
 	if err := privacy.Validate(e); err != nil {
 		return 0, nil, err
 	}
@@ -200,7 +200,7 @@ func (a Amplified) inside(e privacy.Event, adj privacy.Adjacency) (float64, priv
 }
 
 // Epsilon implements [Accountant].
-func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+func (a Amplification) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	q, inner, err := a.inside(e, adj)
 	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return privacy.Interval{}, err
@@ -216,7 +216,7 @@ func (a Amplified) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64
 }
 
 // Delta implements [Accountant].
-func (a Amplified) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+func (a Amplification) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
 	q, inner, err := a.inside(e, adj)
 	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err

@@ -209,12 +209,12 @@ func TestBRManyOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := []seen{{1, 1, 1}}
+		list := []outcomeTriple{{1, 1, 1}}
 		for range steps {
-			var next []seen
+			var next []outcomeTriple
 			for _, b := range list {
 				for _, s := range choice(r, c) {
-					next = append(next, seen{b.none * s.none, b.one * s.one, 0})
+					next = append(next, outcomeTriple{b.none * s.none, b.one * s.one, 0})
 				}
 			}
 			list = next
@@ -237,7 +237,7 @@ func TestBRManyOutcomes(t *testing.T) {
 
 // choice is an exponential mechanism whose scores one record moves by a range of c: most
 // often up by c for some outcomes and not at all for others, where the loss is largest.
-func choice(r *rand.Rand, c float64) []seen {
+func choice(r *rand.Rand, c float64) []outcomeTriple {
 	k := 2 + r.IntN(3)
 	base, moved := make([]float64, k), make([]float64, k)
 	for i := range base {
@@ -252,9 +252,9 @@ func choice(r *rand.Rand, c float64) []seen {
 		sumBase += math.Exp(base[i])
 		sumMoved += math.Exp(base[i] + moved[i])
 	}
-	out := make([]seen, k)
+	out := make([]outcomeTriple, k)
 	for i := range out {
-		out[i] = seen{none: math.Exp(base[i]) / sumBase, one: math.Exp(base[i]+moved[i]) / sumMoved}
+		out[i] = outcomeTriple{none: math.Exp(base[i]) / sumBase, one: math.Exp(base[i]+moved[i]) / sumMoved}
 	}
 	return out
 }

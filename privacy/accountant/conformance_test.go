@@ -23,13 +23,13 @@ var all = []Accountant{
 	ZCDP{},
 	BoundedRange{},
 	Auto{},
-	Amplified{RDP{}},
-	Amplified{ZCDP{}},
-	Amplified{PLD{}},
-	Conditioned{PLD{}},
-	Conditioned{RDP{}},
-	Conditioned{ZCDP{}},
-	Conditioned{BoundedRange{}},
+	Amplification{RDP{}},
+	Amplification{ZCDP{}},
+	Amplification{PLD{}},
+	Conditioning{PLD{}},
+	Conditioning{RDP{}},
+	Conditioning{ZCDP{}},
+	Conditioning{BoundedRange{}},
 }
 
 // complete are those that refuse nothing but draws without a theorem.
@@ -157,7 +157,7 @@ func TestPlainAccountantsAgree(t *testing.T) {
 		delta := math.Pow(10, -rapid.Float64Range(0.3, 12).Draw(t, "log δ"))
 		smallest, largest := math.Inf(1), 0.0
 		var smallestBy, largestBy string
-		for _, a := range []Accountant{PLD{Tolerance: 0.05}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.05}, Amplified{RDP{}}, Conditioned{RDP{}}, Conditioned{ZCDP{}}, Conditioned{BoundedRange{Tolerance: 0.05}}} {
+		for _, a := range []Accountant{PLD{Tolerance: 0.05}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.05}, Amplification{RDP{}}, Conditioning{RDP{}}, Conditioning{ZCDP{}}, Conditioning{BoundedRange{Tolerance: 0.05}}} {
 			got, err := a.Epsilon(e, adj, delta)
 			if unsupported(t, a, e, err) {
 				continue

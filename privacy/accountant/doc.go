@@ -11,7 +11,7 @@
 //     the transform). It handles every node.
 //   - [BoundedRange] composes equal bounded-range steps optimally.
 //   - [RDP] and [ZCDP] bound from above and add up.
-//   - [Amplified] evaluates one sample around any of them, [Conditioned] the rest
+//   - [Amplification] evaluates one sample around any of them, [Conditioning] the rest
 //     of a composition with approx leaves (approx.go has the argument).
 //   - [Auto] asks those that may be the tightest and says which was.
 //

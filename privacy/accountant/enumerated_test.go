@@ -14,8 +14,8 @@ import (
 // and the probabilities of all its outcomes are multiplied out. What a sample does is taken
 // from its definition, and what a later step does may depend on every outcome before.
 
-// seen is one outcome with its probability on the three inputs.
-type seen struct{ none, one, other float64 }
+// outcomeTriple is one outcome with its probability on the three inputs.
+type outcomeTriple struct{ none, one, other float64 }
 
 // world draws events and lists mechanisms.
 type world struct {
@@ -79,16 +79,16 @@ func (w *world) leaf() privacy.Event {
 
 // list runs a mechanism that fits an event, adaptively: what it does next is drawn anew
 // after each outcome.
-func (w *world) list(e privacy.Event) []seen {
+func (w *world) list(e privacy.Event) []outcomeTriple {
 	switch e := e.(type) {
 	case privacy.Compose:
-		out := []seen{{1, 1, 1}}
+		out := []outcomeTriple{{1, 1, 1}}
 		for _, part := range e.Events {
 			out = w.then(out, part)
 		}
 		return out
 	case privacy.Repeat:
-		out := []seen{{1, 1, 1}}
+		out := []outcomeTriple{{1, 1, 1}}
 		for range e.N {
 			out = w.then(out, e.Event)
 		}
@@ -106,11 +106,11 @@ func (w *world) list(e privacy.Event) []seen {
 }
 
 // then runs an event after every outcome so far, a fresh mechanism for each.
-func (w *world) then(before []seen, e privacy.Event) []seen {
-	var out []seen
+func (w *world) then(before []outcomeTriple, e privacy.Event) []outcomeTriple {
+	var out []outcomeTriple
 	for _, b := range before {
 		for _, s := range w.list(e) {
-			out = append(out, seen{b.none * s.none, b.one * s.one, b.other * s.other})
+			out = append(out, outcomeTriple{b.none * s.none, b.one * s.one, b.other * s.other})
 		}
 		if len(out) > maxOutcomes {
 			return nil
@@ -120,25 +120,25 @@ func (w *world) then(before []seen, e privacy.Event) []seen {
 }
 
 // drawn keeps the record, or the one in its place, with probability q.
-func drawn(in []seen, q float64) []seen {
-	out := make([]seen, len(in))
+func drawn(in []outcomeTriple, q float64) []outcomeTriple {
+	out := make([]outcomeTriple, len(in))
 	for i, s := range in {
-		out[i] = seen{s.none, (1-q)*s.none + q*s.one, (1-q)*s.none + q*s.other}
+		out[i] = outcomeTriple{s.none, (1-q)*s.none + q*s.one, (1-q)*s.none + q*s.other}
 	}
 	return out
 }
 
 // parted puts the record into one part, and the other one into the same or another.
-func (w *world) parted(e privacy.Parallel) []seen {
+func (w *world) parted(e privacy.Parallel) []outcomeTriple {
 	i, j := w.IntN(len(e.Events)), w.IntN(len(e.Events))
 	if w.adj != privacy.ReplaceOne || i == j {
 		return w.list(e.Events[i])
 	}
-	var out []seen
+	var out []outcomeTriple
 	second := w.list(e.Events[j])
 	for _, a := range w.list(e.Events[i]) {
 		for _, b := range second {
-			out = append(out, seen{a.none * b.none, a.one * b.none, a.none * b.other})
+			out = append(out, outcomeTriple{a.none * b.none, a.one * b.none, a.none * b.other})
 		}
 	}
 	if len(out) > maxOutcomes {
@@ -148,7 +148,7 @@ func (w *world) parted(e privacy.Parallel) []seen {
 }
 
 // mechanism lists a mechanism that keeps what a leaf claims, for all three inputs.
-func (w *world) mechanism(e privacy.Event) []seen {
+func (w *world) mechanism(e privacy.Event) []outcomeTriple {
 	switch e := e.(type) {
 	case privacy.Gaussian:
 		phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
@@ -166,9 +166,9 @@ func (w *world) mechanism(e privacy.Event) []seen {
 		return w.respond(math.Sqrt(2 * e.Rho))
 	case privacy.Approx:
 		d := e.Delta
-		out := []seen{{d, 0, 0}, {0, d, 0}, {0, 0, d}}
+		out := []outcomeTriple{{d, 0, 0}, {0, d, 0}, {0, 0, d}}
 		for _, s := range w.respond(e.Epsilon) {
-			out = append(out, seen{(1 - d) * s.none, (1 - d) * s.one, (1 - d) * s.other})
+			out = append(out, outcomeTriple{(1 - d) * s.none, (1 - d) * s.one, (1 - d) * s.other})
 		}
 		return out
 	case privacy.RandomizedResponse:
@@ -191,7 +191,7 @@ func (w *world) inputs(k int64) [3]int64 {
 }
 
 // respond is randomised response, over two values for the worst.
-func (w *world) respond(epsilon float64) []seen {
+func (w *world) respond(epsilon float64) []outcomeTriple {
 	k := int64(2)
 	if !w.sharp {
 		k += w.Int64N(3)
@@ -199,7 +199,7 @@ func (w *world) respond(epsilon float64) []seen {
 	return responded(epsilon, k, w.inputs(k))
 }
 
-func responded(epsilon float64, k int64, in [3]int64) []seen {
+func responded(epsilon float64, k int64, in [3]int64) []outcomeTriple {
 	truth := 1 / (1 + float64(k-1)*math.Exp(-epsilon))
 	p := func(out, in int64) float64 {
 		if out == in {
@@ -207,26 +207,26 @@ func responded(epsilon float64, k int64, in [3]int64) []seen {
 		}
 		return truth * math.Exp(-epsilon)
 	}
-	var list []seen
+	var list []outcomeTriple
 	for y := range min(k, 3) {
-		list = append(list, seen{p(y, in[0]), p(y, in[1]), p(y, in[2])})
+		list = append(list, outcomeTriple{p(y, in[0]), p(y, in[1]), p(y, in[2])})
 	}
 	if k > 3 {
 		rest := float64(k-3) * truth * math.Exp(-epsilon)
 		if max(in[0], in[1], in[2]) > 2 { // list the others too
 			for y := int64(3); y < k; y++ {
-				list = append(list, seen{p(y, in[0]), p(y, in[1]), p(y, in[2])})
+				list = append(list, outcomeTriple{p(y, in[0]), p(y, in[1]), p(y, in[2])})
 			}
 			return list
 		}
-		list = append(list, seen{rest, rest, rest})
+		list = append(list, outcomeTriple{rest, rest, rest})
 	}
 	return list
 }
 
 // cut is noise of a scale on a number that one record moves by at most 1, of which only
 // the interval is released that it lies in.
-func (w *world) cut(scale float64, cdf func(float64) float64) []seen {
+func (w *world) cut(scale float64, cdf func(float64) float64) []outcomeTriple {
 	one, other := 1.0, 0.0
 	if w.adj == privacy.ReplaceOne && w.IntN(2) == 0 { // all three within 1
 		one = w.uniform(0, 1)
@@ -237,7 +237,7 @@ func (w *world) cut(scale float64, cdf func(float64) float64) []seen {
 	for i := range at {
 		at[i] = (float64(i)-(cuts-1)/2.0)*scale*1.1 + 0.5 + scale*w.uniform(-0.3, 0.3)
 	}
-	out := make([]seen, 0, cuts+1)
+	out := make([]outcomeTriple, 0, cuts+1)
 	for i := 0; i <= cuts; i++ {
 		mass := func(mean float64) float64 {
 			low, up := math.Inf(-1), math.Inf(1)
@@ -252,14 +252,14 @@ func (w *world) cut(scale float64, cdf func(float64) float64) []seen {
 			}
 			return cdf(up) - cdf(low)
 		}
-		out = append(out, seen{mass(0), mass(one), mass(other)})
+		out = append(out, outcomeTriple{mass(0), mass(one), mass(other)})
 	}
 	return out
 }
 
 // exponential is the exponential mechanism on scores that one record, and one in place of
 // another, move by vectors of a range of at most c.
-func (w *world) exponential(c float64) []seen {
+func (w *world) exponential(c float64) []outcomeTriple {
 	k := 2
 	if !w.sharp {
 		k += w.IntN(3)
@@ -295,16 +295,16 @@ func (w *world) exponential(c float64) []seen {
 	none := weights(func(int) float64 { return 0 }, base)
 	one := weights(func(i int) float64 { return first[i] }, base)
 	other := weights(func(i int) float64 { return second[i] }, base)
-	out := make([]seen, k)
+	out := make([]outcomeTriple, k)
 	for i := range out {
-		out[i] = seen{none[i], one[i], other[i]}
+		out[i] = outcomeTriple{none[i], one[i], other[i]}
 	}
 	return out
 }
 
 // worstOf is δ at ε over both directions, in ordinary arithmetic: each term is right to
 // about 1e-14 of its probability.
-func worstOf(list []seen, adj privacy.Adjacency, epsilon float64) float64 {
+func worstOf(list []outcomeTriple, adj privacy.Adjacency, epsilon float64) float64 {
 	g := math.Exp(epsilon)
 	var there, back float64
 	for _, s := range list {

@@ -8,9 +8,9 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// interleaved is a game with steps of several kinds, in any order that the adversary likes
+// interleavedGame is a game with steps of several kinds, in any order that the adversary likes
 // after what it has seen. Losses are whole multiples of h.
-type interleaved struct {
+type interleavedGame struct {
 	h     float64
 	kinds []stepKind
 	known map[string]float64
@@ -24,7 +24,7 @@ type stepKind struct {
 	fixed int // t/h, −1 for a free choice
 }
 
-func (g *interleaved) value(left []int, i int) float64 {
+func (g *interleavedGame) value(left []int, i int) float64 {
 	key := fmt.Sprint(left, i)
 	if v, ok := g.known[key]; ok {
 		return v
@@ -71,8 +71,8 @@ func TestInterleavingOracle(t *testing.T) {
 		{0.2, 6, 4, 3, 3, 2, 2, 3, 2},
 		{0.02, 20, 14, 9, 4, 2, 1, 10, 7},
 	} {
-		game := func(fixed, then int) *interleaved {
-			return &interleaved{k.h, []stepKind{{k.a, false, fixed}, {k.b, false, then}, {k.p, true, -1}}, map[string]float64{}}
+		game := func(fixed, then int) *interleavedGame {
+			return &interleavedGame{k.h, []stepKind{{k.a, false, fixed}, {k.b, false, then}, {k.p, true, -1}}, map[string]float64{}}
 		}
 		free, blind := game(-1, -1), game(k.fixed, k.then)
 		event := func(scale float64) privacy.Event {

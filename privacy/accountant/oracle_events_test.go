@@ -26,9 +26,9 @@ func quick(tolerance float64) []Accountant {
 		ZCDP{},
 		BoundedRange{Tolerance: 0.05},
 		Auto{Tolerance: tolerance},
-		Amplified{ZCDP{}},
-		Conditioned{ZCDP{}},
-		Conditioned{BoundedRange{Tolerance: 0.05}},
+		Amplification{ZCDP{}},
+		Conditioning{ZCDP{}},
+		Conditioning{BoundedRange{Tolerance: 0.05}},
 	}
 }
 
@@ -232,7 +232,7 @@ func optimistic(t *testing.T, of int) {
 			if k%8 > 0 && i == k%2 { // both for some, in the interest of time
 				continue
 			}
-			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.02}, Conditioned{ZCDP{}}} {
+			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.02}, Conditioning{ZCDP{}}} {
 				got, err := a.Epsilon(e, c.Adjacency, delta)
 				if unsupported(t, a, e, err) {
 					continue

@@ -17,12 +17,14 @@ import (
 const maxWorlds, maxListed = 3000, 300_000
 
 // worlds lists the neighbours, and nil if there are too many.
-func worlds(e privacy.Event) [][]seen {
+func worlds(e privacy.Event) [][]outcomeTriple {
 	switch e := e.(type) {
 	case privacy.Compose:
-		all := [][]seen{{{1, 1, 1}}}
+		all := [][]outcomeTriple{{{1, 1, 1}}}
 		for _, part := range e.Events {
-			all = crossed(all, worlds(part), func(a, b seen) seen { return seen{a.none * b.none, a.one * b.one, a.other * b.other} })
+			all = crossed(all, worlds(part), func(a, b outcomeTriple) outcomeTriple {
+				return outcomeTriple{a.none * b.none, a.one * b.one, a.other * b.other}
+			})
 		}
 		return all
 	case privacy.Repeat:
@@ -32,18 +34,20 @@ func worlds(e privacy.Event) [][]seen {
 		}
 		return worlds(all)
 	case privacy.Poisson:
-		var all [][]seen
+		var all [][]outcomeTriple
 		for _, w := range worlds(e.Event) {
 			all = append(all, drawn(w, e.Q))
 		}
 		return all
 	case privacy.Parallel:
-		var all [][]seen
+		var all [][]outcomeTriple
 		for i, x := range e.Events {
 			for j, y := range e.Events {
 				here := worlds(x)
 				if i != j {
-					here = crossed(here, worlds(y), func(a, b seen) seen { return seen{a.none * b.none, a.one * b.none, a.none * b.other} })
+					here = crossed(here, worlds(y), func(a, b outcomeTriple) outcomeTriple {
+						return outcomeTriple{a.none * b.none, a.one * b.none, a.none * b.other}
+					})
 				}
 				if len(here) == 0 {
 					return nil
@@ -53,16 +57,16 @@ func worlds(e privacy.Event) [][]seen {
 		}
 		return all
 	case privacy.Approx:
-		var all [][]seen
+		var all [][]outcomeTriple
 		for _, w := range responses(e.Epsilon, 2) {
 			d := e.Delta
 			for i, s := range w {
-				w[i] = seen{(1 - d) * s.none, (1 - d) * s.one, (1 - d) * s.other}
+				w[i] = outcomeTriple{(1 - d) * s.none, (1 - d) * s.one, (1 - d) * s.other}
 			}
 			// A failure shows which input there was.
-			quiet, loud := seen{d, d, 0}, seen{0, 0, d}
+			quiet, loud := outcomeTriple{d, d, 0}, outcomeTriple{0, 0, d}
 			if w[0].none == w[0].other {
-				quiet, loud = seen{d, 0, d}, seen{0, d, 0}
+				quiet, loud = outcomeTriple{d, 0, d}, outcomeTriple{0, d, 0}
 			}
 			all = append(all, append(w, quiet, loud))
 		}
@@ -76,23 +80,23 @@ func worlds(e privacy.Event) [][]seen {
 }
 
 // responses is randomised response on the records where the second or the first is as good as none.
-func responses(epsilon float64, k int64) [][]seen {
-	return [][]seen{responded(epsilon, k, [3]int64{1, 0, 1}), responded(epsilon, k, [3]int64{1, 1, 0})}
+func responses(epsilon float64, k int64) [][]outcomeTriple {
+	return [][]outcomeTriple{responded(epsilon, k, [3]int64{1, 0, 1}), responded(epsilon, k, [3]int64{1, 1, 0})}
 }
 
 // crossed runs all of one list beside all of another.
-func crossed(first, second [][]seen, join func(a, b seen) seen) [][]seen {
+func crossed(first, second [][]outcomeTriple, join func(a, b outcomeTriple) outcomeTriple) [][]outcomeTriple {
 	if len(first)*len(second) > maxWorlds {
 		return nil
 	}
-	var all [][]seen
+	var all [][]outcomeTriple
 	total := 0
 	for _, a := range first {
 		for _, b := range second {
 			if total += len(a) * len(b); total > maxListed {
 				return nil
 			}
-			out := make([]seen, 0, len(a)*len(b))
+			out := make([]outcomeTriple, 0, len(a)*len(b))
 			for _, s := range a {
 				for _, u := range b {
 					out = append(out, join(s, u))
@@ -105,7 +109,7 @@ func crossed(first, second [][]seen, join func(a, b seen) seen) [][]seen {
 }
 
 // worstWorld is the largest δ at ε of all neighbours.
-func worstWorld(all [][]seen, epsilon float64) (delta float64) {
+func worstWorld(all [][]outcomeTriple, epsilon float64) (delta float64) {
 	for _, list := range all {
 		delta = max(delta, worstOf(list, privacy.ReplaceOne, epsilon))
 	}
@@ -240,7 +244,7 @@ func nestedPartitions(e privacy.Event) int {
 }
 
 // worstEpsilon is the least ε at which all neighbours have at most δ, by bisection.
-func worstEpsilon(all [][]seen, delta float64) float64 {
+func worstEpsilon(all [][]outcomeTriple, delta float64) float64 {
 	if worstWorld(all, 0) <= delta {
 		return 0
 	}

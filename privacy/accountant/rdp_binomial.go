@@ -91,7 +91,7 @@ func rdpChord(a float64, at func(n int64) float64) float64 {
 
 // innerMoment returns the log moment m = (k−1)·D_k of the inner curve, and
 // log(e^m − 1).
-func (c *rdpSampled) innerMoment(k int64) (m, excess float64) {
+func (c *rdpSampling) innerMoment(k int64) (m, excess float64) {
 	for int64(len(c.moments)) <= k-2 {
 		j := float64(len(c.moments) + 1)
 		m := j * c.inner.at(j)
@@ -100,11 +100,11 @@ func (c *rdpSampled) innerMoment(k int64) (m, excess float64) {
 	return c.moments[k-2][0], c.moments[k-2][1]
 }
 
-func (c *rdpSampled) innerRate(k int64) float64 { return c.inner.at(float64(k - 1)) }
+func (c *rdpSampling) innerRate(k int64) float64 { return c.inner.at(float64(k - 1)) }
 
 // binomial bounds log A at integer order n by the binomial sum; the terms of
 // k = 0 and 1 and the weights 1 sum to 1.
-func (c *rdpSampled) binomial(n int64) float64 {
+func (c *rdpSampling) binomial(n int64) float64 {
 	if k, ok := c.sums[n]; ok {
 		return k
 	}
@@ -121,7 +121,7 @@ func (c *rdpSampled) binomial(n int64) float64 {
 
 // threefold bounds the log moment under replace-one at integer order n by Wang,
 // Balle, Kasiviswanathan 2019, Theorem 9.
-func (c *rdpSampled) threefold(n int64) float64 {
+func (c *rdpSampling) threefold(n int64) float64 {
 	if k, ok := c.sums[n]; ok {
 		return k
 	}

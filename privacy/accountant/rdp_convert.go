@@ -163,7 +163,7 @@ func rdpNarrow(f func(float64) float64, left, mid, right, low float64) {
 // every order.
 func rdpIsExact(c rdpCurve) bool {
 	switch c := c.(type) {
-	case *rdpSampled:
+	case *rdpSampling:
 		_, gauss := c.inner.(rdpGaussian)
 		_, response := c.inner.(rdpResponse)
 		return !c.replace && (gauss || response)

@@ -2,7 +2,7 @@ package accountant
 
 import "math"
 
-// rdpSampled bounds what sampling leaves of an inner curve: poisson(q,e) under
+// rdpSampling bounds what sampling leaves of an inner curve: poisson(q,e) under
 // either adjacency, and fixedsize(n,m,e) with q = m/n under replace-one.
 //
 // # Add/remove
@@ -56,7 +56,7 @@ import "math"
 // E_Q[(P/Q)^α] is jointly convex in (P,Q), so log(1 + q(e^{(α−1)D_α} − 1))
 // bounds the sampled (α−1)D_α at every order. Between integer orders
 // (α−1)D_α is convex in α and 0 at α = 1, so it lies below the chord.
-type rdpSampled struct {
+type rdpSampling struct {
 	q       float64
 	inner   rdpCurve
 	replace bool
@@ -93,13 +93,13 @@ func rdpSample(q float64, inner rdpCurve, replace, published bool) rdpCurve {
 	}
 	q = max(q, rdpMinRate)
 	loss := inner.at(math.Inf(1))
-	return &rdpSampled{
+	return &rdpSampling{
 		q: q, inner: inner, replace: replace, published: published,
 		largest: min(loss, rdpMix(q, loss)*(1+rdpEps)), sums: map[int64]float64{},
 	}
 }
 
-func (c *rdpSampled) at(a float64) float64 {
+func (c *rdpSampling) at(a float64) float64 {
 	if math.IsInf(a, 1) {
 		return c.largest
 	}
@@ -121,7 +121,7 @@ func (c *rdpSampled) at(a float64) float64 {
 var rdpLater = [...]float64{1, 1.25, 1.5, 2, 3, 5}
 
 // bound returns the least of the bounds known at order 1 + a.
-func (c *rdpSampled) bound(a float64) float64 {
+func (c *rdpSampling) bound(a float64) float64 {
 	d := c.inner.at(a)
 	if d == 0 || math.IsInf(d, 1) {
 		return d
@@ -139,7 +139,7 @@ func (c *rdpSampled) bound(a float64) float64 {
 }
 
 // removed bounds log A at order 1 + a; d is the inner curve there.
-func (c *rdpSampled) removed(a, d float64) float64 {
+func (c *rdpSampling) removed(a, d float64) float64 {
 	switch in := c.inner.(type) {
 	case rdpGaussian:
 		return rdpSampledGauss(c.q, math.Sqrt(2*in.rho), a)
@@ -158,7 +158,7 @@ func (c *rdpSampled) removed(a, d float64) float64 {
 }
 
 // replaced bounds the log moment under replace-one.
-func (c *rdpSampled) replaced(a, d float64) float64 {
+func (c *rdpSampling) replaced(a, d float64) float64 {
 	if in, ok := c.inner.(rdpResponse); ok {
 		s, logY := rdpSampledRatio(c.q, in.epsilon)
 		back := math.Log(rdpExpm2(-a*logY) + a*(s-logY))

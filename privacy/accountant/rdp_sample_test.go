@@ -85,7 +85,7 @@ func TestRDPQuadratureIsTheBinomialSum(t *testing.T) {
 		q := math.Exp(rapid.Float64Range(math.Log(1e-9), math.Log(0.9999)).Draw(t, "log q"))
 		tau := math.Exp(rapid.Float64Range(math.Log(1e-4), math.Log(20)).Draw(t, "log tau"))
 		n := rapid.IntRange(2, 60).Draw(t, "order")
-		c := rdpSampled{q: q, inner: rdpGaussian{tau * tau / 2}, sums: map[int64]float64{}}
+		c := rdpSampling{q: q, inner: rdpGaussian{tau * tau / 2}, sums: map[int64]float64{}}
 		sum := c.binomial(int64(n))
 		integral := rdpSoftplus(rdpGaussMoment(q, tau, float64(n-1)))
 		if !(math.Abs(integral/sum-1) < 1e-11) {
@@ -106,7 +106,7 @@ func TestRDPBinomialCutIsSafe(t *testing.T) {
 			m := rho * float64(k) * float64(k-1)
 			whole.add(lgamma(n) - lgamma(k) - lgamma(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q) + rdpLogExpm1(m))
 		}
-		c := rdpSampled{q: q, inner: rdpZCDP{rho}, sums: map[int64]float64{}}
+		c := rdpSampling{q: q, inner: rdpZCDP{rho}, sums: map[int64]float64{}}
 		got, want := c.binomial(n), rdpSoftplus(whole.log())
 		if !(got > want*(1-1e-8) && got < want*(1+1e-8)) {
 			t.Fatalf("q=%v ρ=%v α=%d: %v, term by term %v", q, rho, n, got, want)
@@ -174,7 +174,7 @@ func TestRDPGenericPoissonBoundsBothDirections(t *testing.T) {
 					}
 				}
 			}
-			if bound > c.(*rdpSampled).inner.at(a) {
+			if bound > c.(*rdpSampling).inner.at(a) {
 				t.Fatalf("rate %v α=%v: sampling made it worse", rate, 1+a)
 			}
 		}

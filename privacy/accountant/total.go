@@ -95,7 +95,7 @@ func (t *Total) quick(delta float64) (privacy.Interval, error) {
 	var acc Accountant = RDP{}
 	for _, term := range t.terms {
 		if _, ok := term.Event.(privacy.Approx); ok {
-			acc = Conditioned{acc}
+			acc = Conditioning{acc}
 			break
 		}
 	}

@@ -38,7 +38,7 @@ func TestAccountants(t *testing.T) {
 		{"loose by tight", event, loose, tight, ""},
 		{"tight by loose", event, tight, loose, "is not confirmed"},
 		{"with a δ of its own", approx, accountant.PLD{}, accountant.Auto{}, ""},
-		{"with a δ of its own, tight by loose", approx, accountant.Auto{}, accountant.Conditioned{Inner: loose}, "is not confirmed"},
+		{"with a δ of its own, tight by loose", approx, accountant.Auto{}, accountant.Conditioning{Inner: loose}, "is not confirmed"},
 		{"with a δ of its own, by one without a theorem", approx, accountant.Auto{}, tight, "cannot handle approx"},
 	} {
 		s, err := certificate.NewStatement(certificate.Claim{

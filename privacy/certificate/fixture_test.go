@@ -53,13 +53,13 @@ func basicSum(e privacy.Event) (float64, error) {
 	return 0, fmt.Errorf("the basic accountant has no rule for %s", e.Node())
 }
 
-// concentrated is an accountant by zCDP (Bun, Steinke 2016), again without
+// zcdpAccountant is an accountant by zCDP (Bun, Steinke 2016), again without
 // credit for sampling or partitions; it knows every node.
-type concentrated struct{}
+type zcdpAccountant struct{}
 
-func (concentrated) Name() string { return "concentrated" }
+func (zcdpAccountant) Name() string { return "concentrated" }
 
-func (concentrated) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+func (zcdpAccountant) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
 	rho := rhoOf(e)
 	if adj == privacy.ReplaceOne {
 		rho *= 4 // group privacy for two records
@@ -96,12 +96,12 @@ func rhoOf(e privacy.Event) float64 {
 	return sum
 }
 
-// fixed answers every question alike.
-type fixed privacy.Interval
+// constantAccountant answers every question alike.
+type constantAccountant privacy.Interval
 
-func (fixed) Name() string { return "fixed" }
+func (constantAccountant) Name() string { return "fixed" }
 
-func (f fixed) Epsilon(privacy.Event, privacy.Adjacency, float64) (privacy.Interval, error) {
+func (f constantAccountant) Epsilon(privacy.Event, privacy.Adjacency, float64) (privacy.Interval, error) {
 	return privacy.Interval(f), nil
 }
 

@@ -34,7 +34,7 @@ func TestForgeriesByATrustedKey(t *testing.T) {
 		{"no accountant", func(b *body[Predicate]) { b.Predicate.Epsilon.Accountant = "" }, "epsilon: the claimed ε is not usable"},
 		{"known draws, ε smaller", func(b *body[Predicate]) { b.Predicate.Drawn.Epsilon.Upper = 1.9 }, "epsilon of known draws: the claim ε ≤ 1.9"},
 		{"known draws, ε of one draw", func(b *body[Predicate]) {
-			b.Predicate.Drawn = &Drawn{"repeat(8, pure(0.03125))", Epsilon{0.25, 0.25, "basic"}}
+			b.Predicate.Drawn = &DrawnGuarantee{"repeat(8, pure(0.03125))", Epsilon{0.25, 0.25, "basic"}}
 		}, "known draws: against someone who knows whose records were drawn it states repeat(8"},
 		{"known draws, not canonical", func(b *body[Predicate]) { b.Predicate.Drawn.Event += " " }, "known draws: "},
 		{"known draws not stated", func(b *body[Predicate]) { b.Predicate.Drawn = nil }, ""},
@@ -323,11 +323,11 @@ func TestVerifierWithoutGuarantee(t *testing.T) {
 	signer := testSigner(t)
 	good := release(sealClaim(t, testClaim(t), basic{}, signer))
 	for _, ev := range []Evaluator{
-		fixed{0, math.Inf(1)},
-		fixed{0, math.NaN()},
-		fixed{math.NaN(), 1},
-		fixed{3, 1},
-		fixed{-1, 1},
+		constantAccountant{0, math.Inf(1)},
+		constantAccountant{0, math.NaN()},
+		constantAccountant{math.NaN(), 1},
+		constantAccountant{3, 1},
+		constantAccountant{-1, 1},
 		failingEvaluator{},
 	} {
 		o := options(signer)

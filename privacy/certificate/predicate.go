@@ -35,7 +35,7 @@ type Predicate struct {
 	Epsilon Epsilon `json:"epsilon"`
 	// Drawn states what is left of the guarantee against someone who knows whose records were
 	// drawn; nil where nothing is sampled, or where no finite ε is left.
-	Drawn *Drawn `json:"drawn,omitempty"`
+	Drawn *DrawnGuarantee `json:"drawn,omitempty"`
 	// Inner is of certificates of earlier versions: the cost of one draw, to those who were drawn.
 	// It says nothing about everything that was released, and is not to be read so.
 	Inner []Inner `json:"inner,omitempty"`
@@ -63,10 +63,10 @@ type Epsilon struct {
 	Accountant string  `json:"accountant"`
 }
 
-// Drawn is the guarantee of all Events with their sampling removed ([privacy.Unsampled]), at the
+// DrawnGuarantee is the guarantee of all Events with their sampling removed ([privacy.Unsampled]), at the
 // certificate's δ, under its adjacency and for its unit. It protects a record against someone who
 // knows whose records were drawn each time, also if that one always was.
-type Drawn struct {
+type DrawnGuarantee struct {
 	Event   string  `json:"event"`
 	Epsilon Epsilon `json:"epsilon"`
 }

@@ -214,7 +214,7 @@ func Day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 // drawn is what is left of events of which it is known who was drawn; nil if nobody is, or
 // nothing is left.
-func (p *Predicate) drawn(total privacy.Event, ev Evaluator) (*Drawn, error) {
+func (p *Predicate) drawn(total privacy.Event, ev Evaluator) (*DrawnGuarantee, error) {
 	if !privacy.Sampled(total) {
 		return nil, nil
 	}
@@ -227,7 +227,7 @@ func (p *Predicate) drawn(total privacy.Event, ev Evaluator) (*Drawn, error) {
 	case err != nil:
 		return nil, err
 	}
-	return &Drawn{known.String(), epsilon}, nil
+	return &DrawnGuarantee{known.String(), epsilon}, nil
 }
 
 // evaluate computes ε and refuses an event without a guarantee.

@@ -39,7 +39,7 @@ func TestRefused(t *testing.T) {
 		{"nonprivate that canonical form drops", func(c *Claim) {
 			c.Events = append(c.Events, mustParse(t, "poisson(0, nonprivate())"))
 		}, basic{}, "nonprivate()"},
-		{"infinite ε", func(*Claim) {}, fixed{0, math.Inf(1)}, "no finite ε"},
+		{"infinite ε", func(*Claim) {}, constantAccountant{0, math.Inf(1)}, "no finite ε"},
 	} {
 		claim := testClaim(t)
 		c.change(&claim)
@@ -69,8 +69,8 @@ func TestClaimErrors(t *testing.T) {
 		want   string
 	}{
 		{"no evaluator", func(*Claim) {}, nil, "evaluator"},
-		{"NaN", func(*Claim) {}, fixed{0, math.NaN()}, "no usable ε"},
-		{"lower above upper", func(*Claim) {}, fixed{2, 1}, "no usable ε"},
+		{"NaN", func(*Claim) {}, constantAccountant{0, math.NaN()}, "no usable ε"},
+		{"lower above upper", func(*Claim) {}, constantAccountant{2, 1}, "no usable ε"},
 		{"event invalid", func(c *Claim) { c.Events = []privacy.Event{privacy.Gaussian{Sigma: -1}} }, basic{}, "gaussian: σ is -1"},
 		{"event unsupported", func(c *Claim) { c.Events = []privacy.Event{privacy.Gaussian{Sigma: 1}} }, basic{}, "no rule for gaussian"},
 		{"δ", func(c *Claim) { c.Delta = math.NaN() }, basic{}, "δ is NaN"},
@@ -213,7 +213,7 @@ func TestRoundTrip(t *testing.T) {
 			c.Sizes = append(c.Sizes, Size{privacy.FormatNumber(float64(n)), n})
 		}
 		slices.SortFunc(c.Sizes, func(a, b Size) int { return strings.Compare(a.Part, b.Part) })
-		s, err := NewStatement(c, concentrated{})
+		s, err := NewStatement(c, zcdpAccountant{})
 		var refused *RefusedError
 		if private {
 			if !errors.As(err, &refused) {
@@ -229,7 +229,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := options(signer)
-		o.Evaluator = concentrated{}
+		o.Evaluator = zcdpAccountant{}
 		r, err := Verify(release(data), o)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +269,7 @@ func mustEpsilon(t *rapid.T, c Claim) float64 {
 	for _, e := range c.Events {
 		all.Events = append(all.Events, privacy.Canonical(e))
 	}
-	i, err := concentrated{}.Epsilon(all, c.Adjacency, c.Delta)
+	i, err := zcdpAccountant{}.Epsilon(all, c.Adjacency, c.Delta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestHeldRead(t *testing.T) {
 func TestHeldReadIsHeldBefore(t *testing.T) {
 	c := &bounded.Capacity{All: 1 << 30, Each: 1 << 20}
 	for _, announced := range []int64{-1, 1 << 29} {
-		r := &counting{}
+		r := &byteCounter{}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		h := c.Hold("a")
@@ -116,9 +116,9 @@ func TestHeldReadIsHeldBefore(t *testing.T) {
 	}
 }
 
-type counting struct{ n int64 }
+type byteCounter struct{ n int64 }
 
-func (c *counting) Read(p []byte) (int, error) {
+func (c *byteCounter) Read(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return len(p), nil
 }

@@ -22,7 +22,7 @@ type part struct {
 	Size int    `toml:"size"`
 }
 
-type shared struct {
+type commonSettings struct {
 	Limit float64 `toml:"limit"`
 }
 
@@ -32,7 +32,7 @@ type file struct {
 	Extra map[string]part   `toml:"extra"`
 	Lists map[string][]part `toml:"lists"`
 	One   part              `toml:"one"`
-	shared
+	commonSettings
 }
 
 func TestDecode(t *testing.T) {

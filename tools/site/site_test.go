@@ -191,7 +191,7 @@ func TestSearchIsDeep(t *testing.T) {
 	for word, page := range map[string]string{
 		"iconv": "data.html", "utf-16": "data.html", "semicolon": "data.html", "argilla": "data.html", "--time": "text.html",
 	} {
-		if !slices.ContainsFunc(index, func(f found) bool {
+		if !slices.ContainsFunc(index, func(f searchEntry) bool {
 			file, _, _ := strings.Cut(f.To, "#")
 			return file == page && strings.Contains(strings.ToLower(f.Text+" "+f.Rest), word)
 		}) {

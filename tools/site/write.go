@@ -187,8 +187,8 @@ func within(p, above *page) bool {
 	return false
 }
 
-// found is a section of a page, for the search.
-type found struct {
+// searchEntry is a section of a page, for the search.
+type searchEntry struct {
 	// Page and Heading are titles, To the place, Text what it says.
 	Page    string `json:"p"`
 	Heading string `json:"h"`
@@ -203,10 +203,10 @@ type found struct {
 const longest = 1500
 
 // index splits every page at its headings.
-func (b *book) index() []found {
-	var all []found
+func (b *book) index() []searchEntry {
+	var all []searchEntry
 	for _, p := range b.pages {
-		at := found{Page: p.title, To: p.file()}
+		at := searchEntry{Page: p.title, To: p.file()}
 		var words strings.Builder
 		flush := func() {
 			at.Text, at.Rest = cut(strings.Fields(words.String()))
@@ -217,7 +217,7 @@ func (b *book) index() []found {
 			if h, ok := n.(*ast.Heading); ok && h.Level > 1 {
 				flush()
 				id, _ := h.AttributeString("id")
-				at = found{Page: p.title, Heading: plain(h, p.text), To: p.file() + "#" + string(id.([]byte))}
+				at = searchEntry{Page: p.title, Heading: plain(h, p.text), To: p.file() + "#" + string(id.([]byte))}
 				continue
 			}
 			collect(&words, n, p.text)

@@ -140,6 +140,6 @@ func (m *module) run(r *report, b batch, flags []string) error {
 		return err
 	}
 	err = errors.Join(r.read(out), cmd.Wait())
-	r.spent = append(r.spent, spent{r.section, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)})
+	r.spent = append(r.spent, sectionTime{r.section, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)})
 	return err
 }

@@ -21,7 +21,7 @@ func TestReport(t *testing.T) {
 	if err := r.read(events); err != nil {
 		t.Fatal(err)
 	}
-	r.spent = []spent{{"tests", 3 * time.Minute, 2 * time.Minute}, {"race detector", 30 * time.Second, time.Minute}}
+	r.spent = []sectionTime{{"tests", 3 * time.Minute, 2 * time.Minute}, {"race detector", 30 * time.Second, time.Minute}}
 	r.summary(1)
 	if !r.failed() {
 		t.Error("the run has not failed")

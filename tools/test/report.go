@@ -24,8 +24,8 @@ type event struct {
 // name is a test of a package, or the package itself if Test is empty.
 type name struct{ Package, Test string }
 
-// took is the seconds of a test or a package in the runs of a section.
-type took struct {
+// testTime is the seconds of a test or a package in the runs of a section.
+type testTime struct {
 	place
 	seconds float64
 }
@@ -43,16 +43,16 @@ type report struct {
 	output  map[name][]string   // of what is still running
 	builds  map[string][]string // what compilers said, by package
 	within  map[place]float64   // seconds of a test's subtests
-	results []took
+	results []testTime
 	passed  int
 	wrong   int // tests that failed
 	skipped []name
 	broken  []name
-	spent   []spent
+	spent   []sectionTime
 }
 
-// spent is what a section took: compiling and testing, of processors and by the clock.
-type spent struct {
+// sectionTime is what a section took: compiling and testing, of processors and by the clock.
+type sectionTime struct {
 	section          string
 	processors, wall time.Duration
 }
@@ -114,7 +114,7 @@ func (r *report) event(e event) {
 func (r *report) ended(at name, e event) {
 	said := r.output[at]
 	delete(r.output, at)
-	r.results = append(r.results, took{place{at, r.section}, e.Elapsed})
+	r.results = append(r.results, testTime{place{at, r.section}, e.Elapsed})
 	if i := strings.LastIndexByte(at.Test, '/'); i > 0 {
 		r.within[place{name{at.Package, at.Test[:i]}, r.section}] += e.Elapsed
 	}
@@ -164,7 +164,7 @@ func (r *report) show(lines []string) {
 
 // summary shows what packages took, the slowest tests, and what failed, last.
 func (r *report) summary(slowest int) {
-	var packages, tests []took
+	var packages, tests []testTime
 	for _, t := range r.results {
 		if t.Test == "" {
 			packages = append(packages, t)
@@ -172,7 +172,7 @@ func (r *report) summary(slowest int) {
 			tests = append(tests, t)
 		}
 	}
-	longest := func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) }
+	longest := func(a, b testTime) int { return cmp.Compare(b.seconds, a.seconds) }
 	slices.SortStableFunc(packages, longest)
 	slices.SortStableFunc(tests, longest)
 	fmt.Fprintln(r.out, "\n== seconds of each package; not those under 0.1")
@@ -186,10 +186,10 @@ func (r *report) summary(slowest int) {
 		r.line(t)
 	}
 	fmt.Fprintln(r.out, "\n== minutes of processors and by the clock, with compiling")
-	var all spent
+	var all sectionTime
 	for _, s := range append(r.spent, all) {
 		if all.processors, all.wall = all.processors+s.processors, all.wall+s.wall; s.section == "" {
-			s = spent{"all of it", all.processors, all.wall}
+			s = sectionTime{"all of it", all.processors, all.wall}
 		}
 		fmt.Fprintf(r.out, "%7.1f %7.1f  %s\n", s.processors.Minutes(), s.wall.Minutes(), s.section)
 	}
@@ -202,7 +202,7 @@ func (r *report) summary(slowest int) {
 	}
 }
 
-func (r *report) line(t took) {
+func (r *report) line(t testTime) {
 	fmt.Fprintf(r.out, "%7.1f  %s", t.seconds, t.name)
 	if t.section != "" {
 		fmt.Fprintf(r.out, "  (%s)", t.section)

@@ -39,7 +39,7 @@ func (p *Program) OpenScorer(ctx context.Context, m flags.Model) (model lm.Score
 }
 
 // OpenTrusted opens a model for private records, and says first where they go.
-func (p *Program) OpenTrusted(ctx context.Context, spec backend.Spec) (lm.Trusted, error) {
+func (p *Program) OpenTrusted(ctx context.Context, spec backend.Spec) (lm.TrustedScorer, error) {
 	if to := spec.Destination(); to != "" && spec.Trusted {
 		fmt.Fprintln(p.Stderr, to)
 	}

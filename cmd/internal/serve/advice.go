@@ -64,7 +64,7 @@ func ungained(dir string) string {
 		return "" // it has none
 	}
 	var says struct {
-		Ungained *release.Ungained `json:"nothing_gained"`
+		Ungained *release.NoGain `json:"nothing_gained"`
 	}
 	if bounded.UnmarshalJSON(data, bounded.Large, &says) != nil || says.Ungained == nil {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 )
 
-// unread notes whether something was read of it.
-type unread struct{ read bool }
+// readProbe notes whether something was read of it.
+type readProbe struct{ read bool }
 
-func (u *unread) Read([]byte) (int, error) {
+func (u *readProbe) Read([]byte) (int, error) {
 	u.read = true
 	return 0, io.EOF
 }
@@ -63,7 +63,7 @@ func TestCountedBeforeReading(t *testing.T) {
 	s, err := New(t.Context(), Options{Listen: "127.0.0.1:0", Store: p.Store, Builder: p.builder})
 	must(t, err)
 	for _, key := range []string{"", "sk-sotto-unknown"} {
-		body := &unread{}
+		body := &readProbe{}
 		q, err := http.NewRequest(http.MethodPost, "/v1/chat/completions", body)
 		must(t, err)
 		q.Header.Set("Authorization", "Bearer "+key)
@@ -73,7 +73,7 @@ func TestCountedBeforeReading(t *testing.T) {
 			t.Errorf("a request with the key %q: %d, read: %t", key, w.Code, body.read)
 		}
 	}
-	body := &unread{}
+	body := &readProbe{}
 	for i := range 5 {
 		q, err := http.NewRequest(http.MethodPost, "/v1/chat/completions", body)
 		must(t, err)

@@ -23,7 +23,7 @@ type load struct {
 
 // newLoad is for an answer that uses a model, and an encoder if that is valid. It is nil if
 // neither computes on this machine.
-func newLoad(model lm.Trusted, encoder lm.TrustedEmbedder) *load {
+func newLoad(model lm.TrustedScorer, encoder lm.TrustedEmbedder) *load {
 	if fill := model.Occupy(); fill != nil {
 		return &load{fill: fill}
 	}

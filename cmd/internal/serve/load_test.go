@@ -66,7 +66,7 @@ func TestLoad(t *testing.T) {
 
 // TestLoadOfAnEncoder: where the model computes elsewhere, the encoder fills.
 func TestLoadOfAnEncoder(t *testing.T) {
-	if newLoad(lm.Trusted{}, lm.TrustedEmbedder{}) != nil {
+	if newLoad(lm.TrustedScorer{}, lm.TrustedEmbedder{}) != nil {
 		t.Error("something computes on this machine")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestLoadOfAnEncoder(t *testing.T) {
 		}
 	}}, lm.InProcess)
 	must(t, err)
-	newLoad(lm.Trusted{}, encoder).occupy(ctx)
+	newLoad(lm.TrustedScorer{}, encoder).occupy(ctx)
 	if n != 3 {
 		t.Errorf("%d times", n)
 	}

@@ -40,13 +40,13 @@ type Model struct {
 	// Turns are for all that compute with it.
 	Turns gateway.Turns
 
-	trusted lazy[lm.Trusted]
+	trusted lazy[lm.TrustedScorer]
 	public  lazy[lm.Model]
 }
 
 // Trusted opens it for private records.
-func (m *Model) Trusted(ctx context.Context) (lm.Trusted, error) {
-	return m.trusted.get(func() (lm.Trusted, error) { return backend.Trusted(ctx, m.Spec) })
+func (m *Model) Trusted(ctx context.Context) (lm.TrustedScorer, error) {
+	return m.trusted.get(func() (lm.TrustedScorer, error) { return backend.Trusted(ctx, m.Spec) })
 }
 
 // Open opens it for what is released.

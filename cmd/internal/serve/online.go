@@ -24,7 +24,7 @@ import (
 type Records struct {
 	// Client charges, with the model that sees records.
 	Client *sotto.Client
-	Model  lm.Trusted
+	Model  lm.TrustedScorer
 	// Source finds out where the records of a route are.
 	Source func(task string, spec store.AnswerSpec) (sotto.Source, error)
 	// Encoder opens the one of sentences, in this process, for all routes that need it.

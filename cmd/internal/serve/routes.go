@@ -176,7 +176,7 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	}
 	local, own := out.Upstream.(*gateway.Local)
 	if own && AsJudged(r.Spec, chosen) || chosen.Evidence.How == prompt.Alone {
-		out.Judged = &gateway.Judged{Local: local, Task: t, Prompt: chosen, Evidence: said}
+		out.Judged = &gateway.PromptAnswerer{Local: local, Task: t, Prompt: chosen, Evidence: said}
 		if chosen.Nearest.Used() {
 			if out.Judged.Encoder, err = b.Encoder(); err != nil {
 				return nil, err

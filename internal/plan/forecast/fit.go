@@ -97,18 +97,18 @@ func none(c Curve) (float64, bool) { return c.None, true }
 func own(c Curve) (float64, bool)  { return c.Own, true }
 func real(c Curve) (float64, bool) { return c.Real, c.Real > 0 }
 
-// Covered counts settings that were measured, and those whose score lies within what was
+// CoverageCount counts settings that were measured, and those whose score lies within what was
 // forecast for them over no examples, and over model-generated ones.
-type Covered struct{ Settings, None, Own int }
+type CoverageCount struct{ Settings, None, Own int }
 
 // Coverage leaves out one data set after the other and forecasts it from the others: with the
 // same model, or as a guess with all other models.
-func Coverage(curves []Curve, guess bool) Covered {
+func Coverage(curves []Curve, guess bool) CoverageCount {
 	return coverage(curves, guess, func(Curve) bool { return true })
 }
 
 // coverage leaves out those of the wanted curves.
-func coverage(curves []Curve, guess bool, wanted func(Curve) bool) (out Covered) {
+func coverage(curves []Curve, guess bool, wanted func(Curve) bool) (out CoverageCount) {
 	for _, c := range curves {
 		if !wanted(c) {
 			continue

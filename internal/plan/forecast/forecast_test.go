@@ -231,7 +231,7 @@ func TestFewerRounds(t *testing.T) {
 		last, refused := Forecast{}, 0
 		usual := Measured().rounds(false, float64(size))
 		for rounds := int64(1); rounds <= usual; rounds++ {
-			p, err := plan.New(plan.Request{Task: agnews, Size: size, Epsilon: 1, Choosing: &plan.Choosing{Writing: -1, Rounds: rounds}})
+			p, err := plan.New(plan.Request{Task: agnews, Size: size, Epsilon: 1, Choosing: &plan.ChooseRequest{Writing: -1, Rounds: rounds}})
 			if err != nil {
 				t.Fatal(err)
 			}

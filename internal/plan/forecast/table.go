@@ -18,7 +18,7 @@ type Table struct {
 	Sources []string `json:"sources"`
 	Curves  []Curve  `json:"curves"`
 	// Learned is what private classifiers are worth.
-	Learned []Learned `json:"learned"`
+	Learned []ClassifierResult `json:"learned"`
 }
 
 // Curve is one data set with one model.

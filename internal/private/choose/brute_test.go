@@ -77,29 +77,29 @@ func softmax(rate float64, utilities []int64) distribution {
 	return out
 }
 
-// drawn is what a draw may give: the records that stand for units.
-type drawn struct {
+// outcome is what a draw may give: the records that stand for units.
+type outcome struct {
 	probability float64
 	records     []views
 }
 
-func (m trial) draws(units []unit) []drawn {
-	var out []drawn
+func (m trial) draws(units []unit) []outcome {
+	var out []outcome
 	drawing := m.Draw
 	if m.drawing != (scheme.Scheme{}) {
 		drawing = m.drawing
 	}
 	for _, o := range drawtest.Outcomes(drawing, len(units)) {
-		list := []drawn{{probability: o.Probability}}
+		list := []outcome{{probability: o.Probability}}
 		for _, at := range slices.Concat(o.Prompts...) {
-			var next []drawn
+			var next []outcome
 			for _, d := range list {
 				if m.whole {
-					next = append(next, drawn{d.probability, slices.Concat(d.records, units[at])})
+					next = append(next, outcome{d.probability, slices.Concat(d.records, units[at])})
 					continue
 				}
 				for _, r := range units[at] {
-					next = append(next, drawn{d.probability / float64(len(units[at])), append(slices.Clone(d.records), r)})
+					next = append(next, outcome{d.probability / float64(len(units[at])), append(slices.Clone(d.records), r)})
 				}
 			}
 			list = next
@@ -110,7 +110,7 @@ func (m trial) draws(units []unit) []drawn {
 }
 
 // seen are the grades in a round.
-func (d drawn) seen(view int) [][]int64 {
+func (d outcome) seen(view int) [][]int64 {
 	var out [][]int64
 	for _, r := range d.records {
 		out = append(out, r[view])

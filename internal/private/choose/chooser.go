@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Model, Task, Pool, Key and Choice are required. Parts is the number of parts of the
 	// pool, 1 by default; records are drawn from all of them alike.
-	Model  lm.Trusted
+	Model  lm.TrustedScorer
 	Task   prompt.Task
 	Pool   draw.Pool
 	Parts  int

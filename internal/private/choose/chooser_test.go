@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"no records":            func(o *Options) { o.Pool = nil },
 		"not one of this progr": func(o *Options) { o.Pool = foreign{of(audience...)} },
-		"trusted":               func(o *Options) { o.Model = lm.Trusted{} },
+		"trusted":               func(o *Options) { o.Model = lm.TrustedScorer{} },
 		"use the utility":       func(o *Options) { o.Choice.Utility = Written },
 		"in parts by label":     func(o *Options) { o.Parts, o.Choice.Draw = 2, exact },
 	} {

@@ -46,7 +46,7 @@ func follow(text string) []float64 {
 var toyTask = prompt.Task{
 	Name: "test", Kind: prompt.Classify, Text: "t", Label: "l", Labels: []string{"a", "b"},
 	Generate: prompt.Generation{Instruction: "Write."},
-	Answer:   prompt.Answering{Instruction: "Choose.", Input: "Q", Output: "A"},
+	Answer:   prompt.AnswerLayout{Instruction: "Choose.", Input: "Q", Output: "A"},
 }.WithDefaults()
 
 // ways are candidates.

@@ -20,7 +20,7 @@ func checkAnswering(t prompt.Task) error {
 // Question is one that is about to be answered, with all that decides whether it can be:
 // none of it is private, so that it can be checked before anything is paid for.
 type Question struct {
-	Model lm.Trusted
+	Model lm.TrustedScorer
 	Task  prompt.Task
 	Input string
 	// Records that a prompt has at most; 0 for none.

@@ -57,7 +57,7 @@ func TestAnsweringLaysOutQuestions(t *testing.T) {
 			o := answering(t, name, p)
 			sampling := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}
 			s := spying(sampling, 0)
-			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s.Watched}
+			job := decode.Job{Text: draw.Text{Index: 2}, Condition: question, Method: s.PickMethod}
 			write(t, o, []decode.Job{job})
 			samples, err := draw.NewDrawer(p, o.Key).Draw(sampling, job.Text, 9)
 			expect.NoError(t, err)
@@ -96,7 +96,7 @@ func TestAnswersSaySomething(t *testing.T) {
 		o := answering(t, "samsum", examples(4))
 		o.Rules.MinTokens = minimum
 		s := spying(scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.5}, 0)
-		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.Watched}})
+		write(t, o, []decode.Job{{Condition: "Ada: hello", Method: s.PickMethod}})
 		return len(s.views[0].Public)
 	}
 	silent := len("\t\n\v\f\r ") + 1 // and the end
@@ -118,7 +118,7 @@ func TestAnsweringWithEveryMethod(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := ""
-			err = w.Write(t.Context(), []decode.Job{{Text: draw.Text{Index: 7}, Condition: "Ada: hello", Method: m}}, func(_ decode.Job, r seal.Released) error {
+			err = w.Write(t.Context(), []decode.Job{{Text: draw.Text{Index: 7}, Condition: "Ada: hello", Method: m}}, func(_ decode.Job, r seal.Output) error {
 				text = fmt.Sprint(r.Steps(), r.Text(), r.Event())
 				return nil
 			})
@@ -148,10 +148,10 @@ func TestAnsweringWithEveryMethod(t *testing.T) {
 // TestStream: what is shown grows token by token to what is released, under the event of
 // the whole, for texts that are written at once too.
 func TestStream(t *testing.T) {
-	shown := map[uint64][]seal.Released{}
+	shown := map[uint64][]seal.Output{}
 	o := answering(t, "samsum", examples(20))
 	o.Parallel = 2
-	o.Stream = func(j decode.Job, r seal.Released) { shown[j.Index] = append(shown[j.Index], r) }
+	o.Stream = func(j decode.Job, r seal.Output) { shown[j.Index] = append(shown[j.Index], r) }
 	m := methodsOn(20)["mixing"]
 	var jobs []decode.Job
 	for i := range uint64(3) {
@@ -181,7 +181,7 @@ func TestStream(t *testing.T) {
 func TestStreamBreaks(t *testing.T) {
 	o := answering(t, "samsum", examples(20))
 	count := 0
-	o.Stream = func(decode.Job, seal.Released) { count++ }
+	o.Stream = func(decode.Job, seal.Output) { count++ }
 	model := newToy()
 	failed := errors.New("it broke")
 	model.fail = func(what string, times int) error {
@@ -195,7 +195,7 @@ func TestStreamBreaks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Write(t.Context(), []decode.Job{{Condition: "Ada: hello", Method: methodsOn(20)["mixing"]}}, func(decode.Job, seal.Released) error { return nil })
+	err = w.Write(t.Context(), []decode.Job{{Condition: "Ada: hello", Method: methodsOn(20)["mixing"]}}, func(decode.Job, seal.Output) error { return nil })
 	if !errors.Is(err, failed) || count != 2 {
 		t.Errorf("after %d tokens: %v", count, err)
 	}
@@ -231,7 +231,7 @@ func TestQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Write(t.Context(), []decode.Job{{Condition: q.Input, Method: methodsOn(20)["mixing"]}}, func(decode.Job, seal.Released) error { return nil })
+	err = w.Write(t.Context(), []decode.Job{{Condition: q.Input, Method: methodsOn(20)["mixing"]}}, func(decode.Job, seal.Output) error { return nil })
 	if err != nil {
 		t.Errorf("a context of %d: %v", model.context, err)
 	}
@@ -257,7 +257,7 @@ func TestMixingCandidates(t *testing.T) {
 		mixing := *methodsOn(20)["mixing"].(*decode.Mixing)
 		mixing.Candidates = asked
 		var sizes []int
-		m := &decode.Watched{Method: &mixing, Look: func(v decode.View, s *noise.Stream) (int, error) {
+		m := &decode.PickMethod{Method: &mixing, Look: func(v decode.View, s *noise.Stream) (int, error) {
 			sizes = append(sizes, len(v.Public))
 			return mixing.Select(v, s)
 		}}

@@ -185,7 +185,7 @@ func (*Real) Select(View, *noise.Stream) (int, error) {
 
 // copyOne releases a record of the draw, any with the same probability, cut as in
 // prompts, in place of a text. Where labels are open it goes with its own.
-func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
+func (l *loop) copyOne(ctx context.Context, t *text) (seal.Output, error) {
 	var drawn []seal.Record
 	for _, prompts := range t.records {
 		for _, records := range prompts {
@@ -193,12 +193,12 @@ func (l *loop) copyOne(ctx context.Context, t *text) (seal.Released, error) {
 		}
 	}
 	if len(drawn) == 0 {
-		return seal.Released{}, fmt.Errorf("no record was drawn: real demonstrations need a draw that is not empty; ask for a larger one")
+		return seal.Output{}, fmt.Errorf("no record was drawn: real demonstrations need a draw that is not empty; ask for a larger one")
 	}
 	r := drawn[l.Key.Stream("real", t.Index).Uint64n(uint64(len(drawn)))]
 	text, err := l.layout().cut(ctx, l.line(seal.Text(r)), l.task.Limits.RecordTokens)
 	if err != nil {
-		return seal.Released{}, fmt.Errorf("lay out a record: %w", err)
+		return seal.Output{}, fmt.Errorf("lay out a record: %w", err)
 	}
 	if len(l.task.Labels) == 0 {
 		t.Condition = seal.Condition(r)

@@ -35,7 +35,7 @@ func BenchmarkPick(b *testing.B) {
 		for _, m := range []Method{
 			&Clipped{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
 			&Mixing{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.1}, Expected: prompts, Range: 0.3, Temperature: 1, Candidates: k},
-			&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: prompts, Of: 1000}, Order: 8, Beta: 0.2, Candidates: k},
+			&PublishedMixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: prompts, Of: 1000}, Order: 8, Beta: 0.2, Candidates: k},
 			&Gaussian{Draw: sampling, Sigma: 0.5},
 			&NoisyMax{Draw: sampling, Epsilon: 1},
 			&Radius{Draw: sampling, Sigma0: 10, Sigma1: 0.9, Sigma2: 5, Lambda: 0.2, Rounds: 2},

@@ -285,8 +285,8 @@ func TestExtremeSettings(t *testing.T) {
 		{&Clipped{Draw: perText(1), Expected: 1e3, Range: 1e-6, Temperature: 1e3, Candidates: 1}, false},
 		{&Mixing{Draw: perText(1), Expected: 1e-6, Range: 1e300, Temperature: 1e-3, MaxLambda: farthest, Candidates: 2}, true},
 		{&Mixing{Draw: perText(1), Expected: heaviest, Range: 1e-6, Temperature: 1e3, MaxLambda: 1e-300}, false},
-		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
-		{&MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, MaxLambda: farthest}, true},
+		{&PublishedMixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 2, Beta: 1e-300}, false},
+		{&PublishedMixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 3, Of: 3}, Order: 1000, Beta: 1e300, MaxLambda: farthest}, true},
 	} {
 		if err := c.method.Check(); err != nil {
 			t.Errorf("%+v: %v", c.method, err)

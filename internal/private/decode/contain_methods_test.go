@@ -101,7 +101,7 @@ func TestRulesArePublic(t *testing.T) {
 	} {
 		see := func(p pool) (*spy, string) {
 			s := spying(sampling, 20)
-			job := decode.Job{Text: draw.Text{Index: 4, Part: 1}, Condition: phrases[1], Method: s.Watched}
+			job := decode.Job{Text: draw.Text{Index: 4, Part: 1}, Condition: phrases[1], Method: s.PickMethod}
 			texts := write(t, containing(t, newToy(), p, 3), []decode.Job{job})
 			return s, texts[4]
 		}
@@ -194,7 +194,7 @@ func TestContainErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = w.Write(t.Context(), jobsOf(methodsOn(20)["clipped"], phrases), func(decode.Job, seal.Released) error { return nil })
+			err = w.Write(t.Context(), jobsOf(methodsOn(20)["clipped"], phrases), func(decode.Job, seal.Output) error { return nil })
 			if err == nil {
 				t.Errorf("%s %d: no error", what, at)
 				continue

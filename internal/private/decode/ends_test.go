@@ -55,7 +55,7 @@ func TestOnlyTheMethodEndsTexts(t *testing.T) {
 			}
 			o.Model, o.Rules = trusted, decode.Rules{}
 			shown, picks := 0, 0
-			m := &decode.Watched{
+			m := &decode.PickMethod{
 				Method: &decode.Gaussian{Draw: sampling, Sigma: 1},
 				Look: func(v decode.View, _ *noise.Stream) (int, error) {
 					for _, p := range v.Prompts {
@@ -73,9 +73,9 @@ func TestOnlyTheMethodEndsTexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out seal.Released
+			var out seal.Output
 			job := decode.Job{Text: draw.Text{Index: 1, Part: 1}, Condition: o.Task.Labels[1], Method: m}
-			if err := w.Write(t.Context(), []decode.Job{job}, func(_ decode.Job, r seal.Released) error { out = r; return nil }); err != nil {
+			if err := w.Write(t.Context(), []decode.Job{job}, func(_ decode.Job, r seal.Output) error { out = r; return nil }); err != nil {
 				t.Fatal(err)
 			}
 			want, text := min(last, o.Task.Limits.MaxTokens), ""

@@ -73,7 +73,7 @@ func broken(t *testing.T, m decode.Method, what string, at int, published bool) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Write(t.Context(), jobsOf(m, o.Task.Labels)[:3], func(decode.Job, seal.Released) error {
+	err = w.Write(t.Context(), jobsOf(m, o.Task.Labels)[:3], func(decode.Job, seal.Output) error {
 		if failed {
 			t.Errorf("%s %d failed, and a text is released", what, at)
 		}
@@ -89,22 +89,22 @@ func broken(t *testing.T, m decode.Method, what string, at int, published bool) 
 	return failed
 }
 
-// torn is a pool whose files break.
-type torn struct {
+// brokenPool is a pool whose files break.
+type brokenPool struct {
 	pool
 	choose, fetch error
 }
 
-func init() { seal.Admit[torn]() }
+func init() { seal.Admit[brokenPool]() }
 
-func (p torn) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
+func (p brokenPool) Choose(part, unit int, s *noise.Stream) (seal.Ref, error) {
 	if p.choose != nil {
 		return seal.Ref{}, p.choose
 	}
 	return p.pool.Choose(part, unit, s)
 }
 
-func (p torn) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
+func (p brokenPool) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
 	if p.fetch != nil {
 		return nil, p.fetch
 	}
@@ -114,7 +114,7 @@ func (p torn) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error)
 func TestOtherErrors(t *testing.T) {
 	const n = 10
 	clipped := methodsOn(n)["clipped"]
-	attempt := func(change func(*toy, *decode.Options, []decode.Job), done func(decode.Job, seal.Released) error) error {
+	attempt := func(change func(*toy, *decode.Options, []decode.Job), done func(decode.Job, seal.Output) error) error {
 		model := newToy()
 		o := optionsFor(t, model, marked(n), noise.KeyFromSeed(9))
 		jobs := jobsOf(clipped, o.Task.Labels)
@@ -124,14 +124,14 @@ func TestOtherErrors(t *testing.T) {
 			return err
 		}
 		if done == nil {
-			done = func(decode.Job, seal.Released) error { return nil }
+			done = func(decode.Job, seal.Output) error { return nil }
 		}
 		return w.Write(t.Context(), jobs, done)
 	}
 	var tooLong *lm.ContextError
 	for what, c := range map[string]struct {
 		change func(*toy, *decode.Options, []decode.Job)
-		done   func(decode.Job, seal.Released) error
+		done   func(decode.Job, seal.Output) error
 		is     func(error) bool
 	}{
 		"a context that is too short for the public prompt": {
@@ -141,16 +141,20 @@ func TestOtherErrors(t *testing.T) {
 			is: func(err error) bool { return errors.As(err, &tooLong) },
 		},
 		"a record that cannot be found": {
-			change: func(_ *toy, o *decode.Options, _ []decode.Job) { o.Pool = torn{pool: marked(n), choose: errInjected} },
-			is:     func(err error) bool { return errors.Is(err, errInjected) },
+			change: func(_ *toy, o *decode.Options, _ []decode.Job) {
+				o.Pool = brokenPool{pool: marked(n), choose: errInjected}
+			},
+			is: func(err error) bool { return errors.Is(err, errInjected) },
 		},
 		"records that cannot be read": {
-			change: func(_ *toy, o *decode.Options, _ []decode.Job) { o.Pool = torn{pool: marked(n), fetch: errInjected} },
-			is:     func(err error) bool { return errors.Is(err, errInjected) },
+			change: func(_ *toy, o *decode.Options, _ []decode.Job) {
+				o.Pool = brokenPool{pool: marked(n), fetch: errInjected}
+			},
+			is: func(err error) bool { return errors.Is(err, errInjected) },
 		},
 		"a disk that is full": {
 			change: func(*toy, *decode.Options, []decode.Job) {},
-			done:   func(decode.Job, seal.Released) error { return errInjected },
+			done:   func(decode.Job, seal.Output) error { return errInjected },
 			is:     func(err error) bool { return errors.Is(err, errInjected) },
 		},
 		"another size than was declared": {
@@ -174,7 +178,7 @@ func TestOtherErrors(t *testing.T) {
 			is: func(err error) bool { return err != nil && strings.Contains(err.Error(), "no token is left") },
 		},
 		"no model": {
-			change: func(_ *toy, o *decode.Options, _ []decode.Job) { o.Model = lm.Trusted{} },
+			change: func(_ *toy, o *decode.Options, _ []decode.Job) { o.Model = lm.TrustedScorer{} },
 			is:     func(err error) bool { return err != nil && strings.Contains(err.Error(), "trusted") },
 		},
 	} {
@@ -202,7 +206,7 @@ func TestEndedContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = w.Write(ctx, jobsOf(methodsOn(10)["gaussian"], o.Task.Labels), func(decode.Job, seal.Released) error { return nil })
+	err = w.Write(ctx, jobsOf(methodsOn(10)["gaussian"], o.Task.Labels), func(decode.Job, seal.Output) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted run says %v", err)
 	}

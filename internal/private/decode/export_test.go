@@ -5,17 +5,17 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// Watched is a method whose picks a test makes, under any scheme.
-type Watched struct {
+// PickMethod is a method whose picks a test makes, under any scheme.
+type PickMethod struct {
 	Method
 	// Look is called for each pick.
 	Look func(View, *noise.Stream) (int, error)
 }
 
-func init() { seal.Admit[*Watched]() }
+func init() { seal.Admit[*PickMethod]() }
 
 // Check finds what is wrong with the scheme alone.
-func (w *Watched) Check() error { return w.Scheme().Check() }
+func (w *PickMethod) Check() error { return w.Scheme().Check() }
 
 // Select calls Look.
-func (w *Watched) Select(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }
+func (w *PickMethod) Select(v View, s *noise.Stream) (int, error) { return w.Look(v, s) }

@@ -74,7 +74,7 @@ func (l *loop) instruct(ctx context.Context) (err error) {
 }
 
 // run keeps Parallel texts in the making until all are done.
-func (l *loop) run(ctx context.Context, jobs []Job, methods []Method, done func(Job, seal.Released) error) error {
+func (l *loop) run(ctx context.Context, jobs []Job, methods []Method, done func(Job, seal.Output) error) error {
 	var active []*text
 	for len(jobs) > 0 || len(active) > 0 {
 		for len(jobs) > 0 && len(active) < l.Parallel {
@@ -315,15 +315,15 @@ func (l *loop) stream(ctx context.Context, t *text) error {
 }
 
 // finish forgets a text's sequences and releases it.
-func (l *loop) finish(ctx context.Context, t *text) (seal.Released, error) {
+func (l *loop) finish(ctx context.Context, t *text) (seal.Output, error) {
 	for _, q := range append(t.private, t.public) {
 		if err := l.session.Drop(q.id); err != nil {
-			return seal.Released{}, err
+			return seal.Output{}, err
 		}
 	}
 	tokens, err := l.sentences(ctx, t)
 	if err != nil {
-		return seal.Released{}, err
+		return seal.Output{}, err
 	}
 	return l.release(ctx, t, tokens)
 }

@@ -53,14 +53,14 @@ func TestTextsDependOnTheKeyAlone(t *testing.T) {
 
 // spy is a method that keeps what it is shown, under any scheme.
 type spy struct {
-	*decode.Watched
+	*decode.PickMethod
 	views []decode.View
 }
 
 // spying looks at no prompt to choose a token.
 func spying(sampling scheme.Scheme, candidates int) *spy {
 	s := &spy{}
-	s.Watched = &decode.Watched{
+	s.PickMethod = &decode.PickMethod{
 		Method: &decode.Gaussian{Draw: sampling, Candidates: candidates, Sigma: 1},
 		Look: func(v decode.View, stream *noise.Stream) (int, error) {
 			s.views = append(s.views, v)
@@ -89,13 +89,13 @@ func TestTheLoopShowsWhatWasDrawn(t *testing.T) {
 			o.Rules = decode.Rules{}
 			s := spying(sampling, 0)
 			text := draw.Text{Index: 4, Part: 1, Place: 1}
-			var released seal.Released
+			var released seal.Output
 			w, err := decode.NewWriter(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			job := decode.Job{Text: text, Condition: o.Task.Labels[1], Method: s.Watched}
-			if err := w.Write(t.Context(), []decode.Job{job}, func(_ decode.Job, r seal.Released) error { released = r; return nil }); err != nil {
+			job := decode.Job{Text: text, Condition: o.Task.Labels[1], Method: s.PickMethod}
+			if err := w.Write(t.Context(), []decode.Job{job}, func(_ decode.Job, r seal.Output) error { released = r; return nil }); err != nil {
 				t.Fatal(err)
 			}
 			if len(s.views) != released.Steps() {

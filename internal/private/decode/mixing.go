@@ -96,7 +96,7 @@ func planMixing(a method.Ask) (*Mixing, error) {
 // "Differentially private in-context learning via sampling few-shot mixed with zero-shot
 // outputs", except for how much a prompt may say: λ_i bounds the range of its differences
 // in closed form, where the paper bounds a Rényi divergence of one order, from which its
-// guarantee does not follow ([MixingPublished]). Temperature 1/Expected is the paper's
+// guarantee does not follow ([PublishedMixing]). Temperature 1/Expected is the paper's
 // product of densities; 1 is their geometric mean.
 //
 // Precondition: one unit adds or removes one prompt, whose scores depend on its record

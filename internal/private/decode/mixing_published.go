@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register[MixingPublished](method.Spec{
+	register[PublishedMixing](method.Spec{
 		Name: "mixing-published", Of: "mixing", Guarantee: method.Claimed, Scheduled: true, Sampler: scheme.FixedSize,
 		Summary: "mixing by the paper's rule, whose guarantee is claimed and NOT PROVEN",
 		Idea: "As mixing, with the largest λ at which a Rényi divergence of one order between a mixture and the public density is within a bound. " +
@@ -39,7 +39,7 @@ func init() {
 // by default: as in all the paper's experiments.
 const publishedShots = 4
 
-// MixingPublished is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
+// PublishedMixing is [Mixing] as published (Flemings et al. 2025, algorithm 1): a token
 // is drawn from the product of the mixed densities, and λ_i is the largest in [0, MaxLambda]
 // at which the Rényi divergence of order Order between the mixed density and the public
 // one, in both directions, is at most Beta·Order.
@@ -50,7 +50,7 @@ const publishedShots = 4
 // and the bound holds at one order: with four prompts and three tokens there are
 // densities within the bound that exceed the claim (mixing_published_test.go). So there
 // is neither a certificate nor a charge.
-type MixingPublished struct {
+type PublishedMixing struct {
 	// Draw: of a fixed size, per token, with one record in a prompt.
 	Draw scheme.Scheme `json:"draw"`
 	// Order is α, and Beta the radius β of the ball around the public density, over α.
@@ -64,13 +64,13 @@ type MixingPublished struct {
 }
 
 // Name implements [Method].
-func (*MixingPublished) Name() string { return "mixing-published" }
+func (*PublishedMixing) Name() string { return "mixing-published" }
 
 // Proof implements [Method]: the published one does not hold.
-func (*MixingPublished) Proof() string { return "" }
+func (*PublishedMixing) Proof() string { return "" }
 
 // Claim implements [Claimer].
-func (*MixingPublished) Claim() string {
+func (*PublishedMixing) Claim() string {
 	return "Flemings et al. 2025, theorem B.3, whose proof does not hold: it adds up divergences of product measures, and what is drawn is one token from a normalised product of densities"
 }
 
@@ -82,7 +82,7 @@ type Claimer interface {
 }
 
 // Check implements [Method].
-func (m *MixingPublished) Check() error {
+func (m *PublishedMixing) Check() error {
 	if err := m.Draw.Check(); err != nil {
 		return err
 	}
@@ -99,29 +99,29 @@ func (m *MixingPublished) Check() error {
 }
 
 // Scheme implements [Method].
-func (m *MixingPublished) Scheme() scheme.Scheme { return m.Draw }
+func (m *PublishedMixing) Scheme() scheme.Scheme { return m.Draw }
 
 // draw implements [Method].
-func (m *MixingPublished) draw(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
+func (m *PublishedMixing) draw(s scheme.Scheme) Method { out := *m; out.Draw = s; return &out }
 
 // Amounts implements [Method].
-func (m *MixingPublished) Amounts() []method.Amount {
+func (m *PublishedMixing) Amounts() []method.Amount {
 	return []method.Amount{{Symbol: "β", Value: m.Beta, After: ", claimed"}}
 }
 
 // Step implements [Method]: nothing is guaranteed.
-func (*MixingPublished) Step() privacy.Event { return privacy.NonPrivate{} }
+func (*PublishedMixing) Step() privacy.Event { return privacy.NonPrivate{} }
 
 // Shortlist implements [Method].
-func (m *MixingPublished) Shortlist() Shortlist { return Shortlist{Best: m.Candidates} }
+func (m *PublishedMixing) Shortlist() Shortlist { return Shortlist{Best: m.Candidates} }
 
 // Select implements [Method].
-func (m *MixingPublished) Select(v View, s *noise.Stream) (int, error) {
+func (m *PublishedMixing) Select(v View, s *noise.Stream) (int, error) {
 	return m.selection(v).Softmax(s)
 }
 
 // selection is about the product of the prompts' mixed densities.
-func (m *MixingPublished) selection(v View) mechanism.Selection {
+func (m *PublishedMixing) selection(v View) mechanism.Selection {
 	sum := make([]int64, len(v.Public))
 	values := make([]float64, len(v.Public))
 	for _, prompt := range v.Prompts {
@@ -141,7 +141,7 @@ const halvings = 40
 
 // lambda is the largest λ in [0, MaxLambda] that stays in the ball. Both divergences grow
 // with λ, since the logarithm of E_{p_0} e^{λd} is convex, so bisection finds it.
-func (m *MixingPublished) lambda(public, differences []float64) float64 {
+func (m *PublishedMixing) lambda(public, differences []float64) float64 {
 	low, high := 0.0, maxOf(m.MaxLambda)
 	radius := m.Beta * float64(m.Order)
 	if symmetricDivergence(float64(m.Order), public, differences, high) <= radius {

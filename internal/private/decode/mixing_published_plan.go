@@ -9,7 +9,7 @@ import (
 
 // planPublished sets the radius β as the paper does (Flemings et al. 2025, equation 8). What
 // it claims is not proven.
-func planPublished(a method.Ask) (*MixingPublished, error) {
+func planPublished(a method.Ask) (*PublishedMixing, error) {
 	if a.Sampler != scheme.FixedSize {
 		return nil, method.Wrong("mixing as published draws a fixed number of records: leave the sampler out, or take mixing with a proof")
 	}
@@ -24,7 +24,7 @@ func planPublished(a method.Ask) (*MixingPublished, error) {
 		return nil, method.Wrong("ε = %v at δ = %v leaves nothing at order %d: ask for a larger order, or leave it out", a.Epsilon, a.Delta, order)
 	}
 	beta := publishedBeta(left/(float64(a.Texts)*float64(a.Tokens)), float64(shots)/float64(a.Size), order)
-	return &MixingPublished{Draw: sampling, Order: order, Beta: beta, MaxLambda: a.Values.Float("max_lambda", 0), Candidates: a.Values.Tokens()}, nil
+	return &PublishedMixing{Draw: sampling, Order: order, Beta: beta, MaxLambda: a.Values.Float("max_lambda", 0), Candidates: a.Values.Tokens()}, nil
 }
 
 // publishedLeakage is ε̃, the Rényi divergence of a whole order that the paper takes

@@ -114,7 +114,7 @@ func TestPublishedClaimIsExceeded(t *testing.T) {
 // 2^-20 nats and λ is known to 2^-39: the divergences have an error below 1e-4.
 func TestPublishedRuleExceedsItsClaim(t *testing.T) {
 	c := counter
-	m := &MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}, Order: c.order, Beta: c.beta, Candidates: 3}
+	m := &PublishedMixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: 14732}, Order: c.order, Beta: c.beta, Candidates: 3}
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestPublishedRuleExceedsItsClaim(t *testing.T) {
 func TestPublishedLambda(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := decent().Draw(t, "view")
-		m := &MixingPublished{Order: rapid.IntRange(2, 20).Draw(t, "order"), Beta: rapid.Float64Range(0.001, 1).Draw(t, "beta")}
+		m := &PublishedMixing{Order: rapid.IntRange(2, 20).Draw(t, "order"), Beta: rapid.Float64Range(0.001, 1).Draw(t, "beta")}
 		d := make([]float64, len(v.Public))
 		for i := range d {
 			d[i] = v.Prompts[0][i] - v.Public[i]
@@ -174,7 +174,7 @@ func TestPublishedLambda(t *testing.T) {
 
 // TestPublishedOfGarbage: whatever scores come in, something is picked.
 func TestPublishedOfGarbage(t *testing.T) {
-	m := &MixingPublished{Order: 8, Beta: 0.2}
+	m := &PublishedMixing{Order: 8, Beta: 0.2}
 	rapid.Check(t, func(t *rapid.T) {
 		gen := vectors(4)
 		v := View{Public: gen.Draw(t, "public"), Base: gen.Draw(t, "base"), Prompts: [][]float64{gen.Draw(t, "prompt"), gen.Draw(t, "other")}}

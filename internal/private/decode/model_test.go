@@ -42,7 +42,7 @@ func TestLongOnTheDefaultModel(t *testing.T) {
 		Candidates: 50, Sigma: 0.3,
 	}
 	// Engines by the number of their threads.
-	engines := map[int]lm.Trusted{}
+	engines := map[int]lm.TrustedScorer{}
 	for _, threads := range []int{1, 3} {
 		model, err := backend.Trusted(t.Context(), backend.Spec{Threads: threads})
 		if err != nil {

@@ -93,6 +93,6 @@ func realisedMixing(m *Mixing) subject {
 
 // asPublished is the paper's rule with the ball that has the declared range's divergence.
 func asPublished(m *Mixing) subject {
-	published := &MixingPublished{Draw: m.Draw, Order: 8, Beta: m.Range * m.Range / 32, Candidates: 2}
+	published := &PublishedMixing{Draw: m.Draw, Order: 8, Beta: m.Range * m.Range / 32, Candidates: 2}
 	return scaled(m, published.selection, softmaxOf)
 }

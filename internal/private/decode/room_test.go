@@ -56,7 +56,7 @@ func TestRecordsThatDoNotFit(t *testing.T) {
 				}
 				model.context = len(opening) + len(head) + o.Tokens + room
 				s := spying(sampling, 0)
-				job := decode.Job{Text: draw.Text{Index: 1}, Condition: "red", Method: s.Watched}
+				job := decode.Job{Text: draw.Text{Index: 1}, Condition: "red", Method: s.PickMethod}
 				write(t, o, []decode.Job{job})
 				samples, err := draw.NewDrawer(p, o.Key).Draw(sampling, job.Text, o.Tokens)
 				must(t, err)

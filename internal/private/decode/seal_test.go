@@ -31,15 +31,15 @@ func (e eager) Select(v decode.View, _ *noise.Stream) (int, error) {
 	return 0, nil
 }
 
-// unread is a pool that nobody may read.
-type unread struct {
+// sealedPool is a pool that nobody may read.
+type sealedPool struct {
 	pool
 	t *testing.T
 }
 
-func init() { seal.Admit[unread]() }
+func init() { seal.Admit[sealedPool]() }
 
-func (p unread) Size(part int) seal.Count {
+func (p sealedPool) Size(part int) seal.Count {
 	p.t.Error("the pool was looked at")
 	return p.pool.Size(part)
 }
@@ -62,11 +62,11 @@ func TestForeignMethodsAreRefused(t *testing.T) {
 		"a struct, not a pointer": struct{ decode.Method }{clipped},
 	} {
 		model := newToy()
-		w, err := decode.NewWriter(optionsFor(t, model, unread{tickets(20), t}, noise.KeyFromSeed(1)))
+		w, err := decode.NewWriter(optionsFor(t, model, sealedPool{tickets(20), t}, noise.KeyFromSeed(1)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.Write(t.Context(), []decode.Job{{Condition: "red", Method: clipped}, {Condition: "red", Method: m}}, func(decode.Job, seal.Released) error {
+		err = w.Write(t.Context(), []decode.Job{{Condition: "red", Method: clipped}, {Condition: "red", Method: m}}, func(decode.Job, seal.Output) error {
 			t.Errorf("%s: something was released", name)
 			return nil
 		})
@@ -89,7 +89,7 @@ func TestForeignMethodsAreRefused(t *testing.T) {
 
 // TestForeignPoolsAreRefused: a type around a pool could name one unit for all draws.
 func TestForeignPoolsAreRefused(t *testing.T) {
-	o := optionsFor(t, newToy(), struct{ draw.Pool }{unread{tickets(20), t}}, noise.KeyFromSeed(1))
+	o := optionsFor(t, newToy(), struct{ draw.Pool }{sealedPool{tickets(20), t}}, noise.KeyFromSeed(1))
 	if _, err := decode.NewWriter(o); !errors.Is(err, seal.ErrForeign) {
 		t.Error(err)
 	}
@@ -101,7 +101,7 @@ func TestTheWriterRunsItsOwnCopy(t *testing.T) {
 	run := func(change bool) (map[uint64]string, string) {
 		m := *methodsOn(20)["clipped"].(*decode.Clipped)
 		o := optionsFor(t, newToy(), tickets(20), noise.KeyFromSeed(4))
-		o.Stream = func(job decode.Job, _ seal.Released) {
+		o.Stream = func(job decode.Job, _ seal.Output) {
 			if change {
 				m.Range, m.Draw.Rate = 1000, 1
 				job.Method.(*decode.Clipped).Temperature = 1e-3
@@ -112,7 +112,7 @@ func TestTheWriterRunsItsOwnCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts, event := map[uint64]string{}, ""
-		err = w.Write(t.Context(), jobsOf(&m, o.Task.Labels), func(j decode.Job, r seal.Released) error {
+		err = w.Write(t.Context(), jobsOf(&m, o.Task.Labels), func(j decode.Job, r seal.Output) error {
 			texts[j.Index], event = r.Text(), r.Event().String()
 			return nil
 		})

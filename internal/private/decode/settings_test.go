@@ -85,8 +85,8 @@ func TestWrongSettings(t *testing.T) {
 		change(&m)
 		return &m
 	}
-	published := func(change func(*decode.MixingPublished)) decode.Method {
-		m := *all["mixing, published"].(*decode.MixingPublished)
+	published := func(change func(*decode.PublishedMixing)) decode.Method {
+		m := *all["mixing, published"].(*decode.PublishedMixing)
 		change(&m)
 		return &m
 	}
@@ -127,11 +127,11 @@ func TestWrongSettings(t *testing.T) {
 		"mixing cannot count":       mixing(func(m *decode.Mixing) { m.Expected = 1e9 }),
 		"fewer texts":               mixing(func(m *decode.Mixing) { m.Range = 1e-12 }),
 		"unknown way to draw \"\"":  mixing(func(m *decode.Mixing) { m.Draw = scheme.Scheme{} }),
-		"draws a fixed number":      published(func(m *decode.MixingPublished) { m.Draw = all["mixing"].Scheme() }),
-		"order of at least 2, not":  published(func(m *decode.MixingPublished) { m.Order = 1 }),
-		"needs a positive β":        published(func(m *decode.MixingPublished) { m.Beta = 0 }),
-		"published needs at least":  published(func(m *decode.MixingPublished) { m.Candidates = 1 }),
-		"way to draw \"dice\"":      published(func(m *decode.MixingPublished) { m.Draw.Kind = "dice" }),
+		"draws a fixed number":      published(func(m *decode.PublishedMixing) { m.Draw = all["mixing"].Scheme() }),
+		"order of at least 2, not":  published(func(m *decode.PublishedMixing) { m.Order = 1 }),
+		"needs a positive β":        published(func(m *decode.PublishedMixing) { m.Beta = 0 }),
+		"published needs at least":  published(func(m *decode.PublishedMixing) { m.Candidates = 1 }),
+		"way to draw \"dice\"":      published(func(m *decode.PublishedMixing) { m.Draw.Kind = "dice" }),
 	} {
 		if err := m.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, which does not say %q", m, err, want)

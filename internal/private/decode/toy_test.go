@@ -69,7 +69,7 @@ func (m *toy) Open(context.Context) (lm.Session, error) {
 	return &toySession{toy: m, sequences: map[lm.Sequence][]lm.Token{}}, m.try("open")
 }
 
-func (m *toy) trusted(t testing.TB) lm.Trusted {
+func (m *toy) trusted(t testing.TB) lm.TrustedScorer {
 	t.Helper()
 	trusted, err := lm.Trust(m, lm.InProcess)
 	if err != nil {
@@ -226,7 +226,7 @@ func write(t testing.TB, o decode.Options, jobs []decode.Job) map[uint64]string 
 		t.Fatal(err)
 	}
 	out := map[uint64]string{}
-	err = w.Write(t.Context(), jobs, func(j decode.Job, r seal.Released) error {
+	err = w.Write(t.Context(), jobs, func(j decode.Job, r seal.Output) error {
 		out[j.Index] = fmt.Sprint(r.Steps(), " ", r.Text())
 		return nil
 	})
@@ -253,7 +253,7 @@ func methodsOn(n int) map[string]decode.Method {
 		"clipped, disjoint": &decode.Clipped{Draw: scheme.Scheme{Kind: scheme.Disjoint, Per: scheme.PerText, Batches: 5}, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
 		"mixing":            &decode.Mixing{Draw: text, Expected: 4, Range: 3, Temperature: 0.7, Candidates: 20},
 		"mixing, token":     &decode.Mixing{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 4 / float64(n)}, Expected: 4, Range: 3, Temperature: 0.25, Candidates: 20},
-		"mixing, published": &decode.MixingPublished{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: int64(n)}, Order: 8, Beta: 0.2, Candidates: 20},
+		"mixing, published": &decode.PublishedMixing{Draw: scheme.Scheme{Kind: scheme.FixedSize, Per: scheme.PerToken, Take: 4, Of: int64(n)}, Order: 8, Beta: 0.2, Candidates: 20},
 		"public":            &decode.Public{Temperature: 1, Candidates: 20},
 		"nonprivate":        &decode.NonPrivate{Draw: each, Candidates: 20},
 		"real":              &decode.Real{Draw: text},

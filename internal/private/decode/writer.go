@@ -27,7 +27,7 @@ type Job struct {
 // Options of a [Writer].
 type Options struct {
 	// Model, Task, Pool and Key are required. Pool may be nil when no method draws.
-	Model lm.Trusted
+	Model lm.TrustedScorer
 	Task  prompt.Task
 	Pool  draw.Pool
 	Key   noise.Key
@@ -46,7 +46,7 @@ type Options struct {
 	// Stream, if set, gets what is released of a text each time that it has a new token,
 	// from the goroutine that called Write. A token may be shown as soon as it is chosen:
 	// the event of the text covers each of them.
-	Stream func(Job, seal.Released)
+	Stream func(Job, seal.Output)
 	// Observe, if set, receives the progress: in numbers, never in content.
 	Observe func(Progress)
 	// Published computes every prompt of every token in full, the empty ones too, one
@@ -127,7 +127,7 @@ func (w *Writer) Picking() time.Duration { return w.picking }
 // may be in another order than that of the jobs. After an error, texts that were not
 // handed over are not released; writing them again with the same key, on a model that
 // is deterministic, gives the same.
-func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Released) error) error {
+func (w *Writer) Write(ctx context.Context, jobs []Job, done func(Job, seal.Output) error) error {
 	methods, err := w.methods(jobs)
 	if err != nil {
 		return err
@@ -164,10 +164,10 @@ func (w *Writer) methods(jobs []Job) ([]Method, error) {
 }
 
 // release makes a text of some of the chosen tokens. What it does is post-processing.
-func (w *Writer) release(ctx context.Context, t *text, tokens []lm.Token) (seal.Released, error) {
+func (w *Writer) release(ctx context.Context, t *text, tokens []lm.Token) (seal.Output, error) {
 	text, err := w.tokenizer.Decode(ctx, tokens)
 	if err != nil {
-		return seal.Released{}, fmt.Errorf("spell the text: %w", err)
+		return seal.Output{}, fmt.Errorf("spell the text: %w", err)
 	}
 	return seal.Release(w.tidy(text), len(t.tokens), TextEvent(t.method, w.Tokens)), nil
 }

@@ -26,7 +26,7 @@ type Job struct {
 // Options of an [Answerer].
 type Options struct {
 	// Model, Task, Pool and Key are required.
-	Model lm.Trusted
+	Model lm.TrustedScorer
 	Task  prompt.Task
 	Pool  draw.Pool
 	Key   noise.Key
@@ -98,30 +98,30 @@ func (a *Answerer) Usage() lm.Usage {
 }
 
 // Answer answers one question. After an error nothing is released.
-func (a *Answerer) Answer(ctx context.Context, job Job) (seal.Released, error) {
+func (a *Answerer) Answer(ctx context.Context, job Job) (seal.Output, error) {
 	if job.Method == nil {
-		return seal.Released{}, fmt.Errorf("a question needs a method to be answered by")
+		return seal.Output{}, fmt.Errorf("a question needs a method to be answered by")
 	}
 	var err error
 	if job.Method, err = genuine(job.Method); err != nil {
-		return seal.Released{}, err
+		return seal.Output{}, err
 	}
 	if err := job.Method.Check(); err != nil {
-		return seal.Released{}, err
+		return seal.Output{}, err
 	}
 	if err := job.Method.Serves(a.Task); err != nil {
-		return seal.Released{}, err
+		return seal.Output{}, err
 	}
 	r, err := a.begin(ctx, job)
 	if err != nil {
-		return seal.Released{}, err
+		return seal.Output{}, err
 	}
 	out, err := job.Method.answer(ctx, r)
 	if closing := r.close(); err == nil {
 		err = closing
 	}
 	if err != nil {
-		return seal.Released{}, fmt.Errorf("%s: %w", job.Method.Name(), err)
+		return seal.Output{}, fmt.Errorf("%s: %w", job.Method.Name(), err)
 	}
 	return seal.ReleasePart(out.text, 1, job.Method.Event(), out.used), nil
 }

@@ -263,7 +263,7 @@ func TestAnswersDoNotShareNoise(t *testing.T) {
 // TestConcurrentAnswers: answers are the same when several are asked for together.
 func TestConcurrentAnswers(t *testing.T) {
 	task := builtin(t, "agnews")
-	p := &locked{pool: tickets(task, 12)}
+	p := &syncPool{pool: tickets(task, 12)}
 	method := &Vote{Draw: scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerText, Rate: 0.3}, Range: 2}
 	model, err := lm.Trust(manyToys{newToy()}, lm.InProcess)
 	if err != nil {
@@ -305,14 +305,14 @@ func TestConcurrentAnswers(t *testing.T) {
 	}
 }
 
-type locked struct {
+type syncPool struct {
 	mu sync.Mutex
 	*pool
 }
 
-func init() { seal.Admit[*locked]() }
+func init() { seal.Admit[*syncPool]() }
 
-func (l *locked) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
+func (l *syncPool) Fetch(ctx context.Context, refs []seal.Ref) ([]seal.Record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pool.Fetch(ctx, refs)

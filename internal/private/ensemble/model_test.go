@@ -15,12 +15,12 @@ import (
 
 // engine is the default model and the encoder, which the tests of this file share.
 var engine = sync.OnceValues(func() (struct {
-	model   lm.Trusted
+	model   lm.TrustedScorer
 	encoder lm.TrustedEmbedder
 }, error,
 ) {
 	var e struct {
-		model   lm.Trusted
+		model   lm.TrustedScorer
 		encoder lm.TrustedEmbedder
 	}
 	var err error

@@ -15,14 +15,14 @@ import (
 // TestLooksDoNotShareNoise: without records, noise alone decides. Answers of one key, and
 // the two looks of a threshold, have noise of their own.
 func TestLooksDoNotShareNoise(t *testing.T) {
-	ask := func(v *Vote) func(index uint64) seal.Released {
+	ask := func(v *Vote) func(index uint64) seal.Output {
 		s := scenes(t)["agnews vote"]
 		s.pool.records = nil
 		a, err := NewAnswerer(s.options)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return func(index uint64) seal.Released {
+		return func(index uint64) seal.Output {
 			got, err := a.Answer(t.Context(), Job{Text: draw.Text{Index: index}, Input: asked, Method: v})
 			if err != nil {
 				t.Fatal(err)

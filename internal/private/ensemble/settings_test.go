@@ -19,7 +19,7 @@ import (
 func TestBadOptions(t *testing.T) {
 	s := scenes(t)["agnews vote"]
 	for want, change := range map[string]func(*Options){
-		"trusted model":      func(o *Options) { o.Model = lm.Trusted{} },
+		"trusted model":      func(o *Options) { o.Model = lm.TrustedScorer{} },
 		"no records":         func(o *Options) { o.Pool = nil },
 		"at least one token": func(o *Options) { o.Tokens = -1 },
 	} {

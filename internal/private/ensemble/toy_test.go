@@ -70,7 +70,7 @@ func (m *toy) Open(context.Context) (lm.Session, error) {
 	return &toySession{toy: m, sequences: map[lm.Sequence][]lm.Token{}}, nil
 }
 
-func (m *toy) trusted(t testing.TB) lm.Trusted {
+func (m *toy) trusted(t testing.TB) lm.TrustedScorer {
 	t.Helper()
 	trusted, err := lm.Trust(m, lm.InProcess)
 	if err != nil {
@@ -331,7 +331,7 @@ func scenes(t testing.TB) map[string]*scene {
 const asked = "What is this about?"
 
 // answer asks one question.
-func (s *scene) answer(t testing.TB, index uint64) (seal.Released, error) {
+func (s *scene) answer(t testing.TB, index uint64) (seal.Output, error) {
 	t.Helper()
 	a, err := NewAnswerer(s.options)
 	if err != nil {

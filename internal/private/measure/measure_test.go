@@ -167,8 +167,8 @@ func TestOneLook(t *testing.T) {
 	}
 }
 
-// forged embeds a pool, and would decide who is drawn.
-type forged struct{ pool }
+// forgery embeds a pool, and would decide who is drawn.
+type forgery struct{ pool }
 
 // TestRefusals: all before a record is read.
 func TestRefusals(t *testing.T) {
@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	o := fine
-	o.Pool = forged{tickets()}
+	o.Pool = forgery{tickets()}
 	if _, err := measure.New(t.Context(), o); !errors.Is(err, private.ErrForeign) {
 		t.Errorf("a foreign pool: %v", err)
 	}

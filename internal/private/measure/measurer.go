@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// Model, Task, Pool, Key and Measure are required, the model unless all prompts are evidence alone. Parts is the number of parts of the
 	// pool, 1 by default; records are drawn from all of them alike.
-	Model   lm.Trusted
+	Model   lm.TrustedScorer
 	Task    prompt.Task
 	Pool    draw.Pool
 	Parts   int

@@ -16,7 +16,7 @@ import (
 // with the label that this has in brackets; else it answers World.
 type toy struct{ mute bool }
 
-func (m toy) trusted(t testing.TB) lm.Trusted {
+func (m toy) trusted(t testing.TB) lm.TrustedScorer {
 	t.Helper()
 	trusted, err := lm.Trust(m, lm.InProcess)
 	if err != nil {

@@ -79,7 +79,7 @@ func enrol(ctx context.Context, s source, o *Options, k *purposeKeys, dir string
 
 // each returns the function that takes every row of the source.
 func (e *enrolment) each(s source) func(*rows.Row) error {
-	read := newReading(e.o, s)
+	read := newRowReader(e.o, s)
 	return func(r *rows.Row) error {
 		e.w.x.Rows++
 		entry, why := read.entry(r)

@@ -22,7 +22,7 @@ import (
 // Data is an enrolled source of private records. Its methods may be called
 // concurrently, except Close.
 type Data struct {
-	seal.Hidden
+	seal.Redaction
 	s source
 	o Options
 	k *purposeKeys
@@ -30,7 +30,7 @@ type Data struct {
 	// scratch reports that the index is for this Data alone.
 	scratch bool
 	place   string // the source, in full
-	drawn   *lent
+	drawn   *storeCache
 }
 
 // Texts are drawn from enrolled sources.
@@ -62,7 +62,7 @@ func Open(ctx context.Context, location string, o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{s: s, o: o, drawn: &lent{}}
+	d := &Data{s: s, o: o, drawn: &storeCache{}}
 	if err := d.open(ctx, location); err != nil {
 		_ = d.Close() // the error that matters is err
 		return nil, err
@@ -264,7 +264,7 @@ func (d *Data) fetch(ctx context.Context, slots []slot) ([]seal.Record, error) {
 	for i := range sorted {
 		at[i] = sorted[i].spot()
 	}
-	read, m := newReading(&d.o, d.s), d.k.marks()
+	read, m := newRowReader(&d.o, d.s), d.k.marks()
 	found := make(map[slot]seal.Record, len(sorted))
 	err := d.s.fetch(ctx, at, func(i int, r *rows.Row) error {
 		e, why := read.entry(r)
@@ -293,7 +293,7 @@ func (d *Data) Scan(ctx context.Context, fn func(seal.Record) error) error {
 }
 
 func (d *Data) scan(ctx context.Context, fn func(ordinal int64, r *rows.Row, e *entry) error) error {
-	read := newReading(&d.o, d.s)
+	read := newRowReader(&d.o, d.s)
 	w := &witness{content: hmac.New(sha256.New, d.k.content)}
 	ordinal := int64(0)
 	err := d.s.scan(ctx, w, func(r *rows.Row) error {

@@ -25,8 +25,8 @@ type entry struct {
 	part                  int
 }
 
-// reading turns rows into entries.
-type reading struct {
+// rowReader turns rows into entries.
+type rowReader struct {
 	condition, unit bool
 	parts           map[string]int // nil: open
 	aliases         map[string]string
@@ -37,8 +37,8 @@ type reading struct {
 	column string
 }
 
-func newReading(o *Options, s source) *reading {
-	r := &reading{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, oneLine: o.OneLine}
+func newRowReader(o *Options, s source) *rowReader {
+	r := &rowReader{condition: o.Condition != "", unit: o.Unit != "", aliases: o.Aliases, oneLine: o.OneLine}
 	if o.Schema != nil {
 		r.table = newWording(o, s)
 	}
@@ -55,7 +55,7 @@ func newReading(o *Options, s source) *reading {
 }
 
 // entry judges a row: the reason is 0 if it can be used.
-func (d *reading) entry(r *rows.Row) (e entry, why origin.Reason) {
+func (d *rowReader) entry(r *rows.Row) (e entry, why origin.Reason) {
 	d.column = ""
 	if r.Bad != 0 {
 		return e, r.Bad
@@ -89,7 +89,7 @@ func (d *reading) entry(r *rows.Row) (e entry, why origin.Reason) {
 }
 
 // label finds the condition and the part of an entry.
-func (d *reading) label(e *entry, raw string) origin.Reason {
+func (d *rowReader) label(e *entry, raw string) origin.Reason {
 	e.condition = raw
 	if d.parts != nil || d.oneLine {
 		e.condition = clean(raw, d.oneLine)

@@ -13,18 +13,18 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// counted is a source that counts the rows it is asked for, and how often it is read from end to end.
-type counted struct {
+// countingSource is a source that counts the rows it is asked for, and how often it is read from end to end.
+type countingSource struct {
 	source
 	rows, scans int
 }
 
-func (c *counted) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
+func (c *countingSource) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	c.scans++
 	return c.source.scan(ctx, w, yield)
 }
 
-func (c *counted) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
+func (c *countingSource) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	c.rows += len(at)
 	return c.source.fetch(ctx, at, yield)
 }
@@ -34,7 +34,7 @@ func (c *counted) fetch(ctx context.Context, at []spot, yield func(int, *rows.Ro
 func checkDraws(t *testing.T, n int, unit string) {
 	t.Helper()
 	d := open(t, writeMany(t, n), Options{Condition: "label", Labels: []string{"0", "1", "2", "3"}, Together: true, Unit: unit})
-	source := &counted{source: d.s}
+	source := &countingSource{source: d.s}
 	d.s = source
 	units := seal.Exactly(d.Size(0))
 	poisson := scheme.Scheme{Kind: scheme.Poisson, Per: scheme.PerToken, Rate: 32 / float64(units)}

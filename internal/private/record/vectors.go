@@ -42,15 +42,15 @@ func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
 	return store
 }
 
-// lent is the store for records that were drawn: every round asks for it, and opening one reads all that is kept.
-type lent struct {
+// storeCache is the store for records that were drawn: every round asks for it, and opening one reads all that is kept.
+type storeCache struct {
 	sync.Mutex
 	store *vectors.Store
 	of    string // the fingerprint of its encoder
 }
 
 // end lets go of it.
-func (l *lent) end() {
+func (l *storeCache) end() {
 	l.Lock()
 	defer l.Unlock()
 	if l.store != nil {

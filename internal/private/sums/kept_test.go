@@ -15,34 +15,34 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// keeping is a pool that keeps vectors.
-type keeping struct {
+// vectorPool is a pool that keeps vectors.
+type vectorPool struct {
 	*pool
 	dir string
 	key keys.Key
 }
 
-func init() { seal.Admit[*keeping]() }
+func init() { seal.Admit[*vectorPool]() }
 
-func (k *keeping) Vectors(e lm.TrustedEmbedder, _ bool) *vectors.Store {
+func (k *vectorPool) Vectors(e lm.TrustedEmbedder, _ bool) *vectors.Store {
 	return vectors.Open(vectors.Options{Dir: filepath.Join(k.dir, "vectors"), Key: k.key, Source: "source", State: "state", Encoder: e})
 }
 
-// counting is a toy whose vectors may be kept.
-type counting struct {
+// countingToy is a toy whose vectors may be kept.
+type countingToy struct {
 	*toy
 	seen int
 }
 
-func (c *counting) Fingerprint() string { return "sha256:toy" }
+func (c *countingToy) Fingerprint() string { return "sha256:toy" }
 
-func (c *counting) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (c *countingToy) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	c.seen += len(texts)
 	return c.toy.Embed(ctx, texts)
 }
 
 // keepingOptions are for a crowd whose vectors are kept.
-func keepingOptions(t *testing.T, s Sums) (*scene, *counting, Options) {
+func keepingOptions(t *testing.T, s Sums) (*scene, *countingToy, Options) {
 	t.Helper()
 	data, _ := crowd(1, 1)
 	dir := t.TempDir()
@@ -50,9 +50,9 @@ func keepingOptions(t *testing.T, s Sums) (*scene, *counting, Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoder := &counting{toy: data.encoder}
+	encoder := &countingToy{toy: data.encoder}
 	o := data.options(t, 3, s)
-	o.Encoder, o.Pool = trust(t, encoder), &keeping{data.pool, dir, key}
+	o.Encoder, o.Pool = trust(t, encoder), &vectorPool{data.pool, dir, key}
 	return data, encoder, o
 }
 

@@ -23,17 +23,17 @@ func (s *scene) named(k, turned int) *scene {
 }
 
 // near has records of k labels that point half along the axis of their label, and half anywhere.
-func near(k, width, each int) (*scene, []known) {
+func near(k, width, each int) (*scene, []labelledVector) {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := newScene(width, 1)
-	var all []known
+	var all []labelledVector
 	for i := range k * each {
 		v := make([]float64, width)
 		for j := range v {
 			v[j] = random.NormFloat64() / 4
 		}
 		v[i%k] += 0.5
-		r := known{i % k, ofLengthOne(v)}
+		r := labelledVector{i % k, ofLengthOne(v)}
 		s.unit(0, s.record(labels(k)[r.label], r.vector))
 		all = append(all, r)
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// spilling is a pool with room on disk.
-type spilling struct {
+// diskPool is a pool with room on disk.
+type diskPool struct {
 	dir   string
 	files []*os.File
 	gone  int
 	fails error
 }
 
-func (s *spilling) Scratch() (*os.File, func() error, error) {
+func (s *diskPool) Scratch() (*os.File, func() error, error) {
 	if s.fails != nil {
 		return nil, nil, s.fails
 	}
@@ -45,7 +45,7 @@ func added(t failer, s *Summer, units []unit, vectors [][]float64) []int64 {
 	defer os.RemoveAll(dir)
 	var sums [][]int64
 	for _, room := range []int64{heldBytes, 0} {
-		p := newPages(s.Sums.Each, s.Encoder.Dimension(), &spilling{dir: dir})
+		p := newPages(s.Sums.Each, s.Encoder.Dimension(), &diskPool{dir: dir})
 		p.bytes, p.room = 1, room // a unit a page
 		for _, u := range units {
 			if err := p.add(u); err != nil {
@@ -87,7 +87,7 @@ func manyUnits(t testing.TB, p *pages, n int) {
 // the file does not show vectors.
 func TestPagesAreBounded(t *testing.T) {
 	const width, each = 16, 2
-	pool := &spilling{dir: t.TempDir()}
+	pool := &diskPool{dir: t.TempDir()}
 	p := newPages(each, width, pool)
 	p.bytes, p.room = 1000, 5000
 	manyUnits(t, p, 2000)
@@ -154,7 +154,7 @@ func TestPagesThatChange(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pool := &spilling{dir: t.TempDir()}
+			pool := &diskPool{dir: t.TempDir()}
 			s := &Summer{Options{Sums: settings(8, 1)}}
 			p := newPages(1, 16, pool)
 			defer p.close()
@@ -175,7 +175,7 @@ func TestPagesThatChange(t *testing.T) {
 // TestNoRoomForPages: a disk that is full is an error.
 func TestNoRoomForPages(t *testing.T) {
 	full := errors.New("no space left on device")
-	p := newPages(1, 2, &spilling{fails: full})
+	p := newPages(1, 2, &diskPool{fails: full})
 	p.bytes, p.room = 1, 0
 	if err := p.add(single(t, 0, axis(2, 0, 1))); !errors.Is(err, full) {
 		t.Errorf("got %v, want %v", err, full)
@@ -188,7 +188,7 @@ func BenchmarkAdd(b *testing.B) {
 	for _, spilled := range []bool{false, true} {
 		b.Run(map[bool]string{false: "memory", true: "file"}[spilled], func(b *testing.B) {
 			s := &Summer{Options{Sums: settings(8, 1), Key: noise.KeyFromSeed(1)}}
-			p := newPages(1, width, &spilling{dir: b.TempDir()})
+			p := newPages(1, width, &diskPool{dir: b.TempDir()})
 			defer p.close()
 			if spilled {
 				p.room = 0

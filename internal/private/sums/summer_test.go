@@ -18,19 +18,19 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// known is a unit as the slow computation has it.
-type known struct {
+// labelledVector is a unit as the slow computation has it.
+type labelledVector struct {
 	label  int
 	vector []float32
 }
 
 // crowd has records of three labels in two parts, one label by another name and some that the task does not
 // have, and units of one record or, for several, of records that are alike.
-func crowd(each int, seed uint64) (*scene, []known) {
+func crowd(each int, seed uint64) (*scene, []labelledVector) {
 	const width = 6
 	random := rand.New(rand.NewPCG(seed, 9))
 	s := newScene(width, 2)
-	var all []known
+	var all []labelledVector
 	for _, is := range []struct {
 		name  string
 		label int
@@ -48,14 +48,14 @@ func crowd(each int, seed uint64) (*scene, []known) {
 				records = append(records, s.record(is.name, v))
 			}
 			s.unit(i%2, records...)
-			all = append(all, known{is.label, v})
+			all = append(all, labelledVector{is.label, v})
 		}
 	}
 	return s, all
 }
 
 // descend is the whole computation in real numbers, without noise.
-func descend(records []known, s Sums, k, width int) [][]float64 {
+func descend(records []labelledVector, s Sums, k, width int) [][]float64 {
 	vectors := make([][]float64, k)
 	for l := range vectors {
 		vectors[l] = make([]float64, width)

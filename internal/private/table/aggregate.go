@@ -105,9 +105,9 @@ func (d *Data) Aggregate(ctx context.Context, q Query) (seal.Totals, error) {
 		return seal.Totals{}, err
 	}
 	at := 1 + len(q.Layout.Sums) + len(q.Layout.Squares)
-	var counts []counting
+	var counts []groupHistogram
 	for _, h := range q.Layout.Histograms {
-		counts = append(counts, counting{h, at})
+		counts = append(counts, groupHistogram{h, at})
 		at += h.Cells
 	}
 	atOnce := 1
@@ -346,8 +346,8 @@ func (a *aggregation) sums(ctx context.Context) error {
 	return err
 }
 
-// counting is a histogram, and where its first cell is in a group's.
-type counting struct {
+// groupHistogram is a histogram, and where its first cell is in a group's.
+type groupHistogram struct {
 	h  Histogram
 	at int
 }
@@ -356,7 +356,7 @@ type counting struct {
 const maxSets = 32
 
 // place writes the cell of a histogram that a row is in.
-func (k counting) place(d *Dialect) string {
+func (k groupHistogram) place(d *Dialect) string {
 	column := "c" + strconv.Itoa(k.h.Column)
 	switch {
 	case k.h.Grid:
@@ -369,7 +369,7 @@ func (k counting) place(d *Dialect) string {
 
 // histograms asks for the rows of each group by some columns: each in a grouping of its own,
 // in which the cells of the others are NULL.
-func (a *aggregation) histograms(ctx context.Context, some []counting) error {
+func (a *aggregation) histograms(ctx context.Context, some []groupHistogram) error {
 	w := newWriter(a.db.e.dialect())
 	var use []int
 	var places, names, sets []string

@@ -122,20 +122,20 @@ func (f *files) each(ctx context.Context, do func(i int, s source) error) error 
 // fingerprint is a hash of those of the files, in the order of these, and so of the rows
 // whatever the files are called. Two files with the same content are refused.
 func (f *files) fingerprint(ctx context.Context, key keys.Key) (sum [32]byte, err error) {
-	type known struct {
+	type fileSum struct {
 		path string
 		sum  [32]byte
 	}
-	var all []known
+	var all []fileSum
 	err = f.each(ctx, func(i int, s source) error {
 		sum, err := s.fingerprint(ctx, key)
-		all = append(all, known{f.paths[i], sum})
+		all = append(all, fileSum{f.paths[i], sum})
 		return err
 	})
 	if err != nil {
 		return sum, err
 	}
-	slices.SortFunc(all, func(a, b known) int { return bytes.Compare(a.sum[:], b.sum[:]) })
+	slices.SortFunc(all, func(a, b fileSum) int { return bytes.Compare(a.sum[:], b.sum[:]) })
 	var parts []string
 	for i, k := range all {
 		if i > 0 && k.sum == all[i-1].sum {

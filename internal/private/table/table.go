@@ -37,7 +37,7 @@ type source interface {
 // Data is a private table that is open. Its methods may be called concurrently, except
 // Close.
 type Data struct {
-	seal.Hidden
+	seal.Redaction
 	s         source
 	o         Options
 	encodings []*Encoding

@@ -32,7 +32,7 @@ func choices() ([]Game, error) {
 		if err := c.Check(); err != nil {
 			return Game{}, err
 		}
-		play := func(ctx context.Context, model lm.Trusted, key noise.Key, with bool) (float64, error) {
+		play := func(ctx context.Context, model lm.TrustedScorer, key noise.Key, with bool) (float64, error) {
 			chooser, err := choose.New(ctx, choose.Options{Model: model, Task: task, Pool: among(with, "a", mark, others...), Key: key, Choice: c})
 			if err != nil {
 				return 0, err
@@ -84,7 +84,7 @@ func votes() ([]Game, error) {
 		if err := m.Check(); err != nil {
 			return Game{}, err
 		}
-		play := func(ctx context.Context, model lm.Trusted, key noise.Key, with bool) (float64, error) {
+		play := func(ctx context.Context, model lm.TrustedScorer, key noise.Key, with bool) (float64, error) {
 			a, err := ensemble.NewAnswerer(ensemble.Options{Model: model, Task: task, Pool: among(with, "a", mark, others...), Key: key})
 			if err != nil {
 				return 0, err

@@ -22,11 +22,11 @@ const mark = "!"
 var task = prompt.Task{
 	Name: "audit", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"a", "b"},
 	Generate: prompt.Generation{Instruction: "Write."},
-	Answer:   prompt.Answering{Instruction: "Choose.", Input: "Q", Output: "A"},
+	Answer:   prompt.AnswerLayout{Instruction: "Choose.", Input: "Q", Output: "A"},
 }.WithDefaults()
 
 // with makes players that have a model each.
-func with(next func(text string) []float64, p func(context.Context, lm.Trusted, noise.Key, bool) (float64, error)) func() (play, error) {
+func with(next func(text string) []float64, p func(context.Context, lm.TrustedScorer, noise.Key, bool) (float64, error)) func() (play, error) {
 	return func() (play, error) {
 		model, err := lm.Trust(&gradertest.Toy{Logits: next}, lm.InProcess)
 		return func(ctx context.Context, key noise.Key, with bool) (float64, error) { return p(ctx, model, key, with) }, err
@@ -56,7 +56,7 @@ func written() ([]Game, error) {
 		}
 		return public
 	}
-	play := func(ctx context.Context, model lm.Trusted, key noise.Key, with bool) (float64, error) {
+	play := func(ctx context.Context, model lm.TrustedScorer, key noise.Key, with bool) (float64, error) {
 		w, err := decode.NewWriter(decode.Options{Model: model, Task: task, Pool: among(with, "a", mark), Key: key, Tokens: tokens, Rules: decode.Rules{MinTokens: tokens}})
 		if err != nil {
 			return 0, err
@@ -66,7 +66,7 @@ func written() ([]Game, error) {
 			jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(i), Place: int64(i)}, Condition: "a", Method: method})
 		}
 		score := 0.
-		err = w.Write(ctx, jobs, func(_ decode.Job, r seal.Released) error {
+		err = w.Write(ctx, jobs, func(_ decode.Job, r seal.Output) error {
 			score += float64(strings.Count(r.Text(), "a"))
 			return nil
 		})

@@ -50,8 +50,8 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("%s: another process asks these questions; wait for it to end, or name another file for the answers", e.Path)
 }
 
-// Standing is where a list of questions stands.
-type Standing struct {
+// ListState is where a list of questions stands.
+type ListState struct {
 	// Begun: it was begun before. Complete: nothing is left to do.
 	Begun, Complete bool
 }
@@ -60,17 +60,17 @@ type Standing struct {
 // gets a name and a key before anything is charged. inputs are all questions of the list;
 // answered is called when nobody else has the list, and says how many of them, from the first,
 // have an answer: All and Answer then take the rest in their order, and nothing else.
-func (s *Session) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (Standing, error) {
+func (s *Session) ResumeFrom(path string, inputs []string, answered func(begun bool) (int, error)) (ListState, error) {
 	if s.again != nil {
-		return Standing{}, errors.New("a session repeats one list of questions: open another")
+		return ListState{}, errors.New("a session repeats one list of questions: open another")
 	}
 	asked, err := s.identity(inputs)
 	if err != nil {
-		return Standing{}, err
+		return ListState{}, err
 	}
 	lock, err := lockKept(path)
 	if err != nil {
-		return Standing{}, err
+		return ListState{}, err
 	}
 	standing, err := s.settleList(path, asked, inputs, lock, answered)
 	if err != nil || standing.Complete {
@@ -79,13 +79,13 @@ func (s *Session) ResumeFrom(path string, inputs []string, answered func(begun b
 	return standing, nil
 }
 
-func (s *Session) settleList(path, asked string, inputs []string, lock *flock.Flock, answered func(bool) (int, error)) (Standing, error) {
+func (s *Session) settleList(path, asked string, inputs []string, lock *flock.Flock, answered func(bool) (int, error)) (ListState, error) {
 	f := &keyFile{path: path}
 	found, err := f.read()
 	if err != nil {
-		return Standing{}, err
+		return ListState{}, err
 	}
-	standing := Standing{Begun: found, Complete: f.state.Complete}
+	standing := ListState{Begun: found, Complete: f.state.Complete}
 	if found && f.state.Asked != asked {
 		return standing, &OtherListError{path}
 	}

@@ -107,7 +107,7 @@ func upward(v float64) float64 {
 
 // commit reports to the ledger that an answer was released. It is the caller's whatever the
 // ledger says: the reservation pays for it.
-func (s *Session) commit(ctx context.Context, q *question, out private.Released) {
+func (s *Session) commit(ctx context.Context, q *question, out private.Output) {
 	if !s.charged {
 		return
 	}
@@ -133,7 +133,7 @@ func (s *Session) commit(ctx context.Context, q *question, out private.Released)
 // used is what came to pass of an answer's event, where that can be separated: steps that
 // have draws of their own, and the parts that a mechanism names. Else nil. Which part it is
 // follows from what was released, so that a privacy filter may charge that alone.
-func (s *Session) used(out private.Released) privacy.Event {
+func (s *Session) used(out private.Output) privacy.Event {
 	if used := out.Used(); used != nil {
 		return privacy.Canonical(used)
 	}

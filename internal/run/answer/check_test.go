@@ -81,7 +81,7 @@ func TestWrongOptions(t *testing.T) {
 		want   string
 	}{
 		{"no plan", func(o *Options) { o.Plan = plan.Answers{} }, "plan"},
-		{"no model", func(o *Options) { o.Env.Model = lm.Trusted{} }, "model"},
+		{"no model", func(o *Options) { o.Env.Model = lm.TrustedScorer{} }, "model"},
 		{"no data", func(o *Options) { o.Data = nil }, "no data"},
 		{"no ledger", func(o *Options) { o.Env.Ledger = nil }, "ledger"},
 		{"other unit", func(o *Options) { o.Plan.Unit = "user:who" }, "unit"},

@@ -23,7 +23,7 @@ import (
 func sorting() prompt.Task {
 	t := chats()
 	t.Name, t.Kind, t.Text, t.Label, t.Labels = "sorting", prompt.Classify, "chat", "summary", []string{"red", "blue", "green"}
-	t.Answer = prompt.Answering{Instruction: "Name the colour."}
+	t.Answer = prompt.AnswerLayout{Instruction: "Name the colour."}
 	return t.WithDefaults()
 }
 

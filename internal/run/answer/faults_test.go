@@ -35,41 +35,41 @@ func (p *points) reach(what string) error {
 	return p.at(n, what)
 }
 
-// tapped is a ledger that reaches a point before and after each call.
-type tapped struct {
+// ledgerProbe is a ledger that reaches a point before and after each call.
+type ledgerProbe struct {
 	account.Ledger
 	points *points
 }
 
-func (b *tapped) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
+func (b *ledgerProbe) Init(ctx context.Context, r ledger.InitRequest) (ledger.Dataset, error) {
 	return tap(b.points, "init", func() (ledger.Dataset, error) { return b.Ledger.Init(ctx, r) })
 }
 
-func (b *tapped) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
+func (b *ledgerProbe) Reserve(ctx context.Context, r ledger.ReserveRequest) (ledger.Charge, error) {
 	return tap(b.points, "reserve", func() (ledger.Charge, error) { return b.Ledger.Reserve(ctx, r) })
 }
 
-func (b *tapped) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
+func (b *ledgerProbe) Draw(ctx context.Context, r ledger.ReserveRequest) (ledger.DrawResult, error) {
 	return tap(b.points, "draw", func() (ledger.DrawResult, error) { return b.Ledger.Draw(ctx, r) })
 }
 
-func (b *tapped) InSeries(ctx context.Context, r ledger.ReserveRequest) (int64, error) {
+func (b *ledgerProbe) InSeries(ctx context.Context, r ledger.ReserveRequest) (int64, error) {
 	return tap(b.points, "count", func() (int64, error) { return b.Ledger.InSeries(ctx, r) })
 }
 
-func (b *tapped) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
+func (b *ledgerProbe) Commit(ctx context.Context, r ledger.CommitRequest) (ledger.Charge, error) {
 	return tap(b.points, "commit", func() (ledger.Charge, error) { return b.Ledger.Commit(ctx, r) })
 }
 
-func (b *tapped) Forfeit(ctx context.Context, r ledger.ForfeitRequest) (ledger.Charge, error) {
+func (b *ledgerProbe) Forfeit(ctx context.Context, r ledger.ForfeitRequest) (ledger.Charge, error) {
 	return tap(b.points, "forfeit", func() (ledger.Charge, error) { return b.Ledger.Forfeit(ctx, r) })
 }
 
-func (b *tapped) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
+func (b *ledgerProbe) Balance(ctx context.Context, name string) (ledger.Dataset, error) {
 	return tap(b.points, "balance", func() (ledger.Dataset, error) { return b.Ledger.Balance(ctx, name) })
 }
 
-func (b *tapped) CanReserve(ctx context.Context, r ledger.ReserveRequest, n int64) error {
+func (b *ledgerProbe) CanReserve(ctx context.Context, r ledger.ReserveRequest, n int64) error {
 	_, err := tap(b.points, "measure", func() (int, error) { return 0, b.Ledger.CanReserve(ctx, r, n) })
 	return err
 }
@@ -91,7 +91,7 @@ func tap[V any](p *points, what string, call func() (V, error)) (V, error) {
 // watched is a session whose every contact with the world is a point.
 func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	t.Helper()
-	o.Env.Ledger = &tapped{o.Env.Ledger, w}
+	o.Env.Ledger = &ledgerProbe{o.Env.Ledger, w}
 	s := &Session{options: o, free: machine.Free}
 	s.drawKey = func() (noise.Key, error) {
 		if err := w.reach("draw a key"); err != nil {
@@ -105,8 +105,8 @@ func (p *place) watched(t testing.TB, o Options, m *toy, w *points) *Session {
 	return s
 }
 
-// asked is what one call of All did.
-type asked struct {
+// callResult is what one call of All did.
+type callResult struct {
 	points points
 	got    []*Answer
 	err    error
@@ -116,9 +116,9 @@ var errKilled = errors.New("killed")
 
 // ask asks four questions, two at once, in a goroutine that a point may end, as kill -9
 // would.
-func (p *place) ask(t testing.TB, m decode.Method, at func(int, string) error) *asked {
+func (p *place) ask(t testing.TB, m decode.Method, at func(int, string) error) *callResult {
 	t.Helper()
-	a := &asked{points: points{at: at}}
+	a := &callResult{points: points{at: at}}
 	of := planFor(m)
 	of.Epsilon, of.Tokens = 4, 3
 	model := newToy()
@@ -140,7 +140,7 @@ func (p *place) ask(t testing.TB, m decode.Method, at func(int, string) error) *
 
 // paid: every answer has a charge of its own, or a part of a series, and no more was taken
 // than questions were asked.
-func (p *place) paid(t *testing.T, a *asked) map[ledger.ChargeID]ledger.Charge {
+func (p *place) paid(t *testing.T, a *callResult) map[ledger.ChargeID]ledger.Charge {
 	t.Helper()
 	charges := map[ledger.ChargeID]ledger.Charge{}
 	for _, c := range p.charges(t) {

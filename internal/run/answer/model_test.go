@@ -43,7 +43,7 @@ func newToy() *toy {
 // Solo implements [lm.SoloScorer].
 func (m *toy) Solo(context.Context) (lm.Scorer, lm.Isolation, error) { return m, lm.Exclusive, nil }
 
-func (m *toy) trusted() lm.Trusted {
+func (m *toy) trusted() lm.TrustedScorer {
 	t, err := lm.Trust(m, lm.InProcess)
 	if err != nil {
 		panic(err)
@@ -75,7 +75,7 @@ func (m *toy) Chat(context.Context, []lm.Message) ([]lm.Token, error) {
 }
 
 func (m *toy) Open(context.Context) (lm.Session, error) {
-	return &toySession{model: m, sequences: map[lm.Sequence]hashed{}}, nil
+	return &toySession{model: m, sequences: map[lm.Sequence]sequenceHash{}}, nil
 }
 
 type letters struct{}
@@ -103,8 +103,8 @@ func (letters) Beginning() (lm.Token, bool) { return 0, false }
 func (letters) Control(t lm.Token) bool     { return t == endToken }
 func (letters) Ends() []lm.Token            { return []lm.Token{endToken} }
 
-// hashed is a sequence: how long it is and what its tokens hash to.
-type hashed struct {
+// sequenceHash is a sequence: how long it is and what its tokens hash to.
+type sequenceHash struct {
 	length int
 	sum    uint64
 }
@@ -112,13 +112,13 @@ type hashed struct {
 type toySession struct {
 	model     *toy
 	next      lm.Sequence
-	sequences map[lm.Sequence]hashed
+	sequences map[lm.Sequence]sequenceHash
 	usage     lm.Usage
 }
 
 func (s *toySession) New() (lm.Sequence, error) {
 	s.next++
-	s.sequences[s.next] = hashed{sum: 14695981039346656037}
+	s.sequences[s.next] = sequenceHash{sum: 14695981039346656037}
 	return s.next, nil
 }
 
@@ -160,7 +160,7 @@ func (s *toySession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, er
 	return out, nil
 }
 
-func (s *toySession) answer(h hashed, a lm.Ask) lm.Scores {
+func (s *toySession) answer(h sequenceHash, a lm.Ask) lm.Scores {
 	if a.IsZero() {
 		return lm.Scores{}
 	}

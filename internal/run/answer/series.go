@@ -106,7 +106,7 @@ func (s *Session) inSeries(ctx context.Context, total int64) (bool, error) {
 
 // drawn notes that an answer which took its part of a series was released, and ends the
 // series with its last part.
-func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequest, out private.Released) {
+func (s *Session) drawn(ctx context.Context, q *question, last ledger.CommitRequest, out private.Output) {
 	if q.left == 0 {
 		// If this fails the series stays open, with nothing left in it.
 		_, _ = s.options.Env.Ledger.Commit(ctx, last)

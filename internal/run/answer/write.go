@@ -104,7 +104,7 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 	}
 	o := decode.Options{
 		Model: s.options.Env.Model, Task: s.options.Plan.Task, Key: key, Tokens: s.options.Plan.Tokens, Rules: s.options.Plan.Rules, Parallel: len(group), Answering: true,
-		Stream: func(job decode.Job, soFar private.Released) { s.show(byIndex[job.Index], soFar) },
+		Stream: func(job decode.Job, soFar private.Output) { s.show(byIndex[job.Index], soFar) },
 		Observe: func(p decode.Progress) {
 			q := byIndex[p.Text]
 			s.report(env.Progress{Kind: env.Wrote, Question: q.at + 1, Questions: q.of, Tokens: p.Tokens, Usage: p.Usage})
@@ -118,7 +118,7 @@ func (s *Session) tokens(ctx context.Context, key noise.Key, group []*question) 
 		return err
 	}
 	defer func() { s.count(w.Usage()) }()
-	return w.Write(ctx, jobs, func(job decode.Job, out private.Released) error {
+	return w.Write(ctx, jobs, func(job decode.Job, out private.Output) error {
 		return s.release(ctx, byIndex[job.Index], out)
 	})
 }
@@ -153,7 +153,7 @@ func (s *Session) count(u lm.Usage) {
 }
 
 // release hands an answer out, if it was made by what is paid for.
-func (s *Session) release(ctx context.Context, q *question, out private.Released) error {
+func (s *Session) release(ctx context.Context, q *question, out private.Output) error {
 	if err := s.covered(q, out); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *Session) release(ctx context.Context, q *question, out private.Released
 }
 
 // covered makes sure that an answer was made as the plan pays for.
-func (s *Session) covered(q *question, out private.Released) error {
+func (s *Session) covered(q *question, out private.Output) error {
 	if !s.options.Plan.Private() {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (s *Session) covered(q *question, out private.Released) error {
 
 // show streams what there is of an answer. The beginning of a stop string waits: if the
 // rest follows, it is not part of the answer.
-func (s *Session) show(q *question, soFar private.Released) {
+func (s *Session) show(q *question, soFar private.Output) {
 	if q.stream == nil || s.covered(q, soFar) != nil {
 		return
 	}

@@ -29,7 +29,7 @@ type Environment struct {
 	Labels map[string]string
 	// Model reads records; runs on tables have none. ModelName is what certificates call
 	// it. Default: the model's own name.
-	Model     lm.Trusted
+	Model     lm.TrustedScorer
 	ModelName string
 	// Encoder reads records where a plan adds them up as evidence.
 	Encoder lm.TrustedEmbedder

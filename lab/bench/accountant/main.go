@@ -34,8 +34,8 @@ type benchCase struct {
 	Peers     map[string]json.RawMessage `json:"peers"`
 }
 
-// measured is one line of either side.
-type measured struct {
+// measurement is one line of either side.
+type measurement struct {
 	Case     string          `json:"case"`
 	Peer     string          `json:"peer"`
 	Setting  string          `json:"setting"`
@@ -97,7 +97,7 @@ func run(events, python, out, only, self string, peers []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
-		rows := []measured{}
+		rows := []measurement{}
 		for _, peer := range peers {
 			for _, setting := range settings(c.Peers[peer]) {
 				got, err := ask(python, events, peer, c.Name, setting)
@@ -114,8 +114,8 @@ func run(events, python, out, only, self string, peers []string) error {
 }
 
 // measure evaluates one case in this process, best of several.
-func measure(c benchCase) measured {
-	m := measured{Case: c.Name, Peer: "sotto"}
+func measure(c benchCase) measurement {
+	m := measurement{Case: c.Name, Peer: "sotto"}
 	best := math.Inf(1)
 	start := time.Now()
 	for i := 0; i < 20 && (i < 3 || time.Since(start) < 5*time.Second); i++ {
@@ -158,8 +158,8 @@ func evaluate(c benchCase) (privacy.Interval, float64, error) {
 }
 
 // child runs measure in a fresh process.
-func child(events, name string) (measured, error) {
-	var m measured
+func child(events, name string) (measurement, error) {
+	var m measurement
 	self, err := os.Executable()
 	if err == nil {
 		err = harness.Ask(&m, self, "-events", events, "-self", name)
@@ -187,8 +187,8 @@ func settings(raw json.RawMessage) []string {
 }
 
 // ask runs a peer on one case with one of its settings.
-func ask(python, events, peer, name, setting string) (measured, error) {
-	var m measured
+func ask(python, events, peer, name, setting string) (measurement, error) {
+	var m measurement
 	err := harness.Ask(&m, python, filepath.Join(filepath.Dir(events), "peers.py"), "--events", events, "--peer", peer, "--case", name, "--setting", setting)
 	return m, err
 }
@@ -197,7 +197,7 @@ func header(w io.Writer, peers []string) {
 	fmt.Fprintf(w, "# Accountants side by side\n\nMade by `make bench-accountant` on %s/%s, %d cores, %s. Sotto's row is the\nwhole answer, both ends of the interval; a peer's time is for its upper end alone.\n`tight` are the fastest settings found by hand for that peer and case whose upper\nend is within about 1e-3 of the exact ε; `default` are those it comes with. Sotto\nruns with its defaults throughout. Time is the best of several, ratio = peer/Sotto.\nSotto's defaults were settled while looking at these same events, so they are not\nfresh ones for it either.\nPeers in this run: %s.\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(peers, ", "))
 }
 
-func report(w io.Writer, c benchCase, ours measured, rows []measured) {
+func report(w io.Writer, c benchCase, ours measurement, rows []measurement) {
 	what := fmt.Sprintf("δ = %.3g", c.Delta)
 	if c.Task == "calibrate" {
 		what += fmt.Sprintf(", target ε = %g", c.Epsilon)
@@ -210,7 +210,7 @@ func report(w io.Writer, c benchCase, ours measured, rows []measured) {
 	fmt.Fprintln(w)
 }
 
-func line(w io.Writer, name string, m, ours measured) {
+func line(w io.Writer, name string, m, ours measurement) {
 	number := func(v *float64) string {
 		if v == nil {
 			return "–"

@@ -88,12 +88,12 @@ func run(ctx context.Context, s settings, out string) error {
 // bench is a run.
 type bench struct {
 	settings
-	model lm.Trusted
+	model lm.TrustedScorer
 	dir   string
 }
 
 // measure returns a run from its settings to its report.
-func measure(ctx context.Context, s settings, model lm.Trusted) (string, error) {
+func measure(ctx context.Context, s settings, model lm.TrustedScorer) (string, error) {
 	dir, err := os.MkdirTemp("", "sotto-bench-")
 	if err != nil {
 		return "", err

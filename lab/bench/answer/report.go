@@ -132,7 +132,7 @@ func (t *table) conclusion(b *strings.Builder) error {
 			continue
 		}
 		less := t.overall(i, s.against, seconds)
-		c, err := stat.Compare(stat.Options{}, stat.Paired{A: t.scores[i], B: t.scores[mixingToken]})
+		c, err := stat.Compare(stat.Options{}, stat.PairedScores{A: t.scores[i], B: t.scores[mixingToken]})
 		if err != nil {
 			return err
 		}

@@ -175,7 +175,7 @@ func (b *bench) write(ctx context.Context, t *table, k work) ([]string, cost, er
 		jobs = append(jobs, decode.Job{Text: draw.Text{Index: uint64(q)}, Condition: item.Input, Method: k.plan.Write.Method})
 	}
 	texts := make([]string, len(jobs))
-	err = w.Write(ctx, jobs, func(j decode.Job, r private.Released) error {
+	err = w.Write(ctx, jobs, func(j decode.Job, r private.Output) error {
 		texts[j.Index] = r.Text()
 		c.steps += r.Steps()
 		return nil

@@ -42,8 +42,8 @@ type settings struct {
 	seed                                          uint64
 }
 
-// found is what one part of the experiment found.
-type found struct {
+// finding is what one part of the experiment found.
+type finding struct {
 	Data       string             `json:"data"`
 	Method     string             `json:"method,omitempty"`
 	Epsilon    float64            `json:"epsilon,omitempty"`
@@ -94,7 +94,7 @@ func main() {
 // part of the experiment, by itself.
 type part struct {
 	name string
-	do   func(ctx context.Context, m lm.Trusted) (found, error)
+	do   func(ctx context.Context, m lm.TrustedScorer) (finding, error)
 }
 
 func run(ctx context.Context, s settings) error {
@@ -113,7 +113,7 @@ func run(ctx context.Context, s settings) error {
 	}
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	var all []found
+	var all []finding
 	var failed []error
 	for _, p := range s.parts() {
 		if s.only != "" && !slices.ContainsFunc(strings.Split(s.only, ","), func(w string) bool { return strings.HasPrefix(p.name, w) }) {
@@ -154,7 +154,7 @@ func (s settings) parts() (out []part) {
 		sets = append(sets, "trec", "agnews", "dbpedia")
 	}
 	for _, data := range sets {
-		out = append(out, part{data + " real", func(ctx context.Context, m lm.Trusted) (found, error) {
+		out = append(out, part{data + " real", func(ctx context.Context, m lm.TrustedScorer) (finding, error) {
 			g, f, err := s.game(data, m)
 			if err == nil {
 				f.Rows, err = g.Real(ctx)
@@ -167,7 +167,7 @@ func (s settings) parts() (out []part) {
 		}
 		for _, method := range methods {
 			for _, epsilon := range []float64{1, 8} {
-				out = append(out, part{fmt.Sprint(data, " ", method, " ", epsilon), func(ctx context.Context, m lm.Trusted) (found, error) {
+				out = append(out, part{fmt.Sprint(data, " ", method, " ", epsilon), func(ctx context.Context, m lm.TrustedScorer) (finding, error) {
 					return s.written(ctx, m, data, method, epsilon, tokens[data])
 				}})
 			}
@@ -176,11 +176,11 @@ func (s settings) parts() (out []part) {
 			continue
 		}
 		for _, epsilon := range []float64{1, 8, math.Inf(1)} {
-			out = append(out, part{fmt.Sprint(data, " choose ", epsilon), func(ctx context.Context, m lm.Trusted) (found, error) { return s.chosen(ctx, m, data, epsilon) }})
+			out = append(out, part{fmt.Sprint(data, " choose ", epsilon), func(ctx context.Context, m lm.TrustedScorer) (finding, error) { return s.chosen(ctx, m, data, epsilon) }})
 		}
 	}
 	for _, epsilon := range []float64{0, 1, 8} {
-		out = append(out, part{fmt.Sprint("secrets ", epsilon), func(ctx context.Context, m lm.Trusted) (found, error) { return s.hunt(ctx, m, epsilon) }})
+		out = append(out, part{fmt.Sprint("secrets ", epsilon), func(ctx context.Context, m lm.TrustedScorer) (finding, error) { return s.hunt(ctx, m, epsilon) }})
 	}
 	return out
 }
@@ -206,8 +206,8 @@ func (s settings) records(data string) (prompt.Task, []prompt.Example, error) {
 	return task, out, err
 }
 
-func (s settings) game(data string, m lm.Trusted) (*attack.Game, found, error) {
-	f := found{Data: data, Trials: s.trials, Size: s.size, Scored: s.scored, Canaries: s.canaries}
+func (s settings) game(data string, m lm.TrustedScorer) (*attack.Game, finding, error) {
+	f := finding{Data: data, Trials: s.trials, Size: s.size, Scored: s.scored, Canaries: s.canaries}
 	task, records, err := s.records(data)
 	if err != nil {
 		return nil, f, err
@@ -219,7 +219,7 @@ func (s settings) game(data string, m lm.Trusted) (*attack.Game, found, error) {
 	return g, f, g.Prepare()
 }
 
-func (s settings) written(ctx context.Context, m lm.Trusted, data, method string, epsilon float64, tokens int) (f found, err error) {
+func (s settings) written(ctx context.Context, m lm.TrustedScorer, data, method string, epsilon float64, tokens int) (f finding, err error) {
 	g, f, err := s.game(data, m)
 	if err != nil {
 		return f, err
@@ -237,7 +237,7 @@ func (s settings) written(ctx context.Context, m lm.Trusted, data, method string
 	return f, err
 }
 
-func (s settings) chosen(ctx context.Context, m lm.Trusted, data string, epsilon float64) (f found, err error) {
+func (s settings) chosen(ctx context.Context, m lm.TrustedScorer, data string, epsilon float64) (f finding, err error) {
 	g, f, err := s.game(data, m)
 	if err != nil {
 		return f, err
@@ -265,9 +265,9 @@ func (s settings) chosen(ctx context.Context, m lm.Trusted, data string, epsilon
 }
 
 // hunt looks for secrets; with an ε of 0 in no demonstrations and in real ones.
-func (s settings) hunt(ctx context.Context, m lm.Trusted, epsilon float64) (f found, err error) {
+func (s settings) hunt(ctx context.Context, m lm.TrustedScorer, epsilon float64) (f finding, err error) {
 	const size, shots, tokens = 128, 2, 16
-	f = found{Data: "demo", Size: size, Shots: shots}
+	f = finding{Data: "demo", Size: size, Shots: shots}
 	task, err := demo.Office().Task()
 	if err != nil {
 		return f, err

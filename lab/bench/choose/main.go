@@ -41,7 +41,7 @@ type bench struct {
 	items         int
 	seed          uint64
 	epsilon       float64
-	choosing      plan.Choosing
+	choosing      plan.ChooseRequest
 	use           backend.Spec
 	sides         []*side
 }
@@ -49,14 +49,14 @@ type bench struct {
 // side is a model that chooses. The first one's winners go on to the next round; a second one is given the
 // same prompts, records and noise.
 type side struct {
-	model     lm.Trusted
+	model     lm.TrustedScorer
 	judges    map[bool]*choose.Chooser
 	last, sum lm.Usage
 	took      time.Duration
 }
 
 func main() {
-	b := bench{choosing: plan.Choosing{Writing: -1, Measuring: -1}}
+	b := bench{choosing: plan.ChooseRequest{Writing: -1, Measuring: -1}}
 	flag.StringVar(&b.data, "data", "", "a folder of data sets, each with train.jsonl.gz and test.jsonl.gz")
 	datasets := flag.String("datasets", "agnews", "data sets, separated by commas")
 	flag.IntVar(&b.items, "items", 100, "test items")
@@ -241,7 +241,7 @@ func (b *bench) pool(ctx context.Context, t prompt.Task, n int, key noise.Key) (
 		jobs[i] = decode.Job{Text: draw.Text{Index: uint64(i)}, Condition: list[i%len(list)], Method: &decode.Public{Temperature: 1, Candidates: 100}}
 	}
 	out := make([]prompt.Example, n)
-	err = w.Write(ctx, jobs, func(j decode.Job, r private.Released) error {
+	err = w.Write(ctx, jobs, func(j decode.Job, r private.Output) error {
 		out[j.Index] = prompt.Example{Input: r.Text(), Output: j.Condition}
 		if t.Kind == prompt.Generate {
 			out[j.Index] = prompt.Example{Input: j.Condition, Output: r.Text()}

@@ -94,14 +94,14 @@ func TestServer(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	side := func(seconds ...float64) (list []done) {
+	side := func(seconds ...float64) (list []sideResult) {
 		for _, s := range seconds {
-			list = append(list, done{seconds: s, tokens: 100, scores: [][]float64{{0.6, 0.4}, {0.1, 0.9}}})
+			list = append(list, sideResult{seconds: s, tokens: 100, scores: [][]float64{{0.6, 0.4}, {0.1, 0.9}}})
 		}
 		return list
 	}
 	r := &report{settings: settings{items: 2, turns: 3}, machine: harness.Machine{Load: "0.10"}, truth: []int{0, 0}, setup: "4 slots"}
-	r.sides = [][]done{side(1, 1, 2), side(4, 5, 6), side(2.5, 3.5, 8)}
+	r.sides = [][]sideResult{side(1, 1, 2), side(4, 5, 6), side(2.5, 3.5, 8)}
 	r.sides[2][0].scores = [][]float64{{0.4, 0.6}, {0.1, 0.9}}
 	text := r.text()
 	for _, want := range []string{"**4.00×** (3.00–5.00)", "**3.50×** (2.50–4.00), goal 3× |", "| 50.0 % | 0.2 | 0.0 % |", "| 100.0 % | 0 | 50.0 % |", "4 slots"} {

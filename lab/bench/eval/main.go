@@ -86,14 +86,14 @@ func run(ctx context.Context, s settings, out string) error {
 // measure lets the sides take turns. What a side does first, before its turns, is not
 // measured: a server then has what all questions begin with in its cache.
 func (s settings) measure(ctx context.Context, w *work, model lm.Scorer, peer *server, r *report) error {
-	sides := []func() (done, error){
-		func() (done, error) { return w.shared(ctx, model) },
-		func() (done, error) { return w.inFull(ctx, model) },
+	sides := []func() (sideResult, error){
+		func() (sideResult, error) { return w.shared(ctx, model) },
+		func() (sideResult, error) { return w.inFull(ctx, model) },
 	}
 	if peer != nil {
-		sides = append(sides, func() (done, error) { return peer.classify(ctx, w) })
+		sides = append(sides, func() (sideResult, error) { return peer.classify(ctx, w) })
 	}
-	r.sides = make([][]done, len(sides))
+	r.sides = make([][]sideResult, len(sides))
 	few := w.first(4)
 	if _, err := few.shared(ctx, model); err != nil {
 		return err

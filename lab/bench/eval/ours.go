@@ -23,15 +23,15 @@ type work struct {
 	labels    []lm.Token
 }
 
-// done is what a side did.
-type done struct {
+// sideResult is what a side did.
+type sideResult struct {
 	seconds float64
 	tokens  int64 // computed, as the side counts them
 	// scores are the labels' probabilities after each question.
 	scores [][]float64
 }
 
-func (d done) labels() []int {
+func (d sideResult) labels() []int {
 	best := make([]int, len(d.scores))
 	for i, s := range d.scores {
 		best[i] = slices.Index(s, slices.Max(s))
@@ -41,7 +41,7 @@ func (d done) labels() []int {
 
 // shared is Sotto as it is: what all questions begin with is computed once. That one
 // time counts.
-func (w *work) shared(ctx context.Context, m lm.Scorer) (done, error) {
+func (w *work) shared(ctx context.Context, m lm.Scorer) (sideResult, error) {
 	inputs := make([]string, len(w.items))
 	for i, item := range w.items {
 		inputs[i] = item.Input
@@ -49,11 +49,11 @@ func (w *work) shared(ctx context.Context, m lm.Scorer) (done, error) {
 	start := time.Now()
 	c, err := icl.NewClassifier(ctx, m, w.task, w.demos, icl.Options{})
 	if err != nil {
-		return done{}, err
+		return sideResult{}, err
 	}
 	defer c.Close()
 	predictions, err := c.Classify(ctx, inputs)
-	d := done{seconds: time.Since(start).Seconds(), tokens: c.Usage().Computed}
+	d := sideResult{seconds: time.Since(start).Seconds(), tokens: c.Usage().Computed}
 	for _, p := range predictions {
 		d.scores = append(d.scores, p.Scores)
 	}
@@ -62,7 +62,7 @@ func (w *work) shared(ctx context.Context, m lm.Scorer) (done, error) {
 
 // inFull computes every prompt from its first token on, as many at once as is good for
 // the engine, and asks for the labels' rows of the head as well.
-func (w *work) inFull(ctx context.Context, m lm.Scorer) (d done, err error) {
+func (w *work) inFull(ctx context.Context, m lm.Scorer) (d sideResult, err error) {
 	start := time.Now()
 	session, err := m.Open(ctx)
 	if err != nil {

@@ -24,8 +24,8 @@ type report struct {
 	version, setup string // of the server
 	prefix         int
 	question       float64
-	sides          [][]done // by side and turn
-	truth          []int    // labels that questions were made up for
+	sides          [][]sideResult // by side and turn
+	truth          []int          // labels that questions were made up for
 }
 
 // speeds of a side in questions a second, by turn.

@@ -39,8 +39,8 @@ func start(ctx context.Context, program, model string, threads, longest int, s s
 }
 
 // classify asks all questions.
-func (s *server) classify(ctx context.Context, w *work) (done, error) {
-	d := done{scores: make([][]float64, len(w.questions))}
+func (s *server) classify(ctx context.Context, w *work) (sideResult, error) {
+	d := sideResult{scores: make([][]float64, len(w.questions))}
 	size, workers := 1, 2*s.Slots
 	if s.setup.together {
 		size, workers = len(w.questions), 1

@@ -77,8 +77,8 @@ vector, with the sentence encoder in this program; here nothing else is asked.
 | | p50, ms | p99, ms | added p50 | added p99 |
 |---|---|---|---|---|
 `)
-	p50 := func(t took) time.Duration { return t.p50 }
-	p99 := func(t took) time.Duration { return t.p99 }
+	p50 := func(t loadResult) time.Duration { return t.p50 }
+	p99 := func(t loadResult) time.Duration { return t.p99 }
 	without := r.encoded[0].latency
 	for i, s := range r.encoded {
 		added := []string{"", ""}

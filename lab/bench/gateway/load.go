@@ -37,8 +37,8 @@ func (t target) request(question string, stream bool) []byte {
 // question is what all ask: a sentence as clients send them.
 const question = "I was charged twice for the same order last week and nobody has answered my messages since. Which team is this for?"
 
-// took is what a load came to.
-type took struct {
+// loadResult is what a load came to.
+type loadResult struct {
 	rate float64 // requests a second
 	// p50 and p99 are of how long answers took beyond the upstream's own time.
 	p50, p99 time.Duration
@@ -46,7 +46,7 @@ type took struct {
 }
 
 // load asks with so many connections, each one question after the other, for so long.
-func load(ctx context.Context, t target, connections int, span time.Duration) (took, error) {
+func load(ctx context.Context, t target, connections int, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, span+time.Minute)
 	defer cancel()
 	wire := t.request(cmp.Or(t.asks, question), false)
@@ -67,10 +67,10 @@ func load(ctx context.Context, t target, connections int, span time.Duration) (t
 	wg.Wait()
 	elapsed := time.Since(began)
 	if len(all) == 0 {
-		return took{}, fmt.Errorf("%s answered nothing", t.name)
+		return loadResult{}, fmt.Errorf("%s answered nothing", t.name)
 	}
 	slices.Sort(all)
-	return took{rate: float64(len(all)) / elapsed.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], failed: failed}, nil
+	return loadResult{rate: float64(len(all)) / elapsed.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100], failed: failed}, nil
 }
 
 // one uses one connection.

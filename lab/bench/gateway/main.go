@@ -81,7 +81,7 @@ type side struct {
 	name           string
 	thinks, atonce target
 	// latency is of the upstream that thinks, at of the one that answers at once.
-	latency, at []took
+	latency, at []loadResult
 }
 
 // compare measures all sides in turns.
@@ -131,7 +131,7 @@ func (r *result) compare(ctx context.Context, s *sotto) error {
 }
 
 // median of what is measured in turns.
-func median[T ~float64 | ~int64](of []took, value func(took) T) T {
+func median[T ~float64 | ~int64](of []loadResult, value func(loadResult) T) T {
 	all := make([]T, len(of))
 	for i, t := range of {
 		all[i] = value(t)

@@ -15,7 +15,7 @@ type result struct {
 	connections, turns int
 	sides              []*side
 	encoded            []*side // in latency
-	soak               *soaked
+	soak               *soakResult
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond)) }
@@ -34,9 +34,9 @@ processes of one machine, which asks too. Medians of %d turns, in which each is 
 |---|---|---|---|---|---|---|
 `, r.connections, r.turns, r.machine.Name+". "+r.machine.Idle())
 	direct := r.sides[0]
-	p50 := func(t took) time.Duration { return t.p50 }
-	p99 := func(t took) time.Duration { return t.p99 }
-	rate := func(t took) float64 { return t.rate }
+	p50 := func(t loadResult) time.Duration { return t.p50 }
+	p99 := func(t loadResult) time.Duration { return t.p99 }
+	rate := func(t loadResult) float64 { return t.rate }
 	peer := 0.
 	for _, s := range r.sides {
 		if strings.HasPrefix(s.name, "litellm") {
@@ -66,7 +66,7 @@ processes of one machine, which asks too. Medians of %d turns, in which each is 
 	return b.String()
 }
 
-func (s *soaked) report(b *strings.Builder) {
+func (s *soakResult) report(b *strings.Builder) {
 	fmt.Fprintf(b, `
 ## %v with an upstream that fails
 

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// soaked is what ten minutes with a failing upstream came to.
-type soaked struct {
+// soakResult is what ten minutes with a failing upstream came to.
+type soakResult struct {
 	span                  time.Duration
 	requests, wrong       int64
 	kinds                 map[string]int64
@@ -29,13 +29,13 @@ type soaked struct {
 
 // soak asks while the upstream fails: it dies, is slow, refuses, sends what is malformed, cuts its
 // answers off and sends lines without end; and clients leave.
-func soak(ctx context.Context, s *sotto, span time.Duration) (out *soaked, err error) {
+func soak(ctx context.Context, s *sotto, span time.Duration) (out *soakResult, err error) {
 	c, clients, admin, err := s.serve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer c.stop()
-	out = &soaked{span: span, kinds: map[string]int64{}}
+	out = &soakResult{span: span, kinds: map[string]int64{}}
 	end := time.Now().Add(span)
 	var mu sync.Mutex
 	var requests, wrong atomic.Int64

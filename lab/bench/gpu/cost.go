@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// measured is what cost.py writes.
-type measured struct {
+// measurement is what cost.py writes.
+type measurement struct {
 	Date     string `json:"date"`
 	Device   string `json:"device"`
 	Torch    string `json:"torch"`
@@ -59,7 +59,7 @@ func cost(_ context.Context, s settings) error {
 	return os.WriteFile(s.out, out.Bytes(), 0o644)
 }
 
-func readMeasured(data []byte) (m measured, err error) {
+func readMeasured(data []byte) (m measurement, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&m); err != nil {
@@ -81,7 +81,7 @@ const million = 1e6
 // hours that a million units take, at the speed that was measured.
 func (r measuredRow) hours() float64 { return million / float64(r.Units) * r.Seconds / 3600 }
 
-func (m measured) print(w io.Writer, price float64, currency string) {
+func (m measurement) print(w io.Writer, price float64, currency string) {
 	fmt.Fprintf(w, "# What a run costs on a GPU\n\n")
 	fmt.Fprintf(w, "Made by `make bench-gpu-cost PRICE=%v` from what `lab/bench/gpu/cost.py` measured on %s: one %s, PyTorch %s, %s.\n", price, m.Date, m.Device, m.Torch, m.DType)
 	fmt.Fprintf(w, "The forward pass is the one of `lab/bench/gpu/torch`, with random weights of the true shapes. An hour costs %s.\n", money(price, currency))
@@ -104,7 +104,7 @@ func (m measured) print(w io.Writer, price float64, currency string) {
 
 // share is two operations for each parameter and token, of what a large product does.
 // Attention, and the output head where it is left out, are not taken into account.
-func (m measured) share(r measuredRow) string {
+func (m measurement) share(r measuredRow) string {
 	if m.Ceilings.TFlops <= 0 {
 		return ""
 	}

@@ -63,7 +63,7 @@ func sweep(ctx context.Context, s settings) error {
 	for {
 		result, err := suite.Run(ctx, what, suite.Options{
 			Data: s.data, Out: s.out, Cache: s.cache, Parallel: s.parallel, Texts: s.texts, PassTokens: s.questions, Version: "bench/gpu",
-			Open: func(_ context.Context, name string) (lm.Trusted, error) {
+			Open: func(_ context.Context, name string) (lm.TrustedScorer, error) {
 				if s.other != "" && name == s.other {
 					return other, nil
 				}
@@ -84,10 +84,10 @@ func sweep(ctx context.Context, s settings) error {
 
 // open starts a worker with a model. It is trusted: a process of this machine that this
 // program started.
-func open(path string, o torch.Options) (*torch.Model, lm.Trusted, error) {
+func open(path string, o torch.Options) (*torch.Model, lm.TrustedScorer, error) {
 	model, err := torch.Open(path, o)
 	if err != nil {
-		return nil, lm.Trusted{}, err
+		return nil, lm.TrustedScorer{}, err
 	}
 	trusted, err := lm.Trust(model, lm.Declared)
 	return model, trusted, err

@@ -13,14 +13,14 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// counting is an encoder of one number, the length of a text, that counts its work.
-type counting struct {
+// countingEncoder is an encoder of one number, the length of a text, that counts its work.
+type countingEncoder struct {
 	lm.Embedder
 	asked []string
 	err   error
 }
 
-func (c *counting) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (c *countingEncoder) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -33,7 +33,7 @@ func (c *counting) Embed(_ context.Context, texts []string) ([][]float32, error)
 }
 
 func TestMemory(t *testing.T) {
-	c := &counting{}
+	c := &countingEncoder{}
 	m := remember(c)
 	for _, texts := range [][]string{{"a", "bb", "a"}, {"bb", "ccc"}, {}, {"a"}} {
 		got, err := m.Embed(t.Context(), texts)

@@ -212,13 +212,13 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// counted is a session of which only the count is wanted.
-type counted struct {
+// usageSession is a session of which only the count is wanted.
+type usageSession struct {
 	lm.Session
 	used lm.Usage
 }
 
-func (c *counted) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
+func (c *usageSession) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	for _, s := range steps {
 		c.used.Computed += int64(len(s.Tokens))
 		c.used.Rows += int64(len(s.Ask.Candidates))
@@ -226,10 +226,10 @@ func (c *counted) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) 
 	return nil, nil
 }
 
-func (c *counted) Usage() lm.Usage { return c.used }
+func (c *usageSession) Usage() lm.Usage { return c.used }
 
 func TestTally(t *testing.T) {
-	s := &tally{Session: &counted{}, sizes: sizes{body: 100, width: 10, bodyBytes: 50, headBytes: 20}}
+	s := &tally{Session: &usageSession{}, sizes: sizes{body: 100, width: 10, bodyBytes: 50, headBytes: 20}}
 	step := func(ask lm.Ask, tokens ...lm.Token) {
 		if _, err := s.Step(t.Context(), []lm.Step{{Tokens: tokens, Ask: ask}}); err != nil {
 			t.Fatal(err)

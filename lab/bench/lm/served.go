@@ -13,15 +13,15 @@ import (
 	"github.com/sotto-dp/sotto/lm"
 )
 
-// serving is how llama.cpp's server is started and asked.
-type serving struct {
+// serverSetup is how llama.cpp's server is started and asked.
+type serverSetup struct {
 	llamaserver.Setup
 	// pinned: the questions of a prefix go to its own slots, one request each. Otherwise
 	// all are in one request, and the server looks for the slot with the longest match.
 	pinned bool
 }
 
-func (s serving) String() string {
+func (s serverSetup) String() string {
 	if s.pinned {
 		return s.Setup.String() + ", each prefix in slots of its own"
 	}
@@ -29,55 +29,55 @@ func (s serving) String() string {
 }
 
 // changes to the way of serving that are tried, one kind after the other.
-var changes = []func(serving) []serving{
-	func(s serving) []serving { s.Flash = !s.Flash; return []serving{s} },
-	func(s serving) (list []serving) {
+var changes = []func(serverSetup) []serverSetup{
+	func(s serverSetup) []serverSetup { s.Flash = !s.Flash; return []serverSetup{s} },
+	func(s serverSetup) (list []serverSetup) {
 		for _, n := range []int{4, 16, 32} {
 			s.Slots = n
 			list = append(list, s)
 		}
 		return list
 	},
-	func(s serving) []serving { s.Unified = !s.Unified; return []serving{s} },
-	func(s serving) (list []serving) {
+	func(s serverSetup) []serverSetup { s.Unified = !s.Unified; return []serverSetup{s} },
+	func(s serverSetup) (list []serverSetup) {
 		for _, n := range []int{256, 1024} {
 			s.Batch = n
 			list = append(list, s)
 		}
 		return list
 	},
-	func(s serving) []serving { s.pinned = !s.pinned; return []serving{s} },
-	func(s serving) []serving { s.Repack = !s.Repack; return []serving{s} },
-	func(s serving) []serving { s.Reuse = !s.Reuse; return []serving{s} },
+	func(s serverSetup) []serverSetup { s.pinned = !s.pinned; return []serverSetup{s} },
+	func(s serverSetup) []serverSetup { s.Repack = !s.Repack; return []serverSetup{s} },
+	func(s serverSetup) []serverSetup { s.Reuse = !s.Reuse; return []serverSetup{s} },
 }
 
-// served is llama.cpp's server as a side. It answers the task questions alone.
-type served struct {
+// serverSide is llama.cpp's server as a side. It answers the task questions alone.
+type serverSide struct {
 	ctx            context.Context
 	name           string
 	program, model string
 	threads        int
-	best           serving
+	best           serverSetup
 	running        *llamaserver.Server
 }
 
-func startServed(ctx context.Context, name string, s settings, model string) *served {
-	first := serving{llamaserver.Setup{Slots: questionPrefixes, Flash: true, Repack: s.repack, Batch: 512}, true}
-	return &served{ctx: ctx, name: name, program: s.server, model: model, threads: s.threads, best: first}
+func startServed(ctx context.Context, name string, s settings, model string) *serverSide {
+	first := serverSetup{llamaserver.Setup{Slots: questionPrefixes, Flash: true, Repack: s.repack, Batch: 512}, true}
+	return &serverSide{ctx: ctx, name: name, program: s.server, model: model, threads: s.threads, best: first}
 }
 
-func (s *served) label() string { return s.name }
+func (s *serverSide) label() string { return s.name }
 
-func (s *served) tuned() bool { return true }
+func (s *serverSide) tuned() bool { return true }
 
-func (s *served) stop() {
+func (s *serverSide) stop() {
 	if s.running != nil {
 		s.running.Stop()
 		s.running = nil
 	}
 }
 
-func (s *served) ask(t task) (answer, error) {
+func (s *serverSide) ask(t task) (answer, error) {
 	switch t.Task {
 	case "tune":
 		return s.tune(*t.Of)
@@ -99,7 +99,7 @@ func (s *served) ask(t task) (answer, error) {
 }
 
 // start has the server run in this way.
-func (s *served) start(way serving, t task) (err error) {
+func (s *serverSide) start(way serverSetup, t task) (err error) {
 	if s.running != nil && s.running.Setup == way.Setup {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (s *served) start(way serving, t task) (err error) {
 const sampled = 8
 
 // tune changes one choice after the other, and stays with what is faster.
-func (s *served) tune(t task) (answer, error) {
+func (s *serverSide) tune(t task) (answer, error) {
 	best := s.best
 	shortest, err := s.estimate(best, t)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *served) tune(t task) (answer, error) {
 
 // estimate returns the seconds of all questions from those of some: a first one in each
 // slot, with the prefix, and a few more of each prefix.
-func (s *served) estimate(way serving, t task) (float64, error) {
+func (s *serverSide) estimate(way serverSetup, t task) (float64, error) {
 	if err := s.start(way, t); err != nil {
 		return 0, err
 	}
@@ -180,7 +180,7 @@ func plan(t task, slots int) [][]job {
 }
 
 // questions asks all of them, from what the slots hold.
-func (s *served) questions(way serving, t task) (answer, error) {
+func (s *serverSide) questions(way serverSetup, t task) (answer, error) {
 	a := answer{Values: make([][]float64, len(t.Own))}
 	take := func(question int, got llamaserver.Answer) {
 		a.Values[question] = got.Scores
@@ -224,7 +224,7 @@ func (s *served) questions(way serving, t task) (answer, error) {
 
 // together asks all questions in one request, those of different prefixes by turns, so
 // that slots at work hold different ones.
-func (s *served) together(t task, a *answer, take func(int, llamaserver.Answer)) error {
+func (s *serverSide) together(t task, a *answer, take func(int, llamaserver.Answer)) error {
 	each := len(t.Own) / len(t.Prefixes)
 	var order []int
 	for i := range t.Own {

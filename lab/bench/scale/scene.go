@@ -41,7 +41,7 @@ func desks() prompt.Task {
 	return prompt.Task{
 		Name: "desks", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"heating", "doors", "water", "network"},
 		Generate: prompt.Generation{Instruction: "Write a message."},
-		Answer:   prompt.Answering{Instruction: "Name the desk."},
+		Answer:   prompt.AnswerLayout{Instruction: "Name the desk."},
 	}.WithDefaults()
 }
 
@@ -101,7 +101,7 @@ func (s *scene) index() (sum int64, err error) {
 
 // planned plans choosing with evidence, as runs do by default.
 func (s *scene) planned() (err error) {
-	s.plan, err = plan.New(plan.Request{Task: desks(), Epsilon: 1, Size: s.n, Choosing: &plan.Choosing{Encoder: instant{}.Name()}})
+	s.plan, err = plan.New(plan.Request{Task: desks(), Epsilon: 1, Size: s.n, Choosing: &plan.ChooseRequest{Encoder: instant{}.Name()}})
 	return err
 }
 

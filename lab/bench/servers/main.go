@@ -73,7 +73,7 @@ func (b *bench) report(ctx context.Context) (string, error) {
 	var ways []way
 	for _, isolate := range []struct {
 		name string
-		by   func(context.Context, lm.Trusted) (lm.Isolated, error)
+		by   func(context.Context, lm.TrustedScorer) (lm.IsolatedScorer, error)
 	}{{"one by one", lm.Isolate}, {"by record", lm.IsolateRecords}} {
 		began := time.Now()
 		model, err := isolate.by(ctx, trusted)

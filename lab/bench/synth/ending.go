@@ -86,7 +86,7 @@ func (b *bench) endings(ctx context.Context, texts, batch, candidates int) (stri
 	}
 	whole, half := 0, 0
 	first, _, _ := strings.Cut(ending, " ")
-	err = w.Write(ctx, jobs, func(_ decode.Job, r private.Released) error {
+	err = w.Write(ctx, jobs, func(_ decode.Job, r private.Output) error {
 		fmt.Fprintln(os.Stderr, r.Text())
 		if strings.HasSuffix(strings.TrimRight(r.Text(), "."), ending) {
 			whole++

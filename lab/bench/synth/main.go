@@ -101,7 +101,7 @@ func run(ctx context.Context, s settings, out string) error {
 
 type bench struct {
 	settings
-	model lm.Trusted
+	model lm.TrustedScorer
 	dir   string
 }
 
@@ -139,7 +139,7 @@ func (b *bench) write(ctx context.Context, data *record.Data, t setting, name st
 	var c cost
 	job := decode.Job{Text: draw.Text{}, Condition: task.Labels[0], Method: p.Parts[0].Method}
 	start := time.Now()
-	err = w.Write(ctx, []decode.Job{job}, func(_ decode.Job, r private.Released) error {
+	err = w.Write(ctx, []decode.Job{job}, func(_ decode.Job, r private.Output) error {
 		c.steps = r.Steps()
 		return nil
 	})

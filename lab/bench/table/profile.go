@@ -130,14 +130,14 @@ func byGroup(people schema.Schema) global.Settings {
 	return out
 }
 
-// perturbed is how fast rows are perturbed, on one thread.
-type perturbed struct {
+// perturbSpeed is how fast rows are perturbed, on one thread.
+type perturbSpeed struct {
 	rows, columns int
 	took          time.Duration
 }
 
 // perturb measures randomised response on codes of the discrete columns.
-func perturb(people schema.Schema, rows, repeat int) (p perturbed, err error) {
+func perturb(people schema.Schema, rows, repeat int) (p perturbSpeed, err error) {
 	note("perturbing %d rows", rows)
 	var o local.Settings
 	b := table.Batch{Rows: 8192}

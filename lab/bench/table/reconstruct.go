@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 )
 
-// solved is how long a joint distribution over 2^axes cells takes.
-type solved struct {
+// solveTime is how long a joint distribution over 2^axes cells takes.
+type solveTime struct {
 	axes             int
 	inverse, step    time.Duration
 	build, solve     float64 // of the dense matrix; 0 where it was not tried
@@ -18,7 +18,7 @@ type solved struct {
 
 // reconstruct measures both estimates over columns of two values, and the dense solve
 // where it fits. Last comes the one of ten columns of four values, 2^20 cells.
-func reconstruction(ctx context.Context, s settings) (all []solved, err error) {
+func reconstruction(ctx context.Context, s settings) (all []solveTime, err error) {
 	for axes := 12; axes <= s.cells; axes += 2 {
 		domains := make([]int, axes)
 		for i := range domains {
@@ -46,7 +46,7 @@ func reconstruction(ctx context.Context, s settings) (all []solved, err error) {
 
 const steps = 10
 
-func estimate(ctx context.Context, s settings, domains []int) (one solved, err error) {
+func estimate(ctx context.Context, s settings, domains []int) (one solveTime, err error) {
 	c := reconstruct.Channel{Domains: domains}
 	for _, d := range domains {
 		c.Keep = append(c.Keep, 0.7)

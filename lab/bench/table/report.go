@@ -23,8 +23,8 @@ type report struct {
 	settings
 	machine harness.Machine
 	profile profiles
-	perturb perturbed
-	joint   []solved
+	perturb perturbSpeed
+	joint   []solveTime
 }
 
 func (r *report) text() string {
@@ -84,7 +84,7 @@ would keep them constant.
 | cells | columns | inverse | ns a cell and column | one step of IBU | ns | dense solve | beside ours |
 |---|---|---|---|---|---|---|---|
 `)
-	var largest solved
+	var largest solveTime
 	for _, s := range r.joint {
 		cells := float64(int64(1) << s.axes)
 		per := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / cells / float64(s.columns) }

@@ -17,8 +17,8 @@ func TestReport(t *testing.T) {
 			groups: 4, collect: time.Second, hash: time.Second / 10,
 			duckdb: map[string]float64{"apart": 2, "sets": 3, "sums": 1}, diffprivlib: map[string]float64{"read": 1, "private": 25},
 		},
-		perturb: perturbed{rows: 10_000_000, columns: 8, took: 2 * time.Second},
-		joint:   []solved{{axes: 12, columns: 12, largest: 2, inverse: time.Millisecond, step: time.Millisecond, solve: 0.5}},
+		perturb: perturbSpeed{rows: 10_000_000, columns: 8, took: 2 * time.Second},
+		joint:   []solveTime{{axes: 12, columns: 12, largest: 2, inverse: time.Millisecond, step: time.Millisecond, solve: 0.5}},
 	}
 	text := r.text()
 	for _, want := range []string{

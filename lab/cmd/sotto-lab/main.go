@@ -106,7 +106,7 @@ func (p *program) modelSpec(m flags.Model) (backend.Spec, error) {
 }
 
 // openTrusted opens a model that may see records, and says first where they go.
-func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.Trusted, error) {
+func (p *program) openTrusted(ctx context.Context, spec backend.Spec) (lm.TrustedScorer, error) {
 	if to := spec.Destination(); to != "" && spec.Trusted {
 		fmt.Fprintln(p.Stderr, to)
 	}

@@ -98,7 +98,7 @@ func (o *attackFlags) save(p audit.Page) error {
 }
 
 // open opens the model, for releases and for the adversary.
-func (o *attackFlags) open(ctx context.Context, p *program) (m lm.Trusted, name string, err error) {
+func (o *attackFlags) open(ctx context.Context, p *program) (m lm.TrustedScorer, name string, err error) {
 	spec, err := p.modelSpec(o.Model)
 	if err != nil {
 		return m, "", err

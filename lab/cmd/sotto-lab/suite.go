@@ -133,14 +133,14 @@ type suiteRun struct {
 	source []byte
 	// dir is the folder that relative paths of the suite's file are in.
 	dir    string
-	models map[string]lm.Trusted
+	models map[string]lm.TrustedScorer
 	// writers are models that only write text, of servers that may see records.
 	writers  map[string]lm.Model
 	encoders []io.Closer
 }
 
 func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (err error) {
-	s := &suiteRun{suiteOptions: opt, program: p, models: map[string]lm.Trusted{}, writers: map[string]lm.Model{}}
+	s := &suiteRun{suiteOptions: opt, program: p, models: map[string]lm.TrustedScorer{}, writers: map[string]lm.Model{}}
 	if err := s.load(ref); err != nil {
 		return err
 	}

@@ -38,13 +38,13 @@ func (s *suiteRun) openModels(ctx context.Context, cells []suite.Cell) error {
 }
 
 // open gives a model that may see records: texts of a suite are not private.
-func (s *suiteRun) open(ctx context.Context, name string) (lm.Trusted, error) {
+func (s *suiteRun) open(ctx context.Context, name string) (lm.TrustedScorer, error) {
 	if m, ok := s.models[name]; ok {
 		return m, nil
 	}
 	spec, err := s.specOf(name)
 	if err != nil {
-		return lm.Trusted{}, err
+		return lm.TrustedScorer{}, err
 	}
 	m, err := s.openTrusted(ctx, spec)
 	if err == nil {

@@ -65,14 +65,14 @@ func suiteHome(t *testing.T) {
 	}
 }
 
-// stopping cancels a context when a text appears in what is written.
-type stopping struct {
+// canceller cancels a context when a text appears in what is written.
+type canceller struct {
 	bytes.Buffer
 	at     string
 	cancel context.CancelFunc
 }
 
-func (s *stopping) Write(p []byte) (int, error) {
+func (s *canceller) Write(p []byte) (int, error) {
 	n, err := s.Buffer.Write(p)
 	if strings.Contains(s.String(), s.at) {
 		s.cancel()
@@ -89,7 +89,7 @@ func TestConcurrentSuiteInterrupt(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	errs := &stopping{at: "2 of 7", cancel: cancel}
+	errs := &canceller{at: "2 of 7", cancel: cancel}
 	p := newProgram(&bytes.Buffer{}, errs)
 	if code := p.main(ctx, command("a", "cache")); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)

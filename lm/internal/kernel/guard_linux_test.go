@@ -96,7 +96,7 @@ func guardIntegers(t *testing.T, l Level, m *Matrix, x []float32, n int, atEnd b
 		b := guardedBytes(t, 4*count, atEnd)
 		return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(b))), count)
 	}
-	multiply := func(k *Kernels, q *Quantized, s *Scratch, dst []float32) {
+	multiply := func(k *Kernels, q *QuantizedMatrix, s *Scratch, dst []float32) {
 		for i := range n {
 			k.Quantize(q, i, 0, x[i*m.Cols:(i+1)*m.Cols])
 		}

@@ -69,7 +69,7 @@ func (m *Matrix) Integer() bool { return layouts[m.format].integers() }
 //
 // The bits do not depend on n, the panels, the level or the threads. Rows of dst
 // need room for all 32 rows of the last panel.
-func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *Quantized, n int, dst []float32, dstStride int, s *Scratch) {
+func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *QuantizedMatrix, n int, dst []float32, dstStride int, s *Scratch) {
 	l := &layouts[m.format]
 	if p0 < 0 || p1 > m.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of a matrix of %d", p0, p1, m.Panels()))

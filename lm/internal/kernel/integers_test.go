@@ -26,7 +26,7 @@ var integerTypes = func() (list []gguf.Type) {
 var bothPrecisions = []Precision{Bits16, Bits8}
 
 // quantized returns rows of activations as integers.
-func quantized(k *Kernels, p Precision, x []float32, rows, cols int) *Quantized {
+func quantized(k *Kernels, p Precision, x []float32, rows, cols int) *QuantizedMatrix {
 	q := k.NewQuantized(p, rows, cols)
 	for i := range rows {
 		k.Quantize(q, i, 0, x[i*cols:(i+1)*cols])

@@ -22,7 +22,7 @@ type Kernels struct {
 
 	// The same for products in integers, by the precision of activations; see MulQuantized.
 	integers [precisions]integerFuncs
-	// planes states that the integers of Quantized lie as bytes: first their high ones, then
+	// planes states that the integers of QuantizedMatrix lie as bytes: first their high ones, then
 	// their low ones.
 	planes bool
 
@@ -45,7 +45,7 @@ type integerFuncs struct {
 	unpack       [formats]unpackIntFunc
 	vector       [formats]vectorIntFunc
 	vectorTokens int
-	// quantize writes blocks of activations as Quantized describes.
+	// quantize writes blocks of activations as QuantizedMatrix describes.
 	quantize func(dst []uint32, x []float32)
 	// fours states that integers lie as fours of bytes.
 	fours bool

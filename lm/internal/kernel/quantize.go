@@ -26,14 +26,14 @@ func (p Precision) largest() int32 {
 	return 127 * 256
 }
 
-// Quantized holds rows of activations as integers, for MulQuantized. Every
+// QuantizedMatrix holds rows of activations as integers, for MulQuantized. Every
 // block of 32 columns has a scale of its own: the largest magnitude of the
 // block over the largest integer, and each value is the nearest multiple of it, halves to
 // even.
 //
 // A block that holds infinities or NaN becomes NaN as a whole. One whose
 // largest magnitude is below 2^-100 becomes zero.
-type Quantized struct {
+type QuantizedMatrix struct {
 	// A block begins with two words: the scale and the scale times the sum of
 	// the integers, as float32. Then follow, two to a word, the integers in the order
 	// that pairOf gives; or eight columns as 16 bytes, where planes says so: high of the
@@ -56,20 +56,20 @@ const (
 )
 
 // NewQuantized returns room for rows of cols activations, a multiple of Block.
-func (k *Kernels) NewQuantized(p Precision, rows, cols int) *Quantized {
+func (k *Kernels) NewQuantized(p Precision, rows, cols int) *QuantizedMatrix {
 	if rows < 0 || cols < 0 || cols%Block != 0 {
 		panic(fmt.Sprintf("kernel: %d rows of %d activations, which is no multiple of %d", rows, cols, Block))
 	}
 	stride := cols / Block * k.integers[p].blockWords()
-	return &Quantized{words: words(rows * stride), stride: stride, precision: p}
+	return &QuantizedMatrix{words: words(rows * stride), stride: stride, precision: p}
 }
 
 // Bytes returns the memory that the rows take.
-func (q *Quantized) Bytes() int { return 4 * len(q.words) }
+func (q *QuantizedMatrix) Bytes() int { return 4 * len(q.words) }
 
 // Quantize writes activations to columns of a row, from a multiple of Block on.
 // Their number is a multiple of Block, too.
-func (k *Kernels) Quantize(q *Quantized, row, from int, x []float32) {
+func (k *Kernels) Quantize(q *QuantizedMatrix, row, from int, x []float32) {
 	f := &k.integers[q.precision]
 	size := f.blockWords()
 	if from%Block != 0 || len(x)%Block != 0 || from < 0 || row < 0 || (from+len(x))/Block*size > q.stride {

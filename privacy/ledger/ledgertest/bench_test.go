@@ -96,7 +96,7 @@ func benchEvent(i int) privacy.Event {
 func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chain.Row {
 	b.Helper()
 	store := &memory{log: newMemoryLog()}
-	free := func(*ledger.Budget) (ledger.Meter, error) { return unlimited{}, nil }
+	free := func(*ledger.Budget) (ledger.Meter, error) { return freeMeter{}, nil }
 	l, err := ledger.New(b.Context(), store, ledger.Options{Create: true, Meter: free})
 	if err != nil {
 		b.Fatal(err)
@@ -118,22 +118,22 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 	return rowsOf(b, store)
 }
 
-// unlimited is a meter to which everything is free.
-type unlimited struct{}
+// freeMeter is a meter to which everything is free.
+type freeMeter struct{}
 
 // Allows implements [ledger.Meter].
-func (unlimited) Allows([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
+func (freeMeter) Allows([]privacy.Term, float64, float64) (float64, bool, error) { return 0, true, nil }
 
 // Add implements [ledger.Meter].
-func (unlimited) Add([]privacy.Term) error { return nil }
+func (freeMeter) Add([]privacy.Term) error { return nil }
 
 // Remove implements [ledger.Meter].
-func (unlimited) Remove([]privacy.Term) error { return nil }
+func (freeMeter) Remove([]privacy.Term) error { return nil }
 
 // Epsilon implements [ledger.Meter].
-func (unlimited) Epsilon(float64, float64) (float64, error) { return 0, nil }
+func (freeMeter) Epsilon(float64, float64) (float64, error) { return 0, nil }
 
 // Price implements [ledger.Pricer]: all charges of the benchmark together take a tenth.
-func (unlimited) Price([]privacy.Term, float64, float64) (ledger.Cost, error) {
+func (freeMeter) Price([]privacy.Term, float64, float64) (ledger.Cost, error) {
 	return ledger.Cost{Epsilon: 2e-4, Delta: 1e-11}, nil
 }

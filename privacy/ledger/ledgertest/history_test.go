@@ -236,15 +236,15 @@ func (c clients) run(ctx context.Context, b backend, wrap func(*ledger.Ledger) a
 	return failed
 }
 
-// unlocked is a ledger with a bug: it checks the budget, and then charges
+// racyLedger is a ledger with a bug: it checks the budget, and then charges
 // without holding anything in between. The ledger under it allows everything.
-type unlocked struct {
+type racyLedger struct {
 	*ledger.Ledger
 	limit int64
 }
 
 // Reserve checks, then charges.
-func (u unlocked) Reserve(ctx context.Context, req ledger.ReserveRequest) (ledger.Charge, error) {
+func (u racyLedger) Reserve(ctx context.Context, req ledger.ReserveRequest) (ledger.Charge, error) {
 	d, err := u.Balance(ctx, req.Dataset)
 	if err != nil {
 		return ledger.Charge{}, err
@@ -299,7 +299,7 @@ func testLinearizable(t *testing.T, b backend) {
 		r, w := io.Pipe()
 		go func() {
 			c := clients{Address: f.address, Count: few, Handles: 8, Ops: 3}
-			w.CloseWithError(c.run(f.ctx, b, func(l *ledger.Ledger) api { return unlocked{l, limit} }, w))
+			w.CloseWithError(c.run(f.ctx, b, func(l *ledger.Ledger) api { return racyLedger{l, limit} }, w))
 		}()
 		if got := linearizable(readHistory(t, r), limit); got != porcupine.Illegal {
 			t.Errorf("the history of a ledger with a bug is %s", got)

@@ -89,7 +89,7 @@ const limitVariable = "SOTTO_SQLITE_TEST_LIMIT"
 
 func init() { processes[limitVariable] = limitedProcess }
 
-type limited struct {
+type diskLimit struct {
 	Path string
 	Size uint64
 }
@@ -107,7 +107,7 @@ func TestFileSizeLimit(t *testing.T) {
 	for i := range 8 {
 		// From less than a journal's header to a page more than the database has.
 		size := uint64(info.Size()) * uint64(i) / 6
-		text, err := json.Marshal(limited{path, max(size, 100)})
+		text, err := json.Marshal(diskLimit{path, max(size, 100)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestFileSizeLimit(t *testing.T) {
 
 // limitedProcess returns the process that TestFileSizeLimit starts.
 func limitedProcess(text string) error {
-	var c limited
+	var c diskLimit
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ type setting struct {
 	items  []eval.Item
 	model  lm.Model
 	// trusted is the model if it may be shown private records.
-	trusted lm.Trusted
+	trusted lm.TrustedScorer
 }
 
 func (o *evalOptions) check() (prompt.Task, error) {

@@ -43,14 +43,14 @@ func Printed(t *testing.T, args ...string) string {
 	return out
 }
 
-// Stopping cancels a context when a text appears in what is written.
-type Stopping struct {
+// Canceller cancels a context when a text appears in what is written.
+type Canceller struct {
 	bytes.Buffer
 	At     string
 	Cancel context.CancelFunc
 }
 
-func (s *Stopping) Write(p []byte) (int, error) {
+func (s *Canceller) Write(p []byte) (int, error) {
 	n, err := s.Buffer.Write(p)
 	if strings.Contains(s.String(), s.At) {
 		s.Cancel()
@@ -193,7 +193,7 @@ func Split(line string) []string {
 	return words
 }
 
-// Refusing is a disk that is full.
-type Refusing struct{}
+// FullDisk is a disk that is full.
+type FullDisk struct{}
 
-func (Refusing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+func (FullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

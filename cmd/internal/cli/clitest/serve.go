@@ -115,36 +115,36 @@ func Exchange(t *testing.T, method, address, key, body string) (int, http.Header
 	return r.StatusCode, r.Header, string(data)
 }
 
-// Spoken is a buffer that is written to while it is read.
-type Spoken struct {
+// SyncBuffer is a buffer that is written to while it is read.
+type SyncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (s *Spoken) Write(data []byte) (int, error) {
+func (s *SyncBuffer) Write(data []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(data)
 }
 
-func (s *Spoken) String() string {
+func (s *SyncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
 }
 
-// Running is the program as it serves.
-type Running struct {
+// Server is the program as it serves.
+type Server struct {
 	Clients, Admin string // its addresses
-	Stdout, Stderr Spoken
+	Stdout, Stderr SyncBuffer
 	Stop           func() int // and return its exit code
 }
 
 // Serving runs "sotto serve" until the test ends.
-func Serving(t *testing.T, flags ...string) *Running {
+func Serving(t *testing.T, flags ...string) *Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Running{}
+	r := &Server{}
 	ended := make(chan int, 1)
 	go func() {
 		ended <- execute(ctx, NewProgram(&r.Stdout, &r.Stderr), append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--beat", "1s"}, flags...))

@@ -65,7 +65,7 @@ func TestConversationForgets(t *testing.T) {
 	if c.reset(); !errors.As(c.answer(t.Context(), "too much"), &long) || len(c.messages) != 1 {
 		t.Errorf("%+v", c.messages)
 	}
-	c.program.Stdout = clitest.Refusing{}
+	c.program.Stdout = clitest.FullDisk{}
 	model.limit = 10
 	if err := c.answer(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)

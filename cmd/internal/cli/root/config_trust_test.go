@@ -98,7 +98,7 @@ func TestRecordsAreAnnounced(t *testing.T) {
 	} {
 		for _, json := range []bool{false, true} {
 			asked.Store(0)
-			errs := &watched{asked: asked, at: "private records go to", before: -1}
+			errs := &requestCounter{asked: asked, at: "private records go to", before: -1}
 			p := clitest.NewProgram(&bytes.Buffer{}, errs)
 			args := command
 			if json {
@@ -114,15 +114,15 @@ func TestRecordsAreAnnounced(t *testing.T) {
 	}
 }
 
-// watched notes how many requests there had been when something was written.
-type watched struct {
+// requestCounter notes how many requests there had been when something was written.
+type requestCounter struct {
 	bytes.Buffer
 	asked  *atomic.Int64
 	at     string
 	before int64
 }
 
-func (w *watched) Write(b []byte) (int, error) {
+func (w *requestCounter) Write(b []byte) (int, error) {
 	if w.before < 0 && bytes.Contains(b, []byte(w.at)) {
 		w.before = w.asked.Load()
 	}

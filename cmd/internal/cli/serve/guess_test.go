@@ -128,7 +128,7 @@ func guesses() map[string]string {
 
 // guessing is a service, an operator, and a worker, in a home where theirs are in the ledger with a
 // budget, or not at all.
-func guessing(t *testing.T, budget string) (*clitest.Running, *visitor) {
+func guessing(t *testing.T, budget string) (*clitest.Server, *visitor) {
 	t.Helper()
 	clitest.Home(t)
 	lmtest.TinyModel(t, "tiny.gguf")

@@ -96,10 +96,10 @@ func newWorkers(t *testing.T) *workers {
 }
 
 // start begins a worker, and returns what it says.
-func (w *workers) start(flags ...string) *clitest.Spoken {
+func (w *workers) start(flags ...string) *clitest.SyncBuffer {
 	w.t.Helper()
 	cmd := exec.Command(w.program, append([]string{"worker", "--lease", "2s", "--beat", "1s"}, flags...)...)
-	said := &clitest.Spoken{}
+	said := &clitest.SyncBuffer{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
@@ -344,7 +344,7 @@ func TestServeCarriesOutJobs(t *testing.T) {
 	clitest.Done(t, "serve", "route", "set", "plain", "--upstream", "embedded")
 	id := addJob(t, 0)
 	cmd := exec.Command("sotto", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--beat", "1s")
-	var said clitest.Spoken
+	var said clitest.SyncBuffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

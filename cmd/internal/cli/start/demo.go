@@ -63,7 +63,7 @@ func newDemoQuestion(task prompt.Task, file []byte, of func(demo.Ticket) string,
 		return nil, err
 	}
 	q.made = demoExamples(made, of)
-	c := &plan.Choosing{
+	c := &plan.ChooseRequest{
 		Examples: q.made, NoGeneration: true, OwnWords: true, Form: prompt.TextForm,
 		Shots: task.Limits.Shots, MaxShots: task.Limits.Shots, First: 8, Next: 5, Rounds: 3, Records: 24, Last: -1, Work: 40_000,
 	}
@@ -164,7 +164,7 @@ type demoRun struct {
 	demoOptions
 	*cli.Program
 	began time.Time
-	model lm.Trusted
+	model lm.TrustedScorer
 	// client has ledger, keys and private folder in the folder of the demo.
 	client *sotto.Client
 	// encoder reads evidence where questions are answered.

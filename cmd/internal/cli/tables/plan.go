@@ -63,10 +63,10 @@ type tablePlanResult struct {
 
 type localPlanView struct {
 	Error string `json:"error,omitempty"`
-	*localPlanned
+	*localPlanResult
 }
 
-type localPlanned struct {
+type localPlanResult struct {
 	Epsilon   ui.Real           `json:"epsilon"`
 	Event     string            `json:"event"`
 	Cells     int64             `json:"cells"`
@@ -76,10 +76,10 @@ type localPlanned struct {
 
 type profilePlanView struct {
 	Error string `json:"error,omitempty"`
-	*profilePlanned
+	*profilePlanResult
 }
 
-type profilePlanned struct {
+type profilePlanResult struct {
 	Groups  int                 `json:"groups"`
 	Rows    float64             `json:"rows"`
 	Event   string              `json:"event"`
@@ -123,7 +123,7 @@ func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *ta
 		r.Local.Error = found.LocalErr.Error()
 	} else {
 		l := found.Local
-		r.Local.localPlanned = &localPlanned{ui.Real(l.Epsilon), l.Event().String(), l.Cells(), l.CellError(), l.Errors()}
+		r.Local.localPlanResult = &localPlanResult{ui.Real(l.Epsilon), l.Event().String(), l.Cells(), l.CellError(), l.Errors()}
 		r.Warnings = append(r.Warnings, about("perturbed rows", l.Warnings())...)
 	}
 	if found.ProfileErr != nil {
@@ -131,7 +131,7 @@ func newTablePlanResult(found *sotto.TablePlan, request plan.ProfileRequest) *ta
 	} else {
 		q := found.Profile
 		r.Delta = q.Delta
-		r.Profile.profilePlanned = &profilePlanned{
+		r.Profile.profilePlanResult = &profilePlanResult{
 			max(1, q.Schema.GroupCount(q.Settings.Groups)), q.Rows(), q.Event().String(), ui.Real(q.Epsilon), q.Settings.WithDefaults().Noise, q.Errors(q.Rows()),
 		}
 		r.Warnings = append(r.Warnings, about("profile", q.Warnings())...)
@@ -152,10 +152,10 @@ func (r *tablePlanResult) Print(p *ui.Page) {
 	t := ui.NewTable("column", "#kept", "#share ±", "profile of a group")
 	for i, c := range r.columns() {
 		kept, share, profile := "–", "–", "–"
-		if l := r.Local.localPlanned; l != nil {
+		if l := r.Local.localPlanResult; l != nil {
 			kept, share = fmt.Sprintf("%.1f %%", 100*l.Columns[i].Keep), fmt.Sprintf("%.2g %%", 100*l.Columns[i].Even)
 		}
-		if q := r.Profile.profilePlanned; q != nil {
+		if q := r.Profile.profilePlanResult; q != nil {
 			profile = foretold(q.Columns[i], q.Rows)
 		}
 		t.Add(c, kept, share, profile)
@@ -163,10 +163,10 @@ func (r *tablePlanResult) Print(p *ui.Page) {
 	p.Table(t)
 	p.Line("")
 	local, profile := "perturbed rows: "+r.Local.Error, "profile: "+r.Profile.Error
-	if l := r.Local.localPlanned; l != nil {
+	if l := r.Local.localPlanResult; l != nil {
 		local = fmt.Sprintf("ε of a row %s, replace-one: each value is kept or exchanged by itself; %s combinations of values", ui.Whole(float64(l.Epsilon)), ui.Thousands(l.Cells))
 	}
-	if q := r.Profile.profilePlanned; q != nil {
+	if q := r.Profile.profilePlanResult; q != nil {
 		profile = fmt.Sprintf("ε %s, %s: %d groups of about %.0f rows, %s noise", ui.Whole(float64(q.Epsilon)), r.plans.Profile.Adjacency(), q.Groups, q.Rows, q.Noise)
 	}
 	p.Facts("perturb", local, "profile", profile, "plot", r.Plot)
@@ -174,13 +174,13 @@ func (r *tablePlanResult) Print(p *ui.Page) {
 
 func (r *tablePlanResult) columns() []string {
 	var names []string
-	if l := r.Local.localPlanned; l != nil {
+	if l := r.Local.localPlanResult; l != nil {
 		for _, c := range l.Columns {
 			names = append(names, c.Column)
 		}
 		return names
 	}
-	if q := r.Profile.profilePlanned; q != nil {
+	if q := r.Profile.profilePlanResult; q != nil {
 		for _, c := range q.Columns {
 			names = append(names, c.Column)
 		}

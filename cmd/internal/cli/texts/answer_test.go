@@ -31,7 +31,7 @@ func TestAnswerInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out, errs := &clitest.Stopping{At: `"input":"One?"`, Cancel: cancel}, &bytes.Buffer{}
+	out, errs := &clitest.Canceller{At: `"input":"One?"`, Cancel: cancel}, &bytes.Buffer{}
 	p := clitest.NewProgram(out, errs)
 	if code := root.Run(ctx, p, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)
@@ -55,7 +55,7 @@ func TestAnswerInterruptedInside(t *testing.T) {
 	command := clitest.Asking(t, "--input", "One?", "--max-tokens", "200")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := &clitest.Stopping{At: "", Cancel: cancel} // the first piece that is shown
+	out := &clitest.Canceller{At: "", Cancel: cancel} // the first piece that is shown
 	errs := &bytes.Buffer{}
 	p := clitest.NewProgram(out, errs)
 	if code := root.Run(ctx, p, command); code != ui.Failed {
@@ -135,7 +135,7 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 	for _, command := range [][]string{seeded, public} {
 		_, text, _ := clitest.Run(t, append(command, "--json")...)
 		var errs bytes.Buffer
-		p := clitest.NewProgram(clitest.Refusing{}, &errs)
+		p := clitest.NewProgram(clitest.FullDisk{}, &errs)
 		code := root.Run(t.Context(), p, command)
 		answer := ui.Visible(clitest.Object(t, text)["answer"].(string))
 		at := expect.At(t, "%q", command)

@@ -227,4 +227,4 @@ func (v *answerView) warnOnce(warnings []string) {
 }
 
 // show prints something right away.
-func (v *answerView) show(print func(*ui.Page)) error { return v.Emit(ui.Printed(print)) }
+func (v *answerView) show(print func(*ui.Page)) error { return v.Emit(ui.PageFunc(print)) }

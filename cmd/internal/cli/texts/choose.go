@@ -156,7 +156,7 @@ func (c *chooseFlags) choosing(q *plan.Request, of *cli.SettingFlags) error {
 		return err
 	}
 	q.Method = ""
-	q.Choosing = &plan.Choosing{
+	q.Choosing = &plan.ChooseRequest{
 		Measuring: c.measuring.Share(),
 		Pool:      c.pool, Writing: c.writing.Value, Evidence: c.evidence.Share(), Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
@@ -237,8 +237,8 @@ func (p *poolFlags) pooled(of *cli.Program, q *plan.Request, given func(flag str
 	return out, err
 }
 
-// synthChosen is the prompt that records chose, and how: as planned, no matter who was drawn.
-type synthChosen struct {
+// synthChoice is the prompt that records chose, and how: as planned, no matter who was drawn.
+type synthChoice struct {
 	Rounds      int64       `json:"rounds"`
 	Records     int64       `json:"records"`
 	LastRecords int64       `json:"last_records,omitempty"`
@@ -250,7 +250,7 @@ type synthChosen struct {
 	Evidence *prompt.Use `json:"evidence,omitempty"`
 }
 
-func newSynthChosen(d *sotto.Run) *synthChosen {
+func newSynthChoice(d *sotto.Run) *synthChoice {
 	c := d.Plan.Choose
 	if c == nil || d.Prompt == nil {
 		return nil
@@ -259,7 +259,7 @@ func newSynthChosen(d *sotto.Run) *synthChosen {
 	for _, part := range d.Plan.Parts {
 		n += part.Size
 	}
-	out := &synthChosen{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Form: d.Prompt.Form.Name(), Calibrated: d.Prompt.Calibrated}
+	out := &synthChoice{Rounds: c.Rounds, Records: int64(math.Round(c.Draw.Expected(n))), Instruction: d.Prompt.Instruction, Form: d.Prompt.Form.Name(), Calibrated: d.Prompt.Calibrated}
 	if d.Prompt.Evidence.Used() {
 		out.Evidence = &d.Prompt.Evidence
 	}
@@ -273,7 +273,7 @@ func newSynthChosen(d *sotto.Run) *synthChosen {
 }
 
 // words say how the examples of a prompt were chosen.
-func (c *synthChosen) words(examples int) string {
+func (c *synthChoice) words(examples int) string {
 	if c == nil {
 		return ""
 	}
@@ -293,12 +293,12 @@ func (c *synthChosen) words(examples int) string {
 }
 
 // alone reports whether the records chose evidence without a language model.
-func (c *synthChosen) alone() bool {
+func (c *synthChoice) alone() bool {
 	return c != nil && c.Evidence != nil && c.Evidence.How == prompt.Alone
 }
 
 // instruction is the one that was chosen in place of the task's own.
-func (c *synthChosen) instruction() string {
+func (c *synthChoice) instruction() string {
 	if c == nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 // TestUngainedIsSaidFirst: the first line of what a run prints says that nothing was gained, and its JSON has it; a route
 // warns of such a release, and of no other.
 func TestUngainedIsSaidFirst(t *testing.T) {
-	u := &release.Ungained{Over: release.OverNothing, Text: "Nothing was gained from examples.", Next: []string{"Use a larger model."}}
+	u := &release.NoGain{Over: release.OverNothing, Text: "Nothing was gained from examples.", Next: []string{"Use a larger model."}}
 	for _, r := range []ui.Result{&synthResult{Ungained: u}, &learnResult{Ungained: u}, &rehearseResult{Ungained: u}} {
 		for _, json := range []bool{false, true} {
 			var out bytes.Buffer

@@ -86,14 +86,14 @@ func (o *learnOptions) options() (s sotto.SynthesizeOptions, err error) {
 	}
 	o.Columns(&task)
 	s = sotto.SynthesizeOptions{Out: o.out, Request: sotto.Request{
-		Task: task, Size: size, Unit: unit, Epsilon: o.Epsilon.Value, Delta: o.Delta.Value, Learning: &sotto.Learning{Measuring: o.measuring.Value},
+		Task: task, Size: size, Unit: unit, Epsilon: o.Epsilon.Value, Delta: o.Delta.Value, Learning: &sotto.LearnRequest{Measuring: o.measuring.Value},
 	}}
 	if s.Source, s.Use, err = o.Source(o.Task, plan.Learns); err != nil {
 		return s, err
 	}
 	// What cannot be met is said before anything is fetched.
 	dry := s.Request
-	dry.Learning = &sotto.Learning{Encoder: "any", Measuring: o.measuring.Value}
+	dry.Learning = &sotto.LearnRequest{Encoder: "any", Measuring: o.measuring.Value}
 	_, err = plan.New(ask.As[plan.Request](dry))
 	return s, err
 }
@@ -139,7 +139,7 @@ type learnResult struct {
 	Sigma   float64        `json:"sigma"`
 	Worth   *release.Worth `json:"worth,omitempty"`
 	// Ungained says that nothing was gained, and what to do next.
-	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
+	Ungained *release.NoGain `json:"nothing_gained,omitempty"`
 
 	seeded bool
 }

@@ -105,8 +105,8 @@ budget buys.
 	return cmd
 }
 
-// planned is what plans of texts and of answers have in common.
-type planned struct {
+// planSummary is what plans of texts and of answers have in common.
+type planSummary struct {
 	Task     string     `json:"task"`
 	Epsilon  float64    `json:"epsilon"`
 	Delta    float64    `json:"delta"`
@@ -120,7 +120,7 @@ type planned struct {
 }
 
 type planResult struct {
-	planned
+	planSummary
 	Shots int `json:"shots"`
 	// Forecast is what prompts that records choose are likely to be worth, where something
 	// like it was measured.
@@ -201,19 +201,19 @@ func (o *planOptions) write(rows []planRow, answers bool) error {
 	return nil
 }
 
-// planning is what a plan of texts or of answers comes to.
-type planning interface {
+// planOutput is what a plan of texts or of answers comes to.
+type planOutput interface {
 	ui.Result
 	warned() []string
 	rows() []planRow
 }
 
-func (r *planned) warned() []string { return r.Warnings }
+func (r *planSummary) warned() []string { return r.Warnings }
 
-func (r *planned) rows() []planRow { return r.Rows }
+func (r *planSummary) rows() []planRow { return r.Rows }
 
 // plans plans texts, or answers, with each method.
-func plans(ctx context.Context, p *cli.Program, opt planOptions, answers bool) (planning, error) {
+func plans(ctx context.Context, p *cli.Program, opt planOptions, answers bool) (planOutput, error) {
 	request, err := opt.planned(answers)
 	if err != nil {
 		return nil, err
@@ -307,7 +307,7 @@ func (o *planOptions) planned(answers bool) (plan.Request, error) {
 
 // newPlanResult gathers rows. If no method can do it, the first says why.
 func newPlanResult(c *sotto.Comparison[sotto.Plan]) (*planResult, error) {
-	r := &planResult{planned: planned{Shape: c.Shape, Speed: c.Speed}}
+	r := &planResult{planSummary: planSummary{Shape: c.Shape, Speed: c.Speed}}
 	var planned *plan.Plan // the one to speak of
 	for _, row := range c.Rows {
 		if row.Err != nil {

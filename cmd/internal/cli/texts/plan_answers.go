@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// answersPlanned is what "sotto plan --answers" found out.
-type answersPlanned struct {
-	planned
+// answersPlanResult is what "sotto plan --answers" found out.
+type answersPlanResult struct {
+	planSummary
 	Answers int64 `json:"answers"`
 }
 
@@ -31,7 +31,7 @@ type answersCost struct {
 }
 
 // planAnswers plans answers with each method.
-func planAnswers(ctx context.Context, p *cli.Program, opt planOptions, request plan.Request, model lm.Scorer, name string) (planning, error) {
+func planAnswers(ctx context.Context, p *cli.Program, opt planOptions, request plan.Request, model lm.Scorer, name string) (planOutput, error) {
 	methods := opt.methods
 	if methods == nil {
 		methods = sotto.AnswerMethods(request.Task)
@@ -46,7 +46,7 @@ func planAnswers(ctx context.Context, p *cli.Program, opt planOptions, request p
 	if err != nil {
 		return nil, err
 	}
-	r, err := fault.Await(ctx, func() (*answersPlanned, error) { return newAnswersPlanned(found) })
+	r, err := fault.Await(ctx, func() (*answersPlanResult, error) { return newAnswersPlanResult(found) })
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ func planAnswers(ctx context.Context, p *cli.Program, opt planOptions, request p
 	return r, nil
 }
 
-// newAnswersPlanned gathers rows. If no method that reads records can do it, the first
+// newAnswersPlanResult gathers rows. If no method that reads records can do it, the first
 // says why.
-func newAnswersPlanned(c *sotto.Comparison[sotto.AnswerPlan]) (*answersPlanned, error) {
-	r := &answersPlanned{planned: planned{Shape: c.Shape, Speed: c.Speed}}
+func newAnswersPlanResult(c *sotto.Comparison[sotto.AnswerPlan]) (*answersPlanResult, error) {
+	r := &answersPlanResult{planSummary: planSummary{Shape: c.Shape, Speed: c.Speed}}
 	able := false
 	for _, row := range c.Rows {
 		if row.Err != nil {
@@ -116,7 +116,7 @@ func smallDelta(a plan.Answers) []string {
 	return cli.DeltaAbove(a.Delta, a.Size)
 }
 
-func (r *answersPlanned) Print(p *ui.Page) {
+func (r *answersPlanResult) Print(p *ui.Page) {
 	what := "1 answer"
 	if r.Answers > 1 {
 		what = ui.Thousands(r.Answers) + " answers together"

@@ -217,7 +217,7 @@ type rehearseResult struct {
 	Event     string                `json:"event"`
 	Epsilon   float64               `json:"epsilon"`
 	Delta     float64               `json:"delta"`
-	Chosen    *synthChosen          `json:"chosen,omitempty"`
+	Chosen    *synthChoice          `json:"chosen,omitempty"`
 	Texts     []prompt.Example      `json:"texts"`
 	Run       float64               `json:"run_seconds"`
 	RealLow   float64               `json:"real_seconds_low"`
@@ -231,8 +231,8 @@ type rehearseResult struct {
 	Warnings  []string              `json:"warnings,omitempty"`
 	// Ungained says that nothing was gained in the rehearsal, and what to do next; Share is the rehearsed run's part
 	// of the real one's time.
-	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
-	Share    float64           `json:"share_of_time"`
+	Ungained *release.NoGain `json:"nothing_gained,omitempty"`
+	Share    float64         `json:"share_of_time"`
 
 	// generate: texts are outputs, and what they are for inputs.
 	generate bool
@@ -245,7 +245,7 @@ func newRehearseResult(d *sotto.Rehearsal) *rehearseResult {
 	r := &rehearseResult{
 		Rehearsal: true, Invented: d.Invented, Records: d.Records, Items: d.Items, Copies: d.Copies, Rows: d.Rows, Gains: d.Gains,
 		Steps: d.Plan.Steps(), Method: d.Plan.Method(), Event: d.Event.String(), Epsilon: d.Plan.Epsilon, Delta: d.Plan.Delta,
-		Chosen: newSynthChosen(&d.Run), Run: d.Run.Seconds, RealLow: d.RunLow, RealHigh: d.RunHigh, Seconds: d.Total,
+		Chosen: newSynthChoice(&d.Run), Run: d.Run.Seconds, RealLow: d.RunLow, RealHigh: d.RunHigh, Seconds: d.Total,
 		Model: d.Model, Tokens: d.Usage.Computed, Planned: d.Planned, Dir: d.Dir, Files: d.Files, Warnings: slices.Clone(d.Warnings),
 		Texts: append([]prompt.Example{}, d.Examples...), generate: d.Plan.Task.Kind == prompt.Generate,
 	}
@@ -257,7 +257,7 @@ func newRehearseResult(d *sotto.Rehearsal) *rehearseResult {
 }
 
 // ungained finds that the run's prompt is no better than what is there without it.
-func (r *rehearseResult) ungained(d *sotto.Rehearsal) *release.Ungained {
+func (r *rehearseResult) ungained(d *sotto.Rehearsal) *release.NoGain {
 	measured := &release.Worth{}
 	for _, row := range d.Rows {
 		switch row.Examples {

@@ -224,12 +224,12 @@ type synthResult struct {
 	Ending    string           `json:"ending,omitempty"`
 	EndingFor float64          `json:"ending_epsilon,omitempty"`
 	Texts     []prompt.Example `json:"texts"`
-	Chosen    *synthChosen     `json:"chosen,omitempty"`
+	Chosen    *synthChoice     `json:"chosen,omitempty"`
 	Model     string           `json:"model"`
 	Worth     *release.Worth   `json:"worth,omitempty"`
 	Planned   int64            `json:"model_tokens_planned"`
 	// Ungained says that nothing was gained, and what to do next.
-	Ungained *release.Ungained `json:"nothing_gained,omitempty"`
+	Ungained *release.NoGain `json:"nothing_gained,omitempty"`
 
 	seeded bool
 	// labels is how many the task's list has.
@@ -252,7 +252,7 @@ func newSynthResult(d *sotto.Run) *synthResult {
 	if c := d.Plan.Ending; c != nil {
 		r.Ending, r.EndingFor = d.Ending, c.Epsilon
 	}
-	r.Chosen, r.Texts = newSynthChosen(d), append([]prompt.Example{}, d.Examples...)
+	r.Chosen, r.Texts = newSynthChoice(d), append([]prompt.Example{}, d.Examples...)
 	r.Ungained = release.Gained(d.Plan.Task, d.Prompt, d.Worth)
 	if !d.Plan.Task.Open() {
 		r.labels = len(d.Plan.Task.Labels)
@@ -279,7 +279,7 @@ func uncounted(p *ui.Page, w *release.Worth) {
 }
 
 // ungained is said before anything else.
-func ungained(p *ui.Page, u *release.Ungained) {
+func ungained(p *ui.Page, u *release.NoGain) {
 	if u == nil {
 		return
 	}

@@ -37,7 +37,7 @@ func TestSynthInterrupted(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	errs := &clitest.Stopping{At: "text 1 is done", Cancel: cancel}
+	errs := &clitest.Canceller{At: "text 1 is done", Cancel: cancel}
 	p := clitest.NewProgram(&bytes.Buffer{}, errs)
 	if code := root.Run(ctx, p, command); code != ui.Failed {
 		t.Fatalf("exit code %d: %s", code, errs)

@@ -102,18 +102,18 @@ func New(o Options) (s *Server, err error) {
 
 // Serve answers a client until it ends.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := s.server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: 1 << 20})
+	err := s.server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}, MaxLineLength: 1 << 20})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) { // both are how clients end it
 		return nil
 	}
 	return err
 }
 
-// unclosed is a writer that stays open.
-type unclosed struct{ io.Writer }
+// openWriter is a writer that stays open.
+type openWriter struct{ io.Writer }
 
 // Close does nothing.
-func (unclosed) Close() error { return nil }
+func (openWriter) Close() error { return nil }
 
 // Tool is a tool as its users see it.
 type Tool struct {

@@ -67,7 +67,7 @@ func (s *Shots) opening(ctx context.Context, m lm.Scorer, chat bool) ([]lm.Token
 
 // prefixCache is what a route's prompts begin with, as far as it is computed.
 type prefixCache struct {
-	// of is an [promptPrefix], or a [*Judged].
+	// of is an [promptPrefix], or a [*PromptAnswerer].
 	of    any
 	bytes int64
 	// tokens of an opening, and the sequence that has them; 0 if it is too large to be kept.

@@ -34,7 +34,7 @@ func TestEvidenceOfRows(t *testing.T) {
 	}
 	said, err := evidence.Open(e, nil)
 	must(t, err)
-	judged := &Judged{Task: task, Prompt: prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}, Evidence: said}
+	judged := &PromptAnswerer{Task: task, Prompt: prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}, Evidence: said}
 	if got, _, err := judged.answer(t.Context(), "", "  "+question+"\n"); err != nil || got != task.Labels[1] {
 		t.Errorf("%q, %v", got, err)
 	}

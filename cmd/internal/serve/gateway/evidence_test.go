@@ -54,7 +54,7 @@ var newsQuestions = map[string]string{
 // TestEvidenceAlone: a route answers by evidence without a model, for many clients at once.
 func TestEvidenceAlone(t *testing.T) {
 	task, said := newsEvidence(t)
-	judged := &Judged{Task: task, Prompt: prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}, Evidence: said}
+	judged := &PromptAnswerer{Task: task, Prompt: prompt.Prompt{Evidence: prompt.Use{How: prompt.Alone}}, Evidence: said}
 	var all sync.WaitGroup
 	for range 4 {
 		for question, label := range newsQuestions {
@@ -89,14 +89,14 @@ func TestPlainEvidenceCombined(t *testing.T) {
 	task, said := newsEvidence(t)
 	local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return model, nil }}
 	combined := prompt.Prompt{Form: prompt.TextForm, Evidence: prompt.Use{How: prompt.Combined, Weight: 50}}
-	judged := &Judged{Local: local, Task: task, Prompt: combined, Evidence: said}
+	judged := &PromptAnswerer{Local: local, Task: task, Prompt: combined, Evidence: said}
 	for question, label := range newsQuestions {
 		got, used, err := judged.answer(t.Context(), "", question)
 		expect.NoError(t, err)
 		expect.Equal(t, "got", got, label)
 		expect.True(t, "used.Prompt is not 0", used.Prompt != 0, used.Prompt)
 	}
-	without := &Judged{Local: local, Task: task, Prompt: combined}
+	without := &PromptAnswerer{Local: local, Task: task, Prompt: combined}
 	if _, _, err := without.answer(t.Context(), "", "a question"); err == nil {
 		t.Error("a prompt that uses evidence answers without")
 	}

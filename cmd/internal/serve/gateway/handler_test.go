@@ -36,7 +36,7 @@ func tickets() (prompt.Task, prompt.Prompt) {
 	t := prompt.Task{
 		Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "queue", Labels: []string{"billing", "login"},
 		Generate: prompt.Generation{Instruction: "Write a ticket."},
-		Answer:   prompt.Answering{Instruction: "Sort tickets into queues.", Input: "Text", Output: "Queue"},
+		Answer:   prompt.AnswerLayout{Instruction: "Sort tickets into queues.", Input: "Text", Output: "Queue"},
 	}
 	return t.WithDefaults(), prompt.Prompt{Examples: []prompt.Example{
 		{Input: "The invoice is wrong.", Output: "billing"},

@@ -8,10 +8,10 @@ import (
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
-// pacing hides how long a private answer takes to write, from when the first record may be drawn
+// pacer hides how long a private answer takes to write, from when the first record may be drawn
 // for it: the processors are at work until a whole number of paces is over, and until then
 // nothing shows that it is written.
-type pacing struct {
+type pacer struct {
 	pace   time.Duration
 	occupy func(context.Context) // nil: the model computes elsewhere
 	until  context.Context
@@ -21,13 +21,13 @@ type pacing struct {
 	rest  func() // stops what occupies them; nil before and after
 }
 
-type pacingKey struct{}
+type pacerKey struct{}
 
 // Hold begins the pace of the private answer that a context is of; an [Answerer] calls it before
 // it draws a record, and what it returns before it tells anybody, the ledger included, that the
 // answer is there or has failed.
 func Hold(ctx context.Context) (show func()) {
-	p, is := ctx.Value(pacingKey{}).(*pacing)
+	p, is := ctx.Value(pacerKey{}).(*pacer)
 	if !is {
 		return func() {}
 	}
@@ -35,7 +35,7 @@ func Hold(ctx context.Context) (show func()) {
 	return p.end
 }
 
-func (p *pacing) begin() {
+func (p *pacer) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pace <= 0 || !p.began.IsZero() {
@@ -58,7 +58,7 @@ func (p *pacing) begin() {
 }
 
 // end waits for the end of the pace, if one has begun. The service does not wait when it ends.
-func (p *pacing) end() {
+func (p *pacer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rest == nil {

@@ -75,9 +75,9 @@ func (p *Private) answer(ctx context.Context, who, question string) (*PrivateAns
 	}
 	writing, cancel := context.WithTimeout(until, MaxTime)
 	defer cancel()
-	pacing := &pacing{pace: p.Pace, occupy: p.Occupy, until: until}
+	pacing := &pacer{pace: p.Pace, occupy: p.Occupy, until: until}
 	defer pacing.end() // also after an internal error
-	return p.Answerer.Answer(context.WithValue(writing, pacingKey{}, pacing), who, question)
+	return p.Answerer.Answer(context.WithValue(writing, pacerKey{}, pacing), who, question)
 }
 
 // understood are the members of a request that an answer by a task heeds, or refuses, or that change nothing

@@ -19,7 +19,7 @@ type Route struct {
 	// Shots go before every question; nil hands requests on as they are.
 	Shots *Shots
 	// Judged, if set, answers with them as their records judged, in place of the upstream.
-	Judged *Judged
+	Judged *PromptAnswerer
 	// Shadow compares them with others; nil for nothing.
 	Shadow *Shadow
 	// Private answers from records, in place of an upstream.

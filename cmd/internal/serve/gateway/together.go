@@ -20,7 +20,7 @@ type textRequest struct {
 	// tokens of the prompt, once they are counted, and the text in the making.
 	tokens  []lm.Token
 	shared  int // of the tokens, which others begin with, too
-	writing *lm.Writing
+	writing *lm.BatchText
 
 	done   chan struct{} // closed when what follows is there
 	text   lm.Text

@@ -332,13 +332,13 @@ func TestNothingBesideOthers(t *testing.T) {
 	wait.Wait()
 }
 
-// counted counts how often questions are answered.
-type timesAsked struct {
+// callRecorder counts how often questions are answered.
+type callRecorder struct {
 	icl.Answerer
 	calls [][]string
 }
 
-func (c *timesAsked) Answer(ctx context.Context, questions []string) ([]string, error) {
+func (c *callRecorder) Answer(ctx context.Context, questions []string) ([]string, error) {
 	c.calls = append(c.calls, questions)
 	if len(questions) > 1 && slices.ContainsFunc(questions, func(q string) bool { return strings.Contains(q, "fails") }) {
 		return nil, fmt.Errorf("one of them fails")
@@ -346,7 +346,7 @@ func (c *timesAsked) Answer(ctx context.Context, questions []string) ([]string, 
 	return c.Answerer.Answer(ctx, questions)
 }
 
-func (c *timesAsked) Tokens() int { return c.Answerer.(interface{ Tokens() int }).Tokens() }
+func (c *callRecorder) Tokens() int { return c.Answerer.(interface{ Tokens() int }).Tokens() }
 
 // TestJudgedTogether: questions of a judged prompt that wait are answered in one call, as each is by itself and with its own
 // count of tokens; what is wrong with one is not wrong with the others.
@@ -355,7 +355,7 @@ func TestJudgedTogether(t *testing.T) {
 	p.Form = prompt.TextForm
 	model := watchedModel(t)
 	local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return model, nil }}
-	j := &Judged{Local: local, Task: task, Prompt: p}
+	j := &PromptAnswerer{Local: local, Task: task, Prompt: p}
 	questions := []string{"The goalkeeper was hurt.", "The bank raised its rates again, and more than once.", "Voters went to the polls.", "The phone has a chip."}
 	alone, used := make([]string, len(questions)), make([]counts, len(questions))
 	for i, q := range questions {
@@ -366,7 +366,7 @@ func TestJudgedTogether(t *testing.T) {
 	if used[0] == used[1] {
 		t.Error("questions of different lengths count the same")
 	}
-	asked := &timesAsked{Answerer: j.answerer}
+	asked := &callRecorder{Answerer: j.answerer}
 	j.answerer = asked
 	together := func(also ...string) {
 		t.Helper()

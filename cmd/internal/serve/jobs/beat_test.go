@@ -43,19 +43,19 @@ func TestBeats(t *testing.T) {
 	}
 }
 
-// noted is a log that may be read while it is written.
-type noted struct {
+// syncBuffer is a log that may be read while it is written.
+type syncBuffer struct {
 	mu sync.Mutex
 	strings.Builder
 }
 
-func (n *noted) Write(b []byte) (int, error) {
+func (n *syncBuffer) Write(b []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.Builder.Write(b)
 }
 
-func (n *noted) has(s string) bool {
+func (n *syncBuffer) has(s string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return strings.Contains(n.String(), s)
@@ -73,7 +73,7 @@ func TestEndsAtBeats(t *testing.T) {
 		"failed": {`echo '{"event":"text","done":2,"texts":2}' >&2; echo $$ > $1/pid; exit 2`, store.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := &noted{}
+			log := &syncBuffer{}
 			s := open(t, func(o *Options) {
 				o.Beat, o.Log = time.Hour, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
@@ -128,7 +128,7 @@ func TestStepsAtBeats(t *testing.T) {
 
 // TestSaid: what a process says to people is in the job's folder, for its owner, and nowhere else.
 func TestSaid(t *testing.T) {
-	log := &noted{}
+	log := &syncBuffer{}
 	s := open(t, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	id := s.add(`echo '{"event":"resumed","message":"m"}' >&2; echo 'sotto: 3 malformed records: records 7, 9, 11' >&2; echo '{"error":"malformed records"}'; exit 2`)
 	j := s.ended(id)

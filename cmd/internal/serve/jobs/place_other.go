@@ -10,11 +10,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// holding is a lock on a job's folder, which the worker has.
-type holding struct{ lock *flock.Flock }
+// folderLock is a lock on a job's folder, which the worker has.
+type folderLock struct{ lock *flock.Flock }
 
 // lockPlace locks a folder; nil if it is in use.
-func lockPlace(place string) (*holding, error) {
+func lockPlace(place string) (*folderLock, error) {
 	l := flock.New(filepath.Join(place, "lock"), flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
 	if err != nil {
@@ -23,10 +23,10 @@ func lockPlace(place string) (*holding, error) {
 	if !ok {
 		return nil, nil
 	}
-	return &holding{l}, nil
+	return &folderLock{l}, nil
 }
 
-func (h *holding) close() { _ = h.lock.Close() } // nothing was written
+func (h *folderLock) close() { _ = h.lock.Close() } // nothing was written
 
 // belongs does nothing: the process's own lock on its run keeps others out.
-func belongs(*exec.Cmd, *holding) {}
+func belongs(*exec.Cmd, *folderLock) {}

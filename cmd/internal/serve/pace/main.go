@@ -71,31 +71,31 @@ func main() {
 	}
 }
 
-// timed is a model that notes when its last step ended.
-type timed struct {
+// stepTimer is a model that notes when its last step ended.
+type stepTimer struct {
 	lm.Scorer
 	last *atomic.Int64
 }
 
-type timedSession struct {
+type sessionTimer struct {
 	lm.Session
 	last *atomic.Int64
 }
 
-func (m timed) Open(ctx context.Context) (lm.Session, error) {
+func (m stepTimer) Open(ctx context.Context) (lm.Session, error) {
 	s, err := m.Scorer.Open(ctx)
-	return timedSession{s, m.last}, err
+	return sessionTimer{s, m.last}, err
 }
 
-func (s timedSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
+func (s sessionTimer) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	out, err := s.Session.Step(ctx, steps)
 	s.last.Store(time.Now().UnixNano())
 	return out, err
 }
 
-// occupied is one that keeps processors at work, too.
-type occupied struct {
-	timed
+// occupierTimer is one that keeps processors at work, too.
+type occupierTimer struct {
+	stepTimer
 	lm.Occupier
 }
 
@@ -115,12 +115,12 @@ const size = 2000
 func records(o options, path string) (prompt.Task, error) {
 	t := prompt.Task{
 		Name: "teams", Kind: prompt.Classify, Text: "text", Label: "team", Labels: []string{"billing", "login"},
-		Generate: prompt.Generation{Instruction: "Write a message to a team."}, Answer: prompt.Answering{Instruction: "Which team is the message for?", Input: "Message", Output: "Team"},
+		Generate: prompt.Generation{Instruction: "Write a message to a team."}, Answer: prompt.AnswerLayout{Instruction: "Which team is the message for?", Input: "Message", Output: "Team"},
 	}
 	if o.method != "vote" {
 		t = prompt.Task{
 			Name: "replies", Kind: prompt.Generate, Text: "reply", Label: "text",
-			Generate: prompt.Generation{Instruction: "Write a reply to a message."}, Answer: prompt.Answering{Instruction: "Reply to the message.", Input: "Message", Output: "Reply"},
+			Generate: prompt.Generation{Instruction: "Write a reply to a message."}, Answer: prompt.AnswerLayout{Instruction: "Reply to the message.", Input: "Message", Output: "Reply"},
 		}
 	}
 	t.Limits = prompt.Limits{RecordTokens: 80, InputTokens: 80}
@@ -150,9 +150,9 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 		return nil, err
 	}
 	s := &service{usage: opened.Usage}
-	var scorer lm.Scorer = timed{opened.Public(), &s.last}
+	var scorer lm.Scorer = stepTimer{opened.Public(), &s.last}
 	if occupier, can := opened.Public().(lm.Occupier); can && !o.idle {
-		scorer = occupied{timed{opened.Public(), &s.last}, occupier}
+		scorer = occupierTimer{stepTimer{opened.Public(), &s.last}, occupier}
 	}
 	model, err := lm.Trust(scorer, lm.InProcess)
 	if err != nil {
@@ -219,16 +219,16 @@ func start(ctx context.Context, dir string, o options) (*service, error) {
 	return s, nil
 }
 
-// answered is an answer: when it was asked for, how long it took to write and to come, and how many
+// timing is an answer: when it was asked for, how long it took to write and to come, and how many
 // tokens went through the model for it.
-type answered struct {
+type timing struct {
 	began       time.Time
 	wrote, took time.Duration
 	tokens      int64
 }
 
 // ask asks a question.
-func (s *service) ask() (a answered, err error) {
+func (s *service) ask() (a timing, err error) {
 	before := s.usage().Computed
 	body := fmt.Sprintf(`{"model":"ask","messages":[{"role":"user","content":%q}]}`, sentence(12))
 	a.began = time.Now()

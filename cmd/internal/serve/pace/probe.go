@@ -44,23 +44,23 @@ func probe(address string) {
 	}
 }
 
-// seen is what a probe saw: when, in seconds after a question, and how long it took.
-type seen struct{ at, latency float64 }
+// observation is what a probe saw: when, in seconds after a question, and how long it took.
+type observation struct{ at, latency float64 }
 
 // estimates of when an answer was written, from what probes saw until it was handed out.
 var estimates = []struct {
 	name string
-	of   func([]seen) float64
+	of   func([]observation) float64
 }{
 	{"when latencies change most", change},
-	{"sum of all latencies", func(all []seen) (sum float64) {
+	{"sum of all latencies", func(all []observation) (sum float64) {
 		for _, s := range all {
 			sum += s.latency
 		}
 		return sum
 	}},
-	{"number of probes", func(all []seen) float64 { return float64(len(all)) }},
-	{"last probe slower than nine in ten", func(all []seen) (last float64) {
+	{"number of probes", func(all []observation) float64 { return float64(len(all)) }},
+	{"last probe slower than nine in ten", func(all []observation) (last float64) {
 		sorted := make([]float64, len(all))
 		for i, s := range all {
 			sorted[i] = s.latency
@@ -77,7 +77,7 @@ var estimates = []struct {
 
 // change is the moment before and after which the logarithms of latencies differ most, by their
 // means, in units of what chance makes of them.
-func change(all []seen) (at float64) {
+func change(all []observation) (at float64) {
 	var total, before, best float64
 	for _, s := range all {
 		total += math.Log(s.latency)
@@ -117,7 +117,7 @@ func measure(ctx context.Context, o options) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	var all []answered
+	var all []timing
 	for range o.n + 1 {
 		time.Sleep(200 * time.Millisecond)
 		a, err := s.ask()
@@ -136,7 +136,7 @@ func measure(ctx context.Context, o options) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	probes := make([][]seen, len(all))
+	probes := make([][]observation, len(all))
 	for line := range strings.Lines(printed.String()) {
 		var at, latency int64
 		if _, err := fmt.Sscan(line, &at, &latency); err != nil {
@@ -144,7 +144,7 @@ func measure(ctx context.Context, o options) error {
 		}
 		for i, a := range all {
 			if since := time.Unix(0, at).Sub(a.began); since >= 0 && since < a.took {
-				probes[i] = append(probes[i], seen{since.Seconds(), float64(latency) / 1e9})
+				probes[i] = append(probes[i], observation{since.Seconds(), float64(latency) / 1e9})
 			}
 		}
 	}

@@ -89,8 +89,8 @@ func (r *Maker) Tasks() []string { return prompt.Builtins() }
 // Methods implements [web.Runs].
 func (r *Maker) Methods() []string { return sotto.Methods() }
 
-// resolved is a request with what its names stand for.
-type resolved struct {
+// resolvedRequest is a request with what its names stand for.
+type resolvedRequest struct {
 	web.RunRequest
 	data, query, task, dataset string
 	// waits: it is of an upload that owners have not assigned.
@@ -103,8 +103,8 @@ type resolved struct {
 var errNoRecords = web.Refuse("there are no such records: choose others")
 
 // find looks up what a request names.
-func (r *Maker) find(ctx context.Context, q web.RunRequest) (resolved, error) {
-	a := resolved{RunRequest: q}
+func (r *Maker) find(ctx context.Context, q web.RunRequest) (resolvedRequest, error) {
+	a := resolvedRequest{RunRequest: q}
 	if q.Method != "" && !slices.Contains(sotto.Methods(), q.Method) {
 		return a, web.Refuse("there is no such method with a guarantee")
 	}
@@ -186,7 +186,7 @@ func slug(name string) string {
 }
 
 // request is what the library plans.
-func (r *Maker) request(a resolved) (q plan.Request, err error) {
+func (r *Maker) request(a resolvedRequest) (q plan.Request, err error) {
 	q = plan.Request{Size: a.Size, Epsilon: a.Epsilon, Shots: a.Shots}
 	if a.own == nil {
 		q.Task, err = r.Task(a.task)
@@ -201,7 +201,7 @@ func (r *Maker) request(a resolved) (q plan.Request, err error) {
 	}
 	table, err := r.Table(a.task)
 	if err == nil && table != nil {
-		q.Choosing = &plan.Choosing{}
+		q.Choosing = &plan.ChooseRequest{}
 		q.FromSchema(*table, 0, nil)
 	}
 	return q, err
@@ -235,7 +235,7 @@ func (r *Maker) measured(ctx context.Context, again bool) (lm.Scorer, plan.Speed
 }
 
 // planWith plans with some methods.
-func (r *Maker) planWith(ctx context.Context, q web.RunRequest, methods []string) ([]*web.Planned, error) {
+func (r *Maker) planWith(ctx context.Context, q web.RunRequest, methods []string) ([]*web.PlanSummary, error) {
 	a, err := r.find(ctx, q)
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (r *Maker) planWith(ctx context.Context, q web.RunRequest, methods []string
 	return r.plans(ctx, a, methods)
 }
 
-func (r *Maker) plans(ctx context.Context, a resolved, methods []string) ([]*web.Planned, error) {
+func (r *Maker) plans(ctx context.Context, a resolvedRequest, methods []string) ([]*web.PlanSummary, error) {
 	model, speed, err := r.measured(ctx, a.Approved != "")
 	if err != nil {
 		return nil, err
@@ -263,9 +263,9 @@ func (r *Maker) plans(ctx context.Context, a resolved, methods []string) ([]*web
 	r.mu.Lock()
 	r.speed.Encode = cmp.Or(r.speed.Encode, found.Speed.Encode) // that of the encoder is measured where a plan needs it
 	r.mu.Unlock()
-	out := make([]*web.Planned, len(found.Rows))
+	out := make([]*web.PlanSummary, len(found.Rows))
 	for i, row := range found.Rows {
-		out[i] = &web.Planned{Method: row.Method}
+		out[i] = &web.PlanSummary{Method: row.Method}
 		if row.Err != nil {
 			out[i].Problem = "It cannot be planned with these settings."
 			if wrong, ok := errors.AsType[*plan.InputError](row.Err); ok {
@@ -274,7 +274,7 @@ func (r *Maker) plans(ctx context.Context, a resolved, methods []string) ([]*web
 			continue
 		}
 		cost := row.Plan.Cost(found.Shape, speed)
-		*out[i] = web.Planned{
+		*out[i] = web.PlanSummary{
 			Method: row.Method, Noise: row.Plan.Noise(), Draws: row.Plan.Draws(), Work: ui.Thousands(int64(cost.Cached.Tokens)) + " tokens through the model",
 			Time: ui.Span(cost.Cached.Seconds), Guarantee: row.Sentence(), Warnings: row.Plan.Warnings(), Epsilon: row.Guarantee.Epsilon.Upper,
 		}
@@ -299,7 +299,7 @@ func (r *Maker) plans(ctx context.Context, a resolved, methods []string) ([]*web
 }
 
 // Plan implements [web.Runs].
-func (r *Maker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, error) {
+func (r *Maker) Plan(ctx context.Context, q web.RunRequest) (*web.PlanSummary, error) {
 	all, err := r.planWith(ctx, q, []string{cmp.Or(q.Method, plan.Chooses)})
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ func (r *Maker) Plan(ctx context.Context, q web.RunRequest) (*web.Planned, error
 }
 
 // Compare implements [web.Runs].
-func (r *Maker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, error) {
+func (r *Maker) Compare(ctx context.Context, q web.RunRequest) ([]*web.PlanSummary, error) {
 	if strings.HasPrefix(q.Task, "source:") {
 		q.Source = q.Task
 		return r.planWith(ctx, q, sotto.Methods())
@@ -316,7 +316,7 @@ func (r *Maker) Compare(ctx context.Context, q web.RunRequest) ([]*web.Planned, 
 	if !slices.Contains(prompt.Builtins(), q.Task) {
 		return nil, web.Refuse("there is no such task")
 	}
-	return r.plans(ctx, resolved{RunRequest: q, task: q.Task}, sotto.Methods())
+	return r.plans(ctx, resolvedRequest{RunRequest: q, task: q.Task}, sotto.Methods())
 }
 
 // Job implements [web.Runs].
@@ -356,7 +356,7 @@ func (r *Maker) Job(ctx context.Context, q web.RunRequest) (store.Job, error) {
 // work is what a job of the request is asked for. Whether there are records that do not fit what
 // somebody wrote into a form is nobody's to know, so that these are left out; and what the ledger does
 // not know is for an owner to begin with.
-func (a resolved) work() jobs.Work {
+func (a resolvedRequest) work() jobs.Work {
 	request := map[string]any{
 		"task": a.task, "data": a.data, "size": fmt.Sprint(a.Size), "epsilon": a.Epsilon, "on-error": string(record.Skip),
 	}

@@ -18,7 +18,7 @@ func TestUnits(t *testing.T) {
 		"record": privacy.Record, "author": "user:author", "user:record": "user:record", "user:user:a": "user:user:a", "Record": "user:Record",
 	} {
 		t.Run(text, func(t *testing.T) {
-			got, err := r.request(resolved{RunRequest: web.RunRequest{Size: 100, Epsilon: 1, Unit: text}, task: "agnews"})
+			got, err := r.request(resolvedRequest{RunRequest: web.RunRequest{Size: 100, Epsilon: 1, Unit: text}, task: "agnews"})
 			if err != nil {
 				t.Fatal(err)
 			}

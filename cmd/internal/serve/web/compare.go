@@ -55,7 +55,7 @@ type compareData struct {
 	RunRequest
 	Sources []Source
 	Tasks   []string
-	Methods []*Planned
+	Methods []*PlanSummary
 	Problem string
 }
 
@@ -95,7 +95,7 @@ func (d *Dashboard) compareMethods(v *visit, data *compareData) (err error) {
 			err = Refuse("say how many records there are")
 		} else {
 			request := data.RunRequest
-			data.Methods, err = planned(v.ctx(), d, func(ctx context.Context) ([]*Planned, error) { return d.Runs.Compare(ctx, request) })
+			data.Methods, err = planned(v.ctx(), d, func(ctx context.Context) ([]*PlanSummary, error) { return d.Runs.Compare(ctx, request) })
 		}
 	}
 	if err != nil {

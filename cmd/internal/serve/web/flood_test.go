@@ -46,7 +46,7 @@ func TestFormsAreBounded(t *testing.T) {
 	must(t, err)
 	must(t, parts.Close())
 	for _, path := range []string{"/sign-in", "/sign-in/oidc", "/"} {
-		body := &tallied{Reader: bytes.NewReader(form.Bytes())}
+		body := &readCounter{Reader: bytes.NewReader(form.Bytes())}
 		r := httptest.NewRequest(http.MethodGet, path, body)
 		r.Header.Set("Content-Type", parts.FormDataContentType())
 		s.ServeHTTP(httptest.NewRecorder(), r)
@@ -56,13 +56,13 @@ func TestFormsAreBounded(t *testing.T) {
 	}
 }
 
-// tallied counts what is read of it.
-type tallied struct {
+// readCounter counts what is read of it.
+type readCounter struct {
 	io.Reader
 	read int
 }
 
-func (t *tallied) Read(to []byte) (int, error) {
+func (t *readCounter) Read(to []byte) (int, error) {
 	n, err := t.Reader.Read(to)
 	t.read += n
 	return n, err

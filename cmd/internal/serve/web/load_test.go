@@ -21,25 +21,25 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// troubled plans as its function does.
-type troubled struct {
+// planStub plans as its function does.
+type planStub struct {
 	*fakeRuns
 	plan func(ctx context.Context) error
 }
 
-func (r troubled) Plan(ctx context.Context, _ RunRequest) (*Planned, error) {
-	return &Planned{}, r.plan(ctx)
+func (r planStub) Plan(ctx context.Context, _ RunRequest) (*PlanSummary, error) {
+	return &PlanSummary{}, r.plan(ctx)
 }
 
-func (r troubled) Compare(ctx context.Context, _ RunRequest) ([]*Planned, error) {
+func (r planStub) Compare(ctx context.Context, _ RunRequest) ([]*PlanSummary, error) {
 	return nil, r.plan(ctx)
 }
 
-func (r troubled) Job(ctx context.Context, _ RunRequest) (store.Job, error) {
+func (r planStub) Job(ctx context.Context, _ RunRequest) (store.Job, error) {
 	return store.Job{}, r.plan(ctx)
 }
 
-func (r troubled) RemoveUpload(ctx context.Context, _ store.Account, _ string) error {
+func (r planStub) RemoveUpload(ctx context.Context, _ store.Account, _ string) error {
 	return r.plan(ctx)
 }
 
@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 		{errors.New("open /private/place/key: no such file"), "log says why", "/private/place"},
 		{fmt.Errorf("%w: /private/place/db", store.ErrStore), "log says why", "/private/place"},
 	} {
-		s.Runs = troubled{runs, func(context.Context) error { return c.err }}
+		s.Runs = planStub{runs, func(context.Context) error { return c.err }}
 		for what, a := range map[string]answer{
 			"plan":    b.get("/runs/new?" + planOfTickets),
 			"compare": b.get("/compare?task=agnews&size=500"),
@@ -85,7 +85,7 @@ func TestPlanningLoad(t *testing.T) {
 	var now, highest atomic.Int64
 	end := make(chan struct{})
 	s.planTime = 300 * time.Millisecond
-	s.Runs = troubled{s.Runs.(*fakeRuns), func(context.Context) error {
+	s.Runs = planStub{s.Runs.(*fakeRuns), func(context.Context) error {
 		highest.Store(max(highest.Load(), now.Add(1)))
 		<-end // it does not heed its deadline
 		now.Add(-1)
@@ -110,7 +110,7 @@ func TestPlanningLoad(t *testing.T) {
 	expect.True(t, "busy", busy)
 	close(end)
 	asked := false
-	s.Runs = troubled{s.Runs.(troubled).fakeRuns, func(context.Context) error { asked = true; return nil }}
+	s.Runs = planStub{s.Runs.(planStub).fakeRuns, func(context.Context) error { asked = true; return nil }}
 	for _, query := range []string{"size=1000000000001", "size=500&epsilon=1e-7", "size=500&epsilon=1001", "size=500&epsilon=NaN", "size=500&epsilon=Inf"} {
 		for _, page := range []string{"/runs/new?source=source%3Atickets&was=source%3Atickets&", "/compare?task=agnews&"} {
 			if a := b.get(page + query); asked || !strings.Contains(a.body, "should be") && !strings.Contains(a.body, "too many records") {

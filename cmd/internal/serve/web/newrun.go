@@ -23,9 +23,9 @@ type Runs interface {
 	Tasks() []string
 	Methods() []string
 	// Plan says what a run would do and cost. No record is read.
-	Plan(ctx context.Context, r RunRequest) (*Planned, error)
+	Plan(ctx context.Context, r RunRequest) (*PlanSummary, error)
 	// Compare plans with every method, for a task, or for the source that is named in its place.
-	Compare(ctx context.Context, r RunRequest) ([]*Planned, error)
+	Compare(ctx context.Context, r RunRequest) ([]*PlanSummary, error)
 	// Job is a run as a job that can be added, with its plan; [ErrUnapproved] if that is not the one
 	// that the request names.
 	Job(ctx context.Context, r RunRequest) (store.Job, error)
@@ -73,8 +73,8 @@ type RunRequest struct {
 // ErrUnapproved is about a run whose plan is not the one that was shown.
 var ErrUnapproved = Refuse("the plan is another now than the one that was shown: look at it, and start the run again")
 
-// Planned is what a run would do and cost.
-type Planned struct {
+// PlanSummary is what a run would do and cost.
+type PlanSummary struct {
 	Method string
 	// Approval holds the plan for a job, and ID is by what the form names it.
 	Approval sotto.Approval
@@ -104,13 +104,13 @@ type newRunData struct {
 	Methods []string
 	// Chosen is the source that was chosen.
 	Chosen  *Source
-	Planned *Planned
+	Planned *PlanSummary
 	// Left is what the budget of its data set has left, if it has one.
-	Left []budgetLeft
+	Left []budgetBalance
 }
 
-// budgetLeft is what a budget has left, and whether the run fits.
-type budgetLeft struct {
+// budgetBalance is what a budget has left, and whether the run fits.
+type budgetBalance struct {
 	Budget string
 	Left   float64
 	Fits   bool
@@ -146,13 +146,13 @@ func (d *Dashboard) newRunPage(v *visit) error {
 	switch {
 	case data.Chosen == nil:
 	case bad != nil:
-		data.Planned = &Planned{Problem: d.said(bad)}
+		data.Planned = &PlanSummary{Problem: d.said(bad)}
 	case data.Size < 1:
-		data.Planned = &Planned{Problem: "Say how many records there are: the number is public, and the plan depends on it."}
+		data.Planned = &PlanSummary{Problem: "Say how many records there are: the number is public, and the plan depends on it."}
 	default:
 		request := data.RunRequest
-		if data.Planned, err = planned(v.ctx(), d, func(ctx context.Context) (*Planned, error) { return d.Runs.Plan(ctx, request) }); err != nil {
-			data.Planned = &Planned{Problem: d.said(err)}
+		if data.Planned, err = planned(v.ctx(), d, func(ctx context.Context) (*PlanSummary, error) { return d.Runs.Plan(ctx, request) }); err != nil {
+			data.Planned = &PlanSummary{Problem: d.said(err)}
 		}
 		data.Left = d.leftOf(v.ctx(), data.Chosen.Dataset, data.Epsilon) // an upload that waits has none
 	}
@@ -175,7 +175,7 @@ func (n *newRunData) adopt(q url.Values) {
 }
 
 // leftOf is what budgets of a data set have left; nothing if the ledger does not know it.
-func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64) (out []budgetLeft) {
+func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64) (out []budgetBalance) {
 	if dataset == "" {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (d *Dashboard) leftOf(ctx context.Context, dataset string, epsilon float64)
 		return nil
 	}
 	for _, b := range found.Budgets {
-		out = append(out, budgetLeft{b.Name, b.Left, b.Open && epsilon <= b.Left})
+		out = append(out, budgetBalance{b.Name, b.Left, b.Open && epsilon <= b.Left})
 	}
 	return out
 }

@@ -60,11 +60,11 @@ func work(asked map[string]string, shown ...[2]string) json.RawMessage {
 	return data
 }
 
-func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*Planned, error) {
+func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*PlanSummary, error) {
 	if r.Epsilon > 100 {
 		return nil, Refuse("that is no privacy")
 	}
-	return &Planned{
+	return &PlanSummary{
 		Method: r.Method, Noise: "c = 3.01 a round", Draws: "9 × 34", Work: "220,000 tokens through the model", Time: "6 min", Epsilon: r.Epsilon,
 		Guarantee: fmt.Sprintf("ε ≤ %v at δ = 1e-06 for one of %d records more or less.", r.Epsilon, r.Size),
 		Forecast:  "What to expect of the chosen prompt: 4 to 54 points (middle 18) above no examples.",
@@ -72,9 +72,9 @@ func (f *fakeRuns) Plan(_ context.Context, r RunRequest) (*Planned, error) {
 	}, nil
 }
 
-func (f *fakeRuns) Compare(ctx context.Context, r RunRequest) ([]*Planned, error) {
+func (f *fakeRuns) Compare(ctx context.Context, r RunRequest) ([]*PlanSummary, error) {
 	one, err := f.Plan(ctx, r)
-	return []*Planned{one, {Method: "mixing", Problem: "it is for tasks that write"}}, err
+	return []*PlanSummary{one, {Method: "mixing", Problem: "it is for tasks that write"}}, err
 }
 
 func (f *fakeRuns) Job(_ context.Context, r RunRequest) (store.Job, error) {

@@ -454,14 +454,14 @@ func TestGrantFlow(t *testing.T) {
 	}
 }
 
-// broken is a ledger that fails, before or after it has written.
-type broken struct {
+// brokenLedger is a ledger that fails, before or after it has written.
+type brokenLedger struct {
 	Ledger
 	mu            sync.Mutex
 	before, after bool
 }
 
-func (b *broken) Grant(ctx context.Context, r ledger.GrantRequest) (ledger.Dataset, error) {
+func (b *brokenLedger) Grant(ctx context.Context, r ledger.GrantRequest) (ledger.Dataset, error) {
 	b.mu.Lock()
 	before, after := b.before, b.after
 	b.mu.Unlock()
@@ -477,7 +477,7 @@ func (b *broken) Grant(ctx context.Context, r ledger.GrantRequest) (ledger.Datas
 
 // TestGrantThroughFaults: a grant whose ledger fails is carried out later, and once.
 func TestGrantThroughFaults(t *testing.T) {
-	faulty := &broken{}
+	faulty := &brokenLedger{}
 	s := newSite(t, func(o *Options) {
 		open := o.Ledger
 		o.Ledger = func(ctx context.Context) (l Ledger, err error) {

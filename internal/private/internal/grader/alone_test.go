@@ -184,7 +184,7 @@ func TestDependentJuriesAreFound(t *testing.T) {
 }
 
 // embedded is the default model, which tests share.
-var embedded = sync.OnceValues(func() (lm.Trusted, error) {
+var embedded = sync.OnceValues(func() (lm.TrustedScorer, error) {
 	return backend.Trusted(context.Background(), backend.Spec{})
 })
 

@@ -38,14 +38,14 @@ func trials(t *testing.T) map[string]trial {
 	t.Helper()
 	list := prompt.Task{Name: "arts", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"Art", "Artist", "Art deco", "World", "Science fiction"}}
 	list.Aliases = map[string]string{"Sci-Fi": "Science fiction", "Global news": "World"}
-	list.Answer = prompt.Answering{Instruction: "What is it about?", Input: "Text", Output: "Answer"}
+	list.Answer = prompt.AnswerLayout{Instruction: "What is it about?", Input: "Text", Output: "Answer"}
 	row := prompt.Task{Name: "rows", Kind: prompt.Classify, Text: "row", Label: "rich", Labels: []string{"Yes", "No"}}
-	row.Answer = prompt.Answering{Instruction: "Does the person earn more than 50,000?", Input: "Row", Output: "Rich"}
+	row.Answer = prompt.AnswerLayout{Instruction: "Does the person earn more than 50,000?", Input: "Row", Output: "Rich"}
 	phrase := builtin(t, "mit-g")
 	ends := builtin(t, "mit-g")
 	ends.Stop = []string{"###", ". ", "\n\n"}
 	open := prompt.Task{Name: "open", Kind: prompt.Classify, Text: "text", Label: "label"}
-	open.Answer = prompt.Answering{Instruction: "Name the kind.", Input: "Text", Output: "Kind"}
+	open.Answer = prompt.AnswerLayout{Instruction: "Name the kind.", Input: "Text", Output: "Kind"}
 	text := builtin(t, "samsum")
 	films := []prompt.Example{{Input: "a silly\n musical", Output: "musical"}, {Input: "films noir", Output: "noir"}}
 	phrases := []string{"war", "wart", "War", "science fiction", "Science  Fiction", "science", "sci-fi", `"war"`, "war.", "the war film", "größe", "日本", "🎬 war", "Genre: war", "genre:\nwar"}

@@ -41,7 +41,7 @@ const (
 // Options of a [Grader].
 type Options struct {
 	// Model and Task are required; the model is not where all prompts are evidence alone, see Forms.
-	Model   lm.Trusted
+	Model   lm.TrustedScorer
 	Task    prompt.Task
 	Utility Utility
 	// Forms of the prompts that the model is asked with, a text if nil. A list that is empty says that it is asked

@@ -27,7 +27,7 @@ func tasks() map[prompt.Kind]prompt.Task {
 		t := prompt.Task{
 			Name: "test", Kind: kind, Text: "t", Label: "l", Labels: labels,
 			Generate: prompt.Generation{Instruction: "Write."},
-			Answer:   prompt.Answering{Instruction: "Choose.", Input: "Q", Output: "A"},
+			Answer:   prompt.AnswerLayout{Instruction: "Choose.", Input: "Q", Output: "A"},
 		}
 		if kind == prompt.Classify {
 			t.Aliases = map[string]string{"first": "a"}
@@ -45,7 +45,7 @@ func record(t prompt.Task, ordinal int, question, answer string) seal.Record {
 	return seal.NewRecord(int64(ordinal), answer, question)
 }
 
-func trust(t testing.TB, m lm.Scorer) lm.Trusted {
+func trust(t testing.TB, m lm.Scorer) lm.TrustedScorer {
 	t.Helper()
 	trusted, err := lm.Trust(m, lm.InProcess)
 	if err != nil {

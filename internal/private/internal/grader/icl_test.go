@@ -53,7 +53,7 @@ var films = []item{
 	{"a documentary about bees", "documentary"},
 }
 
-func open(t *testing.T, name string) lm.Trusted {
+func open(t *testing.T, name string) lm.TrustedScorer {
 	t.Helper()
 	model, err := backend.Trusted(context.Background(), backend.Spec{Model: name})
 	if err != nil {
@@ -72,7 +72,7 @@ func builtin(t *testing.T, name string) prompt.Task {
 	return task
 }
 
-func judged(t *testing.T, m lm.Trusted, task prompt.Task, u grader.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
+func judged(t *testing.T, m lm.TrustedScorer, task prompt.Task, u grader.Utility, prompts []prompt.Prompt, items []item) [][]int64 {
 	t.Helper()
 	return judgedBy(t, &gradertest.Encoder{}, (&gradertest.Encoder{}).Evidence(task.Labels), grader.Options{Model: m, Task: task, Utility: u}, prompts, items)
 }

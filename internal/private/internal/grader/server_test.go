@@ -87,7 +87,7 @@ func (s *server) Open(ctx context.Context) (lm.Session, error) {
 		return nil, errors.New("it has no sessions")
 	}
 	session, err := s.Toy.Open(ctx)
-	return &noted{session, s, map[lm.Sequence][]lm.Token{}}, err
+	return &recordingSession{session, s, map[lm.Sequence][]lm.Token{}}, err
 }
 
 func (s *server) Generate(ctx context.Context, prompts []lm.Prompt, o lm.GenerateOptions) ([]lm.Text, error) {
@@ -117,20 +117,20 @@ func (s *server) Generate(ctx context.Context, prompts []lm.Prompt, o lm.Generat
 	return out, nil
 }
 
-// noted is a session whose steps are noted.
-type noted struct {
+// recordingSession is a session whose steps are noted.
+type recordingSession struct {
 	lm.Session
 	of   *server
 	held map[lm.Sequence][]lm.Token
 }
 
-func (n *noted) Fork(q lm.Sequence) (lm.Sequence, error) {
+func (n *recordingSession) Fork(q lm.Sequence) (lm.Sequence, error) {
 	f, err := n.Session.Fork(q)
 	n.held[f] = slices.Clone(n.held[q])
 	return f, err
 }
 
-func (n *noted) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
+func (n *recordingSession) Step(ctx context.Context, steps []lm.Step) ([]lm.Scores, error) {
 	var texts []string
 	for _, s := range steps {
 		n.held[s.Sequence] = append(n.held[s.Sequence], s.Tokens...)

@@ -13,29 +13,29 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 )
 
-// Hidden keeps a type that embeds it from being printed, logged or encoded.
-type Hidden = hidden
+// Redaction keeps a type that embeds it from being printed, logged or encoded.
+type Redaction = redaction
 
-type hidden struct{}
+type redaction struct{}
 
 // placeholder is what every way of printing a sealed value gives.
 const placeholder = "(sealed)"
 
 // Format writes a placeholder for every verb and flag.
-func (hidden) Format(f fmt.State, _ rune) { fmt.Fprint(f, placeholder) }
+func (redaction) Format(f fmt.State, _ rune) { fmt.Fprint(f, placeholder) }
 
 // LogValue returns a placeholder.
-func (hidden) LogValue() slog.Value { return slog.StringValue(placeholder) }
+func (redaction) LogValue() slog.Value { return slog.StringValue(placeholder) }
 
 // MarshalJSON returns a placeholder.
-func (hidden) MarshalJSON() ([]byte, error) { return []byte(`"` + placeholder + `"`), nil }
+func (redaction) MarshalJSON() ([]byte, error) { return []byte(`"` + placeholder + `"`), nil }
 
 // MarshalText returns a placeholder.
-func (hidden) MarshalText() ([]byte, error) { return []byte(placeholder), nil }
+func (redaction) MarshalText() ([]byte, error) { return []byte(placeholder), nil }
 
 // Record is one private record. Outside of private/ it can be held, not read.
 type Record struct {
-	hidden
+	redaction
 	ordinal   int64
 	condition string
 	text      string
@@ -59,7 +59,7 @@ func Text(r Record) string { return r.text }
 
 // Ref names a record of a source without having read it.
 type Ref struct {
-	hidden
+	redaction
 	ordinal, place int64
 }
 
@@ -73,7 +73,7 @@ func Place(r Ref) (ordinal, place int64) { return r.ordinal, r.place }
 // Count is an exact number of units. It is private: what is public is what was
 // declared, or counted with noise.
 type Count struct {
-	hidden
+	redaction
 	n int
 }
 
@@ -85,7 +85,7 @@ func Exactly(c Count) int { return c.n }
 
 // Totals are exact sums over private rows, before noise.
 type Totals struct {
-	hidden
+	redaction
 	cells []int64
 }
 
@@ -95,8 +95,8 @@ func NewTotals(cells []int64) Totals { return Totals{cells: cells} }
 // Cells opens sums.
 func Cells(t Totals) []int64 { return t.cells }
 
-// Released is what a mechanism lets out, with the event that covers it.
-type Released struct {
+// Output is what a mechanism lets out, with the event that covers it.
+type Output struct {
 	text        string
 	steps       int
 	event, used privacy.Event
@@ -104,25 +104,25 @@ type Released struct {
 
 // Release states that text came out of a mechanism that event covers. Steps is how
 // many of the event's steps were taken.
-func Release(text string, steps int, event privacy.Event) Released {
-	return Released{text: text, steps: steps, event: event}
+func Release(text string, steps int, event privacy.Event) Output {
+	return Output{text: text, steps: steps, event: event}
 }
 
 // ReleasePart is [Release] where not all of the event came to pass: what is left of it may
 // be handed back, which part that is being known from what was released.
-func ReleasePart(text string, steps int, event, used privacy.Event) Released {
-	return Released{text: text, steps: steps, event: event, used: used}
+func ReleasePart(text string, steps int, event, used privacy.Event) Output {
+	return Output{text: text, steps: steps, event: event, used: used}
 }
 
 // Text is what was released.
-func (r Released) Text() string { return r.text }
+func (r Output) Text() string { return r.text }
 
 // Steps is how many tokens the mechanism chose, the one that ended the text included.
-func (r Released) Steps() int { return r.steps }
+func (r Output) Steps() int { return r.steps }
 
 // Event is what it cost at most.
-func (r Released) Event() privacy.Event { return r.event }
+func (r Output) Event() privacy.Event { return r.event }
 
-// Used is the part of [Released.Event] that came to pass; nil stands for all of it. Only
+// Used is the part of [Output.Event] that came to pass; nil stands for all of it. Only
 // a filter for adaptive composition may charge it in place of the whole.
-func (r Released) Used() privacy.Event { return r.used }
+func (r Output) Used() privacy.Event { return r.used }

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// found is a file of vectors.
-type found struct {
+// vectorFile is a file of vectors.
+type vectorFile struct {
 	name  string
 	size  int64
 	wrote time.Time
 }
 
 // all lists the files of vectors in a folder, the newest first.
-func all(dir string) (files []found) {
+func all(dir string) (files []vectorFile) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -26,14 +26,14 @@ func all(dir string) (files []found) {
 		if err != nil || !info.Mode().IsRegular() || filepath.Ext(e.Name()) != ext {
 			continue
 		}
-		files = append(files, found{e.Name(), info.Size(), info.ModTime()})
+		files = append(files, vectorFile{e.Name(), info.Size(), info.ModTime()})
 	}
-	slices.SortFunc(files, func(a, b found) int { return b.wrote.Compare(a.wrote) })
+	slices.SortFunc(files, func(a, b vectorFile) int { return b.wrote.Compare(a.wrote) })
 	return files
 }
 
 // list lists those of this state, and sets their time to now: what is used is removed last.
-func (s *Store) list() (files []found) {
+func (s *Store) list() (files []vectorFile) {
 	for _, f := range all(s.o.Dir) {
 		if strings.Contains(f.name, s.state) {
 			files = append(files, f)

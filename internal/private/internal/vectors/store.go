@@ -118,7 +118,7 @@ func create(dir, pattern string) (file, error) {
 func (s *Store) entrySize() int64 { return 2*hashSize + 4*int64(s.o.Encoder.Dimension()) }
 
 // load notes the entries of a file that are as they were written. A file that adds none is removed.
-func (s *Store) load(f found) {
+func (s *Store) load(f vectorFile) {
 	from, err := os.Open(filepath.Join(s.o.Dir, f.name))
 	if err != nil {
 		return

@@ -253,18 +253,18 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// cut is a file on a disk that is full after so many bytes.
-type cut struct {
+// fullDisk is a file on a disk that is full after so many bytes.
+type fullDisk struct {
 	file
 	left int
 }
 
 // Close is refused too, as on a disk elsewhere.
-func (c *cut) Close() error {
+func (c *fullDisk) Close() error {
 	return errors.Join(c.file.Close(), errors.New("disk quota exceeded"))
 }
 
-func (c *cut) Write(p []byte) (int, error) {
+func (c *fullDisk) Write(p []byte) (int, error) {
 	n := min(len(p), c.left)
 	c.left -= n
 	if _, err := c.file.Write(p[:n]); err != nil {
@@ -286,7 +286,7 @@ func TestFullDisk(t *testing.T) {
 		s := p.open(t, e)
 		s.create = func(dir, pattern string) (file, error) {
 			f, err := create(dir, pattern)
-			return &cut{f, left}, err
+			return &fullDisk{f, left}, err
 		}
 		if _, err := s.Embed(t.Context(), all); err != nil {
 			t.Fatal(err)
@@ -381,7 +381,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-func kept(p home) []found {
+func kept(p home) []vectorFile {
 	return all(filepath.Join(p.private, "vectors"))
 }
 

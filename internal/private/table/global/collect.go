@@ -15,8 +15,8 @@ type Source interface {
 	Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error
 }
 
-// adding is a source that can add up by itself.
-type adding interface {
+// aggregator is a source that can add up by itself.
+type aggregator interface {
 	CanAggregate(q table.Query) bool
 	Aggregate(ctx context.Context, q table.Query) (seal.Totals, error)
 }
@@ -29,7 +29,7 @@ var errUnits = errors.New("the table has a column of units and the profile no ro
 // can do it, else here, by so many workers (0 means 1). With a key, the result is the same
 // for any number of them.
 func (m *Mechanism) Collect(ctx context.Context, src Source, key noise.Key, workers int) (*Sums, error) {
-	if a, ok := src.(adding); ok {
+	if a, ok := src.(aggregator); ok {
 		q := table.Query{Layout: m.layout, Rate: m.settings.Rate, RowsPerUnit: m.settings.RowsPerUnit, Key: key}
 		if a.CanAggregate(q) {
 			totals, err := a.Aggregate(ctx, q)

@@ -19,22 +19,22 @@ const (
 	shift = 10 // Steps are so many bits finer
 )
 
-// Released is a profile that may leave, with what it cost. Only [Mechanism.Release] makes
+// Release is a profile that may leave, with what it cost. Only [Mechanism.Release] makes
 // one.
-type Released struct {
+type Release struct {
 	profile Profile
 	event   privacy.Event
 	private bool
 }
 
 // Profile is what was released.
-func (r Released) Profile() Profile { return r.profile }
+func (r Release) Profile() Profile { return r.profile }
 
 // Event is what it cost.
-func (r Released) Event() privacy.Event { return r.event }
+func (r Release) Event() privacy.Event { return r.event }
 
 // Private is false where noise came of a seed, or none was added.
-func (r Released) Private() bool { return r.private }
+func (r Release) Private() bool { return r.private }
 
 // noisy is what the mechanism lets out of one group. All that a profile says is worked
 // out from it and from public things.
@@ -53,21 +53,21 @@ type noisyColumn struct {
 // Release adds noise to sums and returns what may be released of them. The sums are used up:
 // a second release of the same rows would cost as much again. With the same key and the
 // same rows it releases the same.
-func (m *Mechanism) Release(s *Sums, key noise.Key) (Released, error) {
+func (m *Mechanism) Release(s *Sums, key noise.Key) (Release, error) {
 	if s.m != m {
-		return Released{}, errMerge
+		return Release{}, errMerge
 	}
 	if s.spent {
-		return Released{}, errSpent
+		return Release{}, errSpent
 	}
 	s.spent = true
 	defer clear(s.cells)
 	d := drawer{m: m, key: key, made: map[[2]float64]*noise.Additive{}}
-	out := Released{event: m.Event(), private: key.Private() && m.settings.Noise != None}
+	out := Release{event: m.Event(), private: key.Private() && m.settings.Noise != None}
 	for g := range m.layout.Groups() {
 		n, err := d.group(g, s.cells[g*m.cells:(g+1)*m.cells])
 		if err != nil {
-			return Released{}, fmt.Errorf("adding noise to a profile: %w", err)
+			return Release{}, fmt.Errorf("adding noise to a profile: %w", err)
 		}
 		out.profile.Groups = append(out.profile.Groups, m.describe(g, n))
 	}

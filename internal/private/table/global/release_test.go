@@ -271,7 +271,7 @@ func TestReleaseOnce(t *testing.T) {
 	o := all()
 	o.Rate = 0.5
 	m = newMechanism(t, o)
-	if _, err := m.Collect(t.Context(), unnumbered{m}, noise.KeyFromSeed(1), 1); err == nil {
+	if _, err := m.Collect(t.Context(), anonymousBatches{m}, noise.KeyFromSeed(1), 1); err == nil {
 		t.Error("two batches were sampled alike")
 	}
 	o.Rate, o.RowsPerUnit = 0, 2
@@ -281,10 +281,10 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
-// unnumbered hands out batches that cannot be distinguished.
-type unnumbered struct{ m *global.Mechanism }
+// anonymousBatches hands out batches that cannot be distinguished.
+type anonymousBatches struct{ m *global.Mechanism }
 
-func (s unnumbered) Scan(_ context.Context, _ []int, _ int, each func(int, *table.Batch) error) error {
+func (s anonymousBatches) Scan(_ context.Context, _ []int, _ int, each func(int, *table.Batch) error) error {
 	for range 2 {
 		if err := each(0, batch(s.m, []record{yes})); err != nil {
 			return err

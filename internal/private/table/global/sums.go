@@ -14,7 +14,7 @@ import (
 // merged, in any order and on any number of threads that each have their own; the result
 // is the same. They do not print.
 type Sums struct {
-	seal.Hidden
+	seal.Redaction
 	m     *Mechanism
 	cells []int64
 	rows  int64

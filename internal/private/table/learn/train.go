@@ -21,24 +21,24 @@ type Source interface {
 	Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error
 }
 
-// Released is a model that may be shown, with what it cost. Only [Train] makes one.
-type Released struct {
+// Release is a model that may be shown, with what it cost. Only [Train] makes one.
+type Release struct {
 	model *learn.Logistic
 	event privacy.Event
 }
 
 // Model is what was learnt.
-func (r *Released) Model() *learn.Logistic { return r.model }
+func (r *Release) Model() *learn.Logistic { return r.model }
 
 // Event is what it cost.
-func (r *Released) Event() privacy.Event { return r.event }
+func (r *Release) Event() privacy.Event { return r.event }
 
 // Train fits a model to all rows of a source and adds noise. Package doc has the proof.
 // The source must read numbers as the settings say (Discrete). It is held in memory: two
 // to four bytes for each value.
 //
 // A key is for one model: another with the same key would have the same noise.
-func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key noise.Key) (*Released, error) {
+func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key noise.Key) (*Release, error) {
 	s = s.WithDefaults()
 	if err := s.Check(sch); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key n
 	if err != nil {
 		return nil, fmt.Errorf("noisy coefficients: %w", err)
 	}
-	return &Released{model: model, event: s.Event()}, nil
+	return &Release{model: model, event: s.Event()}, nil
 }
 
 // add puts coefficients on the grid, adds noise and takes them off it.
@@ -133,7 +133,7 @@ func within(theta []float64, radius float64) bool {
 
 // load reads all rows into a problem, in the order of the source.
 func load(ctx context.Context, src Source, form *learn.Form, s Settings, p params) (*logit.Problem, error) {
-	l := &loading{form: form, settings: s, inputs: form.Inputs(), label: newLabel(form.Schema())}
+	l := &batchLoader{form: form, settings: s, inputs: form.Inputs(), label: newLabel(form.Schema())}
 	columns := []int{l.label.place}
 	for _, in := range l.inputs {
 		columns = append(columns, in.Place)
@@ -146,8 +146,8 @@ func load(ctx context.Context, src Source, form *learn.Form, s Settings, p param
 	return l.problem(p), nil
 }
 
-// loading gathers batches.
-type loading struct {
+// batchLoader gathers batches.
+type batchLoader struct {
 	form     *learn.Form
 	settings Settings
 	inputs   []learn.Input
@@ -168,7 +168,7 @@ type batchCopy struct {
 // errTooMany does not say how many there are.
 var errTooMany = errors.New("the table has more than 16 times the declared number of rows: declare its size, about")
 
-func (l *loading) keep(b *table.Batch) error {
+func (l *batchLoader) keep(b *table.Batch) error {
 	if b.Units != nil {
 		return errors.New("the source has units, and the guarantee is for rows that are units themselves: open it without")
 	}
@@ -196,7 +196,7 @@ func (l *loading) keep(b *table.Batch) error {
 }
 
 // problem joins the batches, and drops them as it goes.
-func (l *loading) problem(p params) *logit.Problem {
+func (l *batchLoader) problem(p params) *logit.Problem {
 	out := &logit.Problem{
 		Width: l.form.Width(), Outcomes: p.outcomes, Workers: runtime.GOMAXPROCS(0),
 		Columns: []logit.Column{{Scale: p.entry}}, Ridge: make([]float64, l.form.Width()),

@@ -29,7 +29,7 @@ func fixed(classes int) rows {
 	return r
 }
 
-func train(t rapid.TB, r rows, s Settings, key noise.Key) *Released {
+func train(t rapid.TB, r rows, s Settings, key noise.Key) *Release {
 	t.Helper()
 	out, err := Train(context.Background(), r, r.s, s, key)
 	if err != nil {

@@ -192,10 +192,10 @@ func worst(n int, hits map[string]int, law map[string]*big.Rat) (out float64) {
 	return out
 }
 
-// perturbing makes a row public.
-type perturbing func(codes []uint16, s *noise.Stream)
+// perturber makes a row public.
+type perturber func(codes []uint16, s *noise.Stream)
 
-func hitsOf(n int, row []uint16, perturb perturbing) map[string]int {
+func hitsOf(n int, row []uint16, perturb perturber) map[string]int {
 	s := noise.KeyFromSeed(7).Stream("hits")
 	hits := map[string]int{}
 	codes := make([]uint16, len(row))
@@ -292,7 +292,7 @@ func TestPlantedBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	each := func(one func(code uint16, r response, s *noise.Stream) uint16) perturbing {
+	each := func(one func(code uint16, r response, s *noise.Stream) uint16) perturber {
 		return func(codes []uint16, s *noise.Stream) {
 			for i := range codes {
 				codes[i] = one(codes[i], good.columns[i], s)
@@ -306,7 +306,7 @@ func TestPlantedBugs(t *testing.T) {
 		return v
 	}
 	twice := threshold(2, 3)
-	bugs := map[string]perturbing{
+	bugs := map[string]perturber{
 		"kept too often": each(func(code uint16, r response, s *noise.Stream) uint16 {
 			r.keep += r.keep / 20
 			return r.perturb(code, s)

@@ -23,7 +23,7 @@ const (
 // request is a session's step on its way through the worker.
 type request struct {
 	steps []lm.Step
-	grown []*grown
+	grown []*growth
 	stop  func() error // the error of the session's context
 	raw   [][]byte     // the answer to each step
 	err   error

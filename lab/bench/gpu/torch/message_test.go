@@ -78,7 +78,7 @@ func TestMessage(t *testing.T) {
 			{Tokens: []lm.Token{13}, Ask: lm.Ask{Top: 9}},
 			{Tokens: []lm.Token{14, 15, 16}, Ask: lm.Ask{Given: 2}},
 		},
-		grown: []*grown{
+		grown: []*growth{
 			{of: &sequence{length: 5}, pages: []int32{2, 3}, copies: true, copied: [2]int32{1, 3}, state: 0},
 			{of: &sequence{length: 8}, pages: []int32{4}, state: 1},
 			{of: &sequence{}, pages: []int32{6}, state: 2},

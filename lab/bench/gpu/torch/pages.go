@@ -41,8 +41,8 @@ type sequence struct {
 	state  int32 // -1 while the sequence is empty
 }
 
-// grown is what a sequence becomes when its step succeeds.
-type grown struct {
+// growth is what a sequence becomes when its step succeeds.
+type growth struct {
 	of     *sequence
 	tokens []lm.Token
 	pages  []int32
@@ -60,7 +60,7 @@ type extension struct {
 
 // grow takes what all extensions need. The sequences themselves stay as they are. On an
 // error nothing is taken.
-func (b *books) grow(list []extension) ([]*grown, error) {
+func (b *books) grow(list []extension) ([]*growth, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	need := 0
@@ -71,7 +71,7 @@ func (b *books) grow(list []extension) ([]*grown, error) {
 	if need > len(b.free) {
 		return nil, fmt.Errorf("%d more pages of %d: %w", need, len(b.refs), ErrFull)
 	}
-	all := make([]*grown, len(list))
+	all := make([]*growth, len(list))
 	for i, x := range list {
 		all[i] = b.take(x)
 	}
@@ -93,8 +93,8 @@ func (b *books) need(x extension) (n int, copies bool) {
 	return n, copies
 }
 
-func (b *books) take(x extension) *grown {
-	g := &grown{of: x.of, tokens: x.tokens, pages: x.of.pages, state: x.of.state}
+func (b *books) take(x extension) *growth {
+	g := &growth{of: x.of, tokens: x.tokens, pages: x.of.pages, state: x.of.state}
 	if len(x.tokens) == 0 {
 		return g
 	}
@@ -123,7 +123,7 @@ func (b *books) take(x extension) *grown {
 }
 
 // undo gives back what grow took.
-func (b *books) undo(g *grown) {
+func (b *books) undo(g *growth) {
 	if len(g.tokens) == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (b *books) undo(g *grown) {
 }
 
 // commit makes the sequence what was prepared.
-func (b *books) commit(g *grown) {
+func (b *books) commit(g *growth) {
 	if len(g.tokens) == 0 {
 		return
 	}

@@ -52,7 +52,7 @@ func (t *target) integers(f shape) {
 }
 
 // integers reports whether products with the format are computed in integers.
-func (p packing) integers() bool { return !p.minima || p.group == 32 }
+func (p packedFormat) integers() bool { return !p.minima || p.group == 32 }
 
 // tileIntTokens returns the largest number of tokens of a tile in integers: its sums fit
 // into the registers beside the scales and minima of two vectors of rows, and one more.
@@ -86,7 +86,7 @@ const (
 )
 
 // start returns where the sums of the columns from first on start.
-func (p packing) start(first int) int {
+func (p packedFormat) start(first int) int {
 	switch {
 	case p.minima:
 		return startNone
@@ -149,8 +149,8 @@ type intWorker struct {
 	end func(scale, minimum []reg.VecVirtual)
 }
 
-func (t *target) intWorker(f shape, p packing, rows []int) *intWorker {
-	w := &intWorker{worker: &worker{target: t, packing: p, rows: rows, quants: t.base("src")}, shape: f}
+func (t *target) intWorker(f shape, p packedFormat, rows []int) *intWorker {
+	w := &intWorker{worker: &worker{target: t, packedFormat: p, rows: rows, quants: t.base("src")}, shape: f}
 	if p.bits == 4 || f.fours() {
 		w.mask = t.vec()
 		t.VMOVUPS(t.bits(w.maskBits()), w.mask)
@@ -163,7 +163,7 @@ func (w *intWorker) maskBits() uint32 {
 	switch {
 	case !w.shape.fours():
 		return 0x000f000f
-	case w.packing.bits == 4:
+	case w.packedFormat.bits == 4:
 		return 0x0f0f0f0f
 	}
 	return 0x00ff00ff
@@ -171,10 +171,10 @@ func (w *intWorker) maskBits() uint32 {
 
 // block works off a block and moves on to the next.
 func (w *intWorker) block() {
-	if !w.packing.sub {
+	if !w.packedFormat.sub {
 		header := w.GP64()
 		w.MOVQ(w.quants, header)
-		w.ADDQ(operand.U32(w.packing.quants()), w.quants)
+		w.ADDQ(operand.U32(w.packedFormat.quants()), w.quants)
 		w.columns()
 		w.end(w.affine(header))
 		return
@@ -219,7 +219,7 @@ func (w *intWorker) subGroup() {
 
 // wholeGroup works off the groups of 32 columns.
 func (w *intWorker) wholeGroup() {
-	for w.first = 0; w.first < 32; w.first += w.packing.group {
+	for w.first = 0; w.first < 32; w.first += w.packedFormat.group {
 		w.subGroup()
 	}
 }
@@ -238,8 +238,8 @@ func (w *intWorker) columns() {
 	if w.start != nil {
 		w.start()
 	}
-	step := panel * w.packing.bits // bytes of eight columns
-	for c := 0; c < w.packing.group; c += 8 {
+	step := panel * w.packedFormat.bits // bytes of eight columns
+	for c := 0; c < w.packedFormat.group; c += 8 {
 		for o := 0; o < step; o += 64 {
 			w.PREFETCHT0(at(w.quants, ahead+c/8*step+o))
 		}
@@ -251,12 +251,12 @@ func (w *intWorker) columns() {
 			take(c/8*step+4*row, func(i int, weight reg.VecVirtual) { w.use((w.first+c)*w.shape.size/32+i, v, weight) })
 		}
 	}
-	w.ADDQ(operand.U32(w.packing.group/8*step), w.quants)
+	w.ADDQ(operand.U32(w.packedFormat.group/8*step), w.quants)
 }
 
 // eightColumns gives the four pairs of eight columns of a vector of rows.
 func (w *intWorker) eightColumns(offset int, give func(i int, weight reg.VecVirtual)) {
-	if w.packing.bits == 8 {
+	if w.packedFormat.bits == 8 {
 		for i := range 2 {
 			word, even := w.vec(), w.vec()
 			w.VMOVUPS(at(w.quants, offset+i*4*panel), word)
@@ -281,8 +281,8 @@ func (w *intWorker) eightColumns(offset int, give func(i int, weight reg.VecVirt
 			w.VPSRLW(operand.U8(4*i), word, weight)
 			w.and(w.mask, weight, weight)
 		}
-		if w.packing.zero != 0 {
-			w.VPSUBW(w.target.bits(uint32(w.packing.zero)*0x10001), weight, weight)
+		if w.packedFormat.zero != 0 {
+			w.VPSUBW(w.target.bits(uint32(w.packedFormat.zero)*0x10001), weight, weight)
 		}
 		give(i, weight)
 	}
@@ -292,7 +292,7 @@ func (w *intWorker) eightColumns(offset int, give func(i int, weight reg.VecVirt
 // odd ones. To weights with a sign it adds 128.
 func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtual)) {
 	even, odd := w.vec(), w.vec()
-	if w.packing.bits == 4 {
+	if w.packedFormat.bits == 4 {
 		w.VMOVUPS(at(w.quants, offset), odd)
 		w.and(w.mask, odd, even)
 		give(0, even)
@@ -331,7 +331,7 @@ func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtua
 
 // unpackInt writes groups of 32 columns to memory as integers, with their
 // scales and minima.
-func (t *target) unpackInt(f shape, p packing) {
+func (t *target) unpackInt(f shape, p packedFormat) {
 	t.begin("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)")
 	for _, rows := range t.passes() {
 		dst := t.base("dst")
@@ -370,7 +370,7 @@ func (t *target) unpackInt(f shape, p packing) {
 
 // vectorInt multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
-func (t *target) vectorInt(f shape, p packing, tokens int) {
+func (t *target) vectorInt(f shape, p packedFormat, tokens int) {
 	for _, rows := range t.passes() {
 		x := t.strided("x", tokens)
 		n := tokens * len(rows)

@@ -133,10 +133,10 @@ func (w *armWorker) bytesOf(l byteLevel, offset int, eight vreg, give func(weigh
 	w.scope(func() {
 		even, odd, word := w.vec(), w.vec(), w.vec()
 		w.load(w.quants, offset, word)
-		if w.packing.bits == 4 {
+		if w.packedFormat.bits == 4 {
 			w.op("VAND %v.B16, %v.B16, %v.B16", w.mask, word, even)
 			w.op("VUSHR $4, %v.B16, %v.B16", word, odd)
-			if w.packing.zero != 0 {
+			if w.packedFormat.zero != 0 {
 				w.do(sub8, even, even, eight)
 				w.do(sub8, odd, odd, eight)
 			}
@@ -167,7 +167,7 @@ type armIntWorker struct {
 	end func(scale, minimum []vreg)
 }
 
-func (a *arm) intWorker(l byteLevel, p packing, vectors int, first greg) *armIntWorker {
+func (a *arm) intWorker(l byteLevel, p packedFormat, vectors int, first greg) *armIntWorker {
 	w := &armIntWorker{armWorker: a.worker(p, vectors, first), level: l}
 	if p.bits == 4 {
 		a.bits(0x0f0f0f0f, w.mask)
@@ -181,14 +181,14 @@ func (a *arm) intWorker(l byteLevel, p packing, vectors int, first greg) *armInt
 
 // block works off a block and moves on to the next.
 func (w *armIntWorker) block() {
-	if w.packing.sub {
+	if w.packedFormat.sub {
 		w.repeat("group", w.values/32, w.wholeGroup)
 		w.advance(w.blockSize()-w.groups()*panel, w.sub)
 	} else {
 		w.columns()
 		w.scope(func() { w.end(w.affine()) })
 	}
-	w.advance(w.packing.quants(), w.quants)
+	w.advance(w.packedFormat.quants(), w.quants)
 	w.advance(w.blockSize(), w.header)
 }
 
@@ -205,7 +205,7 @@ func (w *armIntWorker) affine() (scale, minimum []vreg) {
 
 // wholeGroup works off the groups of 32 columns of a block with subscales.
 func (w *armIntWorker) wholeGroup() {
-	for w.first = 0; w.first < 32; w.first += w.packing.group {
+	for w.first = 0; w.first < 32; w.first += w.packedFormat.group {
 		w.columns()
 		w.scope(func() {
 			scale, minimum := w.affine()
@@ -217,12 +217,12 @@ func (w *armIntWorker) wholeGroup() {
 }
 
 // last reports whether the group is the last one of 32 columns.
-func (w *armIntWorker) last() bool { return w.first+w.packing.group >= 32 }
+func (w *armIntWorker) last() bool { return w.first+w.packedFormat.group >= 32 }
 
 // columns takes the columns of a group apart and moves the pointer behind them.
 func (w *armIntWorker) columns() {
-	step := panel * w.packing.bits
-	for i := range w.packing.group / 8 {
+	step := panel * w.packedFormat.bits
+	for i := range w.packedFormat.group / 8 {
 		for o := 0; o < step; o += 64 {
 			w.op("PRFM %d(%v), PLDL1KEEP", ahead+i*step+o, w.quants)
 		}
@@ -230,11 +230,11 @@ func (w *armIntWorker) columns() {
 			w.bytesOf(w.level, i*step+16*v, w.eight, func(weights []vreg) { w.use(w.first/8+i, v, weights) })
 		}
 	}
-	w.advance(w.packing.group/8*step, w.quants)
+	w.advance(w.packedFormat.group/8*step, w.quants)
 }
 
 // unpackInt writes groups of 32 columns to memory as bytes, with their scales and minima.
-func (a *arm) unpackInt(l byteLevel, f shape, p packing) {
+func (a *arm) unpackInt(l byteLevel, f shape, p packedFormat) {
 	const vectors = 4
 	a.function("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)", func() {
 		a.useConstants()
@@ -270,7 +270,7 @@ func (a *arm) unpackInt(l byteLevel, f shape, p packing) {
 
 // vectorInt multiplies a panel by the inputs of a few tokens: so few that writing the
 // weights to memory would cost more than computing with them.
-func (a *arm) vectorInt(l byteLevel, f shape, p packing, tokens int) {
+func (a *arm) vectorInt(l byteLevel, f shape, p packedFormat, tokens int) {
 	vectors := 4 / tokens
 	n := tokens * vectors
 	a.passes(vectors, func(first greg) {

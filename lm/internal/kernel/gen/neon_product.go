@@ -136,7 +136,7 @@ func (a *arm) unpackHalf(name string, convert func(v, low, high vreg)) {
 
 // unpack writes the weights of groups of columns to memory. Of a format with subscales,
 // they are groups of one block.
-func (a *arm) unpack(p packing) {
+func (a *arm) unpack(p packedFormat) {
 	const vectors = 4
 	a.function("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)", func() {
 		a.useConstants()
@@ -172,7 +172,7 @@ const neonVectorTokens = 4
 
 // vector multiplies a panel by the inputs of a few tokens: so few that writing the weights
 // to memory would cost more than computing with them.
-func (a *arm) vector(p packing, tokens int) {
+func (a *arm) vector(p packedFormat, tokens int) {
 	vectors := 4
 	if tokens > 2 {
 		vectors = 2

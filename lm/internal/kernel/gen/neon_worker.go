@@ -5,7 +5,7 @@ package main
 // before every eight columns and next after them.
 type armWorker struct {
 	*arm
-	packing
+	packedFormat
 	vectors     int
 	mask        vreg // of a nibble
 	start, next func()
@@ -15,8 +15,8 @@ type armWorker struct {
 }
 
 // worker starts at the parameter src, with the rows from first on.
-func (a *arm) worker(p packing, vectors int, first greg) *armWorker {
-	w := &armWorker{arm: a, packing: p, vectors: vectors, start: func() {}, next: func() {}}
+func (a *arm) worker(p packedFormat, vectors int, first greg) *armWorker {
+	w := &armWorker{arm: a, packedFormat: p, vectors: vectors, start: func() {}, next: func() {}}
 	w.header, w.quants = a.base("src"), a.gp()
 	a.op("ADD $%d, %v, %v", p.quants(), w.header, w.quants)
 	a.op("ADD %v<<2, %v", first, w.quants)
@@ -35,18 +35,18 @@ func (a *arm) worker(p packing, vectors int, first greg) *armWorker {
 
 // block works off a block and moves on to the next.
 func (w *armWorker) block() {
-	if w.packing.sub {
+	if w.packedFormat.sub {
 		w.repeat("group", w.groups(), w.subGroup)
 		w.advance(w.blockSize()-w.groups()*panel, w.sub)
 	} else {
 		w.group(w.affine())
 	}
-	w.advance(w.packing.quants(), w.quants)
+	w.advance(w.packedFormat.quants(), w.quants)
 	w.advance(w.blockSize(), w.header)
 }
 
 // blockSize returns the number of bytes of a block of a panel.
-func (p packing) blockSize() int { return p.quants() + p.values*panel*p.bits/8 }
+func (p packedFormat) blockSize() int { return p.quants() + p.values*panel*p.bits/8 }
 
 // skip moves the pointers over the groups that the parameter of that name says.
 func (w *armWorker) skip(sub, quants int) {
@@ -128,10 +128,10 @@ func (w *armWorker) affine() (scale, minimum []vreg) {
 	case w.minima:
 		minimum = w.vecs(w.vectors)
 		w.halves(w.header, 2*panel, minimum)
-	case w.packing.zero != 0:
+	case w.packedFormat.zero != 0:
 		minimum = w.vecs(w.vectors)
 		for v, m := range minimum {
-			w.float(-w.packing.zero, m)
+			w.float(-w.packedFormat.zero, m)
 			w.do(fmul, m, m, scale[v])
 		}
 	}
@@ -141,8 +141,8 @@ func (w *armWorker) affine() (scale, minimum []vreg) {
 // group computes the weights of the columns that share a scale, and moves the pointer
 // behind them.
 func (w *armWorker) group(scale, minimum []vreg) {
-	w.repeat("word", w.packing.group/8, func() {
-		for o := 0; o < panel*w.packing.bits; o += 64 {
+	w.repeat("word", w.packedFormat.group/8, func() {
+		for o := 0; o < panel*w.packedFormat.bits; o += 64 {
 			w.op("PRFM %d(%v), PLDL1KEEP", ahead+o, w.quants)
 		}
 		w.start()
@@ -150,7 +150,7 @@ func (w *armWorker) group(scale, minimum []vreg) {
 		quant, weight := w.vec(), w.vec()
 		for k := range 8 {
 			for v := range w.vectors {
-				if w.packing.bits == 4 {
+				if w.packedFormat.bits == 4 {
 					w.nibble(k, v, words[v], quant)
 				} else {
 					w.byteOf(k, v, quant)
@@ -164,7 +164,7 @@ func (w *armWorker) group(scale, minimum []vreg) {
 				w.use(k, v, weight)
 			}
 		}
-		w.advance(panel*w.packing.bits, w.quants)
+		w.advance(panel*w.packedFormat.bits, w.quants)
 		w.next()
 	})
 }

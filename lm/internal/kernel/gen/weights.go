@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// packing is a packed format, as layout.go of package kernel describes it.
-type packing struct {
+// packedFormat is a packed format, as layout.go of package kernel describes it.
+type packedFormat struct {
 	name   string
 	values int
 	group  int
@@ -16,7 +16,7 @@ type packing struct {
 	sub    bool
 }
 
-var packings = []packing{
+var packings = []packedFormat{
 	{name: "4", values: 32, group: 32, bits: 4, zero: 8},
 	{name: "4m", values: 32, group: 32, bits: 4, minima: true},
 	{name: "4k", values: 256, group: 32, bits: 4, minima: true, sub: true},
@@ -32,16 +32,16 @@ var packings = []packing{
 // does nothing.
 const ahead = 4096
 
-func (p packing) groups() int { return p.values / p.group }
+func (p packedFormat) groups() int { return p.values / p.group }
 
-func (p packing) subscales() int {
+func (p packedFormat) subscales() int {
 	if p.minima {
 		return 4 * panel
 	}
 	return 2 * panel
 }
 
-func (p packing) quants() int {
+func (p packedFormat) quants() int {
 	n := 2 * panel
 	if p.sub {
 		n += p.groups() * panel
@@ -78,12 +78,12 @@ func (t *target) passes() [][]int {
 
 // unpack writes the weights of groups of columns to memory. Of a format with
 // subscales, they are groups of one block.
-func (t *target) unpack(p packing) {
+func (t *target) unpack(p packedFormat) {
 	t.begin("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)")
 	for _, rows := range t.passes() {
 		dst := t.base("dst")
 		w := worker{
-			target: t, packing: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
+			target: t, packedFormat: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
 			use: func(k, v int, w reg.VecVirtual) {
 				t.VMOVUPS(w, at(dst, 4*(k*panel+rows[v])))
 			},
@@ -116,7 +116,7 @@ func (i isa) vectorTokens() int {
 
 // vector multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
-func (t *target) vector(p packing, tokens int) {
+func (t *target) vector(p packedFormat, tokens int) {
 	for _, rows := range t.passes() {
 		x := t.strided("x", tokens)
 		sums := t.vecs(tokens * len(rows))
@@ -126,7 +126,7 @@ func (t *target) vector(p packing, tokens int) {
 		factor := t.vec()
 		weights := make([]reg.VecVirtual, len(rows))
 		worker := worker{
-			target: t, packing: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
+			target: t, packedFormat: p, rows: rows, quants: t.base("src"), lookUp: t.quantTable(p),
 			use: func(k, v int, w reg.VecVirtual) {
 				weights[v] = w
 				if v < len(rows)-1 {

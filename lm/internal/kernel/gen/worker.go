@@ -12,7 +12,7 @@ import (
 // of rows, and calls next after every eight columns.
 type worker struct {
 	*target
-	packing
+	packedFormat
 	rows   []int // first row of each vector
 	lookUp reg.VecVirtual
 	use    func(k, v int, w reg.VecVirtual)
@@ -24,9 +24,9 @@ type worker struct {
 
 // block works off a block and moves on to the next.
 func (w *worker) block() {
-	if !w.packing.sub {
+	if !w.packedFormat.sub {
 		scale, minimum := w.affine(w.quants)
-		w.ADDQ(operand.U32(w.packing.quants()), w.quants)
+		w.ADDQ(operand.U32(w.packedFormat.quants()), w.quants)
 		w.group(scale, minimum)
 		return
 	}
@@ -41,7 +41,7 @@ func (w *worker) enter() {
 	w.header, w.sub = w.GP64(), w.GP64()
 	w.MOVQ(w.quants, w.header)
 	w.LEAQ(at(w.quants, w.subscales()), w.sub)
-	w.ADDQ(operand.U32(w.packing.quants()), w.quants)
+	w.ADDQ(operand.U32(w.packedFormat.quants()), w.quants)
 }
 
 // subGroup works off a group of such a block and moves on to the next.
@@ -70,8 +70,8 @@ func (w *worker) affine(header reg.GPVirtual) (scale, minimum []reg.VecVirtual) 
 		if w.minima {
 			w.VCVTPH2PS(at(header, 2*panel+2*row), minimum[v])
 		}
-		if w.packing.zero != 0 {
-			w.VMULPS(w.float(-w.packing.zero), scale[v], minimum[v])
+		if w.packedFormat.zero != 0 {
+			w.VMULPS(w.float(-w.packedFormat.zero), scale[v], minimum[v])
 		}
 	}
 	return scale, minimum
@@ -81,13 +81,13 @@ func (w *worker) affine(header reg.GPVirtual) (scale, minimum []reg.VecVirtual) 
 // pointer behind them.
 func (w *worker) group(scale, minimum []reg.VecVirtual) {
 	words := w.GP64()
-	w.MOVQ(operand.U32(w.packing.group/8), words)
+	w.MOVQ(operand.U32(w.packedFormat.group/8), words)
 	w.times("word", words, func() {
-		for o := 0; o < panel*w.packing.bits; o += 64 {
+		for o := 0; o < panel*w.packedFormat.bits; o += 64 {
 			w.PREFETCHT0(at(w.quants, ahead+o))
 		}
 		nibbles := w.vecs(len(w.rows))
-		if w.packing.bits == 4 {
+		if w.packedFormat.bits == 4 {
 			for v, row := range w.rows {
 				w.VMOVUPS(at(w.quants, 4*row), nibbles[v])
 			}
@@ -95,15 +95,15 @@ func (w *worker) group(scale, minimum []reg.VecVirtual) {
 		for k := range 8 {
 			for v, row := range w.rows {
 				weight := w.vec()
-				if w.packing.bits == 4 {
+				if w.packedFormat.bits == 4 {
 					w.nibble(k, nibbles[v], weight)
 				} else {
 					w.byteOf(k, row, weight)
 				}
 				switch {
-				case w.packing.sub && w.minima:
+				case w.packedFormat.sub && w.minima:
 					w.VFMSUB213PS(minimum[v], scale[v], weight)
-				case w.minima || w.packing.zero != 0:
+				case w.minima || w.packedFormat.zero != 0:
 					w.VFMADD213PS(minimum[v], scale[v], weight)
 				default:
 					w.VMULPS(scale[v], weight, weight)
@@ -111,7 +111,7 @@ func (w *worker) group(scale, minimum []reg.VecVirtual) {
 				w.use(k, v, weight)
 			}
 		}
-		w.ADDQ(operand.U32(panel*w.packing.bits), w.quants)
+		w.ADDQ(operand.U32(panel*w.packedFormat.bits), w.quants)
 		w.next()
 	})
 }
@@ -145,7 +145,7 @@ func (w *worker) byteOf(k, row int, value reg.VecVirtual) {
 
 // quantTable loads the table of the values of a nibble, where a table of 16
 // can be looked up at once; else the mask of a nibble.
-func (t *target) quantTable(p packing) reg.VecVirtual {
+func (t *target) quantTable(p packedFormat) reg.VecVirtual {
 	if p.bits != 4 {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Made is what a model that sees no record made up for prompts to be built from. It is
+// PoolContent is what a model that sees no record made up for prompts to be built from. It is
 // public, and costs nothing. It is part of the plan since such a model does not repeat
 // itself: a run that continues has what it began with, and asks nobody again.
-type Made struct {
+type PoolContent struct {
 	// Model is the name of who wrote it.
 	Model        string           `json:"model"`
 	Examples     []prompt.Example `json:"examples,omitempty"`
@@ -27,27 +27,27 @@ func (r Request) Authored() Request {
 	if len(r.Task.Labels) > 0 {
 		example.Output = r.Task.Labels[0]
 	}
-	own.Made, r.Choosing = &Made{Model: "a model", Examples: []prompt.Example{example}}, &own
+	own.Made, r.Choosing = &PoolContent{Model: "a model", Examples: []prompt.Example{example}}, &own
 	return r
 }
 
 // texts are its examples; none of nil.
-func (m *Made) texts() []prompt.Example {
+func (m *PoolContent) texts() []prompt.Example {
 	if m == nil {
 		return nil
 	}
 	return m.Examples
 }
 
-func (m *Made) clone() *Made {
+func (m *PoolContent) clone() *PoolContent {
 	if m == nil {
 		return nil
 	}
-	return &Made{m.Model, slices.Clone(m.Examples), slices.Clone(m.Instructions)}
+	return &PoolContent{m.Model, slices.Clone(m.Examples), slices.Clone(m.Instructions)}
 }
 
 // words say where texts come from, for a sentence that continues.
-func (m *Made) words() (out string) {
+func (m *PoolContent) words() (out string) {
 	if m == nil {
 		return ""
 	}
@@ -67,7 +67,7 @@ func (m *Made) words() (out string) {
 const maxVaried = 64
 
 // check finds what a task has no use for.
-func (m *Made) check(t prompt.Task, vary int) error {
+func (m *PoolContent) check(t prompt.Task, vary int) error {
 	if vary < 0 || vary > maxVaried {
 		return fmt.Errorf("up to %d texts like the winner's are written after a round, not %d", maxVaried, vary)
 	}
@@ -91,7 +91,7 @@ func (m *Made) check(t prompt.Task, vary int) error {
 }
 
 // bare has no texts written where a model made some up, and no ε is meant for writing.
-func (c *Choosing) bare() {
+func (c *ChooseRequest) bare() {
 	if len(c.Made.texts()) > 0 && c.Writing <= 0 {
 		c.NoGeneration, c.Writing = true, 0
 	}

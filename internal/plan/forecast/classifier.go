@@ -9,9 +9,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 )
 
-// Learned is how often a private classifier without a language model was right, on one data set with some of
+// ClassifierResult is how often a private classifier without a language model was right, on one data set with some of
 // its records, over some seeds.
-type Learned struct {
+type ClassifierResult struct {
 	Task    string `json:"task"`
 	Labels  int    `json:"labels"`
 	Records int64  `json:"records"`
@@ -24,7 +24,7 @@ type Learned struct {
 }
 
 // signal is how much records say of each label against the noise.
-func (l Learned) signal() float64 { return signal(l.Records, l.Labels, l.Noise) }
+func (l ClassifierResult) signal() float64 { return signal(l.Records, l.Labels, l.Noise) }
 
 func signal(records int64, labels int, noise float64) float64 {
 	return float64(records) / (float64(labels) * noise)
@@ -52,7 +52,7 @@ func (e *EvidenceError) Error() string {
 func (t Table) evident(p plan.Plan) *EvidenceError {
 	e := &EvidenceError{Low: 100}
 	at := signal(p.Units(), len(p.Task.Labels), p.Evidence.Sigma/math.Sqrt(float64(max(1, p.Evidence.Sums.Sums))))
-	by := map[string][]Learned{}
+	by := map[string][]ClassifierResult{}
 	for _, l := range t.Learned {
 		by[l.Task] = append(by[l.Task], l)
 	}
@@ -69,9 +69,9 @@ func (t Table) evident(p plan.Plan) *EvidenceError {
 
 // between is the score at a signal, on a line through those at the next smaller and the next larger one, or at the
 // largest that was measured. There is none below the smallest.
-func between(list []Learned, at float64) (float64, bool) {
-	list = slices.SortedFunc(slices.Values(list), func(a, b Learned) int { return cmp.Compare(a.signal(), b.signal()) })
-	i := slices.IndexFunc(list, func(l Learned) bool { return l.signal() >= at })
+func between(list []ClassifierResult, at float64) (float64, bool) {
+	list = slices.SortedFunc(slices.Values(list), func(a, b ClassifierResult) int { return cmp.Compare(a.signal(), b.signal()) })
+	i := slices.IndexFunc(list, func(l ClassifierResult) bool { return l.signal() >= at })
 	switch {
 	case math.IsNaN(at) || i == 0 && list[0].signal() > at:
 		return 0, false

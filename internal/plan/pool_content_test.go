@@ -12,8 +12,8 @@ import (
 )
 
 // made is what a model made up for AG News.
-func made() *plan.Made {
-	return &plan.Made{
+func made() *plan.PoolContent {
+	return &plan.PoolContent{
 		Model: "large", Instructions: []string{"Say what it is about."},
 		Examples: []prompt.Example{{Input: "a race", Output: "Sports"}, {Input: "a war", Output: "World"}},
 	}
@@ -27,11 +27,11 @@ func TestMade(t *testing.T) {
 		t.Skip("several calibrations of long events")
 	}
 	task := builtin(t, "agnews")
-	request := func(c plan.Choosing) plan.Request {
+	request := func(c plan.ChooseRequest) plan.Request {
 		c.Rounds, c.Records, c.Measuring = 2, 100, -1
 		return plan.Request{Task: task, Size: 20_000, Epsilon: 1, Choosing: &c}
 	}
-	p := mustPlan(t, request(plan.Choosing{Made: made(), Vary: 2}))
+	p := mustPlan(t, request(plan.ChooseRequest{Made: made(), Vary: 2}))
 	expect.Equal(t, "p.Shots", p.Shots, 0)
 	expect.True(t, "not p.WritesFromRecords()", !p.WritesFromRecords(), p)
 	expect.Equal(t, "p.Event()", p.Event().String(), p.Choose.Event().String())
@@ -48,14 +48,14 @@ func TestMade(t *testing.T) {
 	if made().Examples[0].Input != "a race" {
 		t.Error("the plan shares what it was given")
 	}
-	both := mustPlan(t, request(plan.Choosing{Made: made(), Writing: 0.5, Examples: made().Examples[:1]}))
+	both := mustPlan(t, request(plan.ChooseRequest{Made: made(), Writing: 0.5, Examples: made().Examples[:1]}))
 	expect.True(t, "both.Shots other than 0", both.Shots != 0, both.Shots)
 	expect.True(t, "both.WritesFromRecords()", both.WritesFromRecords(), both)
 	expect.Len(t, "both.Choose.Texts()", both.Choose.Texts(), 3)
 	// Wordings alone leave the pool as it is.
 	worded := made()
 	worded.Examples = nil
-	if own := mustPlan(t, request(plan.Choosing{Made: worded, Writing: -1})); own.Shots == 0 || own.Choose.Sets() != 24+1+8 {
+	if own := mustPlan(t, request(plan.ChooseRequest{Made: worded, Writing: -1})); own.Shots == 0 || own.Choose.Sets() != 24+1+8 {
 		t.Errorf("%d texts, %d sets", own.Shots, own.Choose.Sets())
 	}
 }
@@ -63,18 +63,18 @@ func TestMade(t *testing.T) {
 // TestMadeIsChecked: what a task has no use for is refused, in a request and in a plan.
 func TestMadeIsChecked(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*plan.Choosing)
+		change func(*plan.ChooseRequest)
 		want   string
 	}{
-		"a label":    {func(c *plan.Choosing) { c.Made.Examples[1].Output = "Nonsense" }, "example 2 by large"},
-		"no text":    {func(c *plan.Choosing) { c.Made.Examples[0].Input = " " }, "example 1 by large"},
-		"no name":    {func(c *plan.Choosing) { c.Made.Model = "" }, "lacks the model's name"},
-		"no wording": {func(c *plan.Choosing) { c.Made.Instructions[0] = "" }, "wording 1 by large"},
-		"vary":       {func(c *plan.Choosing) { c.Vary = -1 }, "after a round"},
-		"vary many":  {func(c *plan.Choosing) { c.Vary = 65 }, "after a round"},
+		"a label":    {func(c *plan.ChooseRequest) { c.Made.Examples[1].Output = "Nonsense" }, "example 2 by large"},
+		"no text":    {func(c *plan.ChooseRequest) { c.Made.Examples[0].Input = " " }, "example 1 by large"},
+		"no name":    {func(c *plan.ChooseRequest) { c.Made.Model = "" }, "lacks the model's name"},
+		"no wording": {func(c *plan.ChooseRequest) { c.Made.Instructions[0] = "" }, "wording 1 by large"},
+		"vary":       {func(c *plan.ChooseRequest) { c.Vary = -1 }, "after a round"},
+		"vary many":  {func(c *plan.ChooseRequest) { c.Vary = 65 }, "after a round"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.Choosing{Made: made(), Rounds: 2, Records: 50}}
+			r := plan.Request{Task: builtin(t, "agnews"), Size: 5000, Epsilon: 1, Choosing: &plan.ChooseRequest{Made: made(), Rounds: 2, Records: 50}}
 			p := mustPlan(t, r)
 			c.change(r.Choosing)
 			_, err := plan.New(r)

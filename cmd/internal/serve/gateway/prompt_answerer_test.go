@@ -47,7 +47,7 @@ func TestPlainJudged(t *testing.T) {
 		opened, err := llama.Open(path, llama.Options{})
 		must(t, err)
 		local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return opened, nil }}
-		judged := &Judged{Local: local, Task: task, Prompt: chosen}
+		judged := &PromptAnswerer{Local: local, Task: task, Prompt: chosen}
 		table, err := NewTable([]*Route{{Name: "news", Upstream: local, Model: "smollm2", Judged: judged, About: About{Route: "news"}}})
 		must(t, err)
 		handler := New(table, Options{})
@@ -120,7 +120,7 @@ func TestJudgedThatCannotBegin(t *testing.T) {
 	task, err := prompt.Builtin("mit-d")
 	must(t, err)
 	local := &Local{Turns: &Turns{}, Open: func(context.Context) (lm.Model, error) { return model, nil }}
-	judged := &Judged{Local: local, Task: task, Prompt: prompt.Prompt{Form: prompt.TextForm, Examples: []prompt.Example{{Input: strings.Repeat("a long film ", 60), Output: "nobody"}}}}
+	judged := &PromptAnswerer{Local: local, Task: task, Prompt: prompt.Prompt{Form: prompt.TextForm, Examples: []prompt.Example{{Input: strings.Repeat("a long film ", 60), Output: "nobody"}}}}
 	for range 2 {
 		if _, _, err := judged.answer(t.Context(), "", "a question"); err == nil {
 			t.Error("it answers")

@@ -24,7 +24,7 @@ func evident(records int64, n int64, sigma float64) plan.Plan {
 // TestEvidenceIsNotForecast: curves are of prompts without evidence; what classifiers were worth is said, between those
 // with less and with more signal.
 func TestEvidenceIsNotForecast(t *testing.T) {
-	table := Table{Learned: []Learned{
+	table := Table{Learned: []ClassifierResult{
 		{Task: "one", Labels: 4, Records: 400, Noise: 1, Score: 60},    // 100
 		{Task: "one", Labels: 4, Records: 40_000, Noise: 1, Score: 80}, // 10,000
 		{Task: "two", Labels: 10, Records: 4000, Noise: 4, Score: 90},  // 100
@@ -59,7 +59,7 @@ func TestEvidenceIsNotForecast(t *testing.T) {
 // TestLearnedIsMeasured: the table has classifiers of several data sets and sizes, each better with more signal, up to
 // their noise.
 func TestLearnedIsMeasured(t *testing.T) {
-	by := map[string][]Learned{}
+	by := map[string][]ClassifierResult{}
 	for _, l := range Measured().Learned {
 		by[l.Task] = append(by[l.Task], l)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// Judged answers with the prompt of a release as its records judged it, where that is one text: labels
+// PromptAnswerer answers with the prompt of a release as its records judged it, where that is one text: labels
 // are chosen by their probabilities, calibrated if the records chose so. Clients see no probabilities;
 // a model in this process gives them. What comes before questions is computed once. Evidence that answers
 // alone needs no model.
-type Judged struct {
+type PromptAnswerer struct {
 	// Local is not needed for evidence alone.
 	Local  *Local
 	Task   prompt.Task
@@ -47,7 +47,7 @@ type judgedQuestion struct {
 }
 
 // answer answers a question, and counts its tokens.
-func (j *Judged) answer(ctx context.Context, who, question string) (string, counts, error) {
+func (j *PromptAnswerer) answer(ctx context.Context, who, question string) (string, counts, error) {
 	if len(question) > maxQuestion {
 		return "", counts{}, invalid("messages", "the question is longer than %d bytes", maxQuestion)
 	}
@@ -79,7 +79,7 @@ func (j *Judged) answer(ctx context.Context, who, question string) (string, coun
 }
 
 // leave takes a question back that nobody has begun with.
-func (j *Judged) leave(a *judgedQuestion) {
+func (j *PromptAnswerer) leave(a *judgedQuestion) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waiting = slices.DeleteFunc(j.waiting, func(b *judgedQuestion) bool { return a == b })
@@ -87,7 +87,7 @@ func (j *Judged) leave(a *judgedQuestion) {
 
 // together answers a question, and others that wait, for the one who has the turn. An answer does not depend
 // on the questions beside it.
-func (j *Judged) together(ctx context.Context, first *judgedQuestion) {
+func (j *PromptAnswerer) together(ctx context.Context, first *judgedQuestion) {
 	j.mu.Lock()
 	if i := slices.Index(j.waiting, first); i < 0 {
 		j.mu.Unlock()
@@ -137,7 +137,7 @@ func (j *Judged) together(ctx context.Context, first *judgedQuestion) {
 
 // say notes an answer, and counts the tokens of its prompt where the model says: by itself, whatever was
 // asked beside it.
-func (j *Judged) say(ctx context.Context, a *judgedQuestion, text string) {
+func (j *PromptAnswerer) say(ctx context.Context, a *judgedQuestion, text string) {
 	a.said, a.text, a.used = true, text, counts{Completion: 1}
 	scorer, is := j.Local.model.(lm.Scorer)
 	shared, has := j.answerer.(interface{ Tokens() int })
@@ -164,7 +164,7 @@ func reads(by *evidence.Reader, question string) error {
 }
 
 // alone answers by evidence. Nobody waits for a turn.
-func (j *Judged) alone(ctx context.Context, question string) (string, counts, error) {
+func (j *PromptAnswerer) alone(ctx context.Context, question string) (string, counts, error) {
 	a, err := j.asked(ctx, nil)
 	if err != nil {
 		return "", counts{}, err
@@ -178,13 +178,13 @@ func (j *Judged) alone(ctx context.Context, question string) (string, counts, er
 }
 
 // asked opens what answers as the records judged.
-func (j *Judged) asked(ctx context.Context, model lm.Model) (icl.Answerer, error) {
+func (j *PromptAnswerer) asked(ctx context.Context, model lm.Model) (icl.Answerer, error) {
 	return icl.Open(ctx, model, j.Prompt.For(j.Task), j.Prompt.Examples, icl.Options{
 		Form: j.Prompt.Form, Calibrate: j.Prompt.Calibrated, Use: j.Prompt.Evidence, Evidence: j.Evidence, Nearest: j.Prompt.Nearest, Encoder: j.Encoder,
 	})
 }
 
-func (j *Judged) open(ctx context.Context) error {
+func (j *PromptAnswerer) open(ctx context.Context) error {
 	if j.answerer != nil {
 		j.Local.begun.use(j)
 		return nil
@@ -218,7 +218,7 @@ func (j *Judged) open(ctx context.Context) error {
 }
 
 // Close frees what comes before questions.
-func (j *Judged) Close() error {
+func (j *PromptAnswerer) Close() error {
 	if j.Local == nil {
 		return nil
 	}
