@@ -149,7 +149,7 @@ func TestReport(t *testing.T) {
 		"64 sequences of 100 own tokens over a shared prefix of 400: Sotto 500 MB (goal: under 600), with 8 bits 490 MB, llama.cpp 400 MB, on its Q8_0 copy 450 MB.",
 		"| Sotto, 16 bits | 1.00 (1.00–1.00) | 30 | – | 300 |  |  |",
 		"| server | 0.10 (0.09–0.11) | 44 | 50.0 % | – | **10.00×** (9.00–11.00) | **20.00×** (18.00–22.00), goal 8× |",
-		"| Sotto | 1000 (500–1000), goal 500: met | – | 100 |  |",
+		"| Sotto | 1000 (500–1000), goal 1000: met | – | 100 |  |",
 		"| peer | 500 (250–500) | 0.800000 | 900 | **2.00×** (2.00–2.00), goal 3×: missed |",
 		"| 2 | 200 | 800 (VNNI) | 16.0 |",
 		"| small, prefill of 4 tokens | 50.0 | 25 % | 6 % | 4.00 | 25 % |",

@@ -13,10 +13,10 @@ import (
 
 const (
 	sentenceCount = 2000
-	sentenceMin   = 8 // words
-	sentenceMax   = 40
+	sentenceMin   = 10 // words, 20 on average
+	sentenceMax   = 30
 	// sentenceGoal is the speed aimed at, sentences a second.
-	sentenceGoal = 500
+	sentenceGoal = 1000
 	// sentencesShown are how many vectors are compared.
 	sentencesShown = 20
 )
@@ -34,7 +34,7 @@ delivered painted translated cancelled won borrowed counted refused in on under 
 without near against through because while although so and but yesterday today soon often never again
 slowly abroad together seventeen twice 2019 42`)
 
-// sentences makes up texts of 8 to 40 words, the same ones each time.
+// sentences makes up texts of 10 to 30 words, the same ones each time.
 func sentences(n int) []string {
 	random := rand.New(rand.NewPCG(19, 8))
 	list := make([]string, n)

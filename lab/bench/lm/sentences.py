@@ -3,8 +3,8 @@
     python sentences.py --weights model.safetensors --vocab vocab.txt --threads 2
 
 Tasks and answers are JSON objects, the same as those of Sotto's worker (worker.go).
-`tune` tries sizes of batches and ways to compute attention and keeps the fastest. It
-sorts texts by length itself, so that batches hold few empty places.
+`tune` tries sizes of batches, ways to compute attention, and onnxruntime instead of torch, and keeps
+the fastest. It sorts texts by length itself, so that batches hold few empty places.
 """
 
 import argparse
@@ -20,6 +20,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # all it needs is here
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TOKENIZERS_PARALLELISM"] = "true"
 
+import numpy
+import onnxruntime
 import sentence_transformers
 import torch
 import transformers
@@ -46,22 +48,82 @@ CONFIG = {
 }
 
 
+ONNX = "onnxruntime"
+
+
+class Exported(torch.nn.Module):
+    """The encoder as onnxruntime gets it: tokens and mask in, the outputs of all places out."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, mask):
+        return self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+
+
+class OnnxEncoder:
+    """What SentenceTransformer does, with onnxruntime for the layers."""
+
+    def __init__(self, model, folder, threads):
+        self.tokenizer = model.tokenizer
+        path = os.path.join(folder, "model.onnx")
+        example = (torch.ones(2, 8, dtype=torch.int64), torch.ones(2, 8, dtype=torch.int64))
+        axes = {0: "batch", 1: "places"}
+        torch.onnx.export(
+            Exported(model[0].auto_model.eval()), example, path, input_names=["ids", "mask"], output_names=["out"],
+            dynamic_axes={"ids": axes, "mask": axes, "out": axes}, opset_version=17, dynamo=False,
+        )
+        path = fused(path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def encode(self, texts, batch_size, show_progress_bar):
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        vectors = [None] * len(texts)
+        for first in range(0, len(order), batch_size):
+            some = order[first : first + batch_size]
+            got = self.tokenizer([texts[i] for i in some], padding=True, truncation=True, max_length=256, return_tensors="np")
+            mask = got["attention_mask"].astype(numpy.int64)
+            out = self.session.run(None, {"ids": got["input_ids"].astype(numpy.int64), "mask": mask})[0]
+            means = (out * mask[:, :, None]).sum(1) / mask.sum(1)[:, None]
+            means /= numpy.linalg.norm(means, axis=1, keepdims=True)
+            for i, v in zip(some, means):
+                vectors[i] = v
+        return vectors
+
+
+def fused(path):
+    """The graph with attention, GELU and norms as single operations."""
+    from onnxruntime.transformers import optimizer
+
+    better = path.replace(".onnx", "-fused.onnx")
+    optimizer.optimize_model(path, "bert", num_heads=CONFIG["num_attention_heads"], hidden_size=CONFIG["hidden_size"], opt_level=1).save_model_to_file(better)
+    return better
+
+
 class Worker:
     def __init__(self, folder, threads):
-        self.folder = folder
+        self.folder, self.threads = folder, threads
         self.batch, self.attention, self.model = 32, "sdpa", None
         torch.set_num_threads(threads)
 
     def use(self, batch, attention):
         if self.model is None or attention != self.attention:
-            words = Transformer(self.folder, model_kwargs={"attn_implementation": attention})
+            kind = "eager" if attention == ONNX else attention
+            words = Transformer(self.folder, model_kwargs={"attn_implementation": kind})
             words.max_seq_length = 256
             modules = [words, Pooling(CONFIG["hidden_size"], "mean"), Normalize()]
             self.model = SentenceTransformer(modules=modules, device="cpu")
+            if attention == ONNX:
+                self.model = OnnxEncoder(self.model, self.folder, self.threads)
         self.batch, self.attention = batch, attention
 
     def settings(self):
-        return f"batches of {self.batch} sorted by length, {self.attention} attention"
+        how = f"onnxruntime {onnxruntime.__version__}" if self.attention == ONNX else f"{self.attention} attention"
+        return f"batches of {self.batch} sorted by length, {how}"
 
     def embed(self, task):
         self.use(self.batch, self.attention)
@@ -79,9 +141,9 @@ class Worker:
     def tune(self, task):
         task, found = task["of"], []
         task = task | {"texts": task["texts"][: len(task["texts"]) // 2]}
-        for attention in ["sdpa", "eager"]:
-            # Which batches are best hardly depends on how attention is computed.
-            for batch in BATCHES if attention == "sdpa" else [min(found, key=lambda f: f["seconds"])["batch"]]:
+        for attention in ["sdpa", "eager", ONNX]:
+            # Which batches are best hardly depends on how torch computes attention.
+            for batch in BATCHES if attention != "eager" else [min(found, key=lambda f: f["seconds"])["batch"]]:
                 self.use(batch, attention)
                 self.embed(task | {"texts": task["texts"][:batch]})
                 seconds = self.embed(task)["seconds"]
@@ -97,7 +159,7 @@ class Worker:
             return {"seconds": 0, "peak_mb": int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1)) / 1024}
 
     def about(self, task):
-        version = f"sentence-transformers {sentence_transformers.__version__}, transformers {transformers.__version__}, torch {torch.__version__}"
+        version = f"sentence-transformers {sentence_transformers.__version__}, transformers {transformers.__version__}, torch {torch.__version__}, onnxruntime {onnxruntime.__version__}, all in float32"
         return {"seconds": 0, "version": version}
 
     def handle(self, task):
