@@ -77,8 +77,8 @@ func (b *Ballot) Check() error {
 	if err := checkPrompts(b.Draw); err != nil {
 		return err
 	}
-	if !(b.Epsilon >= least) || math.IsInf(b.Epsilon, 1) {
-		return fmt.Errorf("ballot needs an ε for a step of at least %v, not %v", least, b.Epsilon)
+	if !(b.Epsilon >= minRate) || math.IsInf(b.Epsilon, 1) {
+		return fmt.Errorf("ballot needs an ε for a step of at least %v, not %v", minRate, b.Epsilon)
 	}
 	if b.Candidates < 0 {
 		return fmt.Errorf("ballot cannot choose among %d candidates: 0 takes all", b.Candidates)

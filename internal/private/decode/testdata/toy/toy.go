@@ -59,7 +59,7 @@ func (*Toy) Proof() string {
 
 // Check implements [Method].
 func (t *Toy) Check() error {
-	if !(t.Range >= least) || math.IsInf(t.Range, 1) || !(t.Weight > 0 && t.Weight <= 1000) || t.Candidates < 0 {
+	if !(t.Range >= minRate) || math.IsInf(t.Range, 1) || !(t.Weight > 0 && t.Weight <= 1000) || t.Candidates < 0 {
 		return fmt.Errorf("toy needs a positive range, not %v, and a weight up to 1000, not %v", t.Range, t.Weight)
 	}
 	return t.Draw.Check()
