@@ -126,6 +126,9 @@ func TestNearestNeedsItsEncoder(t *testing.T) {
 			if encoder != nil {
 				expect.Equal(t, "encoder.asked", encoder.asked, 0)
 			}
+			if left, err := os.ReadDir(o.Dir); err == nil && len(left) != 0 {
+				t.Errorf("left %v", left)
+			}
 		})
 	}
 }

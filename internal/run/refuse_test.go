@@ -263,9 +263,13 @@ func TestMemoryThatIsTooSmall(t *testing.T) {
 		r := p.runner(o, osDisk{})
 		r.free = func() int64 { return free }
 		_, err := r.do(t.Context())
-		var memory *lm.MemoryError
-		if fits := free != minimum; fits && err != nil || !fits && (!errors.As(err, &memory) || memory.Need <= free || !strings.Contains(err.Error(), "nothing was charged")) {
-			t.Errorf("with %d bytes free: %v", free, err)
+		at := expect.At(t, "with %d bytes free", free)
+		if free != minimum {
+			expect.NoError(at, err)
+		} else {
+			memory := expect.As[*lm.MemoryError](at, err)
+			expect.Min(at, "memory.Need", memory.Need, free+1)
+			expect.Contains(at, "err", err.Error(), "nothing was charged")
 		}
 		if _, err := os.Stat(o.Dir); free == minimum && err == nil {
 			t.Error("a folder was made")
