@@ -59,10 +59,7 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 	for i := range scratch {
 		scratch[i] = &kernel.Scratch{}
 	}
-	x, dst := kernel.Floats(measuredSequences*cols), kernel.Floats(measuredSequences*padded(rows))
-	for i := range x {
-		x[i] = 1
-	}
+	x, dst := k.NewQuantized(kernel.Bits16, measuredSequences, cols), kernel.Floats(measuredSequences*padded(rows))
 	for _, kind := range measured {
 		size, err := kernel.RowBytes(kind, cols)
 		if err != nil {
@@ -82,7 +79,7 @@ func measure(ctx context.Context, threads, rows, cols, repeat int) (Speed, error
 				began := time.Now()
 				if err := workers.step(func() error {
 					workers.each(matrix.Panels(), 1, func(worker, from, to int) {
-						k.Mul(matrix, from, to, x, cols, n, dst, padded(rows), scratch[worker])
+						k.MulQuantized(matrix, from, to, x, n, dst, padded(rows), scratch[worker])
 					})
 					return nil
 				}); err != nil {

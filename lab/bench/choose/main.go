@@ -66,7 +66,7 @@ func main() {
 	flag.Int64Var(&b.choosing.Rounds, "rounds", 0, "rounds; 0 for what the work allows")
 	flag.Float64Var(&b.choosing.Work, "work", 0, "tokens; 0 for the default")
 	flag.StringVar(&b.use.Model, "model", "", "the model; smollm2 if it is not given")
-	flag.IntVar(&b.use.Activations, "activations", 0, "bits of the inputs of products: 8, 16 or 32; 16 if 0")
+	flag.IntVar(&b.use.Activations, "activations", 0, "bits of the inputs of products: 8 or 16; 16 if 0")
 	beside := flag.Int("beside", 0, "choose with these bits too, among the same prompts, by the same records and noise")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error {
