@@ -37,12 +37,8 @@ func ByName(name string) (Accountant, error) {
 		return PLD{}, nil
 	case "rdp":
 		return RDP{}, nil
-	case "zcdp":
-		return ZCDP{}, nil
-	case "bounded-range":
-		return BoundedRange{}, nil
 	}
-	return nil, fmt.Errorf("unknown accountant %q: use auto, pld, rdp, zcdp or bounded-range", name)
+	return nil, fmt.Errorf("unknown accountant %q: use auto, pld or rdp", name)
 }
 
 // Epsilon implements [Accountant].
@@ -89,13 +85,9 @@ func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (
 		{PLD(a), "numerical composition encloses the exact answer"},
 		{RDP{}, "the Rényi bound is below the numerical one"},
 		{Amplification{RDP{}}, "the Rényi bound of the run inside, amplified as a whole, is the least"},
-		{Amplification{ZCDP{}}, "the zCDP bound of the run inside, amplified as a whole, is the least"},
-		{ZCDP{}, "the zCDP bound is below the others"},
 		{Conditioning{BoundedRange(a)}, "equal bounded-range steps, composed optimally, and the exact probability that an approx leaf fails"},
 		{Conditioning{RDP{}}, "the Rényi bound given that no approx leaf fails is below the numerical one"},
 		{Conditioning{Amplification{RDP{}}}, "the Rényi bound of the run inside, amplified, given that no approx leaf fails, is the least"},
-		{Conditioning{Amplification{ZCDP{}}}, "the zCDP bound of the run inside, amplified, given that no approx leaf fails, is the least"},
-		{Conditioning{ZCDP{}}, "the zCDP bound given that no approx leaf fails is below the others"},
 	} {
 		if c.Name() == "pld" && long != nil {
 			refused = fmt.Errorf("%w, and no bound that adds up covers all of them", long)
