@@ -22,9 +22,7 @@ func quick(tolerance float64) []Accountant {
 	return []Accountant{
 		PLD{Tolerance: tolerance},
 		RDP{},
-		BoundedRange{Tolerance: 0.05},
 		Auto{Tolerance: tolerance},
-		Conditioning{BoundedRange{Tolerance: 0.05}},
 	}
 }
 
@@ -228,7 +226,7 @@ func optimistic(t *testing.T, of int) {
 			if k%8 > 0 && i == k%2 { // both for some, in the interest of time
 				continue
 			}
-			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, BoundedRange{Tolerance: 0.02}} {
+			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, Auto{Tolerance: 0.02}} {
 				got, err := a.Epsilon(e, c.Adjacency, delta)
 				if unsupported(t, a, e, err) {
 					continue

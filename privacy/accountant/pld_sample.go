@@ -38,7 +38,9 @@ func (s sampling) out(l float64) float64 {
 		return l
 	}
 	if l > 30 {
-		return l + math.Log(s.q) + math.Log1p((1-s.q)/s.q*math.Exp(-l))
+		// ln(1 + e^y) for q·(e^l − 1) = e^y, at any rate above 0.
+		y := l + math.Log(s.q) + math.Log1p(-math.Exp(-l))
+		return max(y, 0) + math.Log1p(math.Exp(-math.Abs(y)))
 	}
 	return math.Log1p(s.q * math.Expm1(l))
 }
@@ -57,6 +59,9 @@ func (s sampling) in(l float64) float64 {
 	v := math.Expm1(l) / s.q
 	if v <= -1 {
 		return math.Inf(-1)
+	}
+	if math.IsInf(v, 1) { // of the least rates
+		return math.Log(math.Expm1(l)) - math.Log(s.q)
 	}
 	return math.Log1p(v)
 }

@@ -82,3 +82,11 @@ func rdpDelta(c rdpCurve, epsilon float64) float64 {
 	delta := math.Exp(objective(a)) * (1 + rdpSlack)
 	return max(min(1, delta, rdpTotalVariation(c)), math.SmallestNonzeroFloat64)
 }
+
+// rdpAnswer bounds the answer from above.
+func rdpAnswer(e privacy.Event, adj privacy.Adjacency, a ask) (privacy.Interval, error) {
+	if a.forDelta {
+		return RDP{}.Delta(e, adj, a.low)
+	}
+	return RDP{}.Epsilon(e, adj, a.low)
+}

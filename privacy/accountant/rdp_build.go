@@ -195,3 +195,11 @@ func rdpAt(c rdpCurve, a float64) float64 {
 	}
 	return max(d*(1+rdpSlack), rdpTiny)
 }
+
+// refuseApprox returns the reason why a leaf has no Rényi divergence.
+func refuseApprox(e privacy.Event) string {
+	if a, ok := e.(privacy.Approx); ok && a.Delta > 0 {
+		return "with δ above 0 no Rényi divergence is bounded; use the pld or auto accountant, and a planned budget instead of a filter"
+	}
+	return ""
+}

@@ -23,7 +23,7 @@ func TestAccountants(t *testing.T) {
 		t.Fatal(err)
 	}
 	loose, tight := accountant.RDP{}, accountant.Auto{}
-	event := privacy.Event(privacy.Repeat{N: 2, Event: privacy.BoundedRange{C: 2}})
+	event := privacy.Event(privacy.Repeat{N: 30, Event: privacy.BoundedRange{C: 0.4}})
 	// Rényi divergences have no theorem for a δ of its own.
 	approx := privacy.Compose{Events: []privacy.Event{privacy.Approx{Epsilon: 1, Delta: 1e-7}, event}}
 	for _, c := range []struct {
