@@ -92,11 +92,7 @@ func (s solver) composed(e privacy.Event, terms []privacy.Term, a ask) (privacy.
 		return privacy.Interval{Upper: top}, nil
 	}
 	return pldAnswers.get(pldKey{e.String(), s.adj, a, s.width()}, func() (privacy.Interval, error) {
-		out, err := s.numeric(e, terms, a)
-		if !a.forDelta {
-			out.Lower, out.Upper = math.Min(out.Lower, top), math.Min(out.Upper, top)
-		}
-		return out, err
+		return s.numeric(e, terms, a)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/sotto-dp/sotto/privacy"
 )
@@ -14,7 +15,8 @@ import (
 //
 //   - a composition with one partition costs as much as with the worst of its parts ([byPart]);
 //   - approx leaves of a composition fail or do not, apart from the rest ([apart]);
-//   - one sample of plain mechanisms amplifies the whole ([plain]).
+//   - one sample of leaves amplifies the whole ([solver.amplified]), which is done where what is
+//     inside has a closed form, or reduces further.
 //
 // What is left is a composition of leaves, of repeated samples and of partitions, for the
 // solvers: the closed form of Gaussians, optimal composition of equal bounded-range steps,
@@ -100,7 +102,7 @@ func (s solver) reduce(e privacy.Event, a ask) (Result, error) {
 		got, err = s.worst(parts, a)
 	} else if rest, alive, ok := apart(terms); ok {
 		got, err = s.conditioned(rest, alive, a)
-	} else if d, inner, ok := oneDraw(terms); ok && plain(inner, s.adj) {
+	} else if d, inner, ok := oneDraw(terms); ok && s.closed(inner) {
 		got, err = s.amplified(d, inner, a)
 	} else {
 		got, err = s.compose(e, terms, a)
@@ -151,8 +153,8 @@ func (s solver) compose(e privacy.Event, terms []privacy.Term, a ask) (Result, e
 	return best, best.meet(Result{got, "pld", "numerical composition encloses the exact answer"})
 }
 
-// bound adds the Rényi bounds to what is known: of the event, and under add-remove of what
-// runs on one sample, amplified. Failed is why nothing is known.
+// bound adds the Rényi bounds to what is known: of the event, and of what runs on one sample,
+// amplified. Failed is why nothing is known.
 func (s solver) bound(e privacy.Event, terms []privacy.Term, a ask, best Result, failed error) (Result, error) {
 	asked := failed == nil && best.Accountant != ""
 	try := func(r Result, err error) error {
@@ -172,7 +174,7 @@ func (s solver) bound(e privacy.Event, terms []privacy.Term, a ask, best Result,
 	if err := try(Result{got, "rdp", "the Rényi bound is below the numerical one"}, err); err != nil {
 		return Result{}, err
 	}
-	if d, inner, ok := oneDraw(terms); ok && s.adj == privacy.AddRemove && !plain(inner, s.adj) {
+	if d, inner, ok := oneDraw(terms); ok && (s.adj == privacy.AddRemove || plain(inner)) {
 		r, err := solver{adj: s.adj, bounds: true}.amplified(d, inner, a)
 		r.Lower, r.Why = 0, "the Rényi bound of the run inside, amplified as a whole, is the least"
 		if err := try(r, err); err != nil {
@@ -218,10 +220,21 @@ func (s solver) worst(parts []privacy.Event, a ask) (Result, error) {
 // partition. All other parts run on the same records on both sides, so their outputs can
 // be drawn independently of which side it is, given what came before: for each part the
 // loss equals that of compose(x, part), and the exact answer is the largest of these (McSherry
-// 2009, parallel composition, in its adaptive form).
+// 2009, parallel composition, in its adaptive form). Sampling before it is sampling in the part.
 func byPart(terms []privacy.Term, adj privacy.Adjacency) []privacy.Event {
 	if adj != privacy.AddRemove {
 		return nil
+	}
+	if p, ok := terms[0].Event.(privacy.Poisson); ok && len(terms) == 1 && terms[0].N == 1 {
+		inner, err := privacy.Terms(p.Event)
+		if err != nil {
+			return nil
+		}
+		parts := byPart(inner, adj)
+		for i, part := range parts {
+			parts[i] = privacy.Canonical(privacy.Poisson{Q: p.Q, Event: part})
+		}
+		return parts
 	}
 	at := -1
 	for i, t := range terms {
@@ -365,8 +378,19 @@ func (s solver) conditioned(rest privacy.Event, alive survival, a ask) (Result, 
 		return out, err
 	}
 	low, high := alive.inner(a.low, a.high)
-	return s.enclose(rest, ask{low: low, high: high})
+	out, err := s.enclose(rest, ask{low: low, high: high})
+	if err != nil || low < 0 {
+		return out, err
+	}
+	largest, _, err := supremum(rest, s.adj)
+	if err != nil {
+		return out, err
+	}
+	return out, out.meet(Result{privacy.Interval{Upper: largest}, out.Accountant, "the largest loss of all"})
 }
+
+// drawError bounds the relative rounding of ln(1+q(e^ε−1)) and of its inverse.
+const drawError = 0x1p-42
 
 // draw is the rate of one sample, as a fraction.
 type draw struct{ num, den float64 }
@@ -384,34 +408,30 @@ func oneDraw(terms []privacy.Term) (d draw, inner privacy.Event, ok bool) {
 	return d, nil, false
 }
 
-// plain reports whether an event costs the most when a record is removed, also below a
-// sample: a composition of leaves, under add-remove also of partitions of such, or one sample
-// of that.
-func plain(e privacy.Event, adj privacy.Adjacency) bool {
+// plain reports whether an event is a composition of leaves, or one sample of that. It then
+// costs the most when a record is removed, also below a sample.
+func plain(e privacy.Event) bool {
 	terms, err := privacy.Terms(e)
 	if err != nil {
 		return false
 	}
 	if _, inner, ok := oneDraw(terms); ok {
-		return plain(inner, adj)
+		return plain(inner)
 	}
-	return symmetric(terms, adj)
+	return !slices.ContainsFunc(terms, func(t privacy.Term) bool { return privacy.Children(t.Event) != nil })
 }
 
-// symmetric reports whether terms cost the same in both directions.
-func symmetric(terms []privacy.Term, adj privacy.Adjacency) bool {
-	for _, t := range terms {
-		parts, is := t.Event.(privacy.Parallel)
-		if !is && privacy.Children(t.Event) != nil || is && adj != privacy.AddRemove {
-			return false
-		}
-		for _, part := range parts.Events {
-			if in, err := privacy.Terms(part); err != nil || !symmetric(in, adj) {
-				return false
-			}
-		}
+// closed reports whether a plain event has a closed form, or reduces to one that may have.
+func (s solver) closed(e privacy.Event) bool {
+	terms, err := privacy.Terms(e)
+	if err != nil || !plain(e) {
+		return false
 	}
-	return true
+	_, gaussian := allGaussian(terms)
+	_, ranges := terms[0].Event.(privacy.BoundedRange)
+	_, _, drawn := oneDraw(terms)
+	_, _, fails := apart(terms)
+	return gaussian || s.ranges && ranges && len(terms) == 1 || drawn || fails
 }
 
 // amplified answers for one sample at rate q of a plain event: its ε at δ is ln(1+q(e^ε'−1))
@@ -434,9 +454,13 @@ func symmetric(terms []privacy.Term, adj privacy.Adjacency) bool {
 func (s solver) amplified(d draw, inner privacy.Event, a ask) (Result, error) {
 	by := sampling{d.num / d.den, remove}
 	if a.forDelta {
-		low, high := by.in(a.low)*(1-massError), by.in(a.high)*(1+massError)
+		low, high := by.in(a.low)*(1-drawError), by.in(a.high)*(1+drawError)
 		out, err := s.reduce(inner, ask{low: low, high: high, forDelta: true})
-		out.Lower, out.Upper = by.q*out.Lower*(1-massError), math.Min(1, by.q*out.Upper*(1+massError))
+		largest := by.q // of any δ below a sample
+		if d.den != 1 {
+			largest = math.Nextafter(largest, 1)
+		}
+		out.Lower, out.Upper = by.q*out.Lower*(1-drawError), math.Min(largest, by.q*out.Upper*(1+drawError))
 		return out, err
 	}
 	quotient := func(delta float64, mode big.RoundingMode) *big.Float {
@@ -446,10 +470,10 @@ func (s solver) amplified(d draw, inner privacy.Event, a ask) (Result, error) {
 	low, high := below(quotient(a.low, big.ToNegativeInf)), above(quotient(a.high, big.ToPositiveInf))
 	out, err := s.enclose(inner, ask{low: low, high: high})
 	if out.Lower > 0 {
-		out.Lower = by.out(out.Lower) * (1 - massError)
+		out.Lower = by.out(out.Lower) * (1 - drawError)
 	}
 	if out.Upper > 0 {
-		out.Upper = math.Nextafter(by.out(out.Upper)*(1+massError), math.Inf(1))
+		out.Upper = math.Nextafter(by.out(out.Upper)*(1+drawError), math.Inf(1))
 	}
 	return out, err
 }

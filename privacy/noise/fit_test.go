@@ -228,38 +228,12 @@ func laplaceCDF(x float64) float64 {
 	return 1 - math.Exp(-x)/2
 }
 
-// discreteGaussianCDF sums the law directly. Beyond σ = 64 it uses the midpoint
-// rule, whose error is below 0.25/(24σ²) < 3e-6: less than 1/500 of a standard
-// error at the number of draws used here.
-func discreteGaussianCDF(sigma float64, m int64) float64 {
-	if sigma > 64 {
-		return normalCDF((float64(m) + 0.5) / sigma)
-	}
-	reach := int64(40*sigma) + 2
-	total, part := 0.0, 0.0
-	for y := -reach; y <= reach; y++ {
-		w := math.Exp(-float64(y) * float64(y) / (2 * sigma * sigma))
-		total += w
-		if y <= m {
-			part += w
-		}
-	}
-	return part / total
-}
-
 func discreteLaplaceCDF(b float64, m int64) float64 {
 	norm := 1 + math.Exp(-1/b)
 	if m < 0 {
 		return math.Exp(float64(m)/b) / norm
 	}
 	return 1 - math.Exp(-float64(m+1)/b)/norm
-}
-
-func exponentialCDF(b float64, m int64) float64 {
-	if m < 0 {
-		return 0
-	}
-	return -math.Expm1(-(float64(m) + 1) / b)
 }
 
 func label(name string, x float64) string { return fmt.Sprintf("%s %.4g", name, x) }
