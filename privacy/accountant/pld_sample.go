@@ -172,7 +172,11 @@ func (s sampling) apply(d pld, g grid, up bool) pld {
 		return d.regrid(g, up)
 	}
 	first, last := s.reach(d)
-	c := newCells(g, g.cell(first)-1, g.cell(last)+1)
+	from, to := g.cell(first)-1, g.cell(last)+1
+	if !up { // grids are as fine as upper ends allow; what is above counts as less
+		to = min(to, from+maxCells)
+	}
+	c := newCells(g, from, to)
 	lo, hi := d.loss(0), d.loss(len(d.m)-1)
 	c.rate, c.reach = s.q, 1+math.Abs(lo)+math.Abs(hi)
 	qsum := 0.0

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"testing"
+
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // falseReject is the probability with which a correct sampler fails one
@@ -33,19 +35,6 @@ type fit struct {
 	// sampler returns a function that draws a bin, at a scale. A bin outside
 	// the range is an impossible outcome.
 	sampler func(t testing.TB, scale float64) func(*Stream) int
-}
-
-func kl(f, p float64) float64 {
-	term := func(a, b float64) float64 {
-		switch {
-		case a <= 0:
-			return 0
-		case b <= 0:
-			return math.Inf(1)
-		}
-		return a * math.Log(a/b)
-	}
-	return max(0, term(f, p)+term(1-f, 1-p))
 }
 
 // events turns values per bin into values per event: the bins, the runs of
@@ -91,7 +80,7 @@ func (f fit) excess(t testing.TB, s *Stream, scale float64, draws int) float64 {
 	worst := 0.0
 	for i := range p {
 		f := got[i] / float64(draws)
-		worst = max(worst, float64(draws)*kl(f, min(p[i], 1))/threshold(len(p)))
+		worst = max(worst, float64(draws)*privacytest.KL(f, min(p[i], 1))/threshold(len(p)))
 	}
 	return worst
 }
@@ -114,18 +103,18 @@ func (f fit) miss(scale float64) float64 {
 	best := 1.0
 	for i := range p {
 		inside, outside := min(p[i], 1), min(q[i], 1)
-		if kl(outside, inside) <= limit {
+		if privacytest.KL(outside, inside) <= limit {
 			continue
 		}
 		for range 60 {
 			mid := (inside + outside) / 2
-			if kl(mid, min(p[i], 1)) <= limit {
+			if privacytest.KL(mid, min(p[i], 1)) <= limit {
 				inside = mid
 			} else {
 				outside = mid
 			}
 		}
-		best = min(best, math.Exp(-float64(f.draws)*kl(outside, min(q[i], 1))))
+		best = min(best, math.Exp(-float64(f.draws)*privacytest.KL(outside, min(q[i], 1))))
 	}
 	return best
 }
