@@ -21,7 +21,7 @@ func TestLinks(t *testing.T) {
 	if err := b.check(); err != nil {
 		t.Error(err)
 	}
-	if len(b.pages) < 50 || b.links() < 200 {
+	if len(b.pages) < 20 || b.links() < 50 {
 		t.Errorf("%d pages with %d links: the repository has more", len(b.pages), b.links())
 	}
 }
