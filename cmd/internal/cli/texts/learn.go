@@ -67,7 +67,6 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
 	cmd.Flags().Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	p.Asks(cmd, &opt)
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
-	p.AddPlaces(cmd)
 	return cmd
 }
 

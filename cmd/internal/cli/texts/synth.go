@@ -114,7 +114,6 @@ choose among rows that are made up from what the schema allows, which are free.
 	}
 	p.Asks(cmd, &opt)
 	opt.add(cmd)
-	p.AddPlaces(cmd)
 	return cmd
 }
 
