@@ -33,7 +33,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-scale bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -169,16 +169,6 @@ bench-synth: ## what a private text costs: every method, beside its published sc
 	@go run ./cmd/sotto model pull
 	go run ./lab/bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
 
-bench-eval: ## questions a second with shared demonstrations, without, and beside llama.cpp's server
-	@./lab/bench/eval/server.sh build
-	@go run ./cmd/sotto model pull
-	go run ./lab/bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
-
-# The report in docs/ was made with -data and a folder of data sets too.
-bench-answer: ## what an answer costs with one draw, and with a draw a token as published
-	@go run ./cmd/sotto model pull
-	go run ./lab/bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
-
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
 	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
@@ -186,16 +176,6 @@ bench-choose: ## what choosing by the records costs and brings, round after roun
 # For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
 bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
 	go run ./lab/bench/scale -out docs/bench-scale.md $(BENCHFLAGS)
-
-# On processors this is a small case; lab/bench/dspy/README.md says how all of it was done.
-DSPY_VENV := .venv/dspy
-bench-dspy: ## DSPy's random search on a data set's records, with the default model; DATA=folder of data sets
-	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-dspy DATA=…"; exit 1; }
-	@command -v python3 >/dev/null || { echo "python3 is needed for DSPy"; exit 1; }
-	@[ -x $(DSPY_VENV)/bin/pip ] || python3 -I -m venv $(DSPY_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/dspy/requirements.txt
-	@go run ./cmd/sotto model pull
-	PYTHON=$(DSPY_VENV)/bin/python ./lab/bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
 .PHONY: results
 results: lab ## tables and plots of every published suite, from its rows, in lab/results
@@ -223,13 +203,6 @@ bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction b
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r lab/bench/table/requirements.txt
 	go run ./lab/bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
-bench-gateway: ## what the gateway adds to a server, beside PyPI's litellm proxy, and ten minutes of faults
-	@command -v python3 >/dev/null || { echo "python3 is needed for litellm"; exit 1; }
-	@[ -x .venv/litellm/bin/pip ] || python3 -I -m venv .venv/litellm || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	@.venv/litellm/bin/pip install --quiet --disable-pip-version-check -r lab/bench/gateway/requirements.txt
-	go build -o .cache/bench-gateway ./lab/bench/gateway
-	.cache/bench-gateway -litellm .venv/litellm/bin/litellm -out docs/bench-gateway.md $(BENCHFLAGS)
-
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
@@ -239,7 +212,7 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
 			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r lab/bench/lm/requirements.txt; \
 		cp lab/bench/lm/requirements.txt $(LM_VENV)/built; }
-	@./lab/bench/eval/server.sh build
+	@./lab/bench/llamaserver/server.sh build
 	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
 	@cmp -s lab/bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
 		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
