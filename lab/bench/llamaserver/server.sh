@@ -1,8 +1,8 @@
 #!/bin/sh
 # llama.cpp's server, built on this machine for this machine, to compare with.
 #
-#   lab/bench/eval/server.sh build    into .venv/llama-server, once: about 15 minutes on 2 cores
-#   lab/bench/eval/server.sh version  what was built
+#   lab/bench/llamaserver/server.sh build    into .venv/llama-server, once: about 15 minutes on 2 cores
+#   lab/bench/llamaserver/server.sh version  what was built
 #
 # The source is the one inside llama-cpp-python, from PyPI, as for make bench-lm. It is
 # built without AMX: under some hypervisors those instructions fault though the processor
