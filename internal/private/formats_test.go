@@ -93,7 +93,7 @@ func TestFormatsOfRecords(t *testing.T) {
 			if !slices.Equal(got.records, base.records) {
 				t.Error("the records differ")
 			}
-			if got.sketch.Sum != base.sketch.Sum || !slices.Equal(got.sketch.Rows.Hashes, base.sketch.Rows.Hashes) {
+			if got.sketch.Whole != base.sketch.Whole || !slices.Equal(got.sketch.Rows.Hashes, base.sketch.Rows.Hashes) {
 				t.Error("the ledger would not know them exactly")
 			}
 		})
@@ -203,7 +203,7 @@ func TestFormatsOfTables(t *testing.T) {
 			if !slices.Equal(got.records, base.records) {
 				t.Error("the rows differ")
 			}
-			if got.sketch.Sum != base.sketch.Sum {
+			if got.sketch.Whole != base.sketch.Whole {
 				t.Error("the ledger would not know them exactly")
 			}
 		})
@@ -249,7 +249,7 @@ func TestFolderOfCSV(t *testing.T) {
 			for _, s := range got[1:] {
 				expect.Min(t, "len(s.records)", len(s.records), 2)
 				expect.True(t, "s.records equal to got[0].records", slices.Equal(s.records, got[0].records), s.records, got[0].records)
-				expect.Equal(t, "s.sketch.Sum", s.sketch.Sum, got[0].sketch.Sum)
+				expect.Equal(t, "s.sketch.Whole", s.sketch.Whole, got[0].sketch.Whole)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ type mcpOptions struct {
 type ForAgents struct {
 	// Plan is "sotto plan", with the model that flags of this verb name.
 	Plan func(context.Context, flags.Model, agents.PlanArguments) (any, error)
-	// Account and Calibrate are the verbs of these names, and Budgets what "sotto ledger list" lists.
+	// Account and Calibrate are the verbs of these names, and Budgets what "sotto ledger show" lists.
 	Account   func(agents.AccountArguments) (any, error)
 	Calibrate func(agents.CalibrateArguments) (any, error)
 	Budgets   func(context.Context) ([]agents.Budget, error)
