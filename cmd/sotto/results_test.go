@@ -163,7 +163,7 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 
 	dir := t.TempDir()
 	ring := filepath.Join(dir, "ring")
-	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", ring); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "new", "--keys", ring); code != 0 {
 		t.Fatal(errs)
 	}
 	clitest.Write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))

@@ -165,13 +165,11 @@ func TestSignNeedsAStatementAndAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"no statement":     second(Sign(nil, testSigner(t))),
-		"empty statement":  second(Sign(&Statement{}, testSigner(t))),
-		"no signer":        second(Sign(s)),
-		"nil signer":       second(Sign(s, nil)),
-		"empty signer":     second(Sign(s, &Signer{})),
-		"one signer twice": second(Sign(s, testSigner(t), testSigner(t))),
-		"issue unsigned":   second(Issue(t.TempDir(), testClaim(t), basic{}, nil)),
+		"no statement":    second(Sign(nil, testSigner(t))),
+		"empty statement": second(Sign(&Statement{}, testSigner(t))),
+		"nil signer":      second(Sign(s, nil)),
+		"empty signer":    second(Sign(s, &Signer{})),
+		"issue unsigned":  second(Issue(t.TempDir(), testClaim(t), basic{}, nil)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err == nil {
@@ -243,7 +241,7 @@ func TestRoundTrip(t *testing.T) {
 		if got, want := r.Predicate.Epsilon.Upper, mustEpsilon(t, c); math.Abs(got-want) > 1e-9*(1+want) {
 			t.Fatalf("ε is %v, the events give %v", got, want)
 		}
-		lowered := body[Predicate]{intotoType, s.Subjects(), PredicateType, s.Predicate()}
+		lowered := body{statementType, s.Subjects(), PredicateType, s.Predicate()}
 		lowered.Predicate.Epsilon.Upper *= rapid.Float64Range(0, 1-1e-5).Draw(t, "factor")
 		if s.Predicate().Epsilon.Upper < 1e-6 {
 			return
@@ -260,8 +258,6 @@ func TestRoundTrip(t *testing.T) {
 		}
 	})
 }
-
-const intotoType = "https://in-toto.io/Statement/v1"
 
 // mustEpsilon evaluates the events each by itself in canonical form.
 func mustEpsilon(t *rapid.T, c Claim) float64 {

@@ -77,7 +77,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	}
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, fmt.Errorf("%s is no private key in PEM form: make one with sotto keys generate, and name its ID.key.pem", path)
+		return nil, fmt.Errorf("%s is no private key in PEM form: make one with sotto keys new, and name its signer.pem", path)
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	ed, ok := key.(ed25519.PrivateKey)
@@ -99,7 +99,7 @@ func readPublic(path string) (ed25519.PublicKey, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s is no Ed25519 public key in PEM form: sotto keys export writes one", path)
+	return nil, fmt.Errorf("%s is no Ed25519 public key in PEM form: sotto keys new writes signer.pub.pem", path)
 }
 
 // signer signs and checks envelopes.

@@ -131,14 +131,13 @@ stay; if they cost more than what is left, all further ones are refused.` + ui.J
   sotto ledger grant patients --epsilon -0.5 --reason 'decision 13 of the board'`,
 		Args: cli.Takes("DATASET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if by.reason == "" {
-				return cli.Usage("--reason is missing: say why, it stays in the ledger")
-			}
 			change, done := (*ledger.Ledger).Grant, "raised"
 			epsilon, delta := by.epsilon.Value, by.delta.Value
 			switch {
 			case !by.epsilon.Given && !by.delta.Given:
 				return cli.Usage("give the amount with --epsilon, --delta, or both")
+			case by.reason == "":
+				return cli.Usage("--reason is missing: say why, it stays in the ledger")
 			case epsilon*delta < 0:
 				return cli.Usage("--epsilon and --delta go the same way: give two grants")
 			case epsilon < 0 || delta < 0:

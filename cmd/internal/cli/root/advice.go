@@ -90,8 +90,6 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (sotto plan --write FILE makes one, sotto plan --settings lists what it may have)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
 		return " (sotto table schema check FILE)"
-	case errors.As(err, &path) && strings.Contains(text, "key ring"):
-		return "; sotto keys generate makes one"
 	case source != nil && has("data"):
 		return " (--data FILE)"
 	case flagNamed(cmd, err.Error()) != "":

@@ -101,8 +101,7 @@ var firstMistakes = []mistake{
 	{"ledger grant known --epsilon 1", 2, "--reason is missing"},
 	{"ledger reserve known pure(5) --run r --proof proven", 3, "(sotto ledger grant DATASET --epsilon E --reason TEXT)"},
 	{"ledger commit nothere", 2, "sotto ledger show DATASET lists its charges"},
-	{"keys list --keys nothere", 2, "sotto keys generate makes one"},
-	{"keys generate --keys ring", 1, "(sotto keys rotate, sotto keys revoke)"},
+	{"keys list --keys nothere", 2, "sotto keys new makes one"},
 	{"verify nothere --key ring", 2, `name the folder that "sotto synth"`},
 	{"verify . --key nothere.pem", 2, "there is no file nothere.pem (--key)"},
 	{"account gaussian(3)", 2, "--delta is missing"},
@@ -142,7 +141,7 @@ func TestMessages(t *testing.T) {
 		}
 		clitest.Write(t, name, []byte(text))
 	}
-	for _, args := range [][]string{{"keys", "generate", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
+	for _, args := range [][]string{{"keys", "new", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
 		if code, _, errs := clitest.Run(t, args...); code != 0 {
 			t.Fatal(errs)
 		}

@@ -98,7 +98,7 @@ func mcpServer(p *cli.Program, opt mcpOptions, does ForAgents) (*agents.Server, 
 	o.Spending, o.Errors = opt.spending.Value, p.Stderr
 	o.Plan = func(ctx context.Context, in agents.PlanArguments) (any, error) { return does.Plan(ctx, opt.Model, in) }
 	o.Account, o.Calibrate, o.Budgets = does.Account, does.Calibrate, does.Budgets
-	o.Trust = func() (*certificate.Trust, error) { return p.Trust(nil, nil) }
+	o.Trust = func() (*certificate.Trust, error) { return p.Trust(nil) }
 	return agents.New(o)
 }
 
