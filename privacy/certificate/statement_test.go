@@ -87,7 +87,7 @@ func TestClaimErrors(t *testing.T) {
 			c.Events = []privacy.Event{mustParse(t, "fixedsize(100, 10, pure(1))")}
 			c.Samplers = []Sampler{SampleFixedSize}
 		}, basic{}, "draws from 100 records"},
-		{"no files", func(c *Claim) { c.Subjects = nil }, basic{}, "at least one subject"},
+		{"no files", func(c *Claim) { c.Subjects = nil }, basic{}, "names 0 files"},
 		{"file twice", func(c *Claim) { c.Subjects = append(c.Subjects, c.Subjects[0]) }, basic{}, "not distinct"},
 		{"empty assumption", func(c *Claim) { c.Assumptions = []string{""} }, basic{}, "an assumption is empty"},
 	} {

@@ -6,16 +6,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
-
-// AddKeys adds the flag for the folder of signing keys.
-func (p *Program) AddKeys(cmd *cobra.Command) {
-	AddDir(cmd, &p.Places.Keys, "keys", "the `DIR` of the signing key and the trust file (default: SOTTO_KEYS, your configuration, the user's data directory)")
-}
 
 // KeysDir is where the signing key is, by flag, variable or configuration.
 func (p *Program) KeysDir() (string, error) {

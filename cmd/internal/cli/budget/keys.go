@@ -34,9 +34,6 @@ that someone may have stolen: nothing that it signed is valid any more.`,
 		newKeysTrustCommand(p),
 		newKeysRevokeCommand(p),
 	)
-	for _, c := range group.Commands() {
-		p.AddKeys(c)
-	}
 	return group
 }
 

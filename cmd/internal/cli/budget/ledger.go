@@ -48,7 +48,6 @@ file ledger.db in the user's data directory.`,
 		newLedgerShowCommand(p),
 		newLedgerCheckCommand(p),
 	)
-	p.AddLedger(group.PersistentFlags())
 	return group
 }
 

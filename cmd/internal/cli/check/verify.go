@@ -47,7 +47,6 @@ They are named, above the checks; with --strict they are a failure.` + ui.JSONKe
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, in PEM form or as a trust file; may be repeated")
 	f.BoolVar(&opt.strict, "strict", false, "take warnings as failures")
-	p.AddKeys(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
