@@ -223,7 +223,7 @@ func (s *site) release(t testing.TB, dir string, signer *certificate.Signer, cha
 	for _, e := range examples {
 		made.Examples = append(made.Examples, prompt.Example{Input: e["text"], Output: e["label"]})
 	}
-	_, err = release.Write(dir, made)
+	_, err := release.Write(dir, made)
 	must(t, err)
 	_, err = certificate.Issue(dir, certificate.Claim{
 		Events: []privacy.Event{privacy.Pure{Epsilon: 0.35}}, Delta: 1e-6, Method: "noisymax", Proof: "Dwork and Roth 2014, theorem 3.6",
