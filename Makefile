@@ -11,7 +11,7 @@ TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffi
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
 # Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
-BESIDE := ./lab ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
+BESIDE := ./lab ./engines/beam ./lm/internal/kernel/gen
 # Those that lint looks at: make check leaves out those that the program has nothing of.
 LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
@@ -84,7 +84,7 @@ check: postgres models ## formatting, vet, staticcheck and the tests that are no
 test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
 	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
 
-test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
+test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, benchmarks, releases, other systems, an emulated arm64
 	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)

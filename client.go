@@ -216,15 +216,12 @@ type TableSource struct {
 	// Engine.
 	Location     string
 	Table, Query string
-	// Engine, if set, opens the table in place of Location, and may compute on it: those of
-	// engines/duckdb and engines/beam.
+	// Engine, if set, opens the table in place of Location, and may compute on it: that of
+	// engines/beam.
 	Engine Engine
 	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
 	// error.
 	SkipRefused bool
-	// PushDown says whether a database adds up a profile by itself. Default: where it can
-	// and that is faster.
-	PushDown PushDown
 	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
 	Progress func(read, total int64)
 }
@@ -233,14 +230,10 @@ type TableSource struct {
 // project has engines: what they return is certified.
 type Engine = compute.Engine
 
-// PushDown says whether a database adds up by itself: "" where that is faster, "always" or
-// "never".
-type PushDown = table.PushDown
-
 // rows opens a table.
 func (c *Client) rows(ctx context.Context, s TableSource, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, compute.Table, error) {
 	o := table.Options{
-		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, PushDown: s.PushDown, Private: c.private, Progress: s.Progress,
+		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, Private: c.private, Progress: s.Progress,
 	}
 	if s.SkipRefused {
 		o.OnError = table.Skip

@@ -20,7 +20,6 @@ import (
 type module struct {
 	dir, name string
 	workspace bool // whether only go.work says where the root is
-	c         bool // whether it is tested with C libraries
 	packages  []pkg
 }
 
@@ -72,18 +71,15 @@ var slowest = []string{
 }
 
 // once are modules that are not worth building again for the race detector: Beam and its
-// runner are 800 packages, and DuckDB is a C library, which the detector does not see.
-var once = []string{"engines/beam", "engines/duckdb"}
+// runner are 800 packages.
+var once = []string{"engines/beam"}
 
 // beside are modules that the program has nothing of, such as the laboratory: "make test-all" tests them.
-var beside = []string{"lab", "engines/beam", "engines/duckdb", "lm/internal/kernel/gen"}
+var beside = []string{"lab", "engines/beam", "lm/internal/kernel/gen"}
 
 // later are packages that "make test-all" tests, too: what builds and unpacks what is published, for all
 // systems.
 var later = []string{"tools/release"}
-
-// linked are modules that need a C library: without a C compiler their tests are left out.
-var linked = []string{"engines/duckdb"}
 
 // suites are what tests call that start goroutines.
 var suites = []string{"lmtest.Run"}
@@ -96,7 +92,6 @@ func open(dir string) (*module, error) {
 	m := &module{dir: dir, workspace: bytes.Contains(mod, []byte("sotto-dp/sotto v0.0.0"))}
 	line, _, _ := strings.Cut(string(mod), "\n")
 	m.name = strings.TrimPrefix(line, "module ")
-	m.c = m.among(linked) && compiler()
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, m.environ(false), os.Stderr
 	out, err := cmd.Output()
@@ -128,7 +123,7 @@ func (m *module) environ(race bool) []string {
 	if m.workspace {
 		env = append(env, "GOWORK=auto")
 	}
-	if race || m.c {
+	if race {
 		env = append(env, "CGO_ENABLED=1")
 	}
 	return env

@@ -17,20 +17,6 @@ const (
 	Skip = origin.OnErrorSkip
 )
 
-// PushDown says whether a database adds up by itself.
-type PushDown string
-
-// The ways to add up.
-const (
-	// Auto lets a database add up if it can and that is faster: not SQLite, which runs in
-	// this process, where a scan takes less time.
-	Auto PushDown = ""
-	// Always lets every database that can.
-	Always PushDown = "always"
-	// Never reads all rows.
-	Never PushDown = "never"
-)
-
 // Options say what is read from a source, and how.
 type Options struct {
 	// Schema has the columns. Required.
@@ -51,8 +37,6 @@ type Options struct {
 	// Private is the private folder, with the key of fingerprints and units. It is made
 	// if it does not exist. Required for both.
 	Private string
-	// PushDown is Auto by default.
-	PushDown PushDown
 	// Progress, if not nil, is called during a scan with how many bytes of how many were read;
 	// total is 0 when it is not known. Calls do not overlap.
 	Progress func(read, total int64)
@@ -68,8 +52,6 @@ func (o *Options) check() error {
 		return err
 	}
 	switch {
-	case o.PushDown != Auto && o.PushDown != Always && o.PushDown != Never:
-		return origin.Refuse("push-down: %q is neither %q nor %q", o.PushDown, Always, Never)
 	case o.Unit != "" && o.Private == "":
 		return origin.Refuse("units of privacy are known by a keyed hash: name the private folder, which has the key")
 	case o.Table != "" && o.Query != "":

@@ -62,7 +62,7 @@ func Advice(ext string) string {
 	case ".orc", ".avro", ".pkl", ".pickle", ".h5", ".hdf5", ".sav", ".dta", ".rds":
 		return "write it as .parquet, .csv or .jsonl first"
 	case ".duckdb", ".ddb":
-		return "a DuckDB file needs DuckDB: have it write the rows, duckdb FILE -c \"COPY (SELECT * FROM the_table) TO 'records.parquet'\"; for tables there is sotto-duckdb, too: go -C engines/duckdb build ./cmd/sotto-duckdb (with CGO_ENABLED=1 and a C compiler)"
+		return "a DuckDB file needs DuckDB: have it write the rows, duckdb FILE -c \"COPY (SELECT * FROM the_table) TO 'records.parquet'\""
 	}
 	return ""
 }
