@@ -146,9 +146,8 @@ func isURL(address string) bool { return strings.Contains(address, "://") }
 
 // Source says where private records are.
 type Source struct {
-	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
-	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
-	// or the address of a database. Required, except for plans that read no record.
+	// Location is the path of a file (CSV, JSON, Parquet, Excel), perhaps with # and the
+	// sheet or separator that is meant; or the address of a database. Required, except for plans that read no record.
 	Location string
 	// Query of a database, with an ORDER BY. Required for databases alone.
 	Query string

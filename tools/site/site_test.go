@@ -189,7 +189,7 @@ func TestSearchIsDeep(t *testing.T) {
 		t.Errorf("the index has %d bytes", size)
 	}
 	for word, page := range map[string]string{
-		"iconv": "data.html", "utf-16": "data.html", "semicolon": "data.html", "argilla": "data.html", "--time": "text.html",
+		"iconv": "data.html", "utf-16": "data.html", "semicolon": "data.html", "--time": "text.html",
 	} {
 		if !slices.ContainsFunc(index, func(f searchEntry) bool {
 			file, _, _ := strings.Cut(f.To, "#")

@@ -77,8 +77,6 @@ func TestErrors(t *testing.T) {
 		"no schema":       {"a.csv", good, table.Options{Schema: schema.Schema{}}, table.Unusable, "no columns"},
 		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "What is read: .csv"},
 		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
-		"DuckDB":          {"a.duckdb", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "COPY (SELECT"},
-		"DuckDB in short": {"a.DDB", good, table.Options{Schema: visits}, table.Unusable, "have it write the rows"},
 		"on error":        {"a.csv", good, table.Options{Schema: visits, OnError: "guess"}, table.Unusable, "neither"},
 		"unit, no folder": {"a.csv", good, table.Options{Schema: visits, Unit: "who"}, table.Unusable, "private folder"},
 		"table of a file": {"a.csv", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "leave it out"},

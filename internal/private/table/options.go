@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
@@ -24,7 +25,7 @@ type Options struct {
 	// Discrete reads numeric columns that have edges as codes of their bins; otherwise
 	// all numeric columns are read as steps.
 	Discrete bool
-	// Format is csv, jsonl, json, parquet, xlsx, arrow or sql; empty finds out from the end of
+	// Format is csv, jsonl, json, parquet, xlsx or sql; empty finds out from the end of
 	// the name, before .gz or .zst, or from the scheme (postgres://, sqlite:).
 	Format origin.Format
 	// Table or Query names the rows of an SQL source: a table, with its schema before a
@@ -74,14 +75,11 @@ func (o *Options) wanted() (names []string) {
 // detect finds the format of a location.
 func (o *Options) detect(location string) (origin.Format, error) {
 	format := cmp.Or(o.Format, origin.FormatOf(location))
-	switch format {
-	case "":
+	switch {
+	case format == "":
 		return "", origin.NoFormat(location)
-	case origin.CSV, origin.JSONL, origin.ParquetFile, origin.SQL:
-	default:
-		if !format.Converted() {
-			return "", origin.Refuse("format %q is not one of csv, jsonl, json, parquet, xlsx, arrow, sql", format)
-		}
+	case !slices.Contains(origin.Formats(), format):
+		return "", origin.Refuse("format %q is not one of %v", format, origin.Formats())
 	}
 	return format, o.checkNamed(format)
 }

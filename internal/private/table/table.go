@@ -127,15 +127,6 @@ func (d *Data) Unit() privacy.Unit {
 // KeyPath is where the key that [Data.KeyID] names is, for messages.
 func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, keys.KeyFile) }
 
-// Note says what the file was recognised as, if that was not plain from its name: the tool that
-// wrote it, in words and without content.
-func (d *Data) Note() string {
-	if c, ok := d.s.(*csvFile); ok {
-		return origin.Note(c.File)
-	}
-	return ""
-}
-
 // Placed reports whether the ledger knows the table by where it is and not by its content,
 // so that its rows may be others next time.
 func (d *Data) Placed() bool {

@@ -45,7 +45,7 @@ number of texts, any number of times. The evidence of a release of "sotto synth"
 is used the same way, alone.
 
 The texts are a file with the task's column of texts (CSV, JSON, JSONL, Parquet,
-Excel, Arrow; also .gz or .zst), or "-" for standard input: a text a line, or
+Excel; also .gz or .zst), or "-" for standard input: a text a line, or
 JSON lines. The task is the one that the release was made for, as its plan.json
 has it, unless --task names another. Where the file has labels too, the output
 says how many predictions are right, and how many the commonest label alone

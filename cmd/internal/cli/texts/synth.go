@@ -53,9 +53,8 @@ generation-share=0.5 spends half of ε on writing texts from the records. With
 --no-choose texts are written from the records, and nothing is chosen: that is
 quicker, and usually worse.
 
-The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
-a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
-with --query, which needs an ORDER BY. The task says which columns hold text and
+The data is a file (CSV, JSON, JSONL, Parquet, Excel; also .gz or .zst) or a
+database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says which columns hold text and
 label. The number of records is declared: it is public, and the sampling rate
 follows from it.
 
