@@ -69,7 +69,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 	}
 	p.Asks(cmd, &opt)
 	opt.tableFlags.add(cmd)
-	p.AddPlaces(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
