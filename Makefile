@@ -31,7 +31,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-scale bench-table forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-scale bench-table forecast picture report-picture audit fuzz planted docs site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -55,7 +55,7 @@ wheel: ## a Python wheel in dist, with the program and its client; PLATFORM=OS/A
 
 # A new environment each time, so that what is tested is what the wheel brings; KEEP=1 takes the last one.
 PYTHON_VENV := .venv/python-test
-test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
+test-python: models wheel docs ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
 	@command -v python3 >/dev/null || { echo "python3 is needed for its client"; exit 1; }
 	@[ -n "$(KEEP)" ] || rm -rf $(PYTHON_VENV)
 	@[ -x $(PYTHON_VENV)/bin/pip ] || python3 -I -m venv $(PYTHON_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -222,9 +222,18 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 # For example: make planted PLANTEDFLAGS='-run ^ledger' for some, without the table
-PLANTEDFLAGS ?= -out docs/planted.md
-planted: ## plant each privacy bug and see a test catch it (long)
+PLANTEDFLAGS ?= -out dist/docs/planted.md
+planted: ## plant each privacy bug and see a test catch it; the table goes to dist/docs (long)
+	@mkdir -p dist/docs
 	@GOWORK=off go -C tools run ./planted $(PLANTEDFLAGS) "$(CURDIR)"
+
+DOCS := $(CURDIR)/dist/docs
+docs: ## the reference made from the code, in dist/docs: command line, JSON, HTTP, configuration, events, schemas, methods, API
+	go test ./cmd/sotto -run '^Test(Reference|JSONIsAllThereIs)$$' -count 1 -args -docs "$(DOCS)"
+	go test ./prompt ./schema -run '^TestFileSchema$$' -count 1 -args -docs "$(DOCS)"
+	go test ./internal/plan -run '^TestMethodPages$$' -count 1 -args -docs "$(DOCS)"
+	@mkdir -p "$(DOCS)/api"; for package in . eval lm lm/backend privacy privacy/accountant privacy/certificate privacy/ledger privacy/noise prompt schema; do \
+		name=sotto/$$package; name=$${name%/.}; go doc -all ./$$package > "$(DOCS)/api/$${name//\//.}.txt"; done
 
 site: ## docs/ as a static site that can be searched, in dist/site
 	@[ -x .venv/site/bin/pip ] || python3 -I -m venv .venv/site || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }

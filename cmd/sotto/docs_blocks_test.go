@@ -98,7 +98,6 @@ var apart = map[string]string{
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
 	"git checkout v":                     "builds a published version; make test-release builds this one twice",
 	"openssl genpkey":                    "tags and builds a release; make test-release does",
-	"go test ./internal/plan":            "writes pages of the repository; TestMethodPages and TestReference compare them",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
 	"duckdb shop.duckdb":                 "needs the program of DuckDB, which is not in the repository",
 	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +43,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	t.Run("serve", v.serve)
 	t.Run("worker", v.worker)
 	t.Run("carry-out", v.carryOut)
-	t.Run("one-run", v.oneRun)
 	v.printed.check(t)
 	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !v.succeeded[path] {
@@ -174,22 +172,6 @@ func (v *everyVerb) carryOut(t *testing.T) {
 		t.Errorf("no task: %s", out)
 	}
 	v.succeeded["sotto job carry-out"] = true
-}
-
-// oneRun: an audit of one run starts the program itself.
-func (v *everyVerb) oneRun(t *testing.T) {
-	var out, errs bytes.Buffer
-	p := clitest.NewProgram(&out, &errs)
-	p.Self = filepath.Join(clitest.Built(t), "sotto")
-	code := root.Run(t.Context(), p, []string{"audit", "one-run", "--method", "local", "--method", "mixing", "--threads", "2", "--model", "tiny.gguf", "--canaries", "50", "--json"})
-	if code != 0 {
-		t.Errorf("exit code %d: %s", code, errs.String())
-	}
-	if clitest.Object(t, out.String())["ok"] != true {
-		t.Errorf("a bound is beyond its claim: %s", out.String())
-	}
-	v.succeeded["sotto audit one-run"] = true
-	v.printed.add("sotto audit one-run", code, out.String())
 }
 
 // asked: a verb that is asked for help succeeds, and one with a flag or arguments that it does not have fails.
