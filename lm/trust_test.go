@@ -137,7 +137,6 @@ var mayTrust = map[string]string{
 	"lm/backend":              "opens the embedded engine, and end points that the configuration marks as trusted",
 	"cmd/internal/serve/pace": "times a service that answers from records that are made up",
 	"lab/bench/scale":         "encodes records that it makes up",
-	"lab/bench/attack":        "attacks data that may be shown, through lab/bench/gpu",
 	"internal/private/worst":  "scripts a model of its own for records that are made up",
 	"lab/bench/gpu":           "runs seeded comparisons, which have no privacy guarantee, on a GPU of the machine it is started on",
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +43,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 	t.Run("serve", v.serve)
 	t.Run("worker", v.worker)
 	t.Run("carry-out", v.carryOut)
-	t.Run("one-run", v.oneRun)
 	v.printed.check(t)
 	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !v.succeeded[path] {
@@ -63,7 +61,7 @@ var commandLines = slices.DeleteFunc(strings.Split(strings.TrimSpace(verbs), "\n
 // writeInputs writes the files that the command lines name.
 func writeInputs(t *testing.T) {
 	t.Helper()
-	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", "ring"); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "new", "--keys", "ring"); code != 0 {
 		t.Fatal(errs)
 	}
 	expect.NoError(t, os.MkdirAll("release/demos", 0o755))
@@ -132,7 +130,7 @@ func (v *everyVerb) named(t *testing.T, arg string) string {
 		return v.charge
 	case "ACTIVE":
 		_, out, _ := clitest.Run(t, "keys", "list", "--json")
-		return clitest.Object(t, out)["active"].(string)
+		return clitest.Object(t, out)["signer"].(string)
 	case "JOB":
 		return first("jobs", "job", "list")
 	case "APIKEY":
@@ -174,22 +172,6 @@ func (v *everyVerb) carryOut(t *testing.T) {
 		t.Errorf("no task: %s", out)
 	}
 	v.succeeded["sotto job carry-out"] = true
-}
-
-// oneRun: an audit of one run starts the program itself.
-func (v *everyVerb) oneRun(t *testing.T) {
-	var out, errs bytes.Buffer
-	p := clitest.NewProgram(&out, &errs)
-	p.Self = filepath.Join(clitest.Built(t), "sotto")
-	code := root.Run(t.Context(), p, []string{"audit", "one-run", "--method", "local", "--method", "mixing", "--threads", "2", "--model", "tiny.gguf", "--canaries", "50", "--json"})
-	if code != 0 {
-		t.Errorf("exit code %d: %s", code, errs.String())
-	}
-	if clitest.Object(t, out.String())["ok"] != true {
-		t.Errorf("a bound is beyond its claim: %s", out.String())
-	}
-	v.succeeded["sotto audit one-run"] = true
-	v.printed.add("sotto audit one-run", code, out.String())
 }
 
 // asked: a verb that is asked for help succeeds, and one with a flag or arguments that it does not have fails.
@@ -303,11 +285,11 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"keys", "generate", "--keys", "file"}, ui.Failed},
+		{[]string{"keys", "new", "--keys", "file"}, ui.Failed},
 		{[]string{"keys", "list", "--keys", "absent"}, ui.Wrong},
 		{[]string{"verify", ".", "--key", "file"}, ui.Wrong},
-		{[]string{"ledger", "list", "--ledger", "file"}, ui.Failed},
-		{[]string{"ledger", "list", "--ledger", "."}, ui.Failed},
+		{[]string{"ledger", "show", "--ledger", "file"}, ui.Failed},
+		{[]string{"ledger", "show", "--ledger", "."}, ui.Failed},
 	} {
 		if code, _, errs := clitest.Run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)

@@ -30,7 +30,8 @@ type Options struct {
 	Memory int64
 	// Activations is the number of bits that the inputs of products with quantised weights are
 	// rounded to: 8 or 16. Default: 16. With 8 the work is half of it or less where the processor
-	// multiplies bytes, and scores change more. Info's Version names what was taken.
+	// multiplies bytes, and scores change more: docs/models.md says by how much. Info's Version
+	// names what was taken.
 	Activations int
 
 	// level of the kernels, for tests. Default: the best this processor has.

@@ -92,7 +92,6 @@ PRIVATE go only to models that may see private records.
 	}
 	p.Asks(cmd, &opt)
 	opt.add(cmd)
-	p.AddPrivate(cmd)
 	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd
 }

@@ -94,7 +94,6 @@ when the same command is repeated, and nothing is charged twice.
 	}
 	p.Asks(cmd, &opt)
 	opt.add(cmd)
-	p.AddPlaces(cmd)
 	return cmd
 }
 

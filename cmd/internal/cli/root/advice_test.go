@@ -56,16 +56,15 @@ var firstMistakes = []mistake{
 	{"synth … --inputs t.csv", 2, "--inputs is for tasks of kind generate, and this one is of kind classify"},
 	{"synth … --out t.csv", 2, "it is not a folder; choose another name (--out DIR)"},
 	{"synth … --out full", 2, "choose a new or an empty folder (--out DIR)"},
-	{"synth … --model nope", 2, "sotto model recommend"},
+	{"synth … --model nope", 2, "docs/models.md"},
 	{"synth … --model nope.gguf", 2, "sotto model list"},
 	{"synth … --url http://127.0.0.1:1", 2, "--config"},
 	{"synth … --known", 2, "sotto ledger init"},
 	{"synth --task chat.toml --data chats.jsonl --size 300 --epsilon 1 --no-choose --out o", 2, "(--inputs FILE)"},
 	{"synth --task open.toml --data t.csv --size 300 --epsilon 1 --no-choose --out o", 2, "(--labels FILE, or --discover-labels)"},
 	{"synth --task table:people --data t.csv --size 200 --epsilon 1 --out o", 2, `there is no schema "people"`},
-	{"choose", 2, "there is nothing to choose from: name sets of examples (--from)"},
-	{"choose --from zero", 2, "--task, --data, --size, --epsilon and --out are missing"},
-	{"choose --task task.toml --data t.csv --size 200 --epsilon 1 --from nothere --out o", 2, "there is no folder or file nothere"},
+	{"synth --from zero", 2, "--task, --data, --size, --epsilon and --out are missing"},
+	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --from nothere --out o", 2, "there is no folder or file nothere"},
 	{"init", 2, "--data, --kind, --size are missing, and without a terminal nobody can be asked: sotto init --data FILE --kind classify"},
 	{"init --data t.csv --kind classify", 2, "--text, --label, --labels, --size are missing"},
 	{"init --data t.csv --yes --size 200", 2, "--discover-labels has them found for a tenth of ε"},
@@ -93,16 +92,15 @@ var firstMistakes = []mistake{
 	{"table schema infer --data folder/a", 2, "format"},
 	{"table schema infer --data empty.csv", 2, "empty.csv is empty"},
 	{"ledger", 2, "sotto ledger needs a verb"},
-	{"ledger list --ledger nothere.db", 2, "sotto ledger init --ledger nothere.db"},
+	{"ledger show --ledger nothere.db", 2, "sotto ledger init --ledger nothere.db"},
 	{"ledger init d", 2, "a budget needs --epsilon and --delta"},
-	{"ledger init known --epsilon 1 --delta 1e-6", 2, "see sotto ledger grant and sotto ledger revoke"},
-	{"ledger show nothere", 2, "sotto ledger list names those it knows"},
+	{"ledger init known --epsilon 1 --delta 1e-6", 2, "see sotto ledger grant"},
+	{"ledger show nothere", 2, "sotto ledger show names those it knows"},
 	{"ledger grant known", 2, "give the amount with --epsilon"},
 	{"ledger grant known --epsilon 1", 2, "--reason is missing"},
 	{"ledger reserve known pure(5) --run r --proof proven", 3, "(sotto ledger grant DATASET --epsilon E --reason TEXT)"},
 	{"ledger commit nothere", 2, "sotto ledger show DATASET lists its charges"},
-	{"keys list --keys nothere", 2, "sotto keys generate makes one"},
-	{"keys generate --keys ring", 1, "(sotto keys rotate, sotto keys revoke)"},
+	{"keys list --keys nothere", 2, "sotto keys new makes one"},
 	{"verify nothere --key ring", 2, `name the folder that "sotto synth"`},
 	{"verify . --key nothere.pem", 2, "there is no file nothere.pem (--key)"},
 	{"account gaussian(3)", 2, "--delta is missing"},
@@ -110,9 +108,8 @@ var firstMistakes = []mistake{
 	{"calibrate gaussian(x) --delta 1e-6", 2, "--epsilon is missing"},
 	{"task show", 2, "NAME is missing: sotto task show NAME|FILE"},
 	{"task show nothere.toml", 2, "there is no file nothere.toml"},
-	{"model pull nope", 2, "sotto model recommend"},
+	{"model pull nope", 2, "docs/models.md"},
 	{"model score", 2, "--prompt is missing"},
-	{"chat --model nope Hello", 2, "sotto model recommend"},
 	{"serve --store nothere.db", 2, "sotto serve route set makes it"},
 	{"serve route set x", 2, "--upstream is missing"},
 	{"serve route answer x", 2, "--task, --data, --size and --epsilon are missing"},
@@ -123,7 +120,7 @@ var firstMistakes = []mistake{
 	{"audit --mechanism nope", 2, "--mechanism"},
 	{"demo --size 0", 2, "unknown flag: --size"},
 	{"version now", 2, "sotto version"},
-	{"ledger list --config nothere.toml", 2, "there is no file nothere.toml (--config)"},
+	{"ledger show --config nothere.toml", 2, "there is no file nothere.toml (--config)"},
 }
 
 // TestMessages: what somebody new to the program does wrong ends with a message that says what is
@@ -142,7 +139,7 @@ func TestMessages(t *testing.T) {
 		}
 		clitest.Write(t, name, []byte(text))
 	}
-	for _, args := range [][]string{{"keys", "generate", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
+	for _, args := range [][]string{{"keys", "new", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
 		if code, _, errs := clitest.Run(t, args...); code != 0 {
 			t.Fatal(errs)
 		}

@@ -74,6 +74,7 @@ set name, threads and context of [model], and nothing else.`,
 	flags.BoolVar(&p.JSON, "json", false, "print one JSON object instead of a table")
 	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.Places.File, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
+	p.AddPlaces(flags)
 	root.AddCommand(verbs...)
 	root.AddCommand(newVersionCommand(p), newCompletionCommand(p), newManCommand(p))
 	cli.TakesNothing(root)
@@ -171,9 +172,6 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !ok {
 		return cli.Usage("%w", err)
-	}
-	if now := settings.Moved(cmd, name); now != "" {
-		return cli.Usage("--%s is a setting now: --set %s, or a line of a plan file (sotto plan --write)", name, now)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

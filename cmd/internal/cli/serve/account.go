@@ -35,9 +35,6 @@ owns. Of a password the store has a slow hash.`,
 		newServeAccountDisableCommand(p),
 		newServeAccountOwnCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	return group
 }
 
@@ -181,7 +178,6 @@ whose budgets the account decides about.` + ui.JSONKeys(accountsResult{}),
 	f.StringVar(&role, "role", string(store.Viewer), "its `ROLE`: viewer, operator or owner")
 	f.StringArrayVar(&owns, "owns", nil, "a `DATASET` of the ledger that it owns; may be repeated")
 	f.StringVar(&file, "password-file", "", "read the password from `FILE`")
-	p.AddLedger(f)
 	return cmd
 }
 
@@ -296,6 +292,5 @@ On the command line anyone who may write to the ledger needs nobody's approval.`
 	f := cmd.Flags()
 	f.BoolVar(&end, "end", false, "it owns the data set no longer")
 	f.IntVar(&approvals, "approvals", 0, "`N` owners, 1 or 2, have to approve a grant of the data set (default: as it was, 1 at first)")
-	p.AddLedger(f)
 	return cmd
 }

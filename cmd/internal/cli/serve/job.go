@@ -42,9 +42,6 @@ place of --out, and is charged once however often a worker dies over it.`,
 		newJobRetryCommand(p),
 		newJobUnscheduleCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	group.AddCommand(newJobCarryOutCommand(p))
 	return group
 }

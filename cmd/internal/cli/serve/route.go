@@ -32,9 +32,6 @@ back to any of them; requests use the new one within a second.`,
 		newServeRouteRemoveCommand(p),
 		newServeRouteListCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	return group
 }
 
@@ -166,7 +163,6 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + ui.JSONKe
 	cli.AddDir(cmd, &spec.Shadow, "shadow", "compare with the release in `DIR` for the same task: it answers some requests a second time, which no client sees")
 	f.Float64Var(&spec.ShadowShare, "shadow-share", 0.1, "the `SHARE` of requests that are compared")
 	_ = cmd.RegisterFlagCompletionFunc("task", cli.CompleteTasks) // the flag exists
-	p.AddKeys(cmd)
 	return cmd
 }
 

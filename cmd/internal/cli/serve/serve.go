@@ -98,17 +98,8 @@ so that other programs that listen there can act as who is signed in. With
 	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
 	cli.AddDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
 	addBeat(cmd, &opt.beat)
-	addStore(p, cmd)
-	p.AddLedger(f)
-	p.AddPrivate(cmd)
-	p.AddKeys(cmd)
 	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p), newServeAccountCommand(p))
 	return cmd
-}
-
-// addStore adds the flag for the service's store.
-func addStore(p *cli.Program, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.Places.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
 }
 
 // withStore opens the store, makes it if that is wanted, and prints what comes of it.
@@ -150,7 +141,7 @@ func environment(p *cli.Program, m flags.Model) (e service.Environment, err erro
 	e = service.Environment{
 		Model: &service.Model{}, Task: cli.FindTask, Table: cli.TableOf, Client: p.ClientOf,
 		Verify: func(dir string) (*certificate.Report, error) {
-			trust, err := p.Trust(nil, nil)
+			trust, err := p.Trust(nil)
 			if err != nil {
 				return nil, err
 			}

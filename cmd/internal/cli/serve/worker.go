@@ -73,8 +73,6 @@ otherwise.` + ui.JSONKeys(workedResult{}),
 	f.IntVar(&opt.parallel, "parallel", 1, "carry out this many jobs at once")
 	f.DurationVar(&opt.lease, "lease", 30*time.Second, "how long a worker that is silent keeps its job")
 	addBeat(cmd, &opt.beat)
-	addStore(p, cmd)
-	p.AddPlaces(cmd)
 	return cmd
 }
 

@@ -32,7 +32,7 @@ its columns can be and how a row reads in words. There are two ways.
   sotto table reconstruct --schema adult-local --data perturbed --sample 4 --out demos
   sotto table items --schema adult --data test.csv --out items.jsonl`,
 		newTableSchemaCommand(p), newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
-		newTableReconstructCommand(p), newTableSampleCommand(p), newTablePredictCommand(p), newTableItemsCommand(p))
+		newTableReconstructCommand(p), newTableSampleCommand(p), newTableItemsCommand(p))
 }
 
 // tableFlags say where a private table is, who pays for its use, and where results go.
@@ -44,7 +44,7 @@ type tableFlags struct {
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {
-	o.DataFlags.Add(cmd, "the private table: a `FILE` (CSV, JSON, Parquet, Excel, Arrow, SQLite), a folder of Hugging Face datasets, or postgres://…; required",
+	o.DataFlags.Add(cmd, "the private table: a `FILE` (CSV, JSON, Parquet, Excel, SQLite) or postgres://…; required",
 		"the rows of a database, as `SQL`, in place of --table", "rows that the schema refuses")
 	f := cmd.Flags()
 	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")

@@ -78,8 +78,6 @@ Methods that write token by token (real cannot answer questions):
 	}
 	p.Asks(cmd, &opt)
 	opt.add(cmd)
-	p.AddLedger(cmd.Flags())
-	p.AddPrivate(cmd)
 	return cmd
 }
 

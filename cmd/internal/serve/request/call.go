@@ -31,7 +31,7 @@ import (
 // verbs are the verbs that can be jobs, with what --out is called in a job's folder; "" if they
 // write nothing.
 var verbs = map[string]string{
-	"synth": releaseDir, "choose": releaseDir, "learn": releaseDir, "table profile": releaseDir, "table perturb": releaseDir,
+	"synth": releaseDir, "learn": releaseDir, "table profile": releaseDir, "table perturb": releaseDir,
 	"answer": "answers.jsonl", "eval private": releaseDir, "eval": "", "rehearse": "",
 }
 
