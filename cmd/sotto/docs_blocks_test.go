@@ -103,8 +103,6 @@ var apart = map[string]string{
 	"go test ./internal/plan":            "writes pages of the repository; TestMethodPages and TestReference compare them",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
 	"duckdb shop.duckdb":                 "needs the program of DuckDB, which is not in the repository",
-	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",
-	"sotto job add synth":                "names a job that is not there; TestJSONIsAllThereIs adds, shows and cancels jobs",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
 }
 

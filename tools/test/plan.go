@@ -62,7 +62,7 @@ var partly = []string{
 // minutes, so they run under it in the rest, and without it where others have it.
 var large = []string{
 	"cmd/internal/cli/budget", "cmd/internal/cli/model", "cmd/internal/cli/root", "cmd/internal/cli/serve", "cmd/internal/cli/start", "cmd/internal/cli/texts",
-	"cmd/internal/figures", "cmd/internal/serve", "cmd/internal/serve/jobs", "cmd/internal/serve/web",
+	"cmd/internal/figures", "cmd/internal/serve", "cmd/internal/serve/web",
 }
 
 // slowest go first, so that none of them is left to run alone at the end.

@@ -16,14 +16,14 @@ func kinds(t *testing.T) []pkg {
 	var all []pkg
 	dir := t.TempDir()
 	for name, files := range map[string][2]string{
-		"statement":               {"func f() { go f() }", "func TestA(t T) {}"},
-		"group":                   {"func f(g G) { g.Go(nil) }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestLongC(t T) {}"},
-		"suite":                   {"", "func TestA(t T) { lmtest.Run(t) }"},
-		"some":                    {"", "func TestConcurrentUse(t T) { go f() }\nfunc TestLongD(t T) {}"},
-		"quiet":                   {"", "func TestA(t T) { go f() }\nfunc TestPlainB(t T) {}"},
-		"cmd/internal/cli/serve":  {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}"},
-		"cmd/internal/serve/jobs": {"func f() { go f() }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestConcurrentC(t T) {}"},
-		"tools/release":           {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}\nfunc TestLongE(t T) {}"},
+		"statement":              {"func f() { go f() }", "func TestA(t T) {}"},
+		"group":                  {"func f(g G) { g.Go(nil) }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestLongC(t T) {}"},
+		"suite":                  {"", "func TestA(t T) { lmtest.Run(t) }"},
+		"some":                   {"", "func TestConcurrentUse(t T) { go f() }\nfunc TestLongD(t T) {}"},
+		"quiet":                  {"", "func TestA(t T) { go f() }\nfunc TestPlainB(t T) {}"},
+		"cmd/internal/cli/serve": {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}"},
+		"cmd/internal/serve":     {"func f() { go f() }", "func TestA(t T) {}\nfunc TestPlainB(t T) {}\nfunc TestConcurrentC(t T) {}"},
+		"tools/release":          {"func f() { go f() }", "func TestA(t T) {}\nfunc TestConcurrentB(t T) {}\nfunc TestLongE(t T) {}"},
 	} {
 		p := pkg{ImportPath: "m/" + name, Dir: filepath.Join(dir, name), GoFiles: []string{"a.go"}, TestGoFiles: []string{"a_test.go"}}
 		if err := os.MkdirAll(p.Dir, 0o700); err != nil {
@@ -44,22 +44,22 @@ func kinds(t *testing.T) []pkg {
 // that say so, and what is long and only computes never does.
 func TestBatches(t *testing.T) {
 	m := &module{name: "m", packages: kinds(t)}
-	everything := []string{"m/cmd/internal/cli/serve", "m/cmd/internal/serve/jobs", "m/group", "m/quiet", "m/some", "m/statement", "m/suite"}
+	everything := []string{"m/cmd/internal/cli/serve", "m/cmd/internal/serve", "m/group", "m/quiet", "m/some", "m/statement", "m/suite"}
 	for name, c := range map[string]struct {
 		in   tier
 		race bool
 		want map[string][]string
 	}{
 		"make test": {usual, true, map[string][]string{
-			"tests":                           {"m/cmd/internal/cli/serve", "m/cmd/internal/serve/jobs", "m/quiet", "m/some"},
+			"tests":                           {"m/cmd/internal/cli/serve", "m/cmd/internal/serve", "m/quiet", "m/some"},
 			"tests that compute":              {"m/group"},
 			"race detector":                   {"m/group", "m/statement", "m/suite"},
 			"race detector, concurrent tests": {"m/some"},
-			"concurrent tests without the race detector": {"m/cmd/internal/cli/serve", "m/cmd/internal/serve/jobs"},
+			"concurrent tests without the race detector": {"m/cmd/internal/cli/serve", "m/cmd/internal/serve"},
 		}},
 		"make test-all": {rest, true, map[string][]string{
 			"long tests":                      {"m/group", "m/some", "m/tools/release"},
-			"race detector":                   {"m/cmd/internal/serve/jobs", "m/tools/release"},
+			"race detector":                   {"m/cmd/internal/serve", "m/tools/release"},
 			"race detector, concurrent tests": {"m/cmd/internal/cli/serve"},
 		}},
 		"make test without a C compiler": {usual, false, map[string][]string{"tests": everything}},

@@ -21,15 +21,15 @@ import (
 
 // DataFlags say where private records or rows are and who pays for their use.
 type DataFlags struct {
-	Data    string   `job:"data"`
-	Query   string   `job:"query"`
-	OnError string   `job:"on-error"`
-	Name    string   `job:"name"`
-	Scope   []string `job:"label"`
-	known   bool     `job:"known"`
+	Data    string
+	Query   string
+	OnError string
+	Name    string
+	Scope   []string
+	known   bool
 	as      string
 	Seed    SeedFlag
-	// Approval is the plan of a job.
+	// Approval is the plan that was approved.
 	Approval *sotto.Approval
 }
 
@@ -71,10 +71,10 @@ func (o *DataFlags) Use(dataset string) (sotto.Use, error) {
 // SourceFlags are the flags of verbs that read records.
 type SourceFlags struct {
 	DataFlags
-	TextColumn  string `job:"text-column"`
-	LabelColumn string `job:"label-column"`
+	TextColumn  string
+	LabelColumn string
 	nonPrivate  bool
-	Parallel    int `job:"parallel"`
+	Parallel    int
 }
 
 // Add takes what the verb makes of records, in the plural.
@@ -171,7 +171,7 @@ func (s *SeedFlag) Type() string { return "int" }
 func (o *DataFlags) Present() error {
 	file, _ := convert.Split(strings.TrimPrefix(o.Data, "sqlite:"))
 	if o.Approval != nil && len(o.Approval.Plan) == 0 {
-		return nil // it has to be there when the job begins, and where
+		return nil // it has to be there when the plan is carried out, and where
 	}
 	if o.Data == "" || strings.ContainsAny(file, ":*?[") {
 		return nil // an address, or names of several files

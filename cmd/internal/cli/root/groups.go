@@ -18,7 +18,7 @@ var verbGroups = []struct{ title, verbs string }{
 	{"Plan and make:", "plan rehearse synth choose learn answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
-	{"Serve:", "serve mcp job worker"},
+	{"Serve:", "serve mcp"},
 	{"Other:", "version completion man"},
 }
 
@@ -88,7 +88,7 @@ var flagGroups = []struct{ title, flags string }{
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
-	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
+	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time records evidence examples instruction pool-model"},
 }
 

@@ -21,7 +21,7 @@ type profileOptions struct {
 	tableFlags
 	profileFlags
 	nonPrivate bool
-	pushDown   string `job:"push-down"`
+	pushDown   string
 }
 
 func newTableProfileCommand(p *cli.Program) *cobra.Command {
@@ -71,7 +71,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 			return runProfile(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.tableFlags.add(cmd)
 	p.AddPlaces(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
@@ -171,9 +170,9 @@ func (r *profileResult) Print(p *ui.Page) {
 type profileFlags struct {
 	cli.SchemaFlag
 	cli.SettingFlags
-	size    string     `job:"size,shown"`
-	epsilon cli.Number `job:"epsilon,shown"`
-	delta   cli.Number `job:"delta,shown"`
+	size    string
+	epsilon cli.Number
+	delta   cli.Number
 }
 
 func (o *profileFlags) add(cmd *cobra.Command, kinds ...method.Kind) {

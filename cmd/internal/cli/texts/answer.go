@@ -26,9 +26,9 @@ type answerOptions struct {
 	cli.AnswerFlags
 	flags.Model
 	input  string
-	inputs string `job:"inputs"`
-	asMany bool   `job:"as-many-as-fit"`
-	cut    bool   `job:"cut"`
+	inputs string
+	asMany bool
+	cut    bool
 	out    string
 }
 
@@ -76,7 +76,6 @@ Methods that write token by token (real cannot answer questions):
 			return runAnswer(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	p.AddLedger(cmd.Flags())
 	p.AddPrivate(cmd)

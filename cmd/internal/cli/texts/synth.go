@@ -25,8 +25,8 @@ type synthOptions struct {
 	flags.Model
 	cli.SourceFlags
 	chooseFlags
-	noChoose bool   `job:"no-choose,shown"`
-	method   string `job:"method,shown"`
+	noChoose bool
+	method   string
 	out      string
 }
 
@@ -109,7 +109,6 @@ choose among rows that are made up from what the schema allows, which are free.
 			return runSynth(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	p.AddPlaces(cmd)
 	return cmd
