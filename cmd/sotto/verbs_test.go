@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +39,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Run(line, func(t *testing.T) { v.run(t, args, want) })
 	}
 	t.Run("serve", v.serve)
-	t.Run("one-run", v.oneRun)
 	v.printed.check(t)
 	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !v.succeeded[path] {
@@ -152,22 +150,6 @@ func (v *everyVerb) ended(t *testing.T, key, verb string, args ...string) {
 
 func (v *everyVerb) serve(t *testing.T) {
 	v.ended(t, "address", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
-}
-
-// oneRun: an audit of one run starts the program itself.
-func (v *everyVerb) oneRun(t *testing.T) {
-	var out, errs bytes.Buffer
-	p := clitest.NewProgram(&out, &errs)
-	p.Self = filepath.Join(clitest.Built(t), "sotto")
-	code := root.Run(t.Context(), p, []string{"audit", "one-run", "--method", "local", "--method", "mixing", "--threads", "2", "--model", "tiny.gguf", "--canaries", "50", "--json"})
-	if code != 0 {
-		t.Errorf("exit code %d: %s", code, errs.String())
-	}
-	if clitest.Object(t, out.String())["ok"] != true {
-		t.Errorf("a bound is beyond its claim: %s", out.String())
-	}
-	v.succeeded["sotto audit one-run"] = true
-	v.printed.add("sotto audit one-run", code, out.String())
 }
 
 // asked: a verb that is asked for help succeeds, and one with a flag or arguments that it does not have fails.

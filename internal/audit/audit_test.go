@@ -100,54 +100,6 @@ func TestManySays(t *testing.T) {
 	}
 }
 
-// TestOneRunExact: without δ and with every guess right, the bound is known in closed form: coins that
-// land so n times in a row have a probability of the n-th root.
-func TestOneRunExact(t *testing.T) {
-	for _, n := range []int64{10, 100, 1000} {
-		for _, confidence := range []float64{0.9, 0.95, sure} {
-			q := math.Pow(1-confidence, 1/float64(n))
-			want := max(0, math.Log(q/(1-q)))
-			got, err := OneRun(n, n, n, 0, confidence)
-			if err != nil || math.Abs(got-want) > 1e-6*(1+want) {
-				t.Errorf("%d of %d, confidence %v: %v, want %v, %v", n, n, confidence, got, want, err)
-			}
-		}
-	}
-	if e, err := OneRun(1000, 1000, 500, 0, 0.95); err != nil || e != 0 {
-		t.Errorf("guesses that are coins: %v, %v", e, err)
-	}
-	with, _ := OneRun(1000, 200, 190, 1e-5, 0.95)
-	without, _ := OneRun(1000, 200, 190, 0, 0.95)
-	if !(with < without) || with < 0.8*without {
-		t.Errorf("δ takes the bound from %v to %v", without, with)
-	}
-	for _, wrong := range [][3]int64{{0, 0, 0}, {10, 11, 5}, {10, 5, 6}, {10, 5, -1}} {
-		if _, err := OneRun(wrong[0], wrong[1], wrong[2], 0, 0.95); err == nil {
-			t.Errorf("%v: accepted", wrong)
-		}
-	}
-}
-
-// TestOneRunResponse: randomised response on each canary is what the theorem compares with: the
-// bound is below ε and near it, and refutes a claim of half of it.
-func TestOneRunResponse(t *testing.T) {
-	for _, e := range []float64{0.5, 1, 2, 4} {
-		r := rand.New(rand.NewPCG(7, 3))
-		q := 1 / (1 + math.Exp(-e))
-		const n = 20_000
-		right := int64(0)
-		for range n {
-			if r.Float64() < q {
-				right++
-			}
-		}
-		got, err := OneRun(n, n, right, 0, sure)
-		at := expect.At(t, "ε = %v", e)
-		expect.NoError(at, err)
-		expect.Within(at, "got", got, 0.5*e, e)
-	}
-}
-
 // TestClopperPearsonCovers: over all outcomes the interval misses no oftener than it says, on
 // either side; computed, not drawn.
 func TestClopperPearsonCovers(t *testing.T) {
@@ -169,33 +121,5 @@ func TestClopperPearsonCovers(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestCanaries: randomised response on each canary is bounded from one run, below ε and near it,
-// and scores that say nothing bound nothing.
-func TestCanaries(t *testing.T) {
-	const n = 4000
-	for _, e := range []float64{1, 2, 4} {
-		r := rand.New(rand.NewPCG(9, 9))
-		in, scores, noise := make([]bool, n), make([]float64, n), make([]float64, n)
-		for i := range n {
-			in[i] = r.IntN(2) == 0
-			noise[i] = r.Float64()
-			right := r.Float64() < 1/(1+math.Exp(-e))
-			if in[i] == right {
-				scores[i] = 1
-			}
-		}
-		g, err := Canaries(in, scores, 0, sure)
-		at := expect.At(t, "ε = %v", e)
-		expect.NoError(at, err)
-		expect.Within(at, "g.Epsilon", g.Epsilon, 0.6*e, e)
-		if g, err = Canaries(in, noise, 0, sure); err != nil || g.Epsilon != 0 {
-			t.Errorf("noise: %+v, %v", g, err)
-		}
-	}
-	if _, err := Canaries(make([]bool, 3), make([]float64, 2), 0, 0.9); err == nil {
-		t.Error("a canary without a score")
 	}
 }

@@ -15,7 +15,4 @@
 //   - [Many] takes scores of many runs with the record and without it; [Judge] compares them with a
 //     claim, by its whole curve of ε and δ.
 //   - [Outputs] makes scores of what a [Program] printed, and [NewROC] says how well scores find members.
-//   - [OneRun], and [Canaries] with it, takes one run with many records that were in it or not, each by a coin of its own,
-//     and guesses about them (Steinke, Nasr and Jagielski, "Privacy auditing with one (1) training
-//     run", 2023).
 package audit

@@ -95,10 +95,6 @@ func TestCombinedIsTheProduct(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		each, err := combined.ClassifyEach(t.Context(), []Query{{nil, asking[0]}, {nil, asking[1]}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		for i, input := range asking {
 			for what, c := range map[string][2]Classification{"raw": {before[i].Raw, after[i].Raw}, "calibrated": {before[i].Classification, after[i].Classification}} {
 				t.Run(what, func(t *testing.T) {
@@ -113,9 +109,6 @@ func TestCombinedIsTheProduct(t *testing.T) {
 						t.Errorf("the label of %v is %s", c[1].Scores, c[1].Label)
 					}
 				})
-			}
-			if i < len(each) && math.Abs(each[i].Scores[0]-after[i].Scores[0]) > 1e-9 {
-				t.Errorf("asked with its own demonstrations, none, %q has %v, and else %v", input, each[i].Scores, after[i].Scores)
 			}
 		}
 		if got, want := combined.Describe(), fmt.Sprintf("%s, calibrated, combined with evidence of weight %g", howScores, weight); got != want {
@@ -207,35 +200,6 @@ func TestHintsAreTold(t *testing.T) {
 					t.Error(err)
 				}
 			}
-		}
-	}
-}
-
-// TestEachIsHinted: questions with demonstrations of their own have hints in both.
-func TestEachIsHinted(t *testing.T) {
-	reader := letterReader(t, &letterCounts{})
-	own := []prompt.Example{{Input: "the tree", Output: "no"}}
-	hinted, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), nil, Options{Calibrate: true, Evidence: reader, Use: prompt.Use{How: prompt.Hinted}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer hinted.Close()
-	got, err := hinted.ClassifyEach(t.Context(), []Query{{own, "seven"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := NewClassifier(t.Context(), newToy(" yes", " no"), task(answersOf...), own, Options{Calibrate: true, Evidence: reader, Use: prompt.Use{How: prompt.Hinted}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer one.Close()
-	want, err := one.Classify(t.Context(), []string{"seven"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for l := range want[0].Scores {
-		if math.Abs(got[0].Scores[l]-want[0].Scores[l]) > 1e-9 {
-			t.Fatalf("%v, want %v", got[0], want[0])
 		}
 	}
 }

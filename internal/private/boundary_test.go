@@ -136,7 +136,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":           "a run reads its data set",
 		module + "/internal/private/count": "counts units of a source",
 		module + "/lab/bench/synth":        "measures with made-up records",
-		module + "/lab/bench/answer":       "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/run/answer":    "a session reads its data set",
 
 		module + "/lab/bench/choose": "tries choosing on data that may be shown, by seeds",
@@ -147,7 +146,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":              "a run writes its texts",
 		module + "/internal/plan":             "chooses settings of methods; reads no record",
 		module + "/lab/bench/synth":           "measures methods on made-up records",
-		module + "/lab/bench/answer":          "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
 		module + "/lab/bench/choose":    "writes pools that no record is in",
@@ -184,7 +182,6 @@ var importers = map[string]map[string]string{
 
 		module + "/internal/run":              "a run names its texts",
 		module + "/lab/bench/synth":           "measures methods on made-up records",
-		module + "/lab/bench/answer":          "measures answers, by seeds, which have no privacy guarantee",
 		module + "/internal/private/decode":   "writes texts from draws",
 		module + "/internal/private/ensemble": "answers questions from draws",
 		module + "/internal/private/choose":   "judges prompts by draws",
@@ -353,7 +350,6 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
-		module + "/lab/bench/attack":       "attacks data that may be shown, through lab/bench/gpu",
 		module + "/internal/private/worst": "a model of its own, for made-up records",
 		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
 		module + "/lab/bench/gpu":          "measures on data that may be shown",

@@ -43,7 +43,7 @@ func learnedContents() [][2]string {
 // evident describes how the chosen prompt uses evidence; "" if it does not.
 func (r Release) evident() string {
 	if r.learned() {
-		return "It answers without a language model: `sotto learn predict` labels a file of texts, a route of `sotto serve` speaks OpenAI's API, and `sotto eval` measures it."
+		return "It answers without a language model: `sotto predict` labels a file of texts, a route of `sotto serve` speaks OpenAI's API, and `sotto eval` measures it."
 	}
 	switch u := r.Prompt.Evidence; u.How {
 	case prompt.Combined:

@@ -91,10 +91,11 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 	out = &answers{How: a.Describe()}
 	switch a := a.(type) {
 	case *icl.Classifier:
-		predictions, err := classify(ctx, a, e)
+		predictions, used, err := r.classify(ctx, a, e, o)
 		if err != nil {
 			return nil, err
 		}
+		out.Usage = used
 		yes := e.yes()
 		for _, p := range predictions {
 			out.Raw = append(out.Raw, p.Raw.Label)
@@ -128,7 +129,7 @@ func (r *runner) ask(ctx context.Context, e *entry, calibrate bool) (out *answer
 			out.Calibrated, out.CalibratedScores = out.Raw, out.RawScores
 		}
 	}
-	out.Usage, out.Seconds = a.Usage(), time.Since(began).Seconds()
+	out.Usage, out.Seconds = out.Usage.Plus(a.Usage()), time.Since(began).Seconds()
 	return out, nil
 }
 
@@ -146,14 +147,24 @@ func (e *entry) form() prompt.Form {
 	return e.cell.Form
 }
 
-// classify asks all questions at once, each with its own demonstrations if it has some.
-func classify(ctx context.Context, c *icl.Classifier, e *entry) ([]icl.Prediction, error) {
+// classify asks all questions at once; one that has demonstrations of its own has a classifier to itself, and the usage
+// is of these.
+func (r *runner) classify(ctx context.Context, c *icl.Classifier, e *entry, o icl.Options) (out []icl.Prediction, used lm.Usage, err error) {
 	if e.set.each == nil {
-		return c.Classify(ctx, e.data.inputs)
+		out, err = c.Classify(ctx, e.data.inputs)
+		return out, used, err
 	}
-	questions := make([]icl.Query, len(e.data.inputs))
 	for i, input := range e.data.inputs {
-		questions[i] = icl.Query{Demos: e.set.each[i], Input: input}
+		own, err := icl.Open(ctx, e.answerer.answers, e.cell.Task, slices.Concat(e.set.Demos, e.set.each[i]), o)
+		if err != nil {
+			return nil, used, err
+		}
+		found, err := own.(*icl.Classifier).Classify(ctx, []string{input})
+		used = used.Plus(own.Usage())
+		if err = errors.Join(err, own.Close()); err != nil {
+			return nil, used, err
+		}
+		out = append(out, found...)
 	}
-	return c.ClassifyEach(ctx, questions)
+	return out, used, nil
 }

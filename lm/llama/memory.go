@@ -67,7 +67,7 @@ func (c *config) fits(f *gguf.File, workers int, limit int64) error {
 	}
 	return &lm.MemoryError{
 		What: "the model", Need: need, Free: free,
-		Advice: "end other programs, or use a smaller model (sotto model recommend lists those that fit) or a file of it with fewer bits",
+		Advice: "end other programs, or use a smaller model (docs/models.md has a table) or a file of it with fewer bits",
 	}
 }
 

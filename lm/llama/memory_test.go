@@ -96,7 +96,7 @@ func TestTooLarge(t *testing.T) {
 	_, err := load(file, Options{Memory: 1 << 20})
 	memory := expect.As[*lm.MemoryError](t, err)
 	expect.True(t, "more memory needed than is free", memory.Need > memory.Free, memory)
-	expect.Contains(t, "error", err.Error(), "sotto model recommend")
+	expect.Contains(t, "error", err.Error(), "docs/models.md")
 	var damaged *lm.FileError
 	if errors.As(fileProblem(err), &damaged) {
 		t.Error("a machine that is too small is taken for a damaged file")

@@ -30,7 +30,7 @@ type Options struct {
 	Memory int64
 	// Activations is the number of bits that the inputs of products with quantised weights are
 	// rounded to: 8, 16, or 32 for none. Default: 16. With 8 the work is half of it or less where
-	// the processor multiplies bytes, and scores change more: lab/bench/precision measures by
+	// the processor multiplies bytes, and scores change more: docs/models.md says by
 	// how much. Info's Version names what was taken.
 	Activations int
 

@@ -23,7 +23,7 @@ func (e *UnknownError) Error() string {
 	for _, m := range catalogue {
 		names = append(names, m.Name)
 	}
-	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file (to fetch another: sotto model recommend)", e.Name, strings.Join(names, ", "))
+	return fmt.Sprintf("there is no model %q: name one of %s, or the path of a GGUF file (docs/models.md names others to fetch)", e.Name, strings.Join(names, ", "))
 }
 
 // RequestError reports an invalid request.

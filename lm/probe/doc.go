@@ -1,5 +1,5 @@
-// Package probe finds out what models do on this machine: how fast one is ([Bench]), which
-// ones fit ([Recommend]), and how likely one finds each next token ([Next]).
+// Package probe finds out what models do on this machine: how fast one is ([Bench]), and how
+// likely one finds each next token ([Next]).
 package probe
 
 // InputError reports a request that a model cannot meet.

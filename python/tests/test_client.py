@@ -107,7 +107,7 @@ sys.path.insert(0, {tests!r})
 import sotto
 from test_client import CHOOSE, TASK, office
 def say(progress): print(progress.event, flush=True)
-sotto.Client(on_progress=say).choose(TASK, office(300), out="chosen", **CHOOSE)
+sotto.Client(on_progress=say).synthesize(TASK, office(300), out="chosen", **CHOOSE)
 """
 
 
@@ -130,7 +130,7 @@ def test_interrupt_and_go_on(place: pathlib.Path) -> None:
     assert not any(temporary.iterdir())
     assert sotto.ledger_show("office").raw["rows"][0]["state"] == "reserved"
 
-    release = sotto.choose(TASK, office(300), out="chosen", **CHOOSE)  # type: ignore[arg-type]
+    release = sotto.synthesize(TASK, office(300), out="chosen", **CHOOSE)  # type: ignore[arg-type]
     assert release.run is not None and release.run.resumed and release.verify().ok
     assert [row["state"] for row in sotto.ledger_show("office").charges] == ["committed"]
 
@@ -165,7 +165,7 @@ def test_no_ordinals_in_errors(place: pathlib.Path) -> None:
     for ordinal in (137, 211):
         records[ordinal - 1] = {"message": "", "desk": "Blue"}
     with pytest.raises(sotto.UsageError) as e:
-        sotto.choose(TASK, records, size=300, epsilon=1, out="out", sets=[EXAMPLES])
+        sotto.synthesize(TASK, records, size=300, epsilon=1, out="out", sets=[EXAMPLES])
     kept = "".join(traceback.format_exception_only(e.value)) + repr(e.value.details)
     assert "malformed records" in kept and not any(found in kept for found in ("137", "211", "2 malformed"))
     assert "137" in e.value.said and "211" in e.value.said
@@ -182,6 +182,6 @@ def test_no_record_in_errors(place: pathlib.Path) -> None:
         {"message": secret},
     ):
         with pytest.raises(sotto.UsageError) as e:
-            sotto.choose(TASK, wrong, size=10, epsilon=1, out="out", sets=[EXAMPLES])
+            sotto.synthesize(TASK, wrong, size=10, epsilon=1, out="out", sets=[EXAMPLES])
         assert secret not in "".join(traceback.format_exception_only(e.value)) + repr(e.value.details)
         assert e.value.__context__ is None and e.value.__cause__ is None

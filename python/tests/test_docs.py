@@ -22,7 +22,7 @@ README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 #: What makes a run quick, for each verb.
 QUICK: dict[str, list[str]] = {
     "synth": ["--set=rounds=1", "--set=records=4", "--set=pool=4", "--set=tokens=6", "--set=generation-share=0", "--set=measurement-share=0", "--shots=2"],
-    "choose": ["--set=rounds=1", "--set=records=4", "--set=measurement-share=0"],
+    "choice": ["--set=rounds=1", "--set=records=4", "--set=measurement-share=0"],
     "answer": ["--set=prompts=8"],
 }
 
@@ -50,7 +50,7 @@ def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyP
         asked.append(arguments[0])
         # A size of 20,000 is for the reader: with it, none of these few records would be drawn.
         arguments = ["--size=400" if argument == "--size=20000" else argument for argument in arguments]
-        return real(program, [*arguments, *QUICK.get(arguments[0], [])], **options)
+        return real(program, [*arguments, *QUICK.get("choice" if any("--from" in a or "pool=0" in a for a in arguments) else arguments[0], [])], **options)
 
     monkeypatch.setattr(_program, "run", quick)
     names: dict[str, Any] = {}
@@ -61,7 +61,7 @@ def test_examples(service: str, place: pathlib.Path, monkeypatch: pytest.MonkeyP
             # The last line of the last example. With noise, no examples at all can win, and without
             # any the small default model does not keep to DSPy's layout.
             assert example is examples[-1] and not names["program"].demos
-    assert {"synth", "choose", "learn", "answer", "eval", "verify"} <= set(asked)
+    assert {"synth", "learn", "answer", "eval", "verify"} <= set(asked)
     assert "is spent" in capsys.readouterr().out  # the second example was refused first, and had to ask for more
     assert names["program"].release.verify().ok and len(sotto.ledger_list().rows) == 1
     states = [charge["state"] for charge in sotto.ledger_show("tickets").charges]

@@ -26,7 +26,7 @@ def test_learn(place: pathlib.Path) -> None:
 def test_choose(place: pathlib.Path) -> None:
     seen: list[sotto.Progress] = []
     client = sotto.Client(on_progress=seen.append)
-    release = client.choose(
+    release = client.synthesize(
         TASK, office(300), size=300, epsilon=8, out="chosen", sets=[EXAMPLES[:4], EXAMPLES], instructions=["Blue or Red?"], records=40, reading="raw",
         settings={"measurement-share": 0}, name="office",
     )

@@ -16,7 +16,7 @@ from sotto import results
 SCHEMAS = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/reference/schemas/results.schema.json").read_text(encoding="utf-8"))["$defs"]
 
 VERBS: dict[str, type[results.Result]] = {
-    "account": results.Account, "answer": results.Answer, "calibrate": results.Calibration, "choose": results.Run, "eval": results.Evaluation,
+    "account": results.Account, "answer": results.Answer, "calibrate": results.Calibration, "eval": results.Evaluation,
     "eval-private": results.Measured, "ledger-list": results.Data, "ledger-show": results.LedgerEntry, "plan": results.Plan, "rehearse": results.Rehearsal,
     "synth": results.Run, "table-perturb": results.Perturbed, "table-profile": results.Run, "verify": results.Verification,
 }

@@ -1,23 +1,17 @@
 // Command release builds what is published of a version into a folder: the program for every
-// platform as an archive and as a Python wheel, Debian packages, an OCI image, a list of what is inside each program
-// (SPDX), checksums, a statement of how all of it was built, and signatures.
+// platform as an archive and as a Python wheel, a list of what is inside each program (SPDX),
+// checksums, a statement of how all of it was built, and a signature.
 //
-//	release [-out DIR] [-version V] [-platforms LIST] [-key FILE] [-sizes FILE] ROOT
-//	release -check DIR [-pub FILE]
+//	release [-out DIR] [-version V] [-platforms LIST] [-key FILE] ROOT
 //
 // ROOT is the checkout. The same commit and the same version of Go give the same bytes, on any
 // machine and in any folder: times are those of SOURCE_DATE_EPOCH, or else of the commit.
 //
-// -key names the Ed25519 key that signs, in PEM form: ID.key.pem of a ring of "sotto keys", or
-// what "openssl genpkey -algorithm ed25519" writes. Without it nothing is signed.
-//
-// With -check it compares the files of DIR with SHA256SUMS, and with -pub also the signatures.
-//
-// The exit status is 1 if anything failed, or a program grew by more than a tenth over -sizes.
+// -key names the Ed25519 key that signs, in PEM form, such as "openssl genpkey -algorithm ed25519"
+// writes. Without it nothing is signed.
 package main
 
 import (
-	"context"
 	"crypto/ed25519"
 	"errors"
 	"flag"
@@ -43,28 +37,15 @@ func main() {
 		version = flag.String("version", "", "the version (default: what git describes)")
 		only    = flag.String("platforms", "", "build only these, as linux/amd64,darwin/arm64 (default: all)")
 		key     = flag.String("key", "", "sign with the Ed25519 key in this file")
-		sizes   = flag.String("sizes", "", "compare the sizes of the programs with this file")
-		record  = flag.Bool("record", false, "write the sizes to -sizes instead of comparing them")
-		check   = flag.String("check", "", "check the release in this folder instead of making one")
-		public  = flag.String("pub", "", "with -check: check the signatures by the public key in this file")
 	)
 	flag.Parse()
-	var err error
-	if *check != "" {
-		err = verify(*check, *public)
-	} else {
-		err = run(options{root: flag.Arg(0), out: *out, version: *version, only: *only, key: *key, sizes: *sizes, record: *record})
-	}
-	if err != nil {
+	if err := run(options{root: flag.Arg(0), out: *out, version: *version, only: *only, key: *key}); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-type options struct {
-	root, out, version, only, key, sizes string
-	record                               bool
-}
+type options struct{ root, out, version, only, key string }
 
 func run(o options) error {
 	if o.root == "" {
@@ -99,10 +80,7 @@ func run(o options) error {
 		return err
 	}
 	made.report(o.out, signer != nil)
-	if o.sizes == "" {
-		return nil
-	}
-	return compareSizes(o.sizes, programs, o.record)
+	return nil
 }
 
 // chosen reads a list of platforms; all if it is empty.
@@ -132,28 +110,13 @@ func assemble(src *source, programs []program) (*release, error) {
 	for _, p := range programs {
 		name := fmt.Sprintf("sotto_%s_%s_%s", src.version, p.system, p.arch)
 		files := append([]file{{name: "sotto" + p.extension(), mode: 0o755, data: p.data}}, pages...)
-		if p.system == "windows" {
-			err = r.add(name + ".zip")(zipOf(name, files, src.date))
-		} else {
-			err = r.add(name + ".tar.gz")(tarGz(under(name, files), src.date))
-		}
-		if err != nil {
+		if err := r.add(name + ".tar.gz")(tarGz(name, files, src.date)); err != nil {
 			return nil, err
 		}
 		if err := r.add(name + ".spdx.json")(sbom(src, p, &licences)); err != nil {
 			return nil, err
 		}
 		if err := r.wheel(p); err != nil {
-			return nil, err
-		}
-		if p.system == "linux" {
-			if err := r.add(fmt.Sprintf("sotto_%s_%s.deb", debVersion(src), p.arch))(deb(src, p, pages)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if images := linux(programs); len(images) > 0 {
-		if err := r.add(fmt.Sprintf("sotto_%s_oci.tar", src.version))(ociImage(src, images)); err != nil {
 			return nil, err
 		}
 	}
@@ -182,16 +145,6 @@ func (r *release) wheel(p program) error {
 	return r.add(filepath.Base(path))(os.ReadFile(path))
 }
 
-func linux(programs []program) []program {
-	var out []program
-	for _, p := range programs {
-		if p.system == "linux" {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // release is the files that are published.
 type release struct {
 	src   *source
@@ -209,7 +162,7 @@ func (r *release) add(name string) func([]byte, error) error {
 	}
 }
 
-// write empties the folder and writes the files with checksums, statement and signatures.
+// write empties the folder and writes the files with checksums, statement and signature.
 func (r *release) write(dir string, signer ed25519.PrivateKey) error {
 	statement, err := provenance(r.src, r.files)
 	if err != nil {
@@ -219,14 +172,7 @@ func (r *release) write(dir string, signer ed25519.PrivateKey) error {
 	sums := checksums(files)
 	files = append(files, file{name: sumsFile, mode: 0o644, data: sums})
 	if signer != nil {
-		envelope, err := sign(context.Background(), signer, statement)
-		if err != nil {
-			return err
-		}
-		files = append(files,
-			file{name: sumsFile + ".sig", mode: 0o644, data: ed25519.Sign(signer, sums)},
-			file{name: envelopeFile, mode: 0o644, data: envelope},
-		)
+		files = append(files, file{name: sumsFile + ".sig", mode: 0o644, data: ed25519.Sign(signer, sums)})
 	}
 	if err := empty(dir); err != nil {
 		return err

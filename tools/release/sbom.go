@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // ownLicence is that of the program itself.
@@ -77,7 +78,7 @@ func sbom(src *source, p program, licences *licenceReader) ([]byte, error) {
 	doc := spdxDocument{
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: name,
 		DocumentNamespace: "https://github.com/sotto-dp/sotto/spdx/" + name + "-" + sum,
-		CreationInfo:      spdxCreation{stamp(src), []string{"Tool: github.com/sotto-dp/sotto/tools/release"}},
+		CreationInfo:      spdxCreation{src.date.Format(time.RFC3339), []string{"Tool: github.com/sotto-dp/sotto/tools/release"}},
 		Relationships:     []spdxRelationship{{"SPDXRef-DOCUMENT", "DESCRIBES", spdxProgram}},
 	}
 	own := spdxPackage{

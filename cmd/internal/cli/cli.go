@@ -21,9 +21,6 @@ type Program struct {
 
 	// Root makes the command of the whole program.
 	Root func(*Program) *cobra.Command
-
-	// Self is the program that an audit runs; "" for this one.
-	Self string
 }
 
 // Usage returns an error about the command line, or what it names.

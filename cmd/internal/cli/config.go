@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -14,16 +14,13 @@ func (p *Program) Configured() (*config.Settings, error) {
 	return s, ui.AsUsage(err)
 }
 
-// AddPlaces adds the flags for what a run that is charged and signed uses.
-func (p *Program) AddPlaces(cmd *cobra.Command) {
-	p.AddLedger(cmd.Flags())
-	p.AddKeys(cmd)
-	p.AddPrivate(cmd)
-}
-
-// AddPrivate adds the flag for the folder that [program.privateDir] finds.
-func (p *Program) AddPrivate(cmd *cobra.Command) {
-	AddDir(cmd, &p.Places.Private, "private", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
+// AddPlaces adds the flags of every verb that say where ledger, keys, private folder and store are.
+func (p *Program) AddPlaces(f *pflag.FlagSet) {
+	at, otherwise := &p.Places, ", your configuration, the user's data directory)"
+	f.StringVar(&at.Ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: "+config.LedgerVariable+otherwise)
+	f.StringVar(&at.Keys, "keys", "", "the `DIR` of the key ring (default: "+config.KeysVariable+otherwise)
+	f.StringVar(&at.Private, "private", "", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: "+config.PrivateVariable+otherwise)
+	f.StringVar(&at.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: "+config.ServiceVariable+otherwise)
 }
 
 // PrivateDir is the folder of the key by which the ledger knows data sets again.

@@ -5,17 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
-
-// AddLedger adds the flag for the ledger.
-func (p *Program) AddLedger(f *pflag.FlagSet) {
-	f.StringVar(&p.Places.Ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: SOTTO_LEDGER, your configuration, the user's data directory)")
-}
 
 // LedgerAddress is where the ledger is, by flag, variable or configuration.
 func (p *Program) LedgerAddress() (string, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -43,39 +42,6 @@ func (f *JsonLines) Close() error {
 		err = errors.Join(err, os.Remove(f.Path))
 	}
 	return err
-}
-
-// Compared counts what is known, "" where it is not, and says which share of it was predicted right, and would be if
-// the commonest were predicted always.
-func Compared(predicted, known []string) (n int, right, commonest float64) {
-	count, hits, commonestCount := map[string]int{}, 0, 0
-	for i, want := range known {
-		if want == "" {
-			continue
-		}
-		n++
-		count[want]++
-		commonestCount = max(commonestCount, count[want])
-		if predicted[i] == want {
-			hits++
-		}
-	}
-	return n, float64(hits) / float64(max(n, 1)), float64(commonestCount) / float64(max(n, 1))
-}
-
-// maxPredictions are printed.
-const maxPredictions = 20
-
-// PrintPredictions prints the first predictions, each of which is a value and the probabilities of all.
-func PrintPredictions[T any](p *ui.Page, what string, all []T, value func(T) (string, []float64)) {
-	for i, one := range all[:min(len(all), maxPredictions)] {
-		v, probabilities := value(one)
-		p.Line("  %s %-4d %s (probability %.2f)", what, i+1, v, slices.Max(probabilities))
-	}
-	if more := len(all) - maxPredictions; more > 0 {
-		p.Line("  and %s more: --out writes all of them", ui.Thousands(int64(more)))
-	}
-	p.Line("")
 }
 
 // Sentence makes one of a clause.

@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
-	"github.com/sotto-dp/sotto/lm/probe"
-	"github.com/sotto-dp/sotto/sys/fault"
-	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // ModelSpec finds the model to use.
@@ -47,7 +42,7 @@ func (p *Program) OpenTrusted(ctx context.Context, spec backend.Spec) (lm.Truste
 }
 
 // SmallModel is said of a run that shows records to the default model.
-const SmallModel = "the model, smollm2, has 135 million parameters: it is for tests and first contact; `sotto model recommend` names larger ones that this machine runs"
+const SmallModel = "the model, smollm2, has 135 million parameters: it is for tests and first contact; docs/models.md names larger ones"
 
 // FirstContact says that a run uses the default model, whether it was named or not: what
 // comes out says little about a larger one.
@@ -150,25 +145,3 @@ func (p *Program) FetchEncoder(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Recommendation measures this machine for a second or two.
-func Recommendation(ctx context.Context, threads int) (*probe.Recommendation, error) {
-	speed, err := fault.Await(ctx, func() (llama.Speed, error) { return llama.Measure(ctx, threads) })
-	if err != nil {
-		return nil, err
-	}
-	r := probe.Recommend(machine.Inspect(), speed)
-	here, err := models.List()
-	if err != nil {
-		return nil, err
-	}
-	for i := range r.Models {
-		for _, s := range here {
-			r.Models[i].Here = r.Models[i].Here || s.State == models.Present && filepath.Base(s.Path) == r.Models[i].File()
-		}
-	}
-	return r, nil
-}
-
-// Gigabytes writes a size with one decimal: it is computed, not looked up.
-func Gigabytes(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/1e9) }

@@ -6,17 +6,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
-
-// AddKeys adds the flag for the ring of signing keys.
-func (p *Program) AddKeys(cmd *cobra.Command) {
-	AddDir(cmd, &p.Places.Keys, "keys", "the `DIR` of the key ring (default: SOTTO_KEYS, your configuration, the user's data directory)")
-}
 
 // KeysDir is where the ring of signing keys is, by flag, variable or configuration.
 func (p *Program) KeysDir() (string, error) {

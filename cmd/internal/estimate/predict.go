@@ -4,9 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/learn"
@@ -153,33 +151,4 @@ func value(e *schema.Encoder, discrete bool, text string) (v schema.Value, err e
 		return v, errors.New(outcome.String())
 	}
 	return v, nil
-}
-
-// SaveCSV writes predictions to a new CSV file: the value of each row, and the probability of each
-// class. What a profile that has no privacy guarantee predicts says so in a column.
-func (p *Predictor) SaveCSV(path string, list []Prediction) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	header := []string{p.Column}
-	for _, c := range p.Classes {
-		header = append(header, "probability of "+c)
-	}
-	if !p.Private {
-		header = append(header, "not_private")
-	}
-	lines := [][]string{header}
-	for _, q := range list {
-		line := []string{q.Value}
-		for _, x := range q.Probabilities {
-			line = append(line, strconv.FormatFloat(x, 'g', 6, 64))
-		}
-		if !p.Private {
-			line = append(line, "true")
-		}
-		lines = append(lines, line)
-	}
-	return csv.NewWriter(f).WriteAll(lines)
 }

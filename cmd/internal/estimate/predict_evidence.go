@@ -36,8 +36,6 @@ func byEvidence(dir, column string) (*Predictor, bool, error) {
 	switch {
 	case err != nil:
 		return nil, true, wrong("%w", err)
-	case !e.Rows():
-		return nil, true, wrong("the classifier in %s is about texts, not rows of a table: use \"sotto learn predict %s --data FILE\"", dir, dir)
 	case column != "" && column != e.Schema.Label:
 		return nil, true, wrong("the classifier in %s predicts %q, and no other column", dir, e.Schema.Label)
 	}

@@ -141,12 +141,12 @@ func (s *Server) PeakMB() (float64, error) {
 	return harness.PeakMB(s.process.Process.Pid)
 }
 
-// Version of the program: that of the package whose source lab/bench/eval/server.sh built, or
+// Version of the program: that of the package whose source lab/bench/llamaserver/server.sh built, or
 // what the program says of itself.
 func Version(program string) (string, error) {
 	out, err := exec.Command(program, "--version").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s does not start: build it with lab/bench/eval/server.sh: %w", program, err)
+		return "", fmt.Errorf("%s does not start: build it with lab/bench/llamaserver/server.sh: %w", program, err)
 	}
 	if built, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "built-*")); len(built) == 1 {
 		return "that of llama-cpp-python " + strings.TrimPrefix(filepath.Base(built[0]), "built-") + ", built on this machine for this machine", nil

@@ -17,7 +17,6 @@ account = _default.account
 answer = _default.answer
 answers = _default.answers
 calibrate = _default.calibrate
-choose = _default.choose
 evaluate = _default.evaluate
 evaluate_private = _default.evaluate_private
 learn = _default.learn
@@ -37,6 +36,6 @@ version = _default.version
 __all__ = [
     "Account", "Answer", "BudgetRefused", "Calibration", "Client", "DataError", "Evaluation", "Interrupted", "Label", "LedgerEntry", "Measured", "Perturbed", "Plan", "ProgramNotFound",
     "Progress", "Records", "Rehearsal", "Release", "Run", "SottoError", "SottoWarning", "Task", "TaskLike", "TimedOut", "UsageError", "Verification",
-    "VerificationFailed", "account", "answer", "answers", "calibrate", "choose", "evaluate", "evaluate_private", "learn", "ledger_list", "ledger_show", "plan",
+    "VerificationFailed", "account", "answer", "answers", "calibrate", "evaluate", "evaluate_private", "learn", "ledger_list", "ledger_show", "plan",
     "predict", "program", "rehearse", "release", "run", "synthesize", "table_perturb", "table_profile", "verify", "version",
 ]

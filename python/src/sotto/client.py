@@ -96,38 +96,27 @@ class Client:
 
     def synthesize(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
-        unit: str | None = None, method: str | None = None, examples: Records | None = None, shots: int | None = None, time: str | None = None,
-        rounds: int | None = None, records: int | None = None, pool: int | None = None, settings: Mapping[str, Option] | None = None,
-        flags: Mapping[str, Option] | None = None,
+        unit: str | None = None, method: str | None = None, sets: Iterable[Records] = (), examples: Records | None = None,
+        instructions: Sequence[str] = (), shots: int | None = None, time: str | None = None, rounds: int | None = None, records: int | None = None,
+        pool: int | None = None, reading: str | None = None, settings: Mapping[str, Option] | None = None, flags: Mapping[str, Option] | None = None,
     ) -> Release:
         """Synthetic examples from private records, with a certificate.
 
-        ``size`` is how many records there are, a public number, or "auto". The run resumes where it
-        stopped when the same call is repeated with the same ``out``, and nothing is charged twice.
+        With ``sets`` of public examples nothing is written: the records choose among them. With ``pool=0``
+        they choose among sets that are made from ``examples``. ``size`` is how many records there are, a
+        public number, or "auto". The run resumes where it stopped when the same call is repeated with the
+        same ``out``, and nothing is charged twice.
         """
-        with task_file(task) as named, _data.public(examples) as given:
-            options = {
-                "task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "method": method, "examples": given, "shots": shots,
-                "time": time,
-            }
-            return self._released(("synth",), data, name, _joined(options, flags, settings, rounds=rounds, records=records, pool=pool))
-
-    def choose(
-        self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, sets: Iterable[Records] = (),
-        examples: Records | None = None, instructions: Sequence[str] = (), delta: float | None = None, name: str | None = None, unit: str | None = None,
-        time: str | None = None, rounds: int | None = None, records: int | None = None, reading: str | None = None, settings: Mapping[str, Option] | None = None,
-        flags: Mapping[str, Option] | None = None,
-    ) -> Release:
-        """Private records choose among ``sets`` of public examples, or sets that are made from ``examples``."""
         with contextlib.ExitStack() as stack:
             named = stack.enter_context(task_file(task))
             given = stack.enter_context(_data.public(examples))
             several = [path for i, s in enumerate(sets) if (path := stack.enter_context(_data.public(s, f"set-{i + 1}"))) is not None]
             options = {
-                "task": named, "size": size, "epsilon": epsilon, "out": out, "from": several, "examples": given, "instruction": instructions, "delta": delta,
-                "unit": unit, "time": time,
+                "task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "method": method, "from": several,
+                "examples": given, "instruction": instructions, "shots": shots, "time": time,
             }
-            return self._released(("choose",), data, name, _joined(options, flags, settings, rounds=rounds, records=records, reading=reading))
+            own = _joined(options, flags, settings, rounds=rounds, records=records, pool=pool, reading=reading)
+            return self._released(("synth",), data, name, own)
 
     def learn(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
@@ -141,7 +130,7 @@ class Client:
     def predict(self, classifier: StrPath | Release, texts: Sequence[str]) -> list[results.Label]:
         """Labels of texts by what :meth:`learn` released; it costs nothing, however often."""
         found = self._call(
-            ("learn", "predict", str(classifier.dir if isinstance(classifier, Release) else classifier)), {"data": "-", "text-column": "text"},
+            ("predict", str(classifier.dir if isinstance(classifier, Release) else classifier)), {"data": "-", "text-column": "text"},
             stdin="".join(json.dumps({"text": text}) + "\n" for text in texts),
         )[-1]
         return [results.Label.read({**one, "labels": found["labels"]}) for one in _warned(found)["predictions"]]

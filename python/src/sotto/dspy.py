@@ -46,7 +46,7 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
 
     ``labels`` are the possible outputs, if the signature does not say so by ``Literal``, ``bool``
     or an enum. ``instructions`` are others to try beside the signature's own. ``client`` has the
-    ledger, the keys and the model that judges; ``flags`` and ``settings`` are further ones of ``sotto choose``,
+    ledger, the keys and the model that judges; ``flags`` and ``settings`` are further ones of ``sotto synth``,
     or of ``sotto synth`` if there are no examples.
     """
 
@@ -120,20 +120,18 @@ class PrivateFewShot(Teleprompter):  # type: ignore[misc]  # DSPy has no types
         if not examples:
             if layout.several or not layout.labels:
                 raise UsageError("there are no public examples to choose from: give examples; sotto's model writes them only where there is one input, and the output is one of a list")
-            for instruction in self.instructions:
-                flags["instruction"] = [*typing.cast(Sequence[str], flags.get("instruction") or ()), instruction]
             return self.client.synthesize(
                 task, records, size=self.size, epsilon=self.epsilon, delta=self.delta, out=self.out, name=self.name, time=self.time, rounds=self.rounds,
-                records=self.records, shots=self.max_demos, flags=flags, settings=settings,
+                records=self.records, shots=self.max_demos, instructions=self.instructions, flags=flags, settings=settings,
             )
         sets: list[list[dict[str, str]]] = []
         if self.num_candidate_programs is not None:
             most = min(self.max_demos or 16, len(examples))
             draw = random.Random(self.seed)
             sets = [draw.sample(examples, draw.randint(1, most)) for _ in range(self.num_candidate_programs)]
-        return self.client.choose(
+        return self.client.synthesize(
             task, records, size=self.size, epsilon=self.epsilon, delta=self.delta, out=self.out, name=self.name, time=self.time, rounds=self.rounds,
-            records=self.records, sets=sets, examples=None if sets else examples, instructions=self.instructions, flags=flags, settings=settings,
+            records=self.records, sets=sets, examples=None if sets else examples, pool=None if sets else 0, instructions=self.instructions, flags=flags, settings=settings,
         )
 
     @staticmethod

@@ -30,9 +30,6 @@ someone may have stolen: nothing that it signed is valid any more.`,
 		newKeysRevokeCommand(p),
 		newKeysExportCommand(p),
 	)
-	for _, c := range group.Commands() {
-		p.AddKeys(c)
-	}
 	return group
 }
 

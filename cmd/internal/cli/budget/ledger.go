@@ -51,7 +51,6 @@ file ledger.db in the user's data directory.`,
 		newLedgerCheckCommand(p),
 		newLedgerCheckpointCommand(p),
 	)
-	p.AddLedger(group.PersistentFlags())
 	return group
 }
 

@@ -88,7 +88,6 @@ by the tightest accountant, and nothing else is charged.` + ui.JSONKeys(ledgerRe
 	of.add(cmd)
 	cmd.Flags().StringVar(&of.given, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
 	cmd.Flags().BoolVar(&newPeople, "new-people", false, "the data has other people than those that it shares records with; needs --reason")
-	p.AddPrivate(cmd)
 	opt.compose(cmd)
 	opt.record(cmd, "why, for the record")
 	return cmd
@@ -275,7 +274,6 @@ New data of other people is entered with "sotto ledger init --new-people".` + ui
 		ValidArgsFunction: completeDatasets(p),
 	}
 	of.add(cmd)
-	p.AddPrivate(cmd)
 	f := cmd.Flags()
 	f.StringVar(&name, "name", "", "with several data sets: what people call the new one")
 	f.StringVar(&reason, "reason", "", "how you know, for the record; required")

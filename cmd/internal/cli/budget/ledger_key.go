@@ -28,9 +28,6 @@ tested. It is copied from file to file and never printed.`,
 		newKeyExportCommand(p),
 		newKeyImportCommand(p),
 	)
-	for _, c := range group.Commands() {
-		p.AddPrivate(c)
-	}
 	return group
 }
 

@@ -101,8 +101,6 @@ A refuted claim is a failure: the exit code is 4.` + ui.JSONKeys(auditResult{}, 
 		Example: `  sotto audit
   sotto audit --mechanism clipped --runs 1000000 --seed 1 --report audit.html
   sotto audit --command './count.sh {data}' --with a.csv --without b.csv --claim 'laplace(1)' --runs 2000`,
-		Args:        cli.NoneBut,
-		Annotations: map[string]string{cli.RunsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opt.check(100); err != nil {
 				return err
@@ -123,7 +121,6 @@ A refuted claim is a failure: the exit code is 4.` + ui.JSONKeys(auditResult{}, 
 	opt.auditFlags.add(cmd, 100_000, "runs of each mechanism, or of the command")
 	cmd.Flags().StringArrayVar(&opt.mechanisms, "mechanism", nil, "play only `NAME`; may be repeated (default: all)")
 	opt.commandOptions.add(cmd)
-	cmd.AddCommand(newAuditOneRunCommand(p))
 	return cmd
 }
 

@@ -91,7 +91,6 @@ PRIVATE go only to models that may see private records.
 		},
 	}
 	opt.add(cmd)
-	p.AddPrivate(cmd)
 	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd
 }

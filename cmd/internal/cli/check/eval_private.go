@@ -93,7 +93,6 @@ when the same command is repeated, and nothing is charged twice.
 		},
 	}
 	opt.add(cmd)
-	p.AddPlaces(cmd)
 	return cmd
 }
 

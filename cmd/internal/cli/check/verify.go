@@ -50,7 +50,6 @@ They are named, above the checks; with --strict they are a failure.` + ui.JSONKe
 	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, or in the directory of a key ring; may be repeated")
 	f.StringArrayVar(&opt.rotations, "rotation", nil, "follow the rotation statement in `FILE` to a newer key; may be repeated, oldest first")
 	f.BoolVar(&opt.strict, "strict", false, "take warnings as failures")
-	p.AddKeys(cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}

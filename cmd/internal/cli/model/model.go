@@ -14,18 +14,16 @@ import (
 )
 
 func newModelCommand(p *cli.Program) *cobra.Command {
-	return cli.NewGroup("model", "Models: choose, fetch, list, look at, score, measure",
+	return cli.NewGroup("model", "Models: fetch, list, look at, score, measure",
 		`Models run inside this program, or on a server. Those that run inside are GGUF
 files; a few are known by name and pinned by SHA-256, others are pulled from
 Hugging Face or named by their path. Files are kept in the directory that
 SOTTO_MODELS names, else in sotto/models in the user's cache directory.`,
-		`  sotto model recommend
-  sotto model pull
+		`  sotto model pull
   sotto model list
   sotto model show --url http://127.0.0.1:8000
   sotto model score --prompt 'The capital of France is' --top 5
   sotto model bench`,
-		newModelRecommendCommand(p),
 		newModelPullCommand(p),
 		newModelListCommand(p),
 		newModelShowCommand(p),

@@ -97,7 +97,7 @@ func TestFirstContact(t *testing.T) {
 	} {
 		var said []string
 		cli.FirstContact(spec, func(text string) { said = append(said, text) })
-		if got := len(said) == 1 && strings.Contains(said[0], "sotto model recommend"); got != want || !want && len(said) > 0 {
+		if got := len(said) == 1 && strings.Contains(said[0], "docs/models.md"); got != want || !want && len(said) > 0 {
 			t.Errorf("%+v: %q", spec, said)
 		}
 	}

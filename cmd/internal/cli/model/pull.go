@@ -38,7 +38,7 @@ against the SHA-256 that the hub publishes for it, and pinned in a lock file
 configuration): repository, commit, file, size and SHA-256. From then on its
 name stands for these bytes, for --model too. A pull that would bring others
 is refused, unless --accept-change says that they are meant. A token in
-HF_TOKEN goes to the hub alone. "sotto model recommend" names some models.
+HF_TOKEN goes to the hub alone. docs/models.md names some models.
 
 hf:OWNER/REPOSITORY alone is a sentence encoder, of BERT's architecture and with
 its weights in model.safetensors: all files that say what it does with a text

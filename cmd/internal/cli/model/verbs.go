@@ -1,4 +1,4 @@
-// Package model has the verbs about models: files, measurements, and a conversation with one.
+// Package model has the verbs about models: files, scores and measurements.
 package model
 
 import (
@@ -11,6 +11,5 @@ import (
 func Verbs(p *cli.Program) []*cobra.Command {
 	return []*cobra.Command{
 		newModelCommand(p),
-		newChatCommand(p),
 	}
 }

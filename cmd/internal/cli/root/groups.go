@@ -14,8 +14,8 @@ import (
 
 // verbGroups are the verbs of the program, in the order in which people need them.
 var verbGroups = []struct{ title, verbs string }{
-	{"Begin:", "demo init task model chat"},
-	{"Plan and make:", "plan rehearse synth choose learn answer table"},
+	{"Begin:", "demo init task model"},
+	{"Plan and make:", "plan rehearse synth learn predict answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
 	{"Serve:", "serve mcp"},
@@ -64,7 +64,6 @@ const manyFlags = 12
 // people change, in the order of the usage line.
 var essentials = map[string]string{
 	"sotto synth":              "task data size epsilon out model shots",
-	"sotto choose":             "task data size epsilon from out model",
 	"sotto learn":              "task data size epsilon measurement-share out",
 	"sotto init":               "data kind text label labels size epsilon out",
 	"sotto answer":             "task data size epsilon input inputs out model",
@@ -89,7 +88,7 @@ var flagGroups = []struct{ title, flags string }{
 	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store tls-cert tls-key tls-client-ca"},
-	{"How records choose", "time records evidence examples instruction pool-model"},
+	{"How records choose", "time from records evidence examples instruction pool-model"},
 }
 
 // Titles of the groups that are not in the table.

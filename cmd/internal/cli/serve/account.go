@@ -31,9 +31,6 @@ routes, and an owner also decides about the budgets of data sets that it owns.`,
 		newServeAccountLinkCommand(p),
 		newServeAccountOwnCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	return group
 }
 
@@ -263,6 +260,5 @@ On the command line anyone who may write to the ledger needs nobody's approval.`
 	f := cmd.Flags()
 	f.BoolVar(&end, "end", false, "it owns the data set no longer")
 	f.IntVar(&approvals, "approvals", 0, "`N` owners, 1 or 2, have to approve a grant of the data set (default: as it was, 1 at first)")
-	p.AddLedger(f)
 	return cmd
 }

@@ -71,9 +71,6 @@ a budget of its own: its charges have the label route=NAME.` + ui.JSONKeys(route
 	opt.AddRecords(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&opt.pace, "latency-quantum", 0, "round the time of answers up to a multiple of this; 0 for none, which shows clients how long each took (default: what the plan needs, measured)")
-	p.AddLedger(f)
-	p.AddPrivate(cmd)
-	p.AddKeys(cmd)
 	return cmd
 }
 

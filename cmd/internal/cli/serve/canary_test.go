@@ -74,7 +74,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		append([]string{"synth", "--no-choose", "--set", "batch=8"}, of("labelled.jsonl")...),
 		append([]string{"synth", "--no-choose", "--set", "batch=8", "--unit", "who", "--name", "units"}, of("labelled.jsonl")...),
 		append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=8"}, of("labelled.jsonl")...),
-		append([]string{"choose", "--from", "set.jsonl", "--set", "records=8"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--from", "set.jsonl", "--set", "records=8"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--inputs", "questions.txt"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--method", "clipped", "--inputs", "questions.txt"}, chat...),
 		append([]string{"eval", "private", "--demos", "set.jsonl", "--records", "20"}, of("labelled.jsonl")...),

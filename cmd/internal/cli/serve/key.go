@@ -35,9 +35,6 @@ printed once, when it is made.`,
 		newServeKeyRevokeCommand(p),
 		newServeKeyListCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	return group
 }
 

@@ -68,8 +68,6 @@ With --json it serves nothing, and prints the tools that it would offer.` + ui.J
 	f.StringVar(&opt.Key.Env, "service-key-env", "", "the environment `VARIABLE` that holds the key for the service")
 	f.StringVar(&opt.Key.File, "service-key-file", "", "or the `FILE` that holds it")
 	f.Var(&opt.spending, "allow-spending", "let a session ask routes that answer from private records, until it was charged this much ε (default: refuse them)")
-	p.AddLedger(f)
-	p.AddKeys(cmd)
 	return cmd
 }
 

@@ -32,9 +32,6 @@ back to any of them; requests use the new one within a second.`,
 		newServeRouteRemoveCommand(p),
 		newServeRouteListCommand(p),
 	)
-	for _, c := range group.Commands() {
-		addStore(p, c)
-	}
 	return group
 }
 
@@ -147,7 +144,6 @@ evidence alone, need no upstream: no language model is asked.` + ui.JSONKeys(rou
 	f.StringVar(&spec.Task, "task", "", "the `TASK` that they are for: a name or a file")
 	f.IntVar(&spec.Nearest, "nearest", 0, "only so many examples, those most similar to a question (default: all)")
 	_ = cmd.RegisterFlagCompletionFunc("task", cli.CompleteTasks) // the flag exists
-	p.AddKeys(cmd)
 	return cmd
 }
 

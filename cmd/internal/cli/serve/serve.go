@@ -85,17 +85,8 @@ so that other programs that listen there can act as who is signed in. With
 	f.StringVar(&opt.ClientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
 	f.BoolVar(&opt.Open, "open", false, "let clients in without a key, every user and program of this machine; not to private routes")
 	f.BoolVar(&opt.OpenPrivate, "open-private", false, "with --open, also answer from private records: everybody on this machine can spend their budgets")
-	addStore(p, cmd)
-	p.AddLedger(f)
-	p.AddPrivate(cmd)
-	p.AddKeys(cmd)
 	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p), newServeAccountCommand(p))
 	return cmd
-}
-
-// addStore adds the flag for the service's store.
-func addStore(p *cli.Program, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.Places.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: SOTTO_STORE, your configuration, the user's data directory)")
 }
 
 // withStore opens the store, makes it if that is wanted, and prints what comes of it.

@@ -60,7 +60,7 @@ func TestUnitMeansTheSame(t *testing.T) {
 				t.Errorf("%s --unit %q protects %q, want %q", path, text, got, want)
 			}
 		}
-		for _, verb := range []string{"init", "synth", "choose", "answer", "plan", "rehearse", "eval private", "ledger init", "ledger reserve", "table profile", "table plan", "serve route answer"} {
+		for _, verb := range []string{"init", "synth", "answer", "plan", "rehearse", "eval private", "ledger init", "ledger reserve", "table profile", "table plan", "serve route answer"} {
 			if !slices.Contains(have, verb) {
 				t.Errorf("%s has no --unit", verb)
 			}

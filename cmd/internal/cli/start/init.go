@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
+	"github.com/sotto-dp/sotto/sys/machine"
 	"github.com/sotto-dp/sotto/sys/spell"
 )
 
@@ -73,7 +74,7 @@ and --yes takes what the names suggest. Files that are there are kept, unless
 
 The first of the commands gives the data a budget, for two runs unless --budget
 says otherwise, so that a first try does not take all of it. NEXT.md also names
-the model that "sotto model recommend" finds for this machine.` + ui.JSONKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
+a larger model that fits the free memory of this machine.` + ui.JSONKeys(initResult{}, "commands work as they are, in this order; later ones need a file of yours, or wait for requests."),
 		Example: `  sotto init --data tickets.csv
   sotto init --data tickets.csv --kind classify --text message --label queue --labels Billing,Delivery --size 20000
   sotto init --data chats.csv --kind generate --input chat --output summary --inputs public.txt --size 5000 --epsilon 2
@@ -174,9 +175,7 @@ func runBegin(ctx context.Context, a *interview, opt initOptions) error {
 		return err
 	}
 	r := opt.result()
-	if r.Model, err = opt.recommended(ctx); err != nil {
-		return err
-	}
+	r.Model = opt.larger(machine.Free())
 	files = append(files, initFile{"NEXT.md", r.page(opt)})
 	if err := opt.write(files); err != nil {
 		return err

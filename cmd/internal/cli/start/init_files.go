@@ -1,7 +1,6 @@
 package start
 
 import (
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/internal/config"
-	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/models"
@@ -56,33 +54,33 @@ func (o *initOptions) examplesFile() (initFile, error) {
 	return initFile{exampleFile, b.String()}, err
 }
 
-// initModel is a model that this machine runs, by an estimate.
+// initModel is a model that is larger than the default.
 type initModel struct {
-	Name  string `json:"name"`
 	Title string `json:"title"`
 	Bytes int64  `json:"bytes"`
-	Here  bool   `json:"here"`
 	Pull  string `json:"pull"`
-	// Questions is about how many it answers in five minutes.
-	Questions int `json:"questions_in_5_minutes"`
 }
 
-// recommended is the model that is recommended for this machine; nil if none is, or one was named.
-func (o *initOptions) recommended(ctx context.Context) (*initModel, error) {
+// largerModels are some of docs/models.md, the smallest first.
+var largerModels = []initModel{
+	{"Qwen2.5-0.5B-Instruct", 0.5e9, "sotto model pull hf:Qwen/Qwen2.5-0.5B-Instruct-GGUF/qwen2.5-0.5b-instruct-q4_k_m.gguf"},
+	{"Qwen2.5-1.5B-Instruct", 1.1e9, "sotto model pull hf:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf"},
+	{"Qwen3-4B", 2.5e9, "sotto model pull hf:Qwen/Qwen3-4B-GGUF/Qwen3-4B-Q4_K_M.gguf"},
+}
+
+// larger is the largest that takes no more than a third of the free memory, so that there is room to work in; nil if
+// there is none, or one was named.
+func (o *initOptions) larger(free int64) *initModel {
 	if o.model != "" || o.kind == kindTable {
-		return nil, nil
+		return nil
 	}
-	r, err := cli.Recommendation(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range r.Models {
-		if m.Name == r.Recommended {
-			const question = 100 // tokens
-			return &initModel{m.Name, m.Title, m.Bytes, m.Here, m.Pull, int(m.Together * plan.DefaultTime.Seconds() / question)}, nil
+	var found *initModel
+	for i, m := range largerModels {
+		if m.Bytes <= free/3 {
+			found = &largerModels[i]
 		}
 	}
-	return nil, nil
+	return found
 }
 
 // taskFile is the task, whose instructions are made from the names of columns and labels.
@@ -188,7 +186,7 @@ func (o *initOptions) schemaFile() (initFile, error) {
 
 // settings are what a configuration in the working directory may say.
 func (o *initOptions) settings() string {
-	name := "# name = " + document.TOML(models.Default) + "   # \"sotto model recommend\" names others"
+	name := "# name = " + document.TOML(models.Default) + "   # docs/models.md names others"
 	if o.model != "" {
 		name = "name = " + document.TOML(o.model)
 	}
@@ -214,7 +212,7 @@ type initResult struct {
 	Columns  []string   `json:"columns"`
 	Commands []initStep `json:"commands"`
 	Later    []initStep `json:"later"`
-	Model    *initModel `json:"recommended_model,omitempty"`
+	Model    *initModel `json:"larger_model,omitempty"`
 
 	unfinished bool
 }
@@ -260,7 +258,7 @@ func (o *initOptions) result() *initResult {
 		add("make the examples; this is charged", "sotto", "table", "profile", "--schema", "schema.toml", "--data", o.source(), "--query", o.Query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.Words(), "--out", "demos")
 		if o.label != "" && o.size != cli.SizeAuto {
 			later("or, to predict the label without a language model: the rows make a private classifier; this is charged, too", "sotto", "learn", "--task", cli.TablePrefix+"schema.toml", "--data", o.source(), "--query", o.Query, "--size", o.size, "--epsilon", epsilon, "--unit", o.unit.Words(), "--out", "classifier")
-			later("predict the label of rows in a public file, and how often that is right if they have it", "sotto", "table", "predict", "--profile", "classifier", "--data", "test.csv")
+			later("predict the label of rows in a public file, and how often that is right if they have it", "sotto", "predict", "classifier", "--data", "test.csv")
 		}
 		route[len(route)-1] = cli.TablePrefix + "schema.toml"
 	} else {
@@ -373,24 +371,13 @@ func (r *initResult) advice(b *strings.Builder, o initOptions) {
 			enough = "It is enough to begin with where the answer is one of a list of labels: there all records are added up as evidence, which does most of the work."
 		}
 		fmt.Fprintf(b, "\n## Which model\n\nThe default model, %s, is small and quick. %s", models.Default, enough)
-		if r.Model == nil {
-			b.WriteString(" `sotto model recommend` lists larger ones; none was quick enough on this machine when it was measured now.\n")
-		}
+		b.WriteString(" docs/models.md lists larger ones.\n")
 	}
 	if m := r.Model; m != nil {
-		fmt.Fprintf(b, " This machine runs %s, which is %s and answers about %s questions in five minutes, by an estimate:\n\n```sh\n%s\n```\n\n`sotto model list` then has its name, for sotto.toml.\n",
-			m.Title, m.download(), ui.Thousands(int64(m.Questions)), m.Pull)
+		fmt.Fprintf(b, "%s, %.1f GB to download, fits the memory that is free here:\n\n```sh\n%s\n```\n\n`sotto model list` then has its name, for sotto.toml, and `sotto model bench` measures it.\n", m.Title, float64(m.Bytes)/1e9, m.Pull)
 	}
 	b.WriteString("\n## How clients ask\n\nA route of `sotto serve` with `--upstream embedded` answers as the records judged. For clients that chat with a model behind an API, add `--form chat` to rehearse and synth: the records then judge what such clients get.\n")
 	fmt.Fprintf(b, "\n## How long, and how much\n\n`--time` is for all of a run: writing, choosing and measuring. With 15m more records choose. A run costs ε = %s of the budget of %s, for good, also if it gained nothing; so rehearse first. If a run is interrupted, the same command continues it, without another charge.\n", ui.Whole(o.epsilon.Value), ui.Whole(o.budget.Value))
-}
-
-// download says whether the model is here.
-func (m *initModel) download() string {
-	if m.Here {
-		return "here already"
-	}
-	return cli.Gigabytes(m.Bytes) + " to download"
 }
 
 func (r *initResult) Print(p *ui.Page) {
@@ -408,7 +395,7 @@ func (r *initResult) Print(p *ui.Page) {
 		p.Line("")
 	}
 	if m := r.Model; m != nil {
-		p.Text(2, fmt.Sprintf("This machine runs %s (%s, about %s questions in five minutes by an estimate): %s. The default model, %s, is quicker and knows less.", m.Title, m.download(), ui.Thousands(int64(m.Questions)), m.Pull, models.Default))
+		p.Text(2, fmt.Sprintf("%s (%.1f GB to download) fits the memory that is free here: %s. The default model, %s, is quicker and knows less.", m.Title, float64(m.Bytes)/1e9, m.Pull, models.Default))
 		p.Line("")
 	}
 	p.Line("Run next%s:\n", ui.If(r.Dir != ".", ", in "+r.Dir))

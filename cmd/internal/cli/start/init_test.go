@@ -264,7 +264,7 @@ func TestInitSays(t *testing.T) {
 	}
 	for _, want := range []string{
 		"sotto learn --task table:schema.toml --data ../l.csv --size 300 --epsilon 1 --out classifier\n",
-		"sotto table predict --profile classifier --data test.csv\n",
+		"sotto predict classifier --data test.csv\n",
 	} {
 		if !strings.Contains(string(next), want) {
 			t.Errorf("NEXT.md does not have %q:\n%s", want, next)

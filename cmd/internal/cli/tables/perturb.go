@@ -64,7 +64,6 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
 	opt.SchemaFlag.Add(cmd)
 	opt.tableFlags.add(cmd)
 	opt.SettingFlags.Add(cmd, method.Perturbation)
-	p.AddPlaces(cmd)
 	cmd.Flags().Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
 	return cmd
 }

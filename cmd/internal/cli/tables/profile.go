@@ -72,7 +72,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 		},
 	}
 	opt.tableFlags.add(cmd)
-	p.AddPlaces(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
 	cli.AddChoice(cmd, &opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never", "auto", string(tabular.Always), string(tabular.Never))

@@ -32,7 +32,7 @@ its columns can be and how a row reads in words. There are two ways.
   sotto table reconstruct --schema adult-local --data perturbed --sample 4 --out demos
   sotto table items --schema adult --data test.csv --out items.jsonl`,
 		newTableSchemaCommand(p), newTablePlanCommand(p), newTableProfileCommand(p), newTablePerturbCommand(p),
-		newTableReconstructCommand(p), newTableSampleCommand(p), newTablePredictCommand(p), newTableItemsCommand(p))
+		newTableReconstructCommand(p), newTableSampleCommand(p), newTableItemsCommand(p))
 }
 
 // tableFlags say where a private table is, who pays for its use, and where results go.

@@ -1,5 +1,5 @@
 // Package tables has the verbs on private tables: schemas, perturbed rows, profiles of groups, and what is
-// estimated, sampled and predicted from them.
+// estimated and sampled from them.
 package tables
 
 import (

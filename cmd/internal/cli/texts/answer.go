@@ -77,8 +77,6 @@ Methods that write token by token (real cannot answer questions):
 		},
 	}
 	opt.add(cmd)
-	p.AddLedger(cmd.Flags())
-	p.AddPrivate(cmd)
 	return cmd
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/search"
 	"github.com/sotto-dp/sotto/internal/private/choose"
@@ -22,67 +21,11 @@ import (
 	"github.com/sotto-dp/sotto/prompt"
 )
 
-// newChooseCommand has records choose among what the user already has. It is synth without
-// the writing.
-func newChooseCommand(p *cli.Program) *cobra.Command {
-	var opt synthOptions
-	cmd := &cobra.Command{
-		Use:   "choose --task T --data F --size N --epsilon E --from A --from B --out DIR",
-		Short: "Have private records choose among prompts that you already have",
-		Long: `Has private records choose among prompts: sets of examples that you have
-(--from, a file of examples or the folder of a release; may be repeated), or
-sets that are made from public examples of yours (--examples) or of a model that
-sees no record (--pool-model), with the task's own instruction or others
-(--instruction). No examples at all is always a candidate. All of it must be
-public: what wins is released, with a certificate.
-
-Ready-made sets are chosen from in one round, unless --set rounds=N asks for
-more, in which variations of the winner compete. Nothing is written, so that all
-of ε is for choosing and for saying in the end on how many records the model is
-right.
-
-The rest is as in "sotto synth".
-
-` + flags.ModelHelp + ui.JSONKeys(synthResult{}),
-		Example: `  sotto choose --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --from ours.jsonl --from demos --out chosen
-  sotto choose --task agnews --data news.jsonl --size 120000 --epsilon 1 --examples public.jsonl --out chosen`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(opt.sets) == 0 && len(opt.examples) == 0 && opt.poolModel == "" {
-				return cli.Usage("there is nothing to choose from: name sets of examples (--from), public examples to make sets from (--examples), or a model that writes some (--pool-model)")
-			}
-			opt.method, opt.bare = cli.MethodChoose, true
-			if err := cli.Require(cmd, opt.needs()...); err != nil {
-				return err
-			}
-			if err := opt.explicit("public"); err != nil {
-				return err
-			}
-			return runSynth(cmd.Context(), p, opt)
-		},
-	}
-	opt.addChoose(cmd)
-	p.AddPlaces(cmd)
-	return cmd
-}
-
-func (o *synthOptions) addChoose(cmd *cobra.Command) {
-	o.textFlags.add(cmd, method.Texts)
-	o.Model.Add(cmd)
-	o.SourceFlags.Add(cmd, "choices")
-	o.chooseFlags.add(cmd)
-	o.addSettings(cmd)
-	o.Rest.Group(settings.Choosing)
-	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "from", nil, "a set of examples to choose from, a `FILE` or the folder of a release; may be repeated")
-	cli.AddDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
-}
-
 // chooseFlags say how records choose a prompt.
 type chooseFlags struct {
 	pool         int
 	examples     []string
 	sets         []string
-	bare         bool
 	instructions []string
 	rounds       int64
 	records      int64
@@ -111,6 +54,7 @@ func (c *chooseFlags) warnUnfilled(p *cli.Program) {
 func (c *chooseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addTime(cmd, &c.time)
+	f.StringArrayVar(&c.sets, "from", nil, "choose among sets of examples that you have, each a public `FILE` or the folder of a release, and write nothing; may be repeated")
 	f.StringArrayVar(&c.examples, "examples", nil, "choose: public examples of your own in `FILE`, which prompts may be made from too; may be repeated")
 	f.StringArrayVar(&c.instructions, "instruction", nil, "choose: an instruction to try beside the task's own; may be repeated")
 	cli.AddChoice(cmd, &c.form, "form", "", "choose: the form in which records judge prompts: chat, as clients ask (turns, and what the model writes), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", string(prompt.ChatForm), string(prompt.TextForm))
@@ -145,14 +89,23 @@ func addEvidence(cmd *cobra.Command, to *cli.Number) {
 // addPool adds settings of what is written to choose from.
 func (c *chooseFlags) addPool(cmd *cobra.Command) {
 	f := settings.Flags(cmd)
-	f.IntVar(&c.pool, "pool", 0, "how many texts to write and choose from (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
+	f.IntVar(&c.pool, "pool", 0, "how many texts to write and choose from; 0 writes none, and chooses among --examples (default: 40, or 24 if they are written from records; more for many labels, and fewer where time is short)")
 	f.Var(&c.writing, "generation-share", "the share of ε for writing the texts from the records, by clipped, such as 0.5; with 0 the model writes them by itself, and all of ε chooses (default: 0)")
 }
 
 // choosing fills in the request.
 func (c *chooseFlags) choosing(q *plan.Request, of *cli.SettingFlags) error {
-	if err := of.Positive(map[string]float64{"pool": float64(c.pool), "nearest": float64(c.nearest), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
+	if err := of.Positive(map[string]float64{"nearest": float64(c.nearest), "rounds": float64(c.rounds), "records": float64(c.records), "time": c.time.Seconds()}); err != nil {
 		return err
+	}
+	bare := len(c.sets) > 0 || of.Given("pool") && c.pool == 0
+	switch {
+	case c.pool < 0:
+		return cli.Usage("--set pool is %d, it should be a number of texts, or 0 to write none", c.pool)
+	case len(c.sets) > 0 && (of.Given("pool") || of.Given("generation-share")):
+		return cli.Usage("--from chooses among what there is, and writes nothing: leave out the settings pool and generation-share")
+	case bare && len(c.sets)+len(c.examples) == 0:
+		return cli.Usage("--set pool=0 writes nothing, and there is nothing else to choose from: name sets of examples (--from), or public examples to make sets from (--examples)")
 	}
 	q.Method = ""
 	q.Choosing = &plan.ChooseRequest{
@@ -160,7 +113,7 @@ func (c *chooseFlags) choosing(q *plan.Request, of *cli.SettingFlags) error {
 		Pool:      c.pool, Writing: c.writing.Value, Evidence: c.evidence.Share(), Nearest: c.nearest, Rounds: c.rounds, Records: c.records,
 		Utility: choose.Utility(c.utility), Form: prompt.Form(c.form), Reading: search.Reading(c.reading), Instructions: c.instructions,
 	}
-	q.Choosing.NoGeneration = c.bare
+	q.Choosing.NoGeneration = bare
 	for _, path := range c.sets {
 		list, err := readExamples(path, q.Task)
 		if err != nil {

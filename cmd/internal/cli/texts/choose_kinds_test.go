@@ -55,8 +55,8 @@ func TestPlainChooseKinds(t *testing.T) {
 		for name, args := range map[string][]string{
 			"written": append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "tokens=3", "--set", "rounds=2", "--set", "measurement-share=0"}, list...),
 			"mixed":   append([]string{"synth", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4", "--set", "rounds=1", "--examples", own, "--instruction", "Do it."}, list...),
-			"sets":    {"choose", "--from", own},
-			"own":     {"choose", "--examples", own, "--set", "rounds=1", "--set", "measurement-share=0"},
+			"sets":    {"synth", "--from", own},
+			"own":     {"synth", "--set", "pool=0", "--examples", own, "--set", "rounds=1", "--set", "measurement-share=0"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				args = append(args, where...)

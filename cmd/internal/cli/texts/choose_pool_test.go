@@ -51,20 +51,6 @@ func TestPlainPoolModel(t *testing.T) {
 	}
 }
 
-// TestPlainChoosePoolModel: the same for a pool that no model of the run writes.
-func TestPlainChoosePoolModel(t *testing.T) {
-	clitest.ChoosingHome(t)
-	h := clitest.NewPoolHost(t)
-	args := []string{
-		"choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf",
-		"--pool-model", h.URL + "#large", "--set", "reword=0", "--set", "rounds=2", "--set", "records=8", "--out", "demos",
-	}
-	code, _, errs := clitest.Run(t, args...)
-	expect.Equal(t, "exit code with "+errs, code, 0)
-	expect.True(t, "no worded in errs", !strings.Contains(errs, "worded"), errs)
-	expect.True(t, "no instruction of a task in h.All()", !strings.Contains(h.All(), "instruction of a task"))
-}
-
 // TestPoolModelFlags: what makes no sense is refused before anybody is asked, and a server
 // that does not answer ends the run before anything is charged.
 func TestPoolModelFlags(t *testing.T) {

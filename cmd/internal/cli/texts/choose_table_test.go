@@ -73,7 +73,7 @@ func TestChooseFromTable(t *testing.T) {
 	// The budget is used up: as texts, as a table, saved anew, and as public rows would be.
 	clitest.Write(t, "again.csv", []byte("\ufeff"+strings.ReplaceAll(contents(t, "pets.csv"), "\n", "\r\n")))
 	for i, args := range [][]string{
-		onPets("synth", "a", short...), onPets("choose", "b", "--from", "items.jsonl"), onPets("eval private", "c", "--demos", "demos"),
+		onPets("synth", "a", short...), onPets("synth", "b", "--from", "items.jsonl"), onPets("eval private", "c", "--demos", "demos"),
 		onPets("synth", "d", append(short, "--data", "again.csv")...),
 		{"table", "profile", "--schema", "pets.toml", "--data", "pets.csv", "--size", "200", "--epsilon", "1", "--out", "e"},
 		{"table", "profile", "--schema", "pets.toml", "--data", "again.csv", "--size", "200", "--epsilon", "1", "--out", "f"},
@@ -106,7 +106,7 @@ func TestPlainTableTasks(t *testing.T) {
 	seeded := []string{"--seed", "1", "--set", "records=8"}
 	for name, args := range map[string][]string{
 		"examples":    onPets("synth", "o1", append(seeded, "--set", "rounds=1", "--examples", "profile", "--set", "measurement-share=0")...),
-		"sets":        onPets("choose", "o2", append(seeded, "--from", "profile", "--from", "two.jsonl", "--shots", "2")...),
+		"sets":        onPets("synth", "o2", append(seeded, "--from", "profile", "--from", "two.jsonl", "--shots", "2")...),
 		"written":     onPets("synth", "o3", append(seeded, "--set", "rounds=1", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4")...),
 		"by owner":    onPets("synth", "o4", append(seeded, "--set", "rounds=1", "--unit", "owner", "--size", "100")...),
 		"in words":    onPets("synth", "o5", append(seeded, "--set", "rounds=1", "--data", "words.jsonl", "--size", "60")...),

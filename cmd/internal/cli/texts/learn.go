@@ -3,7 +3,6 @@ package texts
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +38,7 @@ Where the answer is one of a list, and nothing has to be written, this is all
 that you need: it answers in milliseconds, with the probabilities of all labels,
 any number of times at no further cost:
 
-  sotto learn predict DIR --data F     labels for a file of texts
+  sotto predict DIR --data F           labels for a file of texts
   sotto serve route set NAME ...       OpenAI's API, without an upstream model
   sotto eval --demos DIR ...           how often it is right on a test
   sotto verify DIR                     its certificate
@@ -55,9 +54,7 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
 		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measurement-share 0.1 --out labels
-  sotto learn predict labels --data new.csv --out predictions.csv`,
-		Args:        cli.NoneBut,
-		Annotations: map[string]string{cli.RunsItself: "yes"},
+  sotto predict labels --data new.csv --out predictions.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.Require(cmd, "task", "data", "size", "epsilon", "out"); err != nil {
 				return err
@@ -69,8 +66,6 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
 	opt.AddRecords(cmd)
 	cmd.Flags().Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
-	p.AddPlaces(cmd)
-	cmd.AddCommand(newLearnPredictCommand(p))
 	return cmd
 }
 
@@ -175,14 +170,6 @@ func (r *learnResult) Print(p *ui.Page) {
 		"method", fmt.Sprintf("%s: %s over all records, each with noise of σ = %.3g", plan.Learns, ui.Counted(r.Sums, "sum"), r.Sigma),
 		"encoder", r.Encoder,
 		"event", r.Event,
-		"needs", "no language model: "+predicts(r.Dir, strings.HasPrefix(r.Encoder, "rows@"))+", and a route of sotto serve answers by it",
+		"needs", "no language model: sotto predict "+r.Dir+" --data FILE labels others, and a route of sotto serve answers by it",
 	)
-}
-
-// predicts is the command that uses a classifier: of texts, or of the rows of a table.
-func predicts(dir string, rows bool) string {
-	if rows {
-		return "sotto table predict --profile " + dir + " --data FILE predicts rows"
-	}
-	return "sotto learn predict " + dir + " --data FILE labels texts"
 }

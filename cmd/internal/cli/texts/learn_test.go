@@ -51,23 +51,20 @@ func TestLearnFromTable(t *testing.T) {
 	clitest.Printed(t, "ledger", "init")
 	clitest.Printed(t, "learn", "--task", "table:pets.toml", "--data", "pets.csv", "--size", "400", "--epsilon", "4", "--out", "ill")
 	clitest.Printed(t, "table", "items", "--schema", "pets.toml", "--data", "pets.csv", "--out", "items.jsonl")
-	found := clitest.Object(t, clitest.Printed(t, "learn", "predict", "ill", "--data", "items.jsonl", "--json"))
+	found := clitest.Object(t, clitest.Printed(t, "predict", "ill", "--data", "items.jsonl", "--json"))
 	accuracy, _ := found["accuracy"].(map[string]any)
 	if right, _ := accuracy["right"].(float64); right < 0.9 {
 		t.Errorf("a law that rows follow is not found: %v", accuracy)
 	}
-	// The same of rows as they are, by either verb's name for them.
-	found = clitest.Object(t, clitest.Printed(t, "table", "predict", "--profile", "ill", "--data", "pets.csv", "--json"))
+	// The same of rows as they are.
+	found = clitest.Object(t, clitest.Printed(t, "predict", "ill", "--data", "pets.csv", "--json"))
 	rowAccuracy, _ := found["accuracy"].(map[string]any)
 	expect.Equal(t, "rowAccuracy['right']", rowAccuracy["right"], accuracy["right"])
-	expect.Equal(t, "rowAccuracy['rows']", rowAccuracy["rows"], accuracy["texts"])
-	expect.Equal[any](t, "rowAccuracy['commonest_value']", rowAccuracy["commonest_value"], 0.5)
+	expect.Equal(t, "rowAccuracy['labelled']", rowAccuracy["labelled"], accuracy["labelled"])
+	expect.Equal[any](t, "rowAccuracy['commonest_label']", rowAccuracy["commonest_label"], 0.5)
 	expect.Equal[any](t, "found['epsilon']", found["epsilon"], 4.0)
-	if code, _, errs := clitest.Run(t, "learn", "predict", "ill", "--data", "pets.csv"); code != 2 || !strings.Contains(errs, "sotto table predict --profile ill --data pets.csv") {
-		t.Errorf("rows without words: %d %s", code, errs)
-	}
 	clitest.Write(t, "other.jsonl", []byte(`{"text": "A poem about the sea."}`+"\n"))
-	if code, _, errs := clitest.Run(t, "learn", "predict", "ill", "--data", "other.jsonl"); code != 2 || !strings.Contains(errs, "sotto table items") {
+	if code, _, errs := clitest.Run(t, "predict", "ill", "--data", "other.jsonl"); code != 2 || !strings.Contains(errs, "sotto table items") {
 		t.Errorf("a text that is no row: %d %s", code, errs)
 	}
 }

@@ -51,7 +51,9 @@ texts, such as a large one that somebody hosts: it is shown the task and its
 labels, and never a record, so it need not be trusted. --set
 generation-share=0.5 spends half of ε on writing texts from the records. With
 --no-choose texts are written from the records, and nothing is chosen: that is
-quicker, and usually worse.
+quicker, and usually worse. --from chooses among sets of examples that you have,
+which are public: nothing is written, and one round does unless --set rounds=N
+asks for more.
 
 The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
 a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
@@ -95,6 +97,7 @@ choose among rows that are made up from what the schema allows, which are free.
 		Example: `  sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --out demos
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
+  sotto synth --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --from ours.jsonl --from demos --out chosen
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
   sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
@@ -110,7 +113,6 @@ choose among rows that are made up from what the schema allows, which are free.
 		},
 	}
 	opt.add(cmd)
-	p.AddPlaces(cmd)
 	return cmd
 }
 
@@ -128,7 +130,7 @@ func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 		return err
 	}
 	if o.method != cli.MethodChoose {
-		for _, name := range []string{"time", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "generation-share", "evidence", "nearest", "measurement-share", "pool-model", "pool-key-env", "reword", "vary"} {
+		for _, name := range []string{"time", "from", "examples", "instruction", "rounds", "records", "utility", "form", "reading", "pool", "generation-share", "evidence", "nearest", "measurement-share", "pool-model", "pool-key-env", "reword", "vary"} {
 			if given(name) {
 				return cli.Usage("%s is for --method choose, and would change nothing for %s: leave it out", o.Called(name), o.method)
 			}
@@ -320,7 +322,7 @@ func (r *synthResult) Print(p *ui.Page) {
 		p.Line("")
 	}
 	if r.Chosen.alone() {
-		p.Text(2, fmt.Sprintf("The records chose what all of them say, without a language model: none is needed. sotto learn predict %s --data FILE labels texts by it, and a route of sotto serve answers without an upstream model. sotto learn makes such a classifier with all of ε.", r.Dir))
+		p.Text(2, fmt.Sprintf("The records chose what all of them say, without a language model: none is needed. sotto predict %s --data FILE labels texts by it, and a route of sotto serve answers without an upstream model. sotto learn makes such a classifier with all of ε.", r.Dir))
 		p.Line("")
 	}
 	p.Sentences(r.Guarantee)

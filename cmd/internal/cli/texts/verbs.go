@@ -1,5 +1,5 @@
-// Package texts has the verbs that make examples and answers from private records: synth, choose, learn and
-// answer, and plan and rehearse, which say beforehand what they come to.
+// Package texts has the verbs that make examples and answers from private records: synth, learn, predict
+// and answer, and plan and rehearse, which say beforehand what they come to.
 package texts
 
 import (
@@ -12,8 +12,8 @@ import (
 func Verbs(p *cli.Program) []*cobra.Command {
 	return []*cobra.Command{
 		newSynthCommand(p),
-		newChooseCommand(p),
 		newLearnCommand(p),
+		newPredictCommand(p),
 		newAnswerCommand(p),
 		newPlanCommand(p),
 		newRehearseCommand(p),

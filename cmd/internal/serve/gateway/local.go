@@ -47,7 +47,7 @@ func (l *Local) open(ctx context.Context) (_ lm.Model, err error) {
 		l.model, err = l.Open(context.WithoutCancel(ctx))
 	}
 	if err != nil {
-		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto chat says why")
+		return nil, problem(http.StatusServiceUnavailable, serverSide, "", "", "the model in this program cannot be opened: sotto model show says why")
 	}
 	if l.begun.maxBytes == 0 {
 		l.begun.maxBytes = bound(l.Keep)

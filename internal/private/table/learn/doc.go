@@ -75,7 +75,7 @@
 //
 // # Where it is used
 //
-// [Bayes] and [MomentsOf] read a release: "sotto table predict" is made of them. [Train] reads
+// [Bayes] and [MomentsOf] read a release: "sotto predict" is made of them. [Train] reads
 // rows, so it stays in here, inside the trust boundary; the suites of lab/tabular measure it
 // as a baseline. Users are not offered it: on average over eight tables naive Bayes on a
 // profile predicts better at ε = 1, and a profile serves for examples too.
