@@ -127,8 +127,11 @@ decided stays, and its approvals of requests that are open no longer count.
   sotto serve account set operator-one --disable`,
 		Args: cli.Takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c == (accountChange{}) {
+			switch {
+			case c == (accountChange{}):
 				return cli.Usage("say what to change: --role, --disable or --enable")
+			case c.disable && c.enable:
+				return cli.Usage("--disable and --enable exclude each other")
 			}
 			return withAccounts(p, cmd, c.role != "", "the account "+args[0]+" is set", func(ctx context.Context, s *store.Store) error {
 				return c.apply(ctx, s, args[0])
@@ -139,7 +142,6 @@ decided stays, and its approvals of requests that are open no longer count.
 	f.StringVar(&c.role, "role", "", "its `ROLE`: viewer, operator or owner")
 	f.BoolVar(&c.disable, "disable", false, "let it in no more")
 	f.BoolVar(&c.enable, "enable", false, "let it in again")
-	cmd.MarkFlagsMutuallyExclusive("disable", "enable")
 	return cmd
 }
 
