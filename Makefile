@@ -10,7 +10,13 @@ MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
+<<<<<<< HEAD
+# Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
+BESIDE := ./lab ./engines/beam ./lm/internal/kernel/gen
+# Those that lint looks at: make check leaves out those that the program has nothing of.
+=======
 # Those that lint looks at: make check leaves out the modules beside the program.
+>>>>>>> main
 LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -31,7 +37,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted docs site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -55,7 +61,7 @@ wheel: ## a Python wheel in dist, with the program and its client; PLATFORM=OS/A
 
 # A new environment each time, so that what is tested is what the wheel brings; KEEP=1 takes the last one.
 PYTHON_VENV := .venv/python-test
-test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
+test-python: models wheel docs ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
 	@command -v python3 >/dev/null || { echo "python3 is needed for its client"; exit 1; }
 	@[ -n "$(KEEP)" ] || rm -rf $(PYTHON_VENV)
 	@[ -x $(PYTHON_VENV)/bin/pip ] || python3 -I -m venv $(PYTHON_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -83,8 +89,13 @@ check: postgres models ## formatting, vet, staticcheck and the tests that are no
 test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
 	@scripts/test.sh test $(TESTFLAGS)
 
+<<<<<<< HEAD
+test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, benchmarks, releases, other systems, an emulated arm64
+	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
+=======
 test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the race detector, the laboratory, Beam, releases, other systems, an emulated arm64
 	@scripts/test.sh rest $(TESTFLAGS)
+>>>>>>> main
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
 	@scripts/test.sh arm64 $(TESTFLAGS)
@@ -234,9 +245,18 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 # For example: make planted PLANTEDFLAGS='-run ^ledger' for some, without the table
-PLANTEDFLAGS ?= -out docs/planted.md
-planted: ## plant each privacy bug and see a test catch it (long)
+PLANTEDFLAGS ?= -out dist/docs/planted.md
+planted: ## plant each privacy bug and see a test catch it; the table goes to dist/docs (long)
+	@mkdir -p dist/docs
 	@GOWORK=off go -C tools run ./planted $(PLANTEDFLAGS) "$(CURDIR)"
+
+DOCS := $(CURDIR)/dist/docs
+docs: ## the reference made from the code, in dist/docs: command line, JSON, HTTP, configuration, events, schemas, methods, API
+	go test ./cmd/sotto -run '^Test(Reference|JSONIsAllThereIs)$$' -count 1 -args -docs "$(DOCS)"
+	go test ./prompt ./schema -run '^TestFileSchema$$' -count 1 -args -docs "$(DOCS)"
+	go test ./internal/plan -run '^TestMethodPages$$' -count 1 -args -docs "$(DOCS)"
+	@mkdir -p "$(DOCS)/api"; for package in . eval lm lm/backend privacy privacy/accountant privacy/certificate privacy/ledger privacy/noise prompt schema; do \
+		name=sotto/$$package; name=$${name%/.}; go doc -all ./$$package > "$(DOCS)/api/$${name//\//.}.txt"; done
 
 site: ## docs/ as a static site that can be searched, in dist/site
 	@[ -x .venv/site/bin/pip ] || python3 -I -m venv .venv/site || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }

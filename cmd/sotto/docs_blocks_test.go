@@ -98,9 +98,7 @@ var apart = map[string]string{
 	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
 	"git checkout v":                     "builds a published version; make test-release builds this one twice",
 	"openssl genpkey":                    "tags and builds a release; make test-release does",
-	"go test ./internal/plan":            "writes pages of the repository; TestMethodPages and TestReference compare them",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
-	"duckdb shop.duckdb":                 "needs the program of DuckDB, which is not in the repository",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
 }
 

@@ -70,7 +70,7 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 var decoders = map[string]string{
 	"internal/rows":               "rows of files, one after the other",
 	"internal/rows/origin":        "files of rows, and what can be the matter with one",
-	"internal/rows/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/rows/convert":       "rows of workbooks and JSON",
 	"internal/rows/convert/pages": "pages of Parquet files",
 	"internal/reply":              "what models answer to records, and whether it is right",
 	"internal/evidence/rows":      "rows of tables in words, as vectors",
@@ -119,7 +119,6 @@ var parties = map[string]string{
 	"modernc.org/sqlite":                 "reads records from SQLite files",
 	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
 	"github.com/klauspost/compress/zstd": "unpacks files of records",
-	"github.com/pierrec/lz4/v4":          "unpacks buffers of Arrow files",
 	"github.com/andybalholm/brotli":      "unpacks pages of Parquet files, to count what they unfold to",
 	"filippo.io/age":                     "decrypts uploaded files of records, in memory",
 	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
