@@ -144,9 +144,6 @@ func runAnswer(ctx context.Context, p *cli.Program, opt answerOptions) (err erro
 	if err != nil {
 		return err
 	}
-	if err := opt.Approval.List(questions); err != nil {
-		return err
-	}
 	many := opt.Given("inputs")
 	p.Lines = many
 	name := cmp.Or(o.Request.Method, plan.DefaultAnswer(o.Request.Task))
