@@ -80,7 +80,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	s, err := store.Open(ctx, filepath.Join(dir, "service.db"), false)
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	ring, err := certificate.CreateRing(filepath.Join(dir, "ring"))
+	signer, _, err := certificate.OpenSigner(filepath.Join(dir, "keys"))
 	must(t, err)
 	o := Options{
 		Store: s, Routes: fakeRoutes{s}, Local: true,
@@ -88,7 +88,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 			return fmt.Sprintf("%s answers %q, examples: %v", route, question, examples), nil
 		},
 		Verify: func(dir string) (*certificate.Report, error) {
-			return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
+			return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: certificate.NewTrust(signer.Public()), Evaluator: accountant.Auto{}})
 		},
 	}
 	now := time.Now().Add(-38 * 24 * time.Hour)
@@ -102,7 +102,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 		change(&o)
 	}
 	charge := at.fillLedger(t, &now)
-	at.fillStore(t, s, dir, ring, charge)
+	at.fillStore(t, s, dir, signer, charge)
 	at.Dashboard = New(o)
 	at.server = newServer(t, at)
 	return at
@@ -157,16 +157,44 @@ var examples = []map[string]string{
 	{"text": "My code for the discount is refused at the checkout.", "label": "billing"},
 }
 
+<<<<<<< HEAD
 // fillStore adds owners, a release, routes and keys.
 func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certificate.Ring, charge ledger.Charge) {
+=======
+// fillStore adds people, runs, a release, routes and keys.
+func (s *site) fillStore(t testing.TB, to *store.Store, dir string, signer *certificate.Signer, charge ledger.Charge) {
+>>>>>>> main
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"owner-one", "owner-two"} {
 		must(t, to.SetOwner(ctx, "operator", name, string(s.tickets.Fingerprint), false))
 	}
+<<<<<<< HEAD
 	s.dir = filepath.Join(dir, "release")
 	s.release(t, s.dir, ring, charge)
 	_, err := to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "embedded", Task: "tickets.toml"})
+=======
+	asked := work(map[string]string{"task": "tickets.toml", "data": "/private/place/records.jsonl"}, [2]string{"task", "tickets.toml"}, [2]string{"size", "20000"}, [2]string{"epsilon", "0.35"})
+	add := func(name string) *store.Job {
+		_, err := to.AddJob(ctx, "account operator-one", store.Job{Name: name, Work: asked, Dir: dir})
+		must(t, err)
+		j, err := to.Claim(ctx, "worker 1", time.Hour)
+		must(t, err)
+		return j
+	}
+	done := add("Examples for support tickets")
+	done.Place, done.State = filepath.Join(dir, "runs", done.ID), store.Done
+	s.release(t, filepath.Join(done.Place, "release"), signer, charge)
+	done.Result = json.RawMessage(`{"private":true,"method":"choose","epsilon":0.35,"texts":[{},{}],"worth":{"metric":"accuracy","value":0.82,"low":0.74,"high":0.9,"epsilon":0.02}}`)
+	must(t, to.Finish(ctx, done))
+	s.run = *done
+	bad := add("Examples of complaints")
+	bad.State, bad.Error = store.Failed, "the privacy budget does not allow it: tickets has ε 0.65 left, and this needs 1"
+	must(t, to.Finish(ctx, bad))
+	s.failed = *bad
+	under := add("Prompts that records choose")
+	_, err := to.Beat(ctx, under, json.RawMessage(`{"event":"text","done":14,"texts":32}`), time.Hour)
+>>>>>>> main
 	must(t, err)
 	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "openai", Model: "gpt-large", Release: s.dir, Task: "tickets.toml", Nearest: 4})
 	must(t, err)
@@ -180,11 +208,9 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 }
 
 // release writes examples with a certificate.
-func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge ledger.Charge) {
+func (s *site) release(t testing.TB, dir string, signer *certificate.Signer, charge ledger.Charge) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
-	signer, err := ring.Signer()
-	must(t, err)
 	made := release.Release{
 		Task: prompt.Task{Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"billing", "technical", "account"}}, Method: "noisymax", Private: true,
 		Guarantee: &privacy.Guarantee{Event: privacy.Pure{Epsilon: 0.35}, Adjacency: privacy.AddRemove, Unit: privacy.Record, Epsilon: privacy.Interval{Lower: 0.35, Upper: 0.35}, Delta: 1e-6},
@@ -195,7 +221,7 @@ func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge 
 	for _, e := range examples {
 		made.Examples = append(made.Examples, prompt.Example{Input: e["text"], Output: e["label"]})
 	}
-	_, err = release.Write(dir, made)
+	_, err := release.Write(dir, made)
 	must(t, err)
 	_, err = certificate.Issue(dir, certificate.Claim{
 		Events: []privacy.Event{privacy.Pure{Epsilon: 0.35}}, Delta: 1e-6, Method: "noisymax", Proof: "Dwork and Roth 2014, theorem 3.6",
