@@ -125,13 +125,7 @@ func (v *everyVerb) named(t *testing.T, arg string) string {
 		return v.charge
 	case "ACTIVE":
 		_, out, _ := clitest.Run(t, "keys", "list", "--json")
-<<<<<<< HEAD
-		return clitest.Object(t, out)["active"].(string)
-=======
 		return clitest.Object(t, out)["signer"].(string)
-	case "JOB":
-		return first("jobs", "job", "list")
->>>>>>> main
 	case "APIKEY":
 		return first("keys", "serve", "key", "list")
 	}

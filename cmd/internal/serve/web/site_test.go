@@ -157,44 +157,16 @@ var examples = []map[string]string{
 	{"text": "My code for the discount is refused at the checkout.", "label": "billing"},
 }
 
-<<<<<<< HEAD
 // fillStore adds owners, a release, routes and keys.
-func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certificate.Ring, charge ledger.Charge) {
-=======
-// fillStore adds people, runs, a release, routes and keys.
 func (s *site) fillStore(t testing.TB, to *store.Store, dir string, signer *certificate.Signer, charge ledger.Charge) {
->>>>>>> main
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"owner-one", "owner-two"} {
 		must(t, to.SetOwner(ctx, "operator", name, string(s.tickets.Fingerprint), false))
 	}
-<<<<<<< HEAD
 	s.dir = filepath.Join(dir, "release")
-	s.release(t, s.dir, ring, charge)
+	s.release(t, s.dir, signer, charge)
 	_, err := to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "embedded", Task: "tickets.toml"})
-=======
-	asked := work(map[string]string{"task": "tickets.toml", "data": "/private/place/records.jsonl"}, [2]string{"task", "tickets.toml"}, [2]string{"size", "20000"}, [2]string{"epsilon", "0.35"})
-	add := func(name string) *store.Job {
-		_, err := to.AddJob(ctx, "account operator-one", store.Job{Name: name, Work: asked, Dir: dir})
-		must(t, err)
-		j, err := to.Claim(ctx, "worker 1", time.Hour)
-		must(t, err)
-		return j
-	}
-	done := add("Examples for support tickets")
-	done.Place, done.State = filepath.Join(dir, "runs", done.ID), store.Done
-	s.release(t, filepath.Join(done.Place, "release"), signer, charge)
-	done.Result = json.RawMessage(`{"private":true,"method":"choose","epsilon":0.35,"texts":[{},{}],"worth":{"metric":"accuracy","value":0.82,"low":0.74,"high":0.9,"epsilon":0.02}}`)
-	must(t, to.Finish(ctx, done))
-	s.run = *done
-	bad := add("Examples of complaints")
-	bad.State, bad.Error = store.Failed, "the privacy budget does not allow it: tickets has ε 0.65 left, and this needs 1"
-	must(t, to.Finish(ctx, bad))
-	s.failed = *bad
-	under := add("Prompts that records choose")
-	_, err := to.Beat(ctx, under, json.RawMessage(`{"event":"text","done":14,"texts":32}`), time.Hour)
->>>>>>> main
 	must(t, err)
 	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "openai", Model: "gpt-large", Release: s.dir, Task: "tickets.toml", Nearest: 4})
 	must(t, err)
