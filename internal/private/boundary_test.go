@@ -138,8 +138,7 @@ var importers = map[string]map[string]string{
 		module + "/lab/bench/synth":         "measures with made-up records",
 		module + "/internal/run/answer":     "a session reads its data set",
 
-		module + "/lab/bench/choose": "tries choosing on data that may be shown, by seeds",
-		module + "/lab/bench/scale":  "measures with made-up records",
+		module + "/lab/bench/scale": "measures with made-up records",
 	},
 	"decode": {
 		module + "/internal/private/worst":    "plays on made-up inputs, for audits",
@@ -148,7 +147,6 @@ var importers = map[string]map[string]string{
 		module + "/lab/bench/synth":           "measures methods on made-up records",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
-		module + "/lab/bench/choose":    "writes pools that no record is in",
 		module + "/internal/run/answer": "a session writes answers",
 	},
 	"ensemble": {
@@ -162,7 +160,6 @@ var importers = map[string]map[string]string{
 		module + "/cmd/internal/cli/texts": "reads the settings of choosing",
 		module + "/internal/run":           "a run has its records choose",
 		module + "/internal/plan":          "chooses settings of choosing; reads no record",
-		module + "/lab/bench/choose":       "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
 		module:                             "the front door names the settings and the results, and reads no record",
@@ -187,7 +184,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
 		module + "/internal/private/sums":     "adds up all records of a pool",
-		module + "/lab/bench/choose":          "tries choosing on data that may be shown, by seeds",
 		module + "/lab/bench/scale":           "measures with made-up records",
 		module + "/internal/run/answer":       "a session names its answers",
 	},

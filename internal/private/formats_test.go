@@ -197,7 +197,7 @@ func TestSameRows(t *testing.T) {
 			t.Run(at.name+", "+kind, func(t *testing.T) {
 				got := read.as(t, at, private)
 				expect.True(t, "the records", slices.Equal(got.records, read.want.records))
-				expect.Equal(t, "sketch.Sum", got.sketch.Sum, texts.sketch.Sum)
+				expect.Equal(t, "sketch.Whole", got.sketch.Whole, texts.sketch.Whole)
 				expect.True(t, "sketch.Rows", slices.Equal(got.sketch.Rows.Hashes, texts.sketch.Rows.Hashes))
 			})
 		}
