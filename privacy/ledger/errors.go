@@ -23,8 +23,8 @@ var ErrMissing = chain.ErrMissing
 // TamperedError names the first row that is not as it was written.
 type TamperedError = chain.TamperedError
 
-// SchemaError means that a newer version of the program wrote the ledger.
-type SchemaError = chain.SchemaError
+// FormatError means that another version of the program wrote the ledger.
+type FormatError = chain.FormatError
 
 // RefusedError reports the budget that a charge does not fit. Nothing was charged.
 type RefusedError struct {

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,7 +66,11 @@ func (s *state) apply(r chain.Row) error {
 	if err := rows.Next(r); err != nil {
 		return err
 	}
-	if err := s.fold(r); err != nil {
+	err := s.fold(r)
+	if other, ok := errors.AsType[*FormatError](err); ok && r.Seq == 1 {
+		return other
+	}
+	if err != nil {
 		return &TamperedError{Seq: r.Seq, Reason: "the row is not one that this program writes: " + err.Error()}
 	}
 	s.rows = rows
