@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // Checkpoint fixes the ledger up to one row; see [Ledger.Checkpoint].

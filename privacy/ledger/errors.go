@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // ErrBudget is in every [*RefusedError].

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 

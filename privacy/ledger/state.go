@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // state is the fold of the rows up to a head. It is a function of the rows alone, so every

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 

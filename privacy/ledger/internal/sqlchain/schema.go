@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // schema creates the tables, with the head of an empty log.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // Options of a store.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // transaction implements [chain.Tx].

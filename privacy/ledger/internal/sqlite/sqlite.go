@@ -14,7 +14,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 	"github.com/sotto-dp/sotto/sys/pgtls"
 )

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 func openAt(t *testing.T, path string) (chain.Store, error) {
