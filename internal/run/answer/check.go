@@ -12,11 +12,11 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/ensemble"
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // check finds what is wrong with the options.
@@ -61,7 +61,7 @@ func (s *Session) check(ctx context.Context) (err error) {
 			return err
 		}
 		s.account = account.Account{
-			Ledger: s.options.Env.Ledger, Dataset: dataset, Name: s.options.Env.Dataset, Known: s.options.Env.Known, As: s.options.Env.As,
+			Ledger: s.options.Env.Ledger, Dataset: dataset, Name: s.options.Env.Dataset, Known: s.options.Env.Known,
 			Sketch: known, KeyID: s.options.Data.KeyID(), KeyPath: s.options.Data.KeyPath(), Database: s.options.Data.Placed(),
 			Adjacency: s.options.Plan.Adjacency, Unit: s.options.Plan.Unit, Labels: s.options.Env.Labels,
 			// It has numbers of records: answers, which are kept, do not.

@@ -6,9 +6,9 @@
 package env
 
 import (
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // Environment is what a run or a session works with, whatever it does.
@@ -22,9 +22,6 @@ type Environment struct {
 	Dataset string
 	// Known refuses such a data set instead: its owner gives it a budget first.
 	Known bool
-	// As is the data set that the data has to be, as the ledger has seen it before. Other data
-	// is refused, and compared with nothing. Default: it is recognised by its records.
-	As string
 	// Labels of the charges, for scoped budgets.
 	Labels map[string]string
 	// Model reads records; runs on tables have none. ModelName is what certificates call

@@ -20,13 +20,13 @@ import (
 
 // Model chooses a model on the command line.
 type Model struct {
-	Name    string `job:"model,named"`
+	Name    string
 	URL     string
 	Dialect string
 	KeyEnv  string
-	Threads int `job:"threads"`
+	Threads int
 	// Activations is the number of bits that the embedded engine rounds the inputs of its products to.
-	Activations int `job:"activations"`
+	Activations int
 }
 
 // ModelHelp is the paragraph of a verb's help that says which model it uses.
