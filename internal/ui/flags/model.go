@@ -38,8 +38,10 @@ A server sees private records only if your own configuration trusts it.`
 func (m *Model) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.Name, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
-	settings.Flags(cmd).IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
-	settings.Flags(cmd).IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
+	if s := settings.Of(cmd); s != nil {
+		s.Flags.IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+		s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
+	}
 	m.AddServer(cmd)
 }
 
@@ -62,22 +64,24 @@ func (m *Model) Args() (args []string) {
 func (m *Model) AddServer(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.URL, "url", "", "use the model of the server at `URL` instead of the embedded engine")
+	s := settings.Of(cmd)
+	if s == nil {
+		return // the configuration has the rest
+	}
 	var dialects []string
 	for _, d := range remote.Dialects() {
 		dialects = append(dialects, string(d))
 	}
 	settings.Choice(cmd, &m.Dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
-	settings.Flags(cmd).StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
-	if s := settings.Of(cmd); s != nil {
-		s.Group(settings.Machine)
-	}
+	s.Flags.StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
+	s.Group(settings.Machine)
 }
 
 // Spec finds the model to use. Trust comes from the user's own configuration alone, and only for the
 // very end point that it names.
 func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	if m.Threads < 0 {
-		return backend.Spec{}, ui.Usage("--threads must be positive, or 0 for one for each processor")
+		return backend.Spec{}, ui.Usage("threads must be positive, or 0 for one for each processor")
 	}
 	chosen, server := m.Name, m.URL
 	if chosen == "" && server == "" {
@@ -122,7 +126,7 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 		return backend.Spec{}, ui.Usage("activations are about the embedded engine: a server computes as it was started")
 	}
 	if !spec.Remote() && (m.Dialect != "" || m.KeyEnv != "") {
-		return backend.Spec{}, ui.Usage("--dialect and --key-env are about a server: give its --url")
+		return backend.Spec{}, ui.Usage("the settings dialect and key-env are about a server: give its --url")
 	}
 	return spec, nil
 }

@@ -33,7 +33,7 @@ class Client:
     seconds and for each call. ``on_progress`` is called in the caller's thread.
 
     Further flags of a verb go into ``flags``, with their names on the command line, and settings (``sotto plan
-    --settings`` lists them) into ``settings``: ``flags={"known": True}, settings={"batch": 16}``.
+    --help`` lists them) into ``settings``: ``flags={"known": True}, settings={"batch": 16}``.
     """
 
     def __init__(

@@ -153,7 +153,7 @@ func TestEvalPrivateForms(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--form is \"x\"":          measuring("--form", "x"),
-		"what the model writes":    measuring("--form", "chat", "--calibrate"),
+		"what the model writes":    measuring("--form", "chat", "--set", "calibrate"),
 		"utility soft is of proba": measuring("--form", "chat", "--metric", "probability"),
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestEvalPrivateRefusals(t *testing.T) {
 		"numbers from 0 to 1":  measuring("--metric", "bertscore"),
 		"does not suit":        measuring("--metric", "rouge_l"),
 		"--records is 0":       measuring("--records", "0"),
-		"--shots is 0":         measuring("--shots", "0"),
+		"--set shots is 0":     measuring("--set", "shots=0"),
 		"a number of records":  measuring("--size", "many"),
 		"ε above 0":            measuring("--epsilon", "0"),
 	} {

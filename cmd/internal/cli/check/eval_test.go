@@ -145,7 +145,7 @@ func TestEvalEncoder(t *testing.T) {
 	t.Cleanup(server.Close)
 	command := []string{
 		"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf",
-		"--form", "text", "--metric", "embedding_f1", "--encoder", server.URL, "--json",
+		"--form", "text", "--metric", "embedding_f1", "--set", "encoder="+server.URL, "--json",
 	}
 	code, out, errs := clitest.Run(t, append(command, "--demos", "zero")...)
 	if code != 0 {
@@ -163,7 +163,7 @@ func TestEvalEncoder(t *testing.T) {
 	}
 	chat := httptest.NewServer(clitest.ChatServer())
 	t.Cleanup(chat.Close)
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--encoder", chat.URL)...); code != ui.Wrong || !strings.Contains(errs, "embed") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--set", "encoder="+chat.URL)...); code != ui.Wrong || !strings.Contains(errs, "embed") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -32,8 +32,8 @@ var firstMistakes = []mistake{
 	{"synth --task agnew --data t.csv --size 200 --epsilon 1 --out o", 2, "did you mean agnews?"},
 	{"synth --task broken.toml --data t.csv --size 200 --epsilon 1 --out o", 2, "sotto task check FILE"},
 	{"synth task.toml --data t.csv", 2, `"task.toml": if it is what --task names, write --task task.toml`},
-	{"synth … --text-column body", 2, "--text-column, --label-column and --unit name columns"},
-	{"synth … --unit nobody", 2, "--text-column, --label-column and --unit name columns"},
+	{"synth … --text-column body", 2, "text-column and label-column, and --unit, name columns"},
+	{"synth … --unit nobody", 2, "text-column and label-column, and --unit, name columns"},
 	{"synth … --data empty.csv", 2, "empty.csv is empty (--data FILE)"},
 	{"synth … --data head.csv", 2, "the source has no records (--data FILE)"},
 	{"synth … --data nohead.csv", 2, "is there a header row?"},
@@ -51,7 +51,7 @@ var firstMistakes = []mistake{
 	{"synth … --delta 2", 2, "--delta is 2, it should be below 1"},
 	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --delta 0.3 --out o", 2, "δ = 0.3 is not below 1/200"},
 	{"synth … --method nope", 2, "unknown method"},
-	{"synth … --method real", 2, "(--non-private)"},
+	{"synth … --method real", 2, "(--set non-private)"},
 	{"synth … --set sampler=nope", 2, "sampler is \"nope\", it should be one of poisson, fixed-size, disjoint"},
 	{"synth … --inputs t.csv", 2, "--inputs is for tasks of kind generate, and this one is of kind classify"},
 	{"synth … --out t.csv", 2, "it is not a folder; choose another name (--out DIR)"},
@@ -59,9 +59,9 @@ var firstMistakes = []mistake{
 	{"synth … --model nope", 2, "docs/models.md"},
 	{"synth … --model nope.gguf", 2, "sotto model list"},
 	{"synth … --url http://127.0.0.1:1", 2, "--config"},
-	{"synth … --known", 2, "sotto ledger init"},
-	{"synth --task chat.toml --data chats.jsonl --size 300 --epsilon 1 --no-choose --out o", 2, "(--inputs FILE)"},
-	{"synth --task open.toml --data t.csv --size 300 --epsilon 1 --no-choose --out o", 2, "(--labels FILE, or --discover-labels)"},
+	{"synth … --set known", 2, "sotto ledger init"},
+	{"synth --task chat.toml --data chats.jsonl --size 300 --epsilon 1 --method clipped --out o", 2, "(--inputs FILE)"},
+	{"synth --task open.toml --data t.csv --size 300 --epsilon 1 --method clipped --out o", 2, "(--labels FILE, or --set discover-labels)"},
 	{"synth --task table:people --data t.csv --size 200 --epsilon 1 --out o", 2, `there is no schema "people"`},
 	{"synth --from zero", 2, "--task, --data, --size, --epsilon and --out are missing"},
 	{"synth --task task.toml --data t.csv --size 200 --epsilon 1 --from nothere --out o", 2, "there is no folder or file nothere"},
@@ -148,7 +148,7 @@ func TestMessages(t *testing.T) {
 	for _, m := range firstMistakes {
 		line := m.args
 		if rest, ok := strings.CutPrefix(line, "synth …"); ok {
-			line = "synth --no-choose --task task.toml --data t.csv --size 400 --epsilon 4 --model tiny.gguf --out o" + rest
+			line = "synth --method clipped --task task.toml --data t.csv --size 400 --epsilon 4 --model tiny.gguf --out o" + rest
 		}
 		code, _, errs := clitest.Run(t, strings.Fields(line)...)
 		message, _, _ := strings.Cut(errs[max(0, strings.LastIndex("\n"+errs, "\nsotto: ")):], "\nRun \"")

@@ -18,7 +18,7 @@ import (
 )
 
 // synthOnTickets is a run that reads records.
-var synthOnTickets = []string{"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "1", "--shots", "2", "--out", "out"}
+var synthOnTickets = []string{"synth", "--method", "clipped", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "1", "--shots", "2", "--out", "out"}
 
 // TestWorkingDirectoryDecidesNothing: a sotto.toml in the working directory that says
 // where records go, which file is a key, what signs or what is charged is refused by

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // verbGroups are the verbs of the program, in the order in which people need them.
@@ -81,9 +82,9 @@ var essentials = map[string]string{
 }
 
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.
-// The settings of methods come last, in the order of the methods.
+// The of come last, in the order of the methods.
 var flagGroups = []struct{ title, flags string }{
-	{"What to make", "task method no-choose shots max-tokens answers as-many-as-fit plan set write settings cut labels discover-labels inputs label-size demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split push-down paper copies secrets canaries scored trials tokens confidence out"},
+	{"What to make", "task method shots max-tokens answers as-many-as-fit plan set write settings labels inputs demos metric form limit test stand-in predictions report plot dry-run yes force methods columns groups group statistic histograms split tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
@@ -152,8 +153,12 @@ func flagHelp(cmd *cobra.Command) string {
 	if f := cmd.Flags().Lookup("help"); f != nil {
 		f.Usage = "print help: --help all of it, -h a short form"
 	}
+	rest := ""
+	if s := settings.Of(cmd); s != nil && !short {
+		rest = "\n\nSettings, for --set NAME=VALUE:\n" + wrapped(s.Flags)
+	}
 	if groups == nil {
-		return "Flags:\n" + wrapped(cmd.LocalFlags()) + ui.If(short && cmd.HasParent(), allHelp(cmd))
+		return "Flags:\n" + wrapped(cmd.LocalFlags()) + rest + ui.If(short && cmd.HasParent(), allHelp(cmd))
 	}
 	var b strings.Builder
 	for _, g := range groups {
@@ -169,7 +174,7 @@ func flagHelp(cmd *cobra.Command) string {
 	if short {
 		b.WriteString(strings.TrimSpace(allHelp(cmd)))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(b.String()) + rest
 }
 
 // allHelp says where the rest of short help is.

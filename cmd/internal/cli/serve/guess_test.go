@@ -206,7 +206,7 @@ func jobsOn(t *testing.T, v *visitor, contents map[string]string) map[string]map
 			t.Fatal(err)
 		}
 		files[name] = u.File
-		ids[name] = addReaders(t, [][]string{{"synth", "--task", "task.toml", "--data", u.File, "--size", "300", "--epsilon", "4", "--no-choose", "--set", "on-error=skip"}})[0]
+		ids[name] = addReaders(t, [][]string{{"synth", "--task", "task.toml", "--data", u.File, "--size", "300", "--epsilon", "4", "--method", "clipped", "--set", "on-error=skip"}})[0]
 		all = append(all, ids[name])
 	}
 	shown := map[string]map[string]string{}

@@ -48,11 +48,11 @@ var jobKinds = []struct {
 	answers int64
 	state   store.JobState
 }{
-	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "0.5", "--adjacency", "replace-one"}, 1, 0, store.Done},
+	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "0.5", "--set", "adjacency=replace-one"}, 1, 0, store.Done},
 	{[]string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "2"}, 1, 0, store.Done},
 	{[]string{"answer", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--method", "clipped", "--model", "tiny.gguf", "--inputs", "questions.txt", "--set", "parallel=2"}, 0, 6, store.Done},
-	{[]string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--inputs", "questions.txt", "--shots", "3", "--set", "batch=16", "--model", "tiny.gguf"}, 1, 0, store.Done},
-	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "5000", "--adjacency", "replace-one"}, 0, 0, store.Failed},
+	{[]string{"synth", "--method", "clipped", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--inputs", "questions.txt", "--shots", "3", "--set", "batch=16", "--model", "tiny.gguf"}, 1, 0, store.Done},
+	{[]string{"table", "profile", "--schema", "loans.toml", "--data", "loans.csv", "--size", "500", "--epsilon", "5000", "--set", "adjacency=replace-one"}, 0, 0, store.Failed},
 }
 
 // addJob adds one of the kinds, and returns its name.

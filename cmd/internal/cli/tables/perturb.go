@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -62,15 +63,17 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
 		},
 	}
 	p.Asks(cmd, &opt)
+	settings.AddSet(cmd)
 	opt.SchemaFlag.Add(cmd)
 	opt.tableFlags.add(cmd)
+	opt.Shown = []string{"split", "weights"}
 	opt.SettingFlags.Add(cmd, method.Perturbation)
 	cmd.Flags().Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
 	return cmd
 }
 
 // localPlan reads how rows are perturbed.
-func localPlan(of cli.SchemaFlag, epsilon cli.Number, settings cli.SettingFlags) (l plan.Local, err error) {
+func localPlan(of cli.SchemaFlag, epsilon cli.Number, given cli.SettingFlags) (l plan.Local, err error) {
 	r := plan.LocalRequest{Epsilon: epsilon.Value}
 	if r.Schema, err = of.Schema(); err != nil {
 		return l, err
@@ -78,7 +81,7 @@ func localPlan(of cli.SchemaFlag, epsilon cli.Number, settings cli.SettingFlags)
 	if !epsilon.Given {
 		return l, cli.Usage("--epsilon is missing: the ε of a row, such as 8")
 	}
-	if r, err = r.With(ui.SettingValues(settings.Values)); err != nil {
+	if r, err = r.With(ui.SettingValues(given.Values)); err != nil {
 		return l, err
 	}
 	return plan.NewLocal(r)
@@ -96,7 +99,7 @@ func runPerturb(ctx context.Context, p *cli.Program, opt perturbOptions) error {
 		return perturbOwn(ctx, p, opt, made)
 	}
 	if opt.Given("on-error") {
-		return cli.Usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since leaving them out would reveal what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
+		return cli.Usage("--set on-error: rows that the schema refuses cannot be left out of perturbed ones, since leaving them out would reveal what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
 	tables, err := opt.options()
 	if err != nil {

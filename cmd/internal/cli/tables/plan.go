@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
@@ -44,6 +45,7 @@ the table; a profile needs somebody who is trusted with it.` + ui.JSONKeys(table
 			return runTablePlan(cmd.Context(), p, opt)
 		},
 	}
+	settings.AddSet(cmd)
 	opt.profileFlags.add(cmd, method.Profile, method.Perturbation)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")
 	return cmd

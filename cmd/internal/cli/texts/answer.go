@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
@@ -89,7 +90,7 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")
 	f.StringVar(&o.inputs, "inputs", "", "answer the questions in `FILE`: a line each, or JSONL with the task's column of inputs")
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
-	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
+	settings.Flags(cmd).BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
 	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to continue with a list that was interrupted")
 }
 
