@@ -35,7 +35,7 @@ func tooMany(cmd *cobra.Command, arg string, takes ...string) error {
 			return Usage("there is one argument too many, %q: an expression with spaces or parentheses goes in quotes, as in sotto %s 'repeat(100, gaussian(3))'", arg, cmd.Name())
 		}
 	}
-	flags := []string{"data", "test", "input", "demos", "estimate", "keys"}
+	flags := []string{"data", "test", "input", "demos", "estimate"}
 	if filepath.Ext(arg) == ".toml" {
 		flags = []string{"task", "schema"}
 	}

@@ -32,7 +32,7 @@ var firstMistakes = []mistake{
 	{"synth --task agnew --data t.csv --size 200 --epsilon 1 --out o", 2, "did you mean agnews?"},
 	{"synth --task broken.toml --data t.csv --size 200 --epsilon 1 --out o", 2, "sotto task check FILE"},
 	{"synth task.toml --data t.csv", 2, `"task.toml": if it is what --task names, write --task task.toml`},
-	{"synth … --text-column body", 2, "text-column and label-column, and --unit, name columns"},
+	{"synth … --set text-column=body", 2, "text-column and label-column, and --unit, name columns"},
 	{"synth … --unit nobody", 2, "text-column and label-column, and --unit, name columns"},
 	{"synth … --data empty.csv", 2, "empty.csv is empty (--data FILE)"},
 	{"synth … --data head.csv", 2, "the source has no records (--data FILE)"},

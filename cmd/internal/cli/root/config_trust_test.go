@@ -211,10 +211,4 @@ func TestPrivateFolder(t *testing.T) {
 	holds("from-variable")
 	init("--ledger", "c.db", "--private", "from-flag")
 	holds("from-flag")
-	for _, verb := range [][]string{{"synth"}, {"answer"}, {"table", "perturb"}, {"table", "profile"}, {"ledger", "init"}, {"eval"}} {
-		cmd, _, err := clitest.TestRoot(&cli.Program{}).Find(verb)
-		if err != nil || cmd.Flags().Lookup("private") == nil {
-			t.Errorf("%v has no --private: %v", verb, err)
-		}
-	}
 }

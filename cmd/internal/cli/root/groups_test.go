@@ -70,8 +70,8 @@ func TestShortHelp(t *testing.T) {
 		args       []string
 		has, lacks string
 	}{
-		{[]string{"synth", "-h"}, `Run "sotto synth --help" for what the verb does`, "--pool-model"},
-		{[]string{"synth", "--help"}, "--pool-model", `Run "sotto synth --help"`},
+		{[]string{"synth", "-h"}, `Run "sotto synth --help" for what the verb does`, "--instruction"},
+		{[]string{"synth", "--help"}, "--instruction", `Run "sotto synth --help"`},
 		{[]string{"synth", "--help"}, "--unit COLUMN protect all records with one value of COLUMN together; user:COLUMN is the same (default: record, each by itself)", "--frobnicate"},
 		{[]string{"verify", "-h"}, "--strict", "Exit codes"},
 		{[]string{"-h"}, "Budgets and keys:", "Exit codes"},

@@ -174,7 +174,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		return cli.Usage("%w", err)
 	}
 	if now := settings.Moved(cmd, name); now != "" {
-		return cli.Usage("--%s is a setting now: --set %s, or a line of a plan file (sotto plan --write)", name, now)
+		return cli.Usage("--%s is a setting: --set %s", name, now)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

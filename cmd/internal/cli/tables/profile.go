@@ -53,7 +53,6 @@ rows are if that can be done and is faster (--push-down).
 
 --statistic COLUMN=median releases the median of a numeric column (or
 quantile:0.9), histogram all counts, and skip nothing.
---paper divides the budget and adds up as published, for comparison.
 
 DIR gets the examples in several formats, profile.json with all numbers,
 report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(profileResult{}),
