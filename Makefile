@@ -10,7 +10,13 @@ MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
+<<<<<<< HEAD
+# Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
+BESIDE := ./lab ./engines/beam ./lm/internal/kernel/gen
+# Those that lint looks at: make check leaves out those that the program has nothing of.
+=======
 # Those that lint looks at: make check leaves out the modules beside the program.
+>>>>>>> main
 LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -31,7 +37,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-scale bench-table forecast picture report-picture audit fuzz planted docs site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -55,7 +61,7 @@ wheel: ## a Python wheel in dist, with the program and its client; PLATFORM=OS/A
 
 # A new environment each time, so that what is tested is what the wheel brings; KEEP=1 takes the last one.
 PYTHON_VENV := .venv/python-test
-test-python: models wheel ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
+test-python: models wheel docs ## the wheel in a fresh environment, with pytest, mypy, pandas, datasets and DSPy (1 GB of disk)
 	@command -v python3 >/dev/null || { echo "python3 is needed for its client"; exit 1; }
 	@[ -n "$(KEEP)" ] || rm -rf $(PYTHON_VENV)
 	@[ -x $(PYTHON_VENV)/bin/pip ] || python3 -I -m venv $(PYTHON_VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -83,8 +89,13 @@ check: postgres models ## formatting, vet, staticcheck and the tests that are no
 test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
 	@scripts/test.sh test $(TESTFLAGS)
 
+<<<<<<< HEAD
+test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, benchmarks, releases, other systems, an emulated arm64
+	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
+=======
 test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the race detector, the laboratory, Beam, releases, other systems, an emulated arm64
 	@scripts/test.sh rest $(TESTFLAGS)
+>>>>>>> main
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
 	@scripts/test.sh arm64 $(TESTFLAGS)
@@ -168,10 +179,6 @@ bench-synth: ## what a private text costs: every method, beside its published sc
 	@go run ./cmd/sotto model pull
 	go run ./lab/bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
 
-bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
-	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
-	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out docs/bench-choose.md
-
 # For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
 bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
 	go run ./lab/bench/scale -out docs/bench-scale.md $(BENCHFLAGS)
@@ -189,13 +196,6 @@ picture: ## docs/pictures/result.svg, the picture at the top of the README, from
 report-picture: build chromium models ## docs/pictures/report.png, the report of a real run after the demo (some ten minutes)
 	./scripts/report-picture.sh
 
-# On a machine with a GPU: python3 lab/bench/gpu/cost.py --out lab/results/gpu/measured.json
-MEASURED ?= lab/results/gpu/measured.json
-bench-gpu-cost: ## what was measured on a GPU as a table, with money; PRICE=what an hour costs
-	@[ -n "$(PRICE)" ] || { echo "say what an hour of the GPU costs you: make bench-gpu-cost PRICE=…"; exit 1; }
-	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 lab/bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
-	@go run ./lab/bench/gpu cost -measured "$(MEASURED)" -price "$(PRICE)" $(BENCHFLAGS)
-
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
 	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -211,14 +211,13 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
 			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r lab/bench/lm/requirements.txt; \
 		cp lab/bench/lm/requirements.txt $(LM_VENV)/built; }
-	@./lab/bench/llamaserver/server.sh build
 	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
 	@cmp -s lab/bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
 		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
 		$(LM_SENTENCES)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/lm/sentences.txt; \
 		cp lab/bench/lm/sentences.txt $(LM_SENTENCES)/built; }
 	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
-	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
+	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -sentences $(LM_SENTENCES)/bin/python \
 		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
 
 audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times
@@ -234,9 +233,18 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 # For example: make planted PLANTEDFLAGS='-run ^ledger' for some, without the table
-PLANTEDFLAGS ?= -out docs/planted.md
-planted: ## plant each privacy bug and see a test catch it (long)
+PLANTEDFLAGS ?= -out dist/docs/planted.md
+planted: ## plant each privacy bug and see a test catch it; the table goes to dist/docs (long)
+	@mkdir -p dist/docs
 	@GOWORK=off go -C tools run ./planted $(PLANTEDFLAGS) "$(CURDIR)"
+
+DOCS := $(CURDIR)/dist/docs
+docs: ## the reference made from the code, in dist/docs: command line, JSON, HTTP, configuration, events, schemas, methods, API
+	go test ./cmd/sotto -run '^Test(Reference|JSONIsAllThereIs)$$' -count 1 -args -docs "$(DOCS)"
+	go test ./prompt ./schema -run '^TestFileSchema$$' -count 1 -args -docs "$(DOCS)"
+	go test ./internal/plan -run '^TestMethodPages$$' -count 1 -args -docs "$(DOCS)"
+	@mkdir -p "$(DOCS)/api"; for package in . eval lm lm/backend privacy privacy/accountant privacy/certificate privacy/ledger privacy/noise prompt schema; do \
+		name=sotto/$$package; name=$${name%/.}; go doc -all ./$$package > "$(DOCS)/api/$${name//\//.}.txt"; done
 
 site: ## docs/ as a static site that can be searched, in dist/site
 	@[ -x .venv/site/bin/pip ] || python3 -I -m venv .venv/site || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }

@@ -253,9 +253,6 @@ func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit pr
 	if c.data, err = c.client.records(ctx, from, t, unit, together); err != nil {
 		return err
 	}
-	if is := c.data.Note(); is != "" {
-		c.note("the data is %s", is)
-	}
 	if left := c.data.Problems(); left.Count > 0 {
 		c.note("left out: %s", left.In("malformed", "record"))
 	}

@@ -36,7 +36,7 @@
 // The folder then holds the examples, a report, and a certificate that anyone checks with the
 // public key. The examples of this package run as they stand, on made-up records and a toy model. A method of
 // your own is one file inside the tree, since what it declares is charged and signed: see
-// docs/methods/own.md.
+// docs/methods.md.
 //
 // # What stays
 //
@@ -45,8 +45,7 @@
 //
 //   - Exported names of this package and of packages prompt, schema, lm, lm/backend, privacy,
 //     privacy/accountant, privacy/noise, privacy/ledger, privacy/certificate and eval, and the
-//     behaviour that their comments state. docs/api lists them all, and a test fails when that list
-//     changes. Interfaces that have an unexported method may get more, and structs more fields: name the fields
+//     behaviour that their comments state. make docs lists them all. Interfaces that have an unexported method may get more, and structs more fields: name the fields
 //     that you set. Before version 1 they may change in any minor version, with a note.
 //   - Files: a later version reads tasks, schemas, suites, plans, release folders, certificates and ledgers of an
 //     earlier one, and members of JSON keep their names and meaning. A certificate once valid stays so, unless its key is

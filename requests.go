@@ -71,7 +71,7 @@ type Request struct {
 	Answers int64
 	// Sampler of records; the method's by default.
 	Sampler Sampler
-	// Settings of the method, by name: a number, a text or a bool. docs/methods lists them.
+	// Settings of the method, by name: a number, a text or a bool. make docs lists them.
 	Settings map[string]any
 	// Choosing has the records choose a prompt that is made from the texts; nil writes texts and no more. [Client.Choose]
 	// sets it. Shots is then the number of examples that a set has to begin with.

@@ -14,8 +14,7 @@ import (
 // httpPage describes what the service's two addresses answer, from the descriptions that it serves.
 func httpPage(t *testing.T) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# HTTP\n\n"+madeBy, "TestReference")
-	b.WriteString("\n`sotto serve` answers at two addresses, and each serves its own description, in OpenAPI 3.1, as `/openapi.json`.\n[Serving](../serve.md) explains what is behind them.\n")
+	b.WriteString("# HTTP\n\n`sotto serve` answers at two addresses, and each serves its own description, in OpenAPI 3.1, as `/openapi.json`.\n")
 	for _, file := range []string{"../../cmd/internal/serve/gateway/openapi.json", "../../cmd/internal/serve/openapi.json"} {
 		text, err := os.ReadFile(file)
 		if err != nil {

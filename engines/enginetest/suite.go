@@ -1,7 +1,7 @@
 // Package enginetest states what every engine does at the front door: what is refused, that
 // a refusal charges nothing and leaves nothing, what a release costs, and that a run which
-// was interrupted comes to the same end. Engines in memory, on DuckDB and on Apache Beam
-// pass the same suite.
+// was interrupted comes to the same end. The one in memory and that on Apache Beam pass the
+// same suite.
 package enginetest
 
 import (

@@ -2,7 +2,7 @@
 // it has, what it guarantees and why.
 //
 // A method describes itself, in the file that implements it, by a [Spec].
-// Plans, the command line, suites, reports, tests and docs/methods read this list and have
+// Plans, the command line, suites, reports, tests and make docs read this list and have
 // none of their own. All of it is public: a [Spec], the [Values] of its settings, and what a
 // plan asks of a method ([Ask]).
 package method

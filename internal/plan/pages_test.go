@@ -1,28 +1,20 @@
 package plan_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/sys/reference"
 )
 
-var update = flag.Bool("update", false, "write docs/methods anew")
-
-// TestMethodPages: docs/methods has a page for each method, as the method describes itself.
-// With -update it writes them.
+// TestMethodPages: each method describes itself, and names the section of docs/proofs.md that proves it.
+// make docs has the pages written.
 func TestMethodPages(t *testing.T) {
-	const dir = "../../docs/methods"
-	want := map[string]string{"README.md": index()}
-	if _, err := os.Stat(filepath.Join(dir, "own.md")); err != nil {
-		t.Error(err)
-	}
+	reference.Write(t, "methods/README.md", []byte(index()))
 	for _, s := range method.List() {
 		at := expect.At(t, "%s does not describe itself: %+v", s.Name, s)
 		expect.True(at, "s.Summary that is not empty", s.Summary != "")
@@ -40,26 +32,7 @@ func TestMethodPages(t *testing.T) {
 		if s.Guarantee == method.Proven && (s.Event == "" || section(t, s.Theorem) == "") {
 			t.Errorf("%s does not say what it costs (%q), or where docs/proofs.md proves it (%q)", s.Name, s.Event, s.Theorem)
 		}
-		want[s.Name+".md"] = page(t, s)
-	}
-	if *update {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for name, text := range want {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for name, text := range want {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != text {
-			t.Errorf("docs/methods/%s is stale: run go test ./internal/plan -run TestMethodPages -update", name)
-		}
-	}
-	there, err := os.ReadDir(dir)
-	if err != nil || len(there) != len(want)+1 { // own.md is written by hand
-		t.Errorf("docs/methods has %d files, and there are %d pages: %v", len(there), len(want)+1, err)
+		reference.Write(t, "methods/"+s.Name+".md", []byte(page(t, s)))
 	}
 }
 
@@ -78,12 +51,7 @@ func section(t *testing.T, number string) string {
 	return number + ". " + title
 }
 
-// anchor is a heading in a link, as GitHub has it.
-func anchor(heading string) string {
-	return strings.ReplaceAll(regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
-}
-
-// page returns a method's page of docs/methods, in Markdown.
+// page returns a method's page, in Markdown.
 func page(t *testing.T, s method.Spec) string {
 	t.Helper()
 	var out strings.Builder
@@ -112,8 +80,7 @@ func page(t *testing.T, s method.Spec) string {
 	}
 	if s.Guarantee == method.Proven {
 		line("## Proof")
-		heading := section(t, s.Theorem)
-		line("%s. Written out, with the tests that attack it: [%s](../proofs.md#%s).", capital(s.Proof), heading, anchor(heading))
+		line("%s. Written out, with the tests that attack it: docs/proofs.md, %s.", capital(s.Proof), section(t, s.Theorem))
 	}
 	if s.Cites != "" {
 		line("Papers: %s.", s.Cites)
@@ -146,10 +113,10 @@ func page(t *testing.T, s method.Spec) string {
 	return out.String()
 }
 
-// index returns the list of all methods of docs/methods, in Markdown.
+// index returns the list of all methods, in Markdown.
 func index() string {
 	var out strings.Builder
-	out.WriteString("# Methods\n\nEach page is made from what the method says of itself in its own file; `sotto plan` compares them on a task. [A method of your own](own.md) walks through the file of one.\n")
+	out.WriteString("# Methods\n\nEach page is made from what the method says of itself in its file; `sotto plan` compares them on a task.\n")
 	for _, kind := range []method.Kind{method.Choosing, method.Learning, method.Texts, method.Answers, method.Profile, method.Perturbation} {
 		fmt.Fprintf(&out, "\n## %s\n\n| Method | Guarantee | What it does |\n|---|---|---|\n", capital(string(kind)))
 		for _, s := range method.List(kind) {

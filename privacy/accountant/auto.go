@@ -113,10 +113,9 @@ func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (
 			continue
 		}
 		asked++
-		if got.Upper < best.Upper || best.Accountant == "" {
-			best.Upper, best.Accountant, best.Why = got.Upper, c.Name(), c.why
+		if err := best.meet(Result{got, c.Name(), c.why}); err != nil {
+			return Result{}, err
 		}
-		best.Lower = math.Max(best.Lower, got.Lower)
 		if math.IsInf(best.Lower, 1) || best.Upper < math.Inf(1) && best.Upper-best.Lower <= 2*tolerance*best.Upper {
 			break
 		}
@@ -124,8 +123,20 @@ func (a Auto) best(e privacy.Event, trivial float64, evaluate func(Accountant) (
 	if asked == 0 {
 		return Result{}, refused
 	}
-	best.Lower = math.Min(best.Lower, best.Upper)
 	return best, nil
+}
+
+// meet narrows an enclosure by another one of the same number. Two that have no number in
+// common show that one of them is wrong, and then neither may be claimed.
+func (r *Result) meet(other Result) error {
+	if other.Upper < r.Upper || r.Accountant == "" {
+		r.Upper, r.Accountant, r.Why = other.Upper, other.Accountant, other.Why
+	}
+	r.Lower = math.Max(r.Lower, other.Lower)
+	if !(r.Lower <= r.Upper) {
+		return fmt.Errorf("internal error: the accountants contradict each other (%s: at least %v, %s: at most %v); please report the event", other.Accountant, r.Lower, r.Accountant, r.Upper)
+	}
+	return nil
 }
 
 // maxTerms is up to how many different events are composed numerically: the time that

@@ -1,4 +1,4 @@
-"""The dataclasses have what the program prints: docs/reference/schemas is made from its code."""
+"""The dataclasses have what the program prints: make docs writes its JSON Schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import sotto
 from sotto import results
 
-SCHEMAS = json.loads((pathlib.Path(__file__).resolve().parents[2] / "docs/reference/schemas/results.schema.json").read_text(encoding="utf-8"))["$defs"]
+SCHEMAS = json.loads((pathlib.Path(__file__).resolve().parents[2] / "dist/docs/schemas/results.schema.json").read_text(encoding="utf-8"))["$defs"]
 
 VERBS: dict[str, type[results.Result]] = {
     "account": results.Account, "answer": results.Answer, "calibrate": results.Calibration, "eval": results.Evaluation,

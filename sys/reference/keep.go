@@ -2,6 +2,7 @@ package reference
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -10,6 +11,20 @@ import (
 
 // Rewrite is the flag -rewrite of tests that compare documents with the code: it writes them.
 var Rewrite = flag.Bool("rewrite", false, "write documents as they should be")
+
+var dir = flag.String("docs", "", "write reference pages into this folder")
+
+// Write writes a page into the folder of the flag -docs, if it is given: make docs gives it.
+func Write(t testing.TB, name string, page []byte) {
+	t.Helper()
+	if *dir == "" {
+		return
+	}
+	path := filepath.Join(*dir, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, page, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Keep compares a file with what it should be, or writes it.
 func Keep(t testing.TB, path string, want []byte) {

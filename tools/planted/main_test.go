@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestBugsFit: every bug applies to the code as it is, its test is there, and docs/planted.md
-// lists just these bugs. "make planted" plants them.
+// TestBugsFit: every bug applies to the code as it is, and its test is there. "make planted" plants them.
 func TestBugsFit(t *testing.T) {
 	if err := planted(true, "", "", []string{"../.."}); err != nil {
 		t.Error(err)

@@ -175,10 +175,10 @@ func TestEvalPrivateEvidence(t *testing.T) {
 	}
 	clitest.Write(t, "combined/evidence.json", other(t, "combined", func(e *evidence.Evidence) { e.Vectors[1][5]++ }))
 	for want, args := range map[string][]string{
-		"another plan":         command("one", "--demos", "combined"),
-		"measure them one by":  command("x", "--demos", "combined", "--demos", "hinted"),
-		"--set compare is about":   command("x", "--set", "compare", "--demos", "plain"),
-		"has no evidence.json": command("x", "--demos", "bare"),
+		"another plan":           command("one", "--demos", "combined"),
+		"measure them one by":    command("x", "--demos", "combined", "--demos", "hinted"),
+		"--set compare is about": command("x", "--set", "compare", "--demos", "plain"),
+		"has no evidence.json":   command("x", "--demos", "bare"),
 	} {
 		t.Run(want, func(t *testing.T) {
 			_ = os.MkdirAll("bare", 0o700)

@@ -145,7 +145,7 @@ func TestEvalEncoder(t *testing.T) {
 	t.Cleanup(server.Close)
 	command := []string{
 		"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf",
-		"--form", "text", "--metric", "embedding_f1", "--set", "encoder="+server.URL, "--json",
+		"--form", "text", "--metric", "embedding_f1", "--set", "encoder=" + server.URL, "--json",
 	}
 	code, out, errs := clitest.Run(t, append(command, "--demos", "zero")...)
 	if code != 0 {

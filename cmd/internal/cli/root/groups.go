@@ -82,9 +82,9 @@ var essentials = map[string]string{
 }
 
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.
-// The of come last, in the order of the methods.
+// The settings of methods come last, in the order of the methods.
 var flagGroups = []struct{ title, flags string }{
-	{"What to make", "discover-labels push-down task method shots max-tokens answers as-many-as-fit plan set write settings labels inputs demos metric form limit test stand-in predictions report plot dry-run yes force methods columns groups group statistic histograms split push-down tokens confidence out"},
+	{"What to make", "discover-labels task method shots max-tokens answers as-many-as-fit plan set write settings labels inputs demos metric form limit test stand-in predictions report plot dry-run yes force methods columns groups group statistic histograms split tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
 	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},

@@ -23,9 +23,9 @@ import (
 
 // chooseFlags say how records choose a prompt.
 type chooseFlags struct {
-	pool         int      `job:"pool"`
-	examples     []string `job:"examples"`
-	sets         []string `job:"from,named"`
+	pool         int           `job:"pool"`
+	examples     []string      `job:"examples"`
+	sets         []string      `job:"from,named"`
 	instructions []string      `job:"instruction"`
 	rounds       int64         `job:"rounds,shown"`
 	records      int64         `job:"records,shown"`

@@ -114,7 +114,7 @@ func TestMovedFlags(t *testing.T) {
 			code, _, errs := clitest.Run(t, "synth", "--"+flag, "1")
 			at := expect.At(t, "--%s", flag)
 			expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
-			expect.Contains(at, "errs", errs, "--"+flag+" is a setting now")
+			expect.Contains(at, "errs", errs, "--"+flag+" is a setting")
 			expect.Contains(at, "errs", errs, want)
 		})
 	}

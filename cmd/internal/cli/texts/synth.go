@@ -25,8 +25,8 @@ type synthOptions struct {
 	flags.Model
 	cli.SourceFlags
 	chooseFlags
-	method   string `job:"method,shown"`
-	out      string
+	method string `job:"method,shown"`
+	out    string
 }
 
 func newSynthCommand(p *cli.Program) *cobra.Command {
@@ -54,9 +54,8 @@ is quicker, and usually worse. --from chooses among sets of examples that you ha
 which are public: nothing is written, and one round does unless --set rounds=N
 asks for more.
 
-The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
-a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
-with --query, which needs an ORDER BY. The task says which columns hold text and
+The data is a file (CSV, JSON, JSONL, Parquet, Excel; also .gz or .zst) or a
+database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says which columns hold text and
 label. The number of records is declared: it is public, and the sampling rate
 follows from it.
 
