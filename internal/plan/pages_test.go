@@ -76,7 +76,7 @@ func page(t *testing.T, s method.Spec) string {
 	case method.Free:
 		line("No record is read, so that it costs nothing.")
 	default:
-		line("**None.** It has no privacy guarantee, and needs `--set non-private`.")
+		line("**None.** It has no privacy guarantee, and needs `--non-private`.")
 	}
 	if s.Guarantee == method.Proven {
 		line("## Proof")

@@ -86,22 +86,19 @@ type SourceFlags struct {
 // Add takes what the verb makes of records, in the plural.
 func (o *SourceFlags) Add(cmd *cobra.Command, texts string) {
 	o.AddRecords(cmd)
-	o.addWriting(cmd, texts)
+	// No plan file may say it.
+	cmd.Flags().BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
+	AddParallel(cmd, &o.Parallel, texts)
 	if s := settings.Of(cmd); s != nil {
 		s.Group(settings.Machine)
 	}
-}
-
-func (o *SourceFlags) addWriting(cmd *cobra.Command, texts string) {
-	settings.Flags(cmd).BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
-	AddParallel(cmd, &o.Parallel, texts)
 }
 
 // AddFew adds the settings alone, for plan files.
 func (o *SourceFlags) AddFew(cmd *cobra.Command, texts, unusable string) {
 	o.addFew(cmd, unusable)
 	o.AddColumns(cmd)
-	o.addWriting(cmd, texts)
+	AddParallel(cmd, &o.Parallel, texts)
 }
 
 // AddParallel adds how many of what the verb makes are written at once.

@@ -85,14 +85,12 @@ PRIVATE go only to models that may see private records.
 		Annotations: map[string]string{cli.RunsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt.asked = settings.Given(cmd)
-			if err := cli.Require(cmd, "task", "demos", "test"); err != nil {
-				return err
-			}
 			return runEval(cmd.Context(), p, opt)
 		},
 	}
 	p.Asks(cmd, &opt)
 	opt.add(cmd)
+	cli.Needs(cmd, "task", "demos", "test")
 	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd
 }
@@ -136,10 +134,6 @@ func (o *evalOptions) check() (prompt.Task, error) {
 	}
 	real := slices.Contains(o.demos, demosReal)
 	switch {
-	case len(o.demos) == 0:
-		return task, cli.Usage("--demos is missing: a folder of \"sotto synth\", a file, zero or real")
-	case o.test == "":
-		return task, cli.Usage("--test is missing: a file of questions with their answers")
 	case real && o.data == "":
 		return task, cli.Usage("--demos real needs --data: the records to take demonstrations from")
 	case !real && (o.data != "" || o.query != "" || o.asked("size")):

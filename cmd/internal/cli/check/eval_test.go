@@ -155,10 +155,10 @@ func TestEvalEncoder(t *testing.T) {
 	if o["metric"] != "embedding_f1 (openai/lengths, word by word)" || o["value"].(float64) != 1 {
 		t.Errorf("both labels have seven letters, so that all match: %v of %v", o["value"], o["metric"])
 	}
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != ui.Wrong || !strings.Contains(errs, "answers may repeat them: leave out --encoder") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != ui.Wrong || !strings.Contains(errs, "answers may repeat them: leave out the setting encoder") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != ui.Wrong || !strings.Contains(errs, "--encoder is for embedding metrics") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != ui.Wrong || !strings.Contains(errs, "encoder is for embedding metrics") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	chat := httptest.NewServer(clitest.ChatServer())

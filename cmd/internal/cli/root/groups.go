@@ -23,43 +23,21 @@ var verbGroups = []struct{ title, verbs string }{
 	{"Other:", "version completion man"},
 }
 
-// verbGroup is some verbs, as help lists them.
-type verbGroup struct {
-	Title string
-	Verbs []*cobra.Command
-}
-
-// groupsOfVerbs puts the verbs of a command into groups: those of the program by the table, others
-// into one.
-func groupsOfVerbs(cmd *cobra.Command) []verbGroup {
-	rest := verbGroup{Title: "Verbs:"}
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			rest.Verbs = append(rest.Verbs, c)
-		}
-	}
-	if cmd.HasParent() {
-		return []verbGroup{rest}
-	}
-	var out []verbGroup
+// group puts the verbs of the program into their groups.
+func group(root *cobra.Command) {
+	cobra.EnableCommandSorting = false
 	for _, g := range verbGroups {
-		one := verbGroup{Title: g.title}
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for name := range strings.FieldsSeq(g.verbs) {
-			if at := slices.IndexFunc(rest.Verbs, func(c *cobra.Command) bool { return c.Name() == name }); at >= 0 {
-				one.Verbs = append(one.Verbs, rest.Verbs[at])
-				rest.Verbs = slices.Delete(rest.Verbs, at, at+1)
+			if c, _, err := root.Find([]string{name}); err == nil && c != root {
+				c.GroupID = g.title
 			}
 		}
-		out = append(out, one)
 	}
-	if rest.Title = "More:"; len(rest.Verbs) > 0 {
-		out = append(out, rest)
-	}
-	return out
 }
 
 // manyFlags is how many flags of a verb are read without groups.
-const manyFlags = 14
+const manyFlags = 15
 
 // essentials are the flags without which verbs with many flags do nothing, and those that most
 // people change, in the order of the usage line.

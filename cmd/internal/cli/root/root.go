@@ -67,6 +67,16 @@ set name, threads and context of [model], and nothing else.`,
 			return cmd.Help()
 		},
 	}
+	// cobra checks the same again, and does not say what to do.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return cli.Usage("%w: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return cli.Usage("%w: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return nil
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
@@ -77,6 +87,7 @@ set name, threads and context of [model], and nothing else.`,
 	p.AddPlaces(flags)
 	root.AddCommand(verbs...)
 	root.AddCommand(newVersionCommand(p), newCompletionCommand(p), newManCommand(p))
+	group(root)
 	cli.TakesNothing(root)
 	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()
@@ -99,7 +110,6 @@ set name, threads and context of [model], and nothing else.`,
 
 func init() {
 	cobra.AddTemplateFunc("flagHelp", flagHelp)
-	cobra.AddTemplateFunc("verbGroups", groupsOfVerbs)
 	cobra.AddTemplateFunc("brief", func(c *cobra.Command) bool { return c.Root().Annotations[brief] != "" })
 }
 
@@ -117,10 +127,13 @@ const usageTemplate = `Usage:
   {{end}}{{.CommandPath}} VERB{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{range verbGroups .}}
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$verbs := .Commands}}{{range $group := .Groups}}
 
-{{.Title}}{{range .Verbs}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+{{.Title}}{{range $verbs}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if not .Groups}}
+
+Verbs:{{range $verbs}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 {{flagHelp .}}{{end}}{{if and .HasAvailableInheritedFlags (not (brief .))}}
 

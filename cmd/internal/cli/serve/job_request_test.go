@@ -54,7 +54,7 @@ func TestJobsThatAreRefused(t *testing.T) {
 		{append(slices.Clone(baseJob), "--private", "other"), "--private"},
 		{append(slices.Clone(baseJob), "--config", "other"), "--config"},
 		{append(slices.Clone(baseJob), "--seed", "1"), "--seed"},
-		{append(slices.Clone(baseJob), "--set", "non-private"), "non-private"},
+		{append(slices.Clone(baseJob), "--non-private"), "non-private"},
 		{append(slices.Clone(baseJob), "--set", "proof=published"), "cannot have proof"},
 		{append(slices.Clone(baseJob), "--out", "/tmp/x"), "--out"},
 		{append(slices.Clone(baseJob), "--set", "as=others"), "as"},

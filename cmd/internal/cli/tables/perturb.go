@@ -56,9 +56,6 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.Require(cmd, "schema", "data", "epsilon", "out"); err != nil {
-				return err
-			}
 			return runPerturb(cmd.Context(), p, opt)
 		},
 	}
@@ -69,6 +66,7 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
 	opt.Shown = []string{"split", "weights"}
 	opt.SettingFlags.Add(cmd, method.Perturbation)
 	cmd.Flags().Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
+	cli.Needs(cmd, "schema", "data", "epsilon", "out")
 	return cmd
 }
 

@@ -71,7 +71,7 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 	settings.AddSet(cmd)
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
-	settings.Flags(cmd).BoolVar(&opt.nonPrivate, "non-private", false, "allow the noise none, which has no privacy guarantee, for comparisons")
+	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow the noise none, which has no privacy guarantee, for comparisons")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd
 }

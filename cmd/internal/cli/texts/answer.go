@@ -92,6 +92,8 @@ func (o *answerOptions) add(cmd *cobra.Command) {
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
 	settings.Flags(cmd).BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
 	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to continue with a list that was interrupted")
+	cmd.MarkFlagsOneRequired("input", "inputs")
+	cmd.MarkFlagsMutuallyExclusive("input", "inputs")
 }
 
 // options makes of the flags what the library takes.
@@ -105,10 +107,6 @@ func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 func (o *answerOptions) questions(p *cli.Program, t prompt.Task) ([]string, error) {
 	given := o.Given
 	switch {
-	case given("input") && given("inputs"):
-		return nil, cli.Usage("--input and --inputs exclude each other: give one question, or a file of them")
-	case !given("input") && !given("inputs"):
-		return nil, cli.Usage("--input is missing: a question, or - to read it from standard input; or --inputs, a file of questions")
 	case given("inputs"):
 		column := t.Text
 		if t.Kind == prompt.Generate {

@@ -57,9 +57,6 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --set measurement-share=0.1 --out labels
   sotto predict labels --data new.csv --out predictions.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.Require(cmd, "task", "data", "size", "epsilon", "out"); err != nil {
-				return err
-			}
 			return runLearn(cmd.Context(), p, opt)
 		},
 	}
@@ -69,6 +66,7 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
 	few.Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	p.Asks(cmd, &opt)
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
+	cli.Needs(cmd, "task", "data", "size", "epsilon", "out")
 	return cmd
 }
 

@@ -82,7 +82,7 @@ a rehearsal.
 				return err
 			}
 			if opt.file != "" && given("invent") {
-				return cli.Usage("--invent and --stand-in exclude each other")
+				return cli.Usage("--set invent and --stand-in exclude each other")
 			}
 			return runRehearse(cmd.Context(), p, opt)
 		},

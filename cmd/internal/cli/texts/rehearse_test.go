@@ -177,14 +177,11 @@ func TestRehearseFlags(t *testing.T) {
 		args, want string
 	}{
 		{"--data records.jsonl", "--data is for the real run"},
-		{"--ledger l.db", "--ledger is for the real run"},
-		{"--keys ring", "--keys is for the real run"},
-		{"--private dir", "--private is for the real run"},
 		{"--stand-in absent.jsonl", "--stand-in absent.jsonl: it cannot be read"},
 		{"--stand-in wrong.jsonl", "--stand-in wrong.jsonl, record 1: its queue is none that the task lists"},
 		{"--stand-in marked.jsonl", "says that it is NOT PRIVATE"},
 		{"--stand-in own.jsonl", "too few to stand in"},
-		{"--invent 50", "--invent and --stand-in exclude each other"},
+		{"--set invent=50", "invent and --stand-in exclude each other"},
 		{"--set items=0", "items"},
 		{"--set sets=-1", "sets"},
 		{"--set parallel=-1", "--set parallel is -1"},

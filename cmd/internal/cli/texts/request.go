@@ -22,7 +22,6 @@ type textFlags struct {
 	shots      int      `job:"shots,shown"`
 	tokens     int      `job:"tokens"`
 
-	labels   string `job:"labels"`
 	inputs   string `job:"inputs"`
 	discover string `job:"discover-labels"`
 	ending   string `job:"shared-ending"`
@@ -33,8 +32,7 @@ func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	f := cmd.Flags()
 	r.Rest.Flags.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
 	f.IntVar(&r.shots, "shots", 0, "how many texts to write (default: the task's)")
-	f.StringVar(&r.labels, "labels", "", "for open labels: write for the labels in `FILE`, a line each; the list is public")
-	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
+	f.StringVar(&r.inputs, "inputs", "", "write for what is in `FILE`, which is public, a line each, or JSONL: the inputs of generation, or open labels")
 	r.Rest.Flags.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
 	r.Rest.Flags.Lookup("discover-labels").NoOptDefVal = "auto"
 	s := r.Rest.Flags
@@ -121,20 +119,13 @@ func (r *textFlags) conditions(q *plan.Request) error {
 	if q.Ending, q.EndingEpsilon, err = partOf("--set shared-ending", r.ending); err != nil {
 		return err
 	}
-	generate := q.Task.Kind == prompt.Generate
-	switch {
-	case r.labels != "" && r.inputs != "":
-		return cli.Usage("--labels and --inputs exclude each other: tasks of kind generate have inputs, others labels")
-	case r.labels != "" && generate:
-		return cli.Usage("--labels is for tasks with labels, and this one writes outputs for inputs: use --inputs")
-	case r.inputs != "" && !generate:
-		return cli.Usage("--inputs is for tasks of kind generate, and this one is of kind %s: use --labels, or leave it out for a task with a list of labels", q.Task.Kind)
-	}
-	path := r.labels + r.inputs
-	if path == "" {
+	if r.inputs == "" {
 		return nil
 	}
-	q.Conditions, err = prompt.ReadList(path, q.Task.Label, "condition")
+	if q.Task.Kind != prompt.Generate && !q.Task.Open() {
+		return cli.Usage("--inputs is for generation and for open labels, and this task has a list of labels: leave it out")
+	}
+	q.Conditions, err = prompt.ReadList(r.inputs, q.Task.Label, "condition")
 	return ui.AsUsage(err)
 }
 

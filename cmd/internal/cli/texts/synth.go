@@ -80,7 +80,7 @@ the instruction.
 Methods that write texts and choose nothing:
 ` + cli.MethodHelp(method.Texts) + `
 
-Those that have no privacy guarantee need --set non-private, and their files say
+Those that have no privacy guarantee need --non-private, and their files say
 NOT PRIVATE. mixing with --set proof=published follows its paper's rule, whose
 guarantee is claimed and not proven: there is no charge and no certificate.
 See "sotto plan" for what each costs.
@@ -99,7 +99,7 @@ choose among rows that are made up from what the schema allows, which are free.
   sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --set discover-labels=auto --out demos
   sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
-  sotto synth --task agnews --method nonprivate --set non-private --data news.jsonl --size 120000 --out baseline`,
+  sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opt.settle(opt.Given); err != nil {
 				return err
