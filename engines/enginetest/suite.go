@@ -303,9 +303,9 @@ func budgets(t *testing.T, e Engine) {
 
 func (b *bench) verify(dir string) {
 	b.t.Helper()
-	ring, err := certificate.OpenRing(b.path("keys"))
+	trust, err := certificate.LoadTrust(b.path("keys"))
 	b.must(err)
-	report, err := certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
+	report, err := certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}})
 	if err != nil || !report.OK {
 		b.t.Fatalf("the certificate does not hold: %+v, %v", report, err)
 	}

@@ -88,7 +88,7 @@ func TestFormatsOfRecords(t *testing.T) {
 			if !slices.Equal(got.records, base.records) {
 				t.Error("the records differ")
 			}
-			if got.sketch.Sum != base.sketch.Sum || !slices.Equal(got.sketch.Rows.Hashes, base.sketch.Rows.Hashes) {
+			if got.sketch.Whole != base.sketch.Whole || !slices.Equal(got.sketch.Rows.Hashes, base.sketch.Rows.Hashes) {
 				t.Error("the ledger would not know them exactly")
 			}
 		})
@@ -198,7 +198,7 @@ func TestFormatsOfTables(t *testing.T) {
 			if !slices.Equal(got.records, base.records) {
 				t.Error("the rows differ")
 			}
-			if got.sketch.Sum != base.sketch.Sum {
+			if got.sketch.Whole != base.sketch.Whole {
 				t.Error("the ledger would not know them exactly")
 			}
 		})

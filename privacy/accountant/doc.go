@@ -10,7 +10,7 @@
 //     the argument for rounding, pld_sample.go for sampling, pld_tilt.go and pld_compose.go for
 //     the transform). It handles every node.
 //   - [BoundedRange] composes equal bounded-range steps optimally.
-//   - [RDP] and [ZCDP] bound from above and add up.
+//   - [RDP] bounds from above and adds up.
 //   - [Amplification] evaluates one sample around any of them, [Conditioning] the rest
 //     of a composition with approx leaves (approx.go has the argument).
 //   - [Auto] asks those that may be the tightest and says which was.

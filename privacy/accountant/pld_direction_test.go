@@ -52,3 +52,16 @@ func TestDirectionsOfFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestSampledLowerEndFitsMemory: losses far above a fine grid count as the largest on it.
+func TestSampledLowerEndFitsMemory(t *testing.T) {
+	wide := pld{grid{h: 1}, 0, []float64{0.5, 0, 0.3}, 0.1}
+	low := sampling{1e-3, remove}.apply(wide, grid{h: 1e-12}, false)
+	mass := low.inf
+	for _, m := range low.m {
+		mass += m
+	}
+	if top := low.loss(len(low.m) - 1); top > 2e-3 || mass > 1 || low.delta(0) > wide.delta(0) {
+		t.Errorf("%d points up to %v, mass %v", len(low.m), top, mass)
+	}
+}

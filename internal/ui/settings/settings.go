@@ -123,18 +123,6 @@ func (s *Settings) Group(title string) {
 	})
 }
 
-// Moved is the setting that a verb has and that was given as a flag, as --set takes it; "" for none.
-func Moved(cmd *cobra.Command, flag string) string {
-	s := Of(cmd)
-	if s == nil {
-		return ""
-	}
-	if f := s.Flags.Lookup(flag); f != nil {
-		return f.Name + "=" + placeholder(f)
-	}
-	return ""
-}
-
 // Set implements [pflag.Value].
 func (s *Settings) Set(text string) error {
 	name, value, has := strings.Cut(text, "=")

@@ -64,7 +64,7 @@ var essentials = map[string]string{
 var flagGroups = []struct{ title, flags string }{
 	{"What to make", "discover-labels task method shots max-tokens answers as-many-as-fit plan set write settings labels inputs demos metric form limit test stand-in predictions report plot dry-run yes force methods columns groups group statistic histograms split tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
-	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
+	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition expect key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
 	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time from records evidence examples instruction pool-model"},
@@ -87,9 +87,13 @@ type flagGroup struct {
 // essentials, into none.
 func flagGroupsOf(cmd *cobra.Command) []flagGroup {
 	left := map[string]bool{}
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { left[f.Name] = !f.Hidden && f.Name != "help" })
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			left[f.Name] = true
+		}
+	})
 	first := essentials[cmd.CommandPath()]
-	if len(left) <= manyFlags+1 || first == "" {
+	if len(left) <= manyFlags || first == "" {
 		return nil
 	}
 	var out []flagGroup
