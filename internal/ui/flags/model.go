@@ -4,10 +4,10 @@ package flags
 import (
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -36,38 +36,24 @@ A server sees private records only if your own configuration trusts it.`
 
 // Add adds the flags to a verb.
 func (m *Model) Add(cmd *cobra.Command) {
-	f := cmd.Flags()
+	m.AddNames(cmd.Flags())
+	m.AddFew(cmd)
+}
+
+// AddNames adds the flags that name the model.
+func (m *Model) AddNames(f *pflag.FlagSet) {
 	f.StringVar(&m.Name, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
-	if s := settings.Of(cmd); s != nil {
-		s.Flags.IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
-		s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
-	}
-	m.AddServer(cmd)
-}
-
-// Args are the arguments by which a verb that has settings uses the same model.
-func (m *Model) Args() (args []string) {
-	for _, o := range [][2]string{{"--model", m.Name}, {"--url", m.URL}} {
-		if o[1] != "" {
-			args = append(args, o[0], o[1])
-		}
-	}
-	for _, o := range [][2]string{{"dialect", m.Dialect}, {"key-env", m.KeyEnv}, {"threads", strconv.Itoa(m.Threads)}, {"activations", strconv.Itoa(m.Activations)}} {
-		if o[1] != "" && o[1] != "0" {
-			args = append(args, "--set", o[0]+"="+o[1])
-		}
-	}
-	return args
-}
-
-// AddServer adds the flags that are about servers.
-func (m *Model) AddServer(cmd *cobra.Command) {
-	f := cmd.Flags()
 	f.StringVar(&m.URL, "url", "", "use the model of the server at `URL` instead of the embedded engine")
+}
+
+// AddFew adds what few people change to the settings of a verb; without settings, the configuration has it.
+func (m *Model) AddFew(cmd *cobra.Command) {
 	s := settings.Of(cmd)
 	if s == nil {
-		return // the configuration has the rest
+		return
 	}
+	s.Flags.IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+	s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
 	var dialects []string
 	for _, d := range remote.Dialects() {
 		dialects = append(dialects, string(d))

@@ -97,7 +97,7 @@ PRIVATE go only to models that may see private records.
 
 func (o *evalOptions) add(cmd *cobra.Command) {
 	few := settings.AddSet(cmd).Flags
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.TaskFlag.Add(cmd, "")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")

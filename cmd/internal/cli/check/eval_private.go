@@ -59,8 +59,8 @@ A set that records chose is measured in the form in which it was chosen: turns
 of a chat and what the model writes in its turn, or one text. Others have the
 form that --form names. The output says which. A prompt that uses evidence is
 measured with it, read by the encoder that is built in; sets of one call have
-the evidence of one release. --set compare adds the same prompt without evidence,
-and the evidence alone, for which no model is asked.
+the evidence of one release. --set compare adds the same prompt without
+evidence, and the evidence alone, for which no model is asked.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what
@@ -100,7 +100,7 @@ when the same command is repeated, and nothing is charged twice.
 
 func (o *evalPrivateOptions) add(cmd *cobra.Command) {
 	few := settings.AddSet(cmd).Flags
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.AddRecords(cmd)
 	o.TargetFlags.Add(cmd, "", "the numbers may cost, such as 0.1", "required")
 	f := cmd.Flags()

@@ -39,7 +39,6 @@ are numbers, they are token ids. It may also be a JSON array of texts and ids.
   sotto model score --prompt 'Is the sea blue?' --chat --candidates answers.txt --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelScore(cmd, p, opt) },
 	}
-	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.prompt, "prompt", "", "the `TEXT` that the token follows, or - to read it from standard input; required")
 	f.IntVar(&opt.top, "top", 10, "print the best `K` tokens")

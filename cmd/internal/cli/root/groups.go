@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
@@ -42,17 +41,17 @@ const manyFlags = 15
 // essentials are the flags without which verbs with many flags do nothing, and those that most
 // people change, in the order of the usage line.
 var essentials = map[string]string{
-	"sotto synth":              "task data size epsilon out model shots",
+	"sotto synth":              "task data size epsilon out shots",
 	"sotto learn":              "task data size epsilon measurement-share out",
 	"sotto init":               "data kind text label labels size epsilon out",
-	"sotto answer":             "task data size epsilon input inputs out model",
-	"sotto plan":               "task size epsilon method answers model",
-	"sotto rehearse":           "task size epsilon stand-in out model",
-	"sotto eval":               "task demos test limit model",
-	"sotto eval private":       "task data size epsilon demos out model",
+	"sotto answer":             "task data size epsilon input inputs out",
+	"sotto plan":               "task size epsilon method answers",
+	"sotto rehearse":           "task size epsilon stand-in out",
+	"sotto eval":               "task demos test limit",
+	"sotto eval private":       "task data size epsilon demos out",
 	"sotto mcp":                "tool task releases service allow-spending",
-	"sotto serve":              "listen admin model url",
-	"sotto serve route answer": "task data size epsilon answers model",
+	"sotto serve":              "listen admin",
+	"sotto serve route answer": "task data size epsilon answers",
 	"sotto table profile":      "schema data size epsilon groups out",
 	"sotto table perturb":      "schema data epsilon out",
 	"sotto table plan":         "schema size epsilon groups",
@@ -60,20 +59,17 @@ var essentials = map[string]string{
 }
 
 // flagGroups are the other flags, by what they are about. A flag is in the first group that has it.
-// The settings of methods come last, in the order of the methods.
 var flagGroups = []struct{ title, flags string }{
-	{"What to make", "discover-labels task method shots max-tokens answers as-many-as-fit plan set write settings labels inputs demos metric form limit test stand-in predictions report plot dry-run yes force methods columns groups group statistic histograms split tokens confidence out"},
-	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
-	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition expect key reason non-private seed rate rows-per-unit latency-quantum"},
-	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
-	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
-	{"How records choose", "time from records evidence examples instruction pool-model"},
+	{"What to make", "task method shots max-tokens answers as-many-as-fit plan set write labels discover-labels inputs demos metric form limit test stand-in predictions plot dry-run yes force column group groups statistic histograms split model out"},
+	{"Data", "data input output query table schema unit size fingerprint new-people"},
+	{"Budget and guarantee", "epsilon delta budget adjacency label composition expect reason non-private seed rate latency-quantum"},
+	{"Service", "service-key-env service-key-file listen admin-url open open-private requests jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
+	{"How records choose", "time from records examples instruction pool-model"},
 }
 
 // Titles of the groups that are not in the table.
 const (
 	essentialFlags = "Essentials"
-	methodFlags    = "Settings of methods"
 	otherFlags     = "Others"
 )
 
@@ -113,13 +109,6 @@ func flagGroupsOf(cmd *cobra.Command) []flagGroup {
 	for _, g := range flagGroups {
 		add(g.title, strings.Fields(g.flags))
 	}
-	var ofMethods []string
-	for _, spec := range method.List() {
-		for _, one := range spec.Settings {
-			ofMethods = append(ofMethods, one.Flag())
-		}
-	}
-	add(methodFlags, ofMethods)
 	add(otherFlags, slices.Sorted(maps.Keys(left)))
 	return out
 }

@@ -85,6 +85,7 @@ set name, threads and context of [model], and nothing else.`,
 	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.Places.File, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	p.AddPlaces(flags)
+	p.Chosen.AddNames(flags)
 	root.AddCommand(verbs...)
 	root.AddCommand(newVersionCommand(p), newCompletionCommand(p), newManCommand(p))
 	group(root)

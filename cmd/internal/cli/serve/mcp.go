@@ -60,7 +60,6 @@ With --json it serves nothing, and prints the tools that it would offer.` + ui.J
   sotto mcp --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), p, opt, does) },
 	}
-	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.Tools, "tool", nil, "offer this tool; may be repeated (default: all that have what they need)")
 	cli.Complete(cmd, "tool", agents.ToolNames...)

@@ -84,7 +84,7 @@ Methods that write token by token (real cannot answer questions):
 
 func (o *answerOptions) add(cmd *cobra.Command) {
 	o.AnswerFlags.Add(cmd)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.SourceFlags.Add(cmd, "answers")
 	f := cmd.Flags()
 	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")

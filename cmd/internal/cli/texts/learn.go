@@ -47,8 +47,8 @@ any number of times at no further cost:
 "sotto synth" makes a prompt for a language model from the same records, which
 knows things that records do not say.
 
---set measurement-share=0.1 keeps a share of ε to say in the end, with noise, on how
-many of the private records the classifier is right.
+--set measurement-share=0.1 keeps a tenth of ε to say in the end, with noise, on
+how many of the private records the classifier is right.
 
 The data, the ledger and the budget are as in "sotto synth". A run that was
 interrupted resumes with the same command, and nothing is charged twice.` + ui.JSONKeys(learnResult{}, ui.ProgressHelp),

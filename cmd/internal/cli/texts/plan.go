@@ -82,7 +82,7 @@ budget buys.
 		},
 	}
 	opt.textFlags.add(cmd, method.Texts, method.Answers)
-	opt.Model.Add(cmd)
+	opt.Model.AddFew(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	cli.Complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")

@@ -55,8 +55,8 @@ A file that is not public does not belong here: nothing protects its records.
 All of it takes about --time (five minutes by default), with inventing and
 measuring. So the rehearsed run has half of the time of the real one, or 70 %
 with --stand-in; and where time is short fewer records are invented and asked,
-unless the settings invent, items and sets say how many. The real run measures the
-model again, and may plan a little more or less.
+unless the settings invent, items and sets say how many. The real run measures
+the model again, and may plan a little more or less.
 
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
@@ -97,7 +97,7 @@ var notRehearsed = []string{"data", "query", "label"}
 
 func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
 	o.addPool(cmd)

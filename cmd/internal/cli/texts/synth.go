@@ -50,14 +50,14 @@ texts, such as a large one that somebody hosts: it is shown the task and its
 labels, and never a record, so it need not be trusted. --set
 generation-share=0.5 spends half of ε on writing texts from the records. With
 --method clipped texts are written from the records, and nothing is chosen: that
-is quicker, and usually worse. --from chooses among sets of examples that you have,
-which are public: nothing is written, and one round does unless --set rounds=N
-asks for more.
+is quicker, and usually worse. --from chooses among sets of examples that you
+have, which are public: nothing is written, and one round does unless --set
+rounds=N asks for more.
 
 The data is a file (CSV, JSON, JSONL, Parquet, Excel; also .gz or .zst) or a
-database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says which columns hold text and
-label. The number of records is declared: it is public, and the sampling rate
-follows from it.
+database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The
+task says which columns hold text and label. The number of records is declared:
+it is public, and the sampling rate follows from it.
 
 The cost is charged to the data set's budget in the ledger before anything is
 drawn; what the budget does not allow is refused (exit code 3) and nothing is
@@ -149,7 +149,7 @@ func (o *synthOptions) needs() []string {
 
 func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.SourceFlags.Add(cmd, "texts")
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
