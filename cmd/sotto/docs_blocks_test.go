@@ -99,8 +99,6 @@ var apart = map[string]string{
 	"git checkout v":                     "builds a published version; make test-release builds this one twice",
 	"openssl genpkey":                    "tags and builds a release; make test-release does",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
-	"sotto serve account add":            "asks for passwords on the keyboard; TestJSONIsAllThereIs reads them from a file",
-	"sotto job add synth":                "names a job that is not there; TestJSONIsAllThereIs adds, shows and cancels jobs",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
 }
 
@@ -116,6 +114,7 @@ func reason(b block) (entry, why string) {
 
 // before is what has to be there for a block, by how it begins.
 var before = map[string]string{
+	"sotto serve account set":        "sotto ledger init tickets --epsilon 2 --delta 1e-6",
 	"sotto serve route set tickets":  "sotto synth --method clipped --set batch=16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
 	"sotto serve route set messages": "sotto synth --method clipped --set batch=16 --task task.toml --data messages.jsonl --size 2000 --epsilon 4 --out demos",
 	"sotto table items":              "sotto table profile --schema loans.toml --data loans.csv --size 20000 --epsilon 1 --groups 4 --out demos",

@@ -72,36 +72,3 @@ func (r *Result) meet(other Result) error {
 	}
 	return nil
 }
-
-// maxTerms is up to how many different events are composed numerically: the time that
-// takes grows with their number. Beyond, [Auto] has the bounds that only add up.
-const maxTerms = 64
-
-// differing counts the different events that numerical composition meets. Gaussians count
-// as one: they compose to a Gaussian. Parallel parts are composed each by itself.
-func differing(e privacy.Event) int {
-	terms, err := privacy.Terms(e)
-	if err != nil {
-		return 0 // the accountant that evaluates it reports why it cannot
-	}
-	n, gaussian := 0, 0
-	for _, t := range terms {
-		switch of := t.Event.(type) {
-		case privacy.Gaussian:
-			gaussian = 1
-		case privacy.Poisson:
-			n += max(1, differing(of.Event))
-		case privacy.FixedSize:
-			n += max(1, differing(of.Event))
-		case privacy.Parallel:
-			largest := 1
-			for _, part := range of.Events {
-				largest = max(largest, differing(part))
-			}
-			n += largest
-		default:
-			n++
-		}
-	}
-	return n + gaussian
-}

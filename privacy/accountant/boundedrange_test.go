@@ -130,6 +130,19 @@ func TestBoundedRangeShapes(t *testing.T) {
 	}
 }
 
+// At δ = 0 the answer is the largest loss, also where δ next to it is below any float64.
+func TestBoundedRangeAtDeltaZero(t *testing.T) {
+	for _, n := range []int64{1, 2, 240, 4000} {
+		for _, a := range []Accountant{Auto{}, onlyRanges{}, PLD{}} {
+			got, err := a.Epsilon(privacy.Repeat{N: n, Event: privacy.BoundedRange{C: 1}}, privacy.AddRemove, 0)
+			at := expect.At(t, "%s: %d steps", a.Name(), n)
+			expect.NoError(at, err)
+			expect.Equal(at, "got.Upper", got.Upper, float64(n))
+			expect.Within(at, "got.Lower", got.Lower, float64(n)*(1-1e-9), float64(n))
+		}
+	}
+}
+
 // Both directions of add-remove, computed from the inner profile by the
 // definition of the mixture; the add direction must never be the larger.
 func TestBoundedRangeSampling(t *testing.T) {

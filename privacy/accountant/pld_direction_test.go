@@ -3,6 +3,8 @@ package accountant
 import (
 	"math"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Each direction of a sampled Gaussian has a closed form of its own. The larger
@@ -61,7 +63,7 @@ func TestSampledLowerEndFitsMemory(t *testing.T) {
 	for _, m := range low.m {
 		mass += m
 	}
-	if top := low.loss(len(low.m) - 1); top > 2e-3 || mass > 1 || low.delta(0) > wide.delta(0) {
-		t.Errorf("%d points up to %v, mass %v", len(low.m), top, mass)
-	}
+	expect.Max(t, "low.loss at the top", low.loss(len(low.m)-1), 2e-3)
+	expect.Max(t, "mass", mass, 1)
+	expect.Max(t, "low.delta(0)", low.delta(0), wide.delta(0))
 }

@@ -20,13 +20,13 @@ import (
 
 // Model chooses a model on the command line.
 type Model struct {
-	Name    string `job:"model,named"`
+	Name    string
 	URL     string
 	Dialect string
 	KeyEnv  string
-	Threads int `job:"threads"`
+	Threads int
 	// Activations is the number of bits that the embedded engine rounds the inputs of its products to.
-	Activations int `job:"activations"`
+	Activations int
 }
 
 // ModelHelp is the paragraph of a verb's help that says which model it uses.
@@ -53,7 +53,7 @@ func (m *Model) AddFew(cmd *cobra.Command) {
 		return
 	}
 	s.Flags.IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
-	s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
+	s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8 or 16 bits: 8 is faster, and another model to a run that resumes (default: 16)")
 	var dialects []string
 	for _, d := range remote.Dialects() {
 		dialects = append(dialects, string(d))
@@ -76,8 +76,8 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	if server == "" && IsHTTP(chosen) {
 		chosen, server = "", chosen
 	}
-	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
-		return backend.Spec{}, ui.Usage("activations must have 8, 16 or 32 bits")
+	if !slices.Contains([]int{0, 8, 16}, m.Activations) {
+		return backend.Spec{}, ui.Usage("activations must have 8 or 16 bits")
 	}
 	configured := settings.Model.Spec()
 	if configured.Trusted {

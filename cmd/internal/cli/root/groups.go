@@ -18,7 +18,7 @@ var verbGroups = []struct{ title, verbs string }{
 	{"Plan and make:", "plan rehearse synth learn predict answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
-	{"Serve:", "serve mcp job worker"},
+	{"Serve:", "serve mcp"},
 	{"Other:", "version completion man"},
 }
 
@@ -62,8 +62,8 @@ var essentials = map[string]string{
 var flagGroups = []struct{ title, flags string }{
 	{"What to make", "task method shots max-tokens answers as-many-as-fit plan set write labels discover-labels inputs demos metric form limit test stand-in predictions plot dry-run yes force column group groups statistic histograms split model out"},
 	{"Data", "data input output query table schema unit size fingerprint new-people"},
-	{"Budget and guarantee", "epsilon delta budget adjacency label composition expect reason non-private seed rate latency-quantum"},
-	{"Service", "service-key-env service-key-file listen admin-url open open-private requests jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
+	{"Budget and guarantee", "proposal approved epsilon delta budget adjacency label composition expect reason non-private seed rate latency-quantum"},
+	{"Service", "service-key-env service-key-file listen admin-url open open-private requests tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time from records examples instruction pool-model"},
 }
 

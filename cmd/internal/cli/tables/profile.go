@@ -67,7 +67,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 			return runProfile(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	settings.AddSet(cmd)
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
@@ -161,9 +160,9 @@ func (r *profileResult) Print(p *ui.Page) {
 type profileFlags struct {
 	cli.SchemaFlag
 	cli.SettingFlags
-	size    string     `job:"size,shown"`
-	epsilon cli.Number `job:"epsilon,shown"`
-	delta   cli.Number `job:"delta,shown"`
+	size    string
+	epsilon cli.Number
+	delta   cli.Number
 }
 
 func (o *profileFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
