@@ -114,7 +114,6 @@ var firstMistakes = []mistake{
 	{"serve route set x", 2, "--upstream is missing"},
 	{"serve route answer x", 2, "not set"},
 	{"serve key add t --store s.db", 2, "--route is missing"},
-	{"serve account add x --store s.db", 2, "--password-file"},
 	{"audit --mechanism nope", 2, "--mechanism"},
 	{"demo --size 0", 2, "unknown flag: --size"},
 	{"version now", 2, "sotto version"},

@@ -30,7 +30,6 @@ func TestWorkingDirectoryDecidesNothing(t *testing.T) {
 		"model.url":        fmt.Sprintf("[model]\nurl = %q\ntrusted = true\n", url),
 		"model.trusted":    "[model]\ntrusted = true\n",
 		"service":          "service = \"service.db\"\n",
-		"source":           "[source.letters]\ndata = \"/etc/passwd\"\ntask = \"agnews\"\nsize = 1\n",
 		"upstream":         fmt.Sprintf("[upstream.far]\nurl = %q\n", url),
 		"model.key_file":   "[model]\nname = \"a\"\nkey_file = \"/etc/passwd\"\n",
 		"model.encoder":    "[model]\nencoder = \"other\"\n",
