@@ -10,7 +10,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/databases"
-	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
@@ -24,7 +23,7 @@ var ErrInRecords = origin.Refuse("the columns of JSON are keys of its records, w
 // or the catalogue of a database, and nothing of a row. A kind that these do not show is "": a
 // CSV file has none. Records of JSON have no such place: see [ErrInRecords].
 //
-// Of the options, Format, Table and Query count, and Private for a file that is encrypted.
+// Of the options, Format, Table and Query count.
 func Describe(ctx context.Context, location string, o Options) ([]string, []schema.Kind, error) {
 	if o.Table != "" && o.Query != "" {
 		return nil, nil, origin.Refuse("there are a table and a query: name one of them")
@@ -37,7 +36,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return describeDatabase(ctx, location, o)
 	}
 	if format == origin.ParquetFile {
-		f, info, err := origin.Open(location, keys.Opener(location, o.Private, o.open))
+		f, info, err := origin.Open(location, o.open)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,7 +52,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 			return nil, nil, ErrInRecords
 		}
 	}
-	f, err := rows.OpenText(location, format, false, keys.Opener(location, o.Private, o.open))
+	f, err := rows.OpenText(location, format, false, o.open)
 	if err != nil {
 		return nil, nil, err
 	}
