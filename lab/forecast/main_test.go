@@ -45,7 +45,7 @@ func TestTable(t *testing.T) {
 
 // TestDocs: the documentation says how often forecasts held, as it is.
 func TestDocs(t *testing.T) {
-	data, err := os.ReadFile("../../docs/reference/text.md")
+	data, err := os.ReadFile("../../docs/text.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestDocs(t *testing.T) {
 		fmt.Sprintf("made with the other model, %d and %d. (Those were of %d:", other.None, other.Own, other.Settings),
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("docs/reference/text.md does not say %q", want)
+			t.Errorf("docs/text.md does not say %q", want)
 		}
 	}
 }
