@@ -31,7 +31,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-choose bench-scale bench-table bench-gpu-cost forecast picture report-picture audit fuzz planted docs site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-scale bench-table forecast picture report-picture audit fuzz planted docs site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -170,11 +170,6 @@ bench-synth: ## what a private text costs: every method, beside its published sc
 	@mkdir -p dist/bench
 	go run ./lab/bench/synth -out dist/bench/synth.md $(BENCHFLAGS)
 
-bench-choose: ## what choosing by the records costs and brings, round after round; DATA=folder of data sets
-	@[ -n "$(DATA)" ] || { echo "name a folder of data sets, each with train.jsonl.gz and test.jsonl.gz: make bench-choose DATA=…"; exit 1; }
-	@mkdir -p dist/bench
-	go run ./lab/bench/choose -data "$(DATA)" -datasets agnews -out dist/bench/choose.md
-
 # For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
 bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
 	@mkdir -p dist/bench
@@ -193,13 +188,6 @@ picture: ## docs/pictures/result.svg, the picture at the top of the README, from
 report-picture: build chromium models ## docs/pictures/report.png, the report of a real run after the demo (some ten minutes)
 	./scripts/report-picture.sh
 
-# On a machine with a GPU: python3 lab/bench/gpu/cost.py --out lab/results/gpu/measured.json
-MEASURED ?= lab/results/gpu/measured.json
-bench-gpu-cost: ## what was measured on a GPU as a table, with money; PRICE=what an hour costs
-	@[ -n "$(PRICE)" ] || { echo "say what an hour of the GPU costs you: make bench-gpu-cost PRICE=…"; exit 1; }
-	@[ -e "$(MEASURED)" ] || { echo "$(MEASURED) is not there: run python3 lab/bench/gpu/cost.py --out $(MEASURED) on a machine with a GPU and PyTorch"; exit 1; }
-	@go run ./lab/bench/gpu cost -measured "$(MEASURED)" -price "$(PRICE)" $(BENCHFLAGS)
-
 bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction beside a dense solve
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
 	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
@@ -216,14 +204,13 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF '-DCMAKE_C_FLAGS=$(LM_FLAGS)' '-DCMAKE_CXX_FLAGS=$(LM_FLAGS)'" \
 			$(LM_VENV)/bin/pip install --quiet --disable-pip-version-check --no-cache-dir --force-reinstall --no-binary llama-cpp-python -r lab/bench/lm/requirements.txt; \
 		cp lab/bench/lm/requirements.txt $(LM_VENV)/built; }
-	@./lab/bench/llamaserver/server.sh build
 	@[ -x $(LM_SENTENCES)/bin/pip ] || python3 -I -m venv $(LM_SENTENCES)
 	@cmp -s lab/bench/lm/sentences.txt $(LM_SENTENCES)/built || { \
 		echo "== installing sentence-transformers (once, 2.8 GB; on Linux, torch from PyPI brings 2.2 GB of libraries that are not used)"; \
 		$(LM_SENTENCES)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/lm/sentences.txt; \
 		cp lab/bench/lm/sentences.txt $(LM_SENTENCES)/built; }
 	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
-	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -server .venv/llama-server/bin/llama-server -sentences $(LM_SENTENCES)/bin/python \
+	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -sentences $(LM_SENTENCES)/bin/python \
 		-models $(LM_MODELS) -repack -out dist/bench/lm.md $(BENCHFLAGS)
 
 audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times

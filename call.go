@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -253,9 +252,6 @@ func (c *call) openData(ctx context.Context, from Source, t prompt.Task, unit pr
 	if c.data, err = c.client.records(ctx, from, t, unit, together); err != nil {
 		return err
 	}
-	if is := c.data.Note(); is != "" {
-		c.note("the data is %s", is)
-	}
 	if left := c.data.Problems(); left.Count > 0 {
 		c.note("left out: %s", left.In("malformed", "record"))
 	}
@@ -348,19 +344,13 @@ func withoutPassword(address string) string {
 	return u.Redacted()
 }
 
-// openKeys opens the key ring, or makes one.
-func (c *call) openKeys() error {
-	dir := c.client.keys
-	ring, err := certificate.OpenRing(dir)
-	if _, missing := os.Stat(filepath.Join(dir, "ring.json")); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		if ring, err = certificate.CreateRing(dir); err == nil {
-			c.note("there was no key to sign with: %s has a new one; give verifiers its public half (sotto keys export)", dir)
-		}
+// openKeys opens the key that signs; the first use makes it.
+func (c *call) openKeys() (err error) {
+	dir, made := c.client.keys, false
+	c.signer, made, err = certificate.OpenSigner(dir)
+	if made {
+		c.note("there was no key to sign with: %s has a new one; give verifiers its public half, signer.pub.pem", dir)
 	}
-	if err != nil {
-		return err
-	}
-	c.signer, err = ring.Signer()
 	return err
 }
 

@@ -146,9 +146,8 @@ func isURL(address string) bool { return strings.Contains(address, "://") }
 
 // Source says where private records are.
 type Source struct {
-	// Location is the path of a file (CSV, JSON, Parquet, Excel, Arrow) or of a folder of
-	// Hugging Face datasets, perhaps with # and the sheet, split or separator that is meant;
-	// or the address of a database. Required, except for plans that read no record.
+	// Location is the path of a file (CSV, JSON, Parquet, Excel), perhaps with # and the
+	// sheet or separator that is meant; or the address of a database. Required, except for plans that read no record.
 	Location string
 	// Query of a database, with an ORDER BY. Required for databases alone.
 	Query string
@@ -216,15 +215,12 @@ type TableSource struct {
 	// Engine.
 	Location     string
 	Table, Query string
-	// Engine, if set, opens the table in place of Location, and may compute on it: those of
-	// engines/duckdb and engines/beam.
+	// Engine, if set, opens the table in place of Location, and may compute on it: that of
+	// engines/beam.
 	Engine Engine
 	// SkipRefused leaves out rows that the schema refuses. Default: any of them is an
 	// error.
 	SkipRefused bool
-	// PushDown says whether a database adds up a profile by itself. Default: where it can
-	// and that is faster.
-	PushDown PushDown
 	// Progress, if set, is called with how many bytes of how many (0: not known) were read.
 	Progress func(read, total int64)
 }
@@ -233,14 +229,10 @@ type TableSource struct {
 // project has engines: what they return is certified.
 type Engine = compute.Engine
 
-// PushDown says whether a database adds up by itself: "" where that is faster, "always" or
-// "never".
-type PushDown = table.PushDown
-
 // rows opens a table.
 func (c *Client) rows(ctx context.Context, s TableSource, of schema.Schema, unit privacy.Unit, discrete bool) (*table.Data, compute.Table, error) {
 	o := table.Options{
-		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, PushDown: s.PushDown, Private: c.private, Progress: s.Progress,
+		Schema: of, Discrete: discrete, Table: s.Table, Query: s.Query, Private: c.private, Progress: s.Progress,
 	}
 	if s.SkipRefused {
 		o.OnError = table.Skip

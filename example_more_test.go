@@ -100,7 +100,7 @@ func ExampleVerify() {
 	})
 	check(err)
 
-	trust, err := certificate.LoadTrust(signer.Keys()) // a key ring, an export of one, or a PEM file
+	trust, err := certificate.LoadTrust(signer.Keys()) // a folder of keys, a trust file, or a PEM file
 	check(err)
 	report, err := sotto.Verify(run.Dir, trust)
 	check(err)

@@ -131,7 +131,7 @@ func TestLedgerIsNotMadeByAccident(t *testing.T) {
 // one key, and all go through it: no budget is spent twice.
 func TestConcurrentFirstUse(t *testing.T) {
 	o := bank(t)
-	if _, err := certificate.CreateRing(o.client().Keys()); err != nil {
+	if _, _, err := certificate.OpenSigner(o.client().Keys()); err != nil {
 		t.Fatal(err)
 	}
 	const runs = 6

@@ -51,11 +51,11 @@ func TestMeasure(t *testing.T) {
 	expect.True(t, "done.Difference other than nil", done.Difference != nil)
 	expect.True(t, "done.Charge that is not empty", done.Charge != "")
 	expect.Min(t, "number of done.Words()", len(done.Words()), 3)
-	ring, err := certificate.OpenRing(o.client().Keys())
+	trust, err := certificate.LoadTrust(o.client().Keys())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report, err := sotto.Verify(o.Out, ring.Trust()); err != nil || !report.OK {
+	if report, err := sotto.Verify(o.Out, trust); err != nil || !report.OK {
 		t.Errorf("%v, %+v", err, report)
 	}
 	for _, name := range []string{"measurement.json", "plan.json", "journal.jsonl"} {

@@ -209,9 +209,6 @@ func (c *call) openTable(ctx context.Context, o TableOptions, of schema.Schema, 
 	if c.table, c.computed, err = c.client.rows(ctx, o.Source, of, unit, discrete); err != nil {
 		return err
 	}
-	if is := c.table.Note(); is != "" {
-		c.note("the data is %s", is)
-	}
 	if !private {
 		return nil
 	}

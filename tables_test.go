@@ -135,7 +135,7 @@ func TestOpen(t *testing.T) {
 	named := o.Source
 	want := fingerprint(t, o, loans())
 	var seen []table.Options
-	o.Source = sotto.TableSource{PushDown: table.Never, Engine: compute.Opener(func(ctx context.Context, with table.Options) (*table.Data, error) {
+	o.Source = sotto.TableSource{Engine: compute.Opener(func(ctx context.Context, with table.Options) (*table.Data, error) {
 		seen = append(seen, with)
 		return table.Open(ctx, named.Location, with)
 	})}
@@ -161,7 +161,6 @@ func TestOpen(t *testing.T) {
 	expect.Len(t, "seen", seen, 3)
 	expect.True(t, "not seen[1].Discrete", !seen[1].Discrete)
 	expect.True(t, "seen[2].Discrete", seen[2].Discrete)
-	expect.Equal(t, "seen[1].PushDown", seen[1].PushDown, table.Never)
 	expect.Equal(t, "seen[1].Private", seen[1].Private, o.at("private"))
 
 	o.Out += "-wrong"

@@ -61,7 +61,7 @@ func (e *ItemError) Error() string {
 func (e *ItemError) Unwrap() error { return e.Err }
 
 // ReadItems reads the test of a task: a file of records with the task's columns, in the formats
-// that private records are read in, or a folder of Hugging Face datasets.
+// that private records are read in.
 // Labels are spelled as the task does; one that is not on its list is an error. Test data
 // is not private: errors quote labels.
 func ReadItems(path string, t prompt.Task) ([]Item, error) {

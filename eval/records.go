@@ -59,7 +59,7 @@ func openRecords(location string, columns []string) (*records, error) {
 		if _, err := os.Stat(location); err != nil {
 			return nil, fmt.Errorf("it cannot be read (%w): give the path of a file of records", err)
 		}
-		return nil, errors.New("its name does not show its format: it should end in .csv, .tsv, .jsonl or .json, perhaps with .gz or .zst, or in .parquet, .xlsx or .arrow")
+		return nil, errors.New("its name does not show its format: it should end in .csv, .tsv, .jsonl or .json, perhaps with .gz or .zst, or in .parquet or .xlsx")
 	case format == origin.ParquetFile:
 		return openParquet(location, columns)
 	}

@@ -252,7 +252,7 @@ func TestAgent(t *testing.T) {
 	expect.Max(t, "answer['release_epsilon'].(float64)", answer["release_epsilon"].(float64), 2)
 	a.refused("ask", map[string]any{"route": "nowhere", "question": "x"}, "no model of that name")
 	a.refused("ask", map[string]any{"route": "ask", "question": "I forgot quux."}, "allowed no spending")
-	if out := clitest.Printed(t, "ledger", "list", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
+	if out := clitest.Printed(t, "ledger", "show", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
 		t.Errorf("the refusal was charged: %s", out)
 	}
 	service.Stop()
@@ -276,7 +276,7 @@ func TestAgentSpending(t *testing.T) {
 	}
 	poor := with("7.9")
 	poor.refused("ask", ask, "nothing was asked")
-	if out := clitest.Printed(t, "ledger", "list", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
+	if out := clitest.Printed(t, "ledger", "show", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
 		t.Errorf("a refusal was charged: %s", out)
 	}
 	rich := with("8")
@@ -436,7 +436,7 @@ func TestAgentCanary(t *testing.T) {
 	if strings.Contains(a.stderr.String(), os.Getenv("SOTTO_KEY")) {
 		t.Error("standard error holds the key")
 	}
-	if out := clitest.Printed(t, "ledger", "list", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
+	if out := clitest.Printed(t, "ledger", "show", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 1 {
 		t.Errorf("something was charged: %s", out)
 	}
 }

@@ -149,7 +149,7 @@ func outputFiles(t *testing.T) (names []string) {
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
 		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate",
-		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam", "engines/duckdb",
+		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}

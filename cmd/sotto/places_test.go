@@ -234,7 +234,7 @@ func TestOneWayToALedger(t *testing.T) {
 	for key := range unused {
 		t.Errorf("%s is in the list, and not in a program", key)
 	}
-	for _, program := range []string{"cmd/sotto", "engines/beam/cmd/sotto-beam", "engines/duckdb/cmd/sotto-duckdb"} {
+	for _, program := range []string{"cmd/sotto", "engines/beam/cmd/sotto-beam"} {
 		if !opens[program] {
 			t.Errorf("%s opens no ledger of the user's: is this test looking?", program)
 		}

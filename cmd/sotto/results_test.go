@@ -110,7 +110,7 @@ func TestFilesFitTheirSchemas(t *testing.T) {
 
 	dir := t.TempDir()
 	ring := filepath.Join(dir, "ring")
-	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", ring); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "new", "--keys", ring); code != 0 {
 		t.Fatal(errs)
 	}
 	clitest.Write(t, filepath.Join(dir, "a.jsonl"), []byte("{}\n"))
@@ -134,7 +134,7 @@ With ` + "`--json`" + ` a verb prints exactly one JSON object on standard output
 when it fails. Numbers that may be infinite are then the text "Infinity". JSON Schemas, which tests hold real
 results against:
 
-- [results.schema.json](schemas/results.schema.json): all verbs; the result of ` + "`sotto ledger list`" + ` is its ` + "`#/$defs/sotto-ledger-list`" + `
+- [results.schema.json](schemas/results.schema.json): all verbs; the result of ` + "`sotto ledger show`" + ` is its ` + "`#/$defs/sotto-ledger-list`" + `
 - [certificate.schema.json](schemas/certificate.schema.json): the predicate of a certificate
 - [task.schema.json](schemas/task.schema.json), [schema.schema.json](schemas/schema.schema.json),
   [configuration.schema.json](schemas/configuration.schema.json): files that people write, in TOML

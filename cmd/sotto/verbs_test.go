@@ -61,7 +61,7 @@ var commandLines = slices.DeleteFunc(strings.Split(strings.TrimSpace(verbs), "\n
 // writeInputs writes the files that the command lines name.
 func writeInputs(t *testing.T) {
 	t.Helper()
-	if code, _, errs := clitest.Run(t, "keys", "generate", "--keys", "ring"); code != 0 {
+	if code, _, errs := clitest.Run(t, "keys", "new", "--keys", "ring"); code != 0 {
 		t.Fatal(errs)
 	}
 	expect.NoError(t, os.MkdirAll("release/demos", 0o755))
@@ -130,7 +130,7 @@ func (v *everyVerb) named(t *testing.T, arg string) string {
 		return v.charge
 	case "ACTIVE":
 		_, out, _ := clitest.Run(t, "keys", "list", "--json")
-		return clitest.Object(t, out)["active"].(string)
+		return clitest.Object(t, out)["signer"].(string)
 	case "JOB":
 		return first("jobs", "job", "list")
 	case "APIKEY":
@@ -285,11 +285,11 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"keys", "generate", "--keys", "file"}, ui.Failed},
+		{[]string{"keys", "new", "--keys", "file"}, ui.Failed},
 		{[]string{"keys", "list", "--keys", "absent"}, ui.Wrong},
 		{[]string{"verify", ".", "--key", "file"}, ui.Wrong},
-		{[]string{"ledger", "list", "--ledger", "file"}, ui.Failed},
-		{[]string{"ledger", "list", "--ledger", "."}, ui.Failed},
+		{[]string{"ledger", "show", "--ledger", "file"}, ui.Failed},
+		{[]string{"ledger", "show", "--ledger", "."}, ui.Failed},
 	} {
 		if code, _, errs := clitest.Run(t, c.args...); code != c.want || !strings.HasPrefix(errs, "sotto: ") {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)

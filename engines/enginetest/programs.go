@@ -112,11 +112,11 @@ func (u *user) profile(p Program, data []string, out string, more ...string) []s
 	return append(append(args, data...), more...)
 }
 
-// state finds ledgers, key rings and private folders wherever they are below the user's folders.
+// state finds ledgers, signing keys and private folders wherever they are below the user's folders.
 func (u *user) state() (found []string) {
 	u.t.Helper()
 	u.must(filepath.WalkDir(u.dir, func(path string, _ fs.DirEntry, err error) error {
-		if name := filepath.Base(path); strings.HasSuffix(name, ".db") || name == "ring.json" || name == "fingerprint.key" {
+		if name := filepath.Base(path); strings.HasSuffix(name, ".db") || name == "signer.pem" || name == "fingerprint.key" {
 			rel, err := filepath.Rel(u.dir, path)
 			u.must(err)
 			found = append(found, filepath.ToSlash(rel))
@@ -148,7 +148,7 @@ func (u *user) charges(path string) (n int) {
 // the configuration, and a file in the working directory decides nothing.
 func OneLedger(t *testing.T, sotto string, p Program) {
 	t.Helper()
-	named := []string{"shared/keys/ring.json", "shared/ledger.db", "shared/private/fingerprint.key"}
+	named := []string{"shared/keys/signer.pem", "shared/ledger.db", "shared/private/fingerprint.key"}
 	own := Sotto(sotto)
 	for name, first := range map[string]bool{"before sotto": true, "after sotto": false} {
 		t.Run(name, func(t *testing.T) {

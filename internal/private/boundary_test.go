@@ -70,7 +70,7 @@ func inside(path string) bool { return under(path, module+"/internal/private") }
 var decoders = map[string]string{
 	"internal/rows":               "rows of files, one after the other",
 	"internal/rows/origin":        "files of rows, and what can be the matter with one",
-	"internal/rows/convert":       "rows of workbooks, Arrow files, JSON and folders",
+	"internal/rows/convert":       "rows of workbooks and JSON",
 	"internal/rows/convert/pages": "pages of Parquet files",
 	"internal/reply":              "what models answer to records, and whether it is right",
 	"internal/evidence/rows":      "rows of tables in words, as vectors",
@@ -119,7 +119,6 @@ var parties = map[string]string{
 	"modernc.org/sqlite":                 "reads records from SQLite files",
 	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
 	"github.com/klauspost/compress/zstd": "unpacks files of records",
-	"github.com/pierrec/lz4/v4":          "unpacks buffers of Arrow files",
 	"github.com/andybalholm/brotli":      "unpacks pages of Parquet files, to count what they unfold to",
 	"filippo.io/age":                     "decrypts uploaded files of records, in memory",
 	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
@@ -139,8 +138,7 @@ var importers = map[string]map[string]string{
 		module + "/lab/bench/synth":         "measures with made-up records",
 		module + "/internal/run/answer":     "a session reads its data set",
 
-		module + "/lab/bench/choose": "tries choosing on data that may be shown, by seeds",
-		module + "/lab/bench/scale":  "measures with made-up records",
+		module + "/lab/bench/scale": "measures with made-up records",
 	},
 	"decode": {
 		module + "/internal/private/worst":    "plays on made-up inputs, for audits",
@@ -149,7 +147,6 @@ var importers = map[string]map[string]string{
 		module + "/lab/bench/synth":           "measures methods on made-up records",
 		module + "/internal/private/ensemble": "labels are chosen by soft votes as tokens are",
 
-		module + "/lab/bench/choose":    "writes pools that no record is in",
 		module + "/internal/run/answer": "a session writes answers",
 	},
 	"ensemble": {
@@ -163,7 +160,6 @@ var importers = map[string]map[string]string{
 		module + "/cmd/internal/cli/texts": "reads the settings of choosing",
 		module + "/internal/run":           "a run has its records choose",
 		module + "/internal/plan":          "chooses settings of choosing; reads no record",
-		module + "/lab/bench/choose":       "tries choosing on data that may be shown, by seeds",
 	},
 	"measure": {
 		module:                             "the front door names the settings and the results, and reads no record",
@@ -188,7 +184,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
 		module + "/internal/private/sums":     "adds up all records of a pool",
-		module + "/lab/bench/choose":          "tries choosing on data that may be shown, by seeds",
 		module + "/lab/bench/scale":           "measures with made-up records",
 		module + "/internal/run/answer":       "a session names its answers",
 	},

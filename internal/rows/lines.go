@@ -21,8 +21,6 @@ type Lines struct {
 	line    []byte
 	// Keys are those of the last row.
 	Keys map[string]struct{}
-	// What tool or program the last line is of, if it nests something.
-	What string
 }
 
 // NewLines reads JSON lines whose first byte is at an offset. The sink may be nil.
@@ -55,8 +53,7 @@ func (j *Lines) Next() (*Row, error) {
 		case !json.Valid(line) || line[0] != '{':
 			r.Bad = origin.NotAnObject
 		default:
-			line, j.What = convert.Record(line)
-			r.Bad = j.object(line, r)
+			r.Bad = j.object(convert.Record(line), r)
 			if j.sink != nil {
 				j.sink.End(r.Bad == 0)
 			}

@@ -19,7 +19,7 @@ import (
 
 // spec is what a plan says about privacy and size.
 type spec struct {
-	// Name is how the ledger lists the run, before the run's own name.
+	// Name is how the ledger shows the run, before the run's own name.
 	Name string
 	// Private: the plan has a proof.
 	Private bool

@@ -115,11 +115,10 @@ func newPlace(t testing.TB) *place {
 	p := &place{dir: t.TempDir()}
 	p.data, p.ledger = filepath.Join(p.dir, "data.jsonl"), memoryLedger(t)
 	p.writeData(t, 20)
-	ring, err := certificate.CreateRing(filepath.Join(p.dir, "ring"))
+	var err error
+	p.signer, _, err = certificate.OpenSigner(filepath.Join(p.dir, "ring"))
 	must(t, err)
-	p.signer, err = ring.Signer()
-	must(t, err)
-	p.trust = ring.Trust()
+	p.trust = certificate.NewTrust(p.signer.Public())
 	key, err := noise.NewKey()
 	must(t, err)
 	p.key, err = key.Export()

@@ -94,11 +94,7 @@ func (c *child) open(ctx context.Context) (*ledger.Ledger, *certificate.Signer, 
 	if err != nil {
 		return nil, nil, err
 	}
-	ring, err := certificate.OpenRing(c.Ring)
-	if err != nil {
-		return nil, nil, err
-	}
-	signer, err := ring.Signer()
+	signer, _, err := certificate.OpenSigner(c.Ring)
 	return l, signer, err
 }
 

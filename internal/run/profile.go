@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/plan"
-	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/run/env"
@@ -106,7 +105,6 @@ func (w *profiler) collect(ctx context.Context) error {
 	if w.exec.progress.tabled != nil {
 		return nil
 	}
-	w.reportPlace()
 	sums, err := w.addUp(ctx)
 	if err != nil {
 		return fmt.Errorf("add up the table: %w", err)
@@ -131,19 +129,6 @@ func (w *profiler) addUp(ctx context.Context) (*global.Sums, error) {
 		return w.source.by.Sums(ctx, w.mechanism, w.exec.key)
 	}
 	return w.mechanism.Collect(ctx, w.source.data, w.exec.key, w.source.workers)
-}
-
-// reportPlace says where a table in a database is added up.
-func (w *profiler) reportPlace() {
-	if !w.source.placed() || w.source.by != nil {
-		return
-	}
-	s := w.plan.Settings.WithDefaults()
-	where := "rows are read from the database and added up here"
-	if w.source.data.CanAggregate(table.Query{Layout: w.mechanism.Layout(), Rate: s.Rate, RowsPerUnit: s.RowsPerUnit}) {
-		where = "the database adds up by itself: its rows stay where they are, and noise is added here"
-	}
-	w.exec.report(env.Progress{Kind: env.Noted, Message: where})
 }
 
 // covered makes sure that what ran is what the plan pays for, before it is released.

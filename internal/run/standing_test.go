@@ -65,16 +65,15 @@ func TestSignerExchanged(t *testing.T) {
 	}
 	m.fail = nil
 	old := o.Env.Signer.Public().ID()
-	ring, err := certificate.CreateRing(filepath.Join(p.dir, "next"))
-	must(t, err)
-	o.Env.Signer, err = ring.Signer()
+	var err error
+	o.Env.Signer, _, err = certificate.OpenSigner(filepath.Join(p.dir, "next"))
 	must(t, err)
 	p.finish(t, o)
 	page := tree(t, o.Dir)[release.ReportFile]
 	if strings.Contains(page, old) || !strings.Contains(page, o.Env.Signer.Public().ID()) {
 		t.Error("the report names another key than the one that signed")
 	}
-	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: unitEvaluator{}})
+	report, err := certificate.VerifyDir(o.Dir, certificate.VerifyOptions{Trust: certificate.NewTrust(o.Env.Signer.Public()), Evaluator: unitEvaluator{}})
 	must(t, err)
 	if !report.OK {
 		t.Errorf("%+v", report.Failures())

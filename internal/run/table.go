@@ -56,7 +56,7 @@ func (s *source) open(ctx context.Context, o TableOptions, d disk) (_ *execution
 // their owner knows whose they are.
 func (s *source) named(ctx context.Context, o TableOptions) error {
 	if o.Env.Dataset == "" {
-		return &plan.InputError{Option: "Dataset", Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (sotto ledger list shows them), or enter it with sotto ledger init"}
+		return &plan.InputError{Option: "Dataset", Reason: "rows that are not on this machine are charged to a data set that is in the ledger: name it (sotto ledger show shows them), or enter it with sotto ledger init"}
 	}
 	d, err := o.Env.Ledger.Balance(ctx, o.Env.Dataset)
 	if err != nil {

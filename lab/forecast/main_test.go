@@ -1,65 +1,33 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
-// TestTable: the program's table has what the published results say.
+// TestTable: the program's table is what make forecast makes of the published results.
 func TestTable(t *testing.T) {
-	table := forecast.Measured()
-	for _, source := range table.Sources {
-		dir := filepath.Join("..", "results", source)
-		if _, err := os.Stat(dir); err != nil {
-			continue // kept elsewhere
-		}
-		of, err := gather([]string{dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range of.Learned {
-			// Suites with several models repeat the classifiers, which have none: the table has those of all seeds.
-			same := func(o forecast.ClassifierResult) bool {
-				return o == l || o.Task == l.Task && o.Records == l.Records && o.Noise == l.Noise && o.Seeds > l.Seeds
-			}
-			if !slices.ContainsFunc(table.Learned, same) {
-				t.Fatalf("the table lacks %+v of %s: make it again (make forecast)", l, source)
-			}
-		}
-		for _, c := range of.Curves {
-			at := slices.IndexFunc(table.Curves, func(o forecast.Curve) bool { return o.Model == c.Model && o.Task == c.Task })
-			for _, r := range c.Runs {
-				if at < 0 || !slices.Contains(table.Curves[at].Runs, r) {
-					t.Fatalf("%s, %s: the table lacks %+v of %s: make it again (go run ./bench/forecast -out plan/forecast/table.json DIR …)", c.Model, c.Task, r, source)
-				}
-			}
-		}
+	var folders []string
+	for _, source := range forecast.Measured().Sources {
+		folders = append(folders, filepath.Join("..", "results", source))
 	}
-}
-
-// TestDocs: the documentation says how often forecasts held, as it is.
-func TestDocs(t *testing.T) {
-	data, err := os.ReadFile("../../docs/text.md")
+	got, err := gather(folders)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Join(strings.Fields(string(data)), " ")
-	curves := forecast.Measured().Curves
-	same, other := forecast.Coverage(curves, false), forecast.Coverage(curves, true)
-	for _, want := range []string{
-		fmt.Sprintf("at a weight of %.0f half", forecast.NewFit(curves).Half),
-		fmt.Sprintf("it held %d of %d measurements on that one over no examples and %d over model-generated ones", same.None, same.Settings, same.Own),
-		fmt.Sprintf("made with the other model, %d and %d. (Those were of %d:", other.None, other.Own, other.Settings),
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("docs/text.md does not say %q", want)
-		}
+	path := filepath.Join(t.TempDir(), "table.json")
+	expect.NoError(t, write(path, got))
+	made, err := os.ReadFile(path)
+	expect.NoError(t, err)
+	kept, err := os.ReadFile("../../internal/plan/forecast/table.json")
+	expect.NoError(t, err)
+	if !bytes.Equal(made, kept) {
+		t.Error("internal/plan/forecast/table.json is not of these results: make forecast")
 	}
 }
 

@@ -43,12 +43,12 @@ func (r *report) averages(b block) []mean {
 }
 
 // averageSection shows all data sets as one.
-func (r *report) averageSection(b block) (section, error) {
+func (r *report) averageSection(b block) section {
 	groups := r.of(b)
 	s := section{Title: r.titled(fmt.Sprintf("Average over %d data sets", len(groups)), b)}
 	means := r.averages(b)
 	if len(means) == 0 {
-		return s, nil
+		return s
 	}
 	pseudo := &group{block: b, metric: groups[0].metric}
 	for _, m := range means {
@@ -64,13 +64,9 @@ func (r *report) averageSection(b block) (section, error) {
 	if slices.ContainsFunc(groups, func(g *group) bool { return g.metric != pseudo.metric }) {
 		pseudo.metric = "score"
 	}
-	var err error
-	if s.Figures, err = r.datasetFigure(pseudo); err != nil {
-		return s, err
-	}
 	t := pseudo.values(nil, nil)
 	t.Caption = metricName(pseudo.metric) + ": mean over data sets, 95 % interval below"
 	s.Tables = append(s.Tables, t)
 	s.Tables = append(s.Tables, balanceTables(pseudo)...)
-	return s, nil
+	return s
 }

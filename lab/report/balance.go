@@ -3,12 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/stat"
-	"github.com/sotto-dp/sotto/lab/suite"
 )
 
 // balances are metrics that do not reward one answer to everything. They stand beside
@@ -110,51 +107,4 @@ func (g *group) amplifiedNotes() []string {
 		notes = append(notes, fmt.Sprintf("%s goes by the ε that its paper gives, before rows are sampled; its guarantee is %s.", name, strings.Join(of[name], ", ")))
 	}
 	return notes
-}
-
-// eachShotsFigures draw values against ε, a panel for each method and a series for each
-// number of shots.
-func (r *report) eachShotsFigures(g *group, title string) []plot.Figure {
-	var panels []plot.Panel
-	for _, name := range distinct(g.cells, func(c *cell) (string, bool) { return c.name, guaranteed(c.epsilon) && c.shots > 0 }) {
-		panels = append(panels, r.eachShotsPanel(g, name))
-	}
-	return inPairs(title, panels)
-}
-
-// eachShotsPanel returns the series of one method and those of baselines, and as levels
-// what has neither shots nor an ε.
-func (r *report) eachShotsPanel(g *group, name string) plot.Panel {
-	p := plot.Panel{Title: name, Y: vertical(g), X: plot.Axis{Label: "ε", Log: true, Ends: true, Fit: true}}
-	shots := g.shots()
-	for i, n := range shots {
-		for _, c := range g.cells {
-			if c.name == name && c.shots == n {
-				p.Series = add(p.Series, shotsName(n), i, c.epsilon, c)
-			}
-		}
-	}
-	var learned []plot.Series // of baselines that have an ε
-	for _, c := range g.cells {
-		if suite.Learned(c.method) && g.bounded(c.name) {
-			learned = add(learned, c.name, len(shots)+len(learned), c.epsilon, c)
-		}
-	}
-	p.Series = append(p.Series, learned...)
-	for _, c := range g.cells {
-		if c.shots == 0 && !c.online && !g.bounded(c.name) {
-			p.Levels = append(p.Levels, plot.Level{Name: c.name, Look: len(shots) + 2 + len(p.Levels), Y: c.value.mean})
-		}
-	}
-	for _, e := range g.epsilons() {
-		if guaranteed(e) {
-			p.X.Ticks = append(p.X.Ticks, e)
-		}
-	}
-	return p
-}
-
-// bounded reports whether what goes by a name has an ε somewhere.
-func (g *group) bounded(name string) bool {
-	return slices.ContainsFunc(g.cells, func(c *cell) bool { return c.name == name && guaranteed(c.epsilon) })
 }

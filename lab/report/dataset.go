@@ -13,13 +13,8 @@ import (
 
 // datasetSection returns the results on one data set. The cost is left out where it was
 // told for the other kind of calibration, with which it has nothing to do.
-func (r *report) datasetSection(g *group, told bool) (section, error) {
-	s := section{Title: r.groupTitle(g), Dataset: g.dataset}
-	f, err := r.datasetFigure(g)
-	if err != nil {
-		return s, err
-	}
-	s.Figures = f
+func (r *report) datasetSection(g *group, told bool) section {
+	s := section{Title: r.groupTitle(g)}
 	s.Tables = append(s.Tables, r.valueTable(g))
 	s.Tables = append(s.Tables, balanceTables(g)...)
 	s.Tables = append(s.Tables, r.likenessTables(g)...)
@@ -29,7 +24,7 @@ func (r *report) datasetSection(g *group, told bool) (section, error) {
 	if t := measureTable(g); len(t.Rows) > 0 && !g.wide() { // it would be too long to read
 		s.Tables = append(s.Tables, t)
 	}
-	return s, nil
+	return s
 }
 
 // valueTable has methods as rows and ε or shots as columns, like the papers' tables.

@@ -1,10 +1,7 @@
-// Package report shows the rows of an evaluation: a page with tables and plots, and the
-// same tables in Markdown.
+// Package report shows the rows of an evaluation as tables in Markdown.
 //
-// A report is computed from rows alone, so it can be made again from a
-// file of them, and that the same rows always give the same bytes. The page is one file: no
-// scripts, no fonts or styles from elsewhere. It follows the reader's choice of a light or
-// dark scheme, and prints.
+// A report is computed from rows alone, so it can be made again from a file of them, and the
+// same rows always give the same bytes.
 //
 // # What the numbers are
 //

@@ -1,19 +1,13 @@
 package report
 
 import (
-	"fmt"
-	"html/template"
 	"slices"
 	"strings"
-
-	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/internal/plot"
 )
 
-// document is a report before it is set in HTML or Markdown.
+// document is a report before it is set in Markdown.
 type document struct {
 	Title, About string
-	Summary      []string
 	Reading      []string
 	Sections     []section
 	Facts        []fact
@@ -22,19 +16,11 @@ type document struct {
 
 type fact struct{ Name, Value string }
 
+// section has its text first, then its tables.
 type section struct {
-	ID, Title string
-	// Dataset that it is about, if it is about one.
-	Dataset string
-	// Text comes first, then figures, then tables.
-	Text    []string
-	Figures []figure
-	Tables  []table
-}
-
-type figure struct {
-	SVG     template.HTML
-	Caption string
+	Title  string
+	Text   []string
+	Tables []table
 }
 
 type table struct {
@@ -57,7 +43,6 @@ type report struct {
 	in        Input
 	groups    []*group
 	reference string
-	looks     map[string]int
 }
 
 // compose computes everything.
@@ -65,20 +50,18 @@ func compose(in Input) (*document, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	r := &report{in: in, groups: in.groups(), looks: map[string]int{}}
-	r.assignLooks()
+	r := &report{in: in, groups: in.groups()}
 	r.reference = r.chooseReference()
-	d := &document{Title: in.Title, About: in.About, Command: in.Command, Summary: r.summary(), Facts: r.facts()}
-	d.Reading = reading
+	d := &document{Title: in.Title, About: in.About, Command: in.Command, Facts: r.facts()}
+	d.Reading = slices.Clone(reading)
 	if slices.ContainsFunc(r.groups, (*group).online) {
-		d.Reading = append(slices.Clone(reading), readingOnline...)
+		d.Reading = append(d.Reading, readingOnline...)
+	}
+	if words := r.modelWords(); words != "" {
+		d.Reading = append(d.Reading, words)
 	}
 	for _, b := range r.blocks() {
-		s, err := r.averageSection(b)
-		if err != nil {
-			return nil, err
-		}
-		d.add(s)
+		d.add(r.averageSection(b))
 	}
 	shown, costs := map[string]bool{}, map[string]bool{}
 	for _, g := range r.groups {
@@ -87,65 +70,13 @@ func compose(in Input) (*document, error) {
 			continue
 		}
 		shown[at] = true
-		s, err := r.datasetSection(g, costs[at])
+		d.add(r.datasetSection(g, costs[at]))
 		costs[at] = true
-		if err != nil {
-			return nil, err
-		}
-		d.add(s)
 	}
 	for _, b := range r.blocks() {
 		d.add(r.comparisonSection(b))
 	}
 	return d, nil
-}
-
-// lookOf returns the look of a method that goes by its own name: colours far from each other
-// for those that are compared, grey for none.
-func lookOf(name string) (int, bool) {
-	if name == zero {
-		return 6, true
-	}
-	spec, _ := method.Lookup(name)
-	return spec.Look - 1, spec.Look > 0
-}
-
-// baseName returns what a method is called whether it answers online or not: both have one
-// look.
-func baseName(name string) string { return strings.TrimSuffix(name, " online") }
-
-// assignLooks gives names the same colour and shape in all figures, others those that are
-// free.
-func (r *report) assignLooks() {
-	taken := map[int]bool{}
-	var rest []string
-	for _, name := range r.in.names() {
-		if look, ok := lookOf(baseName(name)); ok {
-			r.looks[name], taken[look] = look, taken[look] || !r.lineOnly(name)
-		} else {
-			rest = append(rest, name)
-		}
-	}
-	next, of := 0, map[string]int{}
-	for _, name := range rest {
-		if look, ok := of[baseName(name)]; ok {
-			r.looks[name] = look
-			continue
-		}
-		for len(taken) < plot.Looks && taken[next%plot.Looks] {
-			next++
-		}
-		r.looks[name] = next % plot.Looks
-		of[baseName(name)] = r.looks[name]
-		taken[r.looks[name]] = true
-		next++
-	}
-}
-
-// lineOnly reports methods that are drawn as a line across, online and without an ε: points
-// of another method may have their colour.
-func (r *report) lineOnly(name string) bool {
-	return !slices.ContainsFunc(cellsOf(r.groups), func(c *cell) bool { return c.name == name && (!c.level() || !c.online) })
 }
 
 // cellsOf lists the cells of groups.
@@ -158,11 +89,9 @@ func cellsOf(groups []*group) (cells []*cell) {
 
 // add leaves out what has nothing to show.
 func (d *document) add(s section) {
-	if len(s.Tables)+len(s.Figures) == 0 {
-		return
+	if len(s.Tables) > 0 {
+		d.Sections = append(d.Sections, s)
 	}
-	s.ID = fmt.Sprintf("part-%d", len(d.Sections)+1)
-	d.Sections = append(d.Sections, s)
 }
 
 // blocks that occur, in order.

@@ -28,9 +28,9 @@ func ExampleWrite() {
 		panic(err)
 	}
 	for _, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "- news") {
+		if strings.HasPrefix(line, "| clipped | 75") {
 			fmt.Println(line)
 		}
 	}
-	// Output: - news, accuracy, %: at ε = 1 clipped has 75.0.
+	// Output: | clipped | 75.0<br>0.0 to 100.0 |
 }

@@ -1,13 +1,11 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/lab/suite"
@@ -86,36 +84,4 @@ func Again(dir string) (int, error) {
 		}
 	}
 	return len(rows), write(dir, s, rows, about)
-}
-
-// Summarise averages rows over seeds, in the order of the suite's file, and compares the
-// method that is the program's default with the others, or else the first that has an ε.
-func Summarise(of suite.Suite, rows []eval.Row) ([]suite.Summary, []suite.Comparison, error) {
-	out, err := suite.Summarise(rows)
-	if err != nil {
-		return nil, nil, err
-	}
-	in := Of(of, rows)
-	slices.SortStableFunc(out, func(a, b suite.Summary) int {
-		return cmp.Or(
-			cmp.Compare(slices.Index(in.Datasets, a.Dataset), slices.Index(in.Datasets, b.Dataset)),
-			cmp.Compare(slices.Index(in.Methods, a.Name), slices.Index(in.Methods, b.Name)),
-		)
-	})
-	reference := ""
-	for _, name := range []string{of.Reference, "clipped"} {
-		if reference == "" && slices.ContainsFunc(out, func(s suite.Summary) bool { return s.Name == name && s.Delta > 0 }) {
-			reference = name
-		}
-	}
-	for _, s := range out {
-		if reference == "" && s.Delta > 0 {
-			reference = s.Name
-		}
-	}
-	if reference == "" {
-		return out, []suite.Comparison{}, nil
-	}
-	compared, err := suite.Compare(rows, reference)
-	return out, compared, err
 }

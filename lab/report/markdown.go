@@ -7,43 +7,38 @@ import (
 	"github.com/sotto-dp/sotto/internal/release"
 )
 
-// markdown returns the tables of the page, without its plots.
+// why no evaluation is private.
+const why = "the random numbers of an evaluation are taken from seeds, so that it can be repeated. " +
+	"An ε in here says what a run with secret randomness costs; these texts have no guarantee, no certificate and no charge in a ledger"
+
+// reading explains the tables.
+var reading = []string{
+	"A method writes as many demonstration sets as there are seeds; each is measured on the same test items. A value is the mean over sets, ± their standard deviation; the interval below is where the mean would be, 19 times of 20, with other seeds and other items.",
+	"ε = 0: no record is used. ε = ∞: nothing protects the records that are used.",
+	"Calibrated: probabilities of labels are divided by those that a question without content gets.",
+}
+
+// readingOnline is added where records answer.
+var readingOnline = []string{
+	"Online: records answer each question by themselves, with another draw for each seed; ε is for a number of answers together. For all others ε pays for demonstrations, which serve any number of answers.",
+	"Claimed: a publication says that ε holds, and its proof does not. Such a method is no competitor at that ε.",
+}
+
 func (d *document) markdown() []byte {
 	var b strings.Builder
-	p := printer(&b)
-	d.opening(p)
-	for _, s := range d.Sections {
-		s.markdown(p)
-	}
-	d.ending(p)
-	return []byte(b.String())
-}
-
-// printer of lines.
-func printer(b *strings.Builder) func(string, ...any) {
-	return func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
-}
-
-// opening is what comes before the sections.
-func (d *document) opening(p func(string, ...any)) {
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("# %s\n", inline(d.Title))
 	if d.About != "" {
 		p("%s\n", inline(d.About))
 	}
 	p("> **%s**: %s.\n", release.Mark, why)
-	p("Plots and the same tables are in [%s](%s).\n", PageName, PageName)
-	p("## Summary\n")
-	for _, s := range d.Summary {
-		p("- %s", inline(s))
-	}
-	p("\n## How to read this\n")
+	p("## How to read this\n")
 	for _, s := range d.Reading {
 		p("- %s", inline(s))
 	}
-}
-
-// ending is what comes after them.
-func (d *document) ending(p func(string, ...any)) {
+	for _, s := range d.Sections {
+		s.markdown(p)
+	}
 	p("\n## How it was made\n")
 	if d.Command != "" {
 		p("%s\n", fenced(d.Command))
@@ -51,6 +46,7 @@ func (d *document) ending(p func(string, ...any)) {
 	for _, f := range d.Facts {
 		p("- %s%s", map[bool]string{true: inline(f.Name) + ": "}[f.Name != ""], inline(f.Value))
 	}
+	return []byte(b.String())
 }
 
 func (s *section) markdown(p func(string, ...any)) {

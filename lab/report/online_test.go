@@ -41,14 +41,13 @@ func TestOnline(t *testing.T) {
 			{Dataset: "d", Method: "zero", Epsilon: epsilon(0), Value: 76.1, Metric: "embedding_precision", Model: "M", Source: "s"},
 		},
 	}
-	page, markdown := render(t, in)
+	markdown := render(t, in)
 	for _, want := range []string{
 		"ROUGE-L × 100: mean ±",
 		"| **37.5**<br>", // not the higher one that is claimed
 		"| mixing-published online (claimed) |  | 75.0<br>",
 		"paper: 28.2",
 		"spend ε for 100 answers together",
-		"at ε = 1 mixing online has the highest mean, 37.5 (mixing 25.0)",
 		"| d | 1 | mixing-published online (claimed) | −37.5 |",
 		"| d | 1 | mixing | +12.5 |",
 		"| mixing online | 0 | 1 | 100 | – | – | – | 4\u2009000 | 1 | 2 | 2\u2009000 |",
@@ -60,14 +59,6 @@ func TestOnline(t *testing.T) {
 		if !strings.Contains(markdown, want) {
 			t.Errorf("the Markdown has no %q", want)
 		}
-	}
-	for _, want := range []string{"online, against ε", "demonstrations, against ε", "ε of 100 answers together", "tokens through the model for an answer", "Outlines: demonstrations; filled: online."} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
-	if strings.Contains(page, " … ") {
-		t.Error("a name is cut")
 	}
 	if strings.Count(markdown, "76.1") != 1 || strings.Count(markdown, "28.2") != 1 {
 		t.Error("a paper's value stands beside another metric")
@@ -89,11 +80,10 @@ func TestQueries(t *testing.T) {
 			in.Rows = append(in.Rows, answerRow("mixing online", epsilon(e), n, 0.5+e/100, 0.5), answerRow("clipped online", epsilon(e), n, 0.5, 0.25+e/100))
 		}
 	}
-	page, markdown := render(t, in)
+	markdown := render(t, in)
 	for _, want := range []string{
 		"| method | any number | 1 answer | 100 answers | 10\u2009000 answers |",
 		"| mixing online, ε = 4 |  | **52.0**<br>",
-		"at ε = 1 mixing online for 100 answers has the highest mean, 50.5 (clipped online for 100 answers 38.0, mixing 25.0)",
 		"| data set | ε | answers | less |",
 		"| d | 1 | 100 | clipped online | +12.5 |",
 		"| d | 1 | 10\u2009000 | mixing | +25.5 |",
@@ -106,11 +96,6 @@ func TestQueries(t *testing.T) {
 	if strings.Contains(markdown, "| d | 1 | 100 | mixing online |") {
 		t.Error("a method is compared with itself")
 	}
-	for _, want := range []string{"mixing online, against answers", "clipped online, against ε", "answers that ε is for, together"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %q", want)
-		}
-	}
 	if t.Failed() {
 		t.Log(markdown)
 	}
@@ -121,7 +106,7 @@ func TestQueries(t *testing.T) {
 func TestOneSeedHasNoChance(t *testing.T) {
 	in := input([]string{"agnews"}, 3, 10)
 	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Method == "radius" && r.Seed > 0 })
-	_, markdown := render(t, in)
+	markdown := render(t, in)
 	_, table, _ := strings.Cut(markdown, "by data set: clipped less each other method")
 	table, notes, _ := strings.Cut(table, "\n\nStrong")
 	for _, row := range strings.Split(table, "\n") {
@@ -133,7 +118,7 @@ func TestOneSeedHasNoChance(t *testing.T) {
 		t.Error("there is no row or no word of it:", table, notes)
 	}
 	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Seed > 0 })
-	_, markdown = render(t, in)
+	markdown = render(t, in)
 	_, table, _ = strings.Cut(markdown, "by data set: clipped less each other method")
 	table, notes, _ = strings.Cut(table, "\n\nStrong")
 	if !strings.Contains(notes, "p-values are over other items, with the one seed") || strings.Contains(table, "| – |") {
@@ -153,7 +138,7 @@ func TestOnlineStandsInBothCalibrations(t *testing.T) {
 		}
 	}
 	in.Rows = append(in.Rows, votes...)
-	_, markdown := render(t, in)
+	markdown := render(t, in)
 	parts := strings.Split(markdown, "\n## ")
 	for _, title := range []string{"agnews (calibrated)", "agnews (not calibrated)", "Comparisons (calibrated)", "Comparisons (not calibrated)"} {
 		i := slices.IndexFunc(parts, func(s string) bool { return strings.HasPrefix(s, title) })

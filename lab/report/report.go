@@ -9,11 +9,8 @@ import (
 	"github.com/sotto-dp/sotto/sys/durable"
 )
 
-// Names of the files that [Write] makes.
-const (
-	PageName     = "report.html"
-	MarkdownName = "README.md"
-)
+// MarkdownName is the file that [Write] makes.
+const MarkdownName = "README.md"
 
 // Input is what a report is made from.
 type Input struct {
@@ -50,23 +47,14 @@ func Of(s suite.Suite, rows []eval.Row) Input {
 	return in
 }
 
-// Write makes the page and the Markdown in a folder, which must exist. Where the Markdown
-// would be too long to read, its data sets have files of their own, which it links to.
+// Write makes the report in a folder, which must exist.
 func Write(dir string, in Input) error {
 	d, err := compose(in)
 	if err != nil {
 		return err
 	}
-	page, err := d.html()
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	files := d.pages()
-	files[PageName] = page
-	for name, content := range files {
-		if err := durable.Replace(filepath.Join(dir, name), 0o644, durable.Bytes(content)); err != nil {
-			return fmt.Errorf("report: write %s: %w", name, err)
-		}
+	if err := durable.Replace(filepath.Join(dir, MarkdownName), 0o644, durable.Bytes(d.markdown())); err != nil {
+		return fmt.Errorf("report: write %s: %w", MarkdownName, err)
 	}
 	return nil
 }

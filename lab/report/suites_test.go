@@ -33,7 +33,7 @@ func TestEverySuiteHasAReport(t *testing.T) {
 				})
 			}
 		}
-		_, markdown := render(t, Of(s, rows))
+		markdown := render(t, Of(s, rows))
 		for _, p := range s.Published {
 			if want := "paper: " + spread(p.Value, deviation(p)); !strings.Contains(markdown, want) {
 				t.Errorf("%s: %s, %s %s: %q is not in the report", name, p.Dataset, p.Method, p.Setting, want)

@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 			{Dataset: "adult", Method: "lr-local", Epsilon: epsilon(10), Value: 70, Std: 6, Metric: "accuracy", Model: noModel, Source: "s"},
 		},
 	}
-	page, markdown := render(t, in)
+	markdown := render(t, in)
 	for _, want := range []string{
 		"| method | ε = 0 | ε = 1 | ε = 5 | ε = 10 | ε = ∞ |",
 		"| local, 4 shots |  | **100.0 ± 0.0**<br>", // the best at ε = 1
@@ -94,11 +94,6 @@ func TestTables(t *testing.T) {
 			t.Errorf("%q is in the report", not)
 		}
 	}
-	for _, want := range []string{">local<", ">1 shot<", ">4 shots<", ">majority<"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("%q is not in the page", want)
-		}
-	}
 	// Two calibrations of two data sets, and the average of both.
 	if n := strings.Count(strings.ReplaceAll(markdown, "**", ""), "| lr-local |  | 75.0"); n != 2*3 {
 		t.Errorf("the baseline stands in %d tables", n)
@@ -113,7 +108,7 @@ func TestBaselinesAlone(t *testing.T) {
 			rows = append(rows, r)
 		}
 	}
-	_, markdown := render(t, Input{Title: "t", Rows: rows})
+	markdown := render(t, Input{Title: "t", Rows: rows})
 	for _, want := range []string{"## Average over 2 data sets", "## heart", "| lr-local | 75.0 ± 0.0"} {
 		if !strings.Contains(markdown, want) {
 			t.Errorf("%q is not in\n%s", want, markdown)

@@ -316,3 +316,10 @@ func (c Cell) settings() map[string]string {
 	}
 	return out
 }
+
+func epsilonText(epsilon *float64) string {
+	if epsilon == nil {
+		return "none"
+	}
+	return fmt.Sprint(*epsilon)
+}

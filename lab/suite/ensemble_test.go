@@ -4,7 +4,6 @@ import (
 	"context"
 	"hash/fnv"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,22 +73,6 @@ method = "real"
 	}
 	if len(result.Rows) != 2+3+2 {
 		t.Errorf("%d rows", len(result.Rows))
-	}
-	// A vote stands beside both kinds of calibration, of which the calibrated is taken.
-	compared, err := suite.Compare(result.Rows, "vote")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var others []string
-	for _, c := range compared {
-		others = append(others, c.B)
-		if c.Queries != 2 || c.A != "vote" {
-			t.Errorf("%+v", c)
-		}
-	}
-	slices.Sort(others)
-	if want := []string{"real", "vote soft", "vote threshold", "zero"}; !slices.Equal(others, want) {
-		t.Errorf("compared with %v instead of %v", others, want)
 	}
 }
 

@@ -14,11 +14,7 @@ import (
 // TestAccountants: a verifier with a tighter accountant confirms a claim, one
 // with a looser accountant does not.
 func TestAccountants(t *testing.T) {
-	ring, err := certificate.CreateRing(filepath.Join(t.TempDir(), "keys"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := ring.Signer()
+	signer, _, err := certificate.OpenSigner(filepath.Join(t.TempDir(), "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +56,7 @@ func TestAccountants(t *testing.T) {
 			t.Fatal(err)
 		}
 		files := fstest.MapFS{"a": {}, certificate.FileName: {Data: envelope}}
-		r, err := certificate.Verify(files, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: c.verifies})
+		r, err := certificate.Verify(files, certificate.VerifyOptions{Trust: certificate.NewTrust(signer.Public()), Evaluator: c.verifies})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,8 +74,7 @@ func requiredAssumptions(p *Predicate, total privacy.Event) []string {
 	return a
 }
 
-// assumes returns the assumptions behind independent scores. Certificates of earlier
-// versions state only the first.
+// assumes returns the assumptions behind independent scores.
 func (m *Model) assumes() []string {
 	switch {
 	case m.BatchInvariant:

@@ -17,11 +17,10 @@ import (
 
 // Limits on what is read from outside.
 const (
-	maxEnvelope   = 4 << 20
-	maxSignatures = 8
-	maxSubjects   = 10_000
-	maxText       = 4096
-	maxWhole      = 1 << 53 // the largest whole number that every JSON reader keeps
+	maxEnvelope = 4 << 20
+	maxSubjects = 10_000
+	maxText     = 4096
+	maxWhole    = 1 << 53 // the largest whole number that every JSON reader keeps
 )
 
 // Check is one line of a conclusion.
@@ -96,7 +95,7 @@ func (p *Predicate) checkOrigin() (string, error) {
 	if p.Model != nil {
 		model = fmt.Sprintf("model %s on %s", p.Model.Name, p.Model.Backend)
 	}
-	return fmt.Sprintf("method %s by %s %s, %s; %s", p.Method, p.Program.Name, p.Program.Version, p.dated(), model), nil
+	return fmt.Sprintf("method %s by %s %s, %s; %s", p.Method, p.Program.Name, p.Program.Version, p.Created.Format(time.DateOnly), model), nil
 }
 
 func (m *Model) check() error {
@@ -250,50 +249,16 @@ func (p *Predicate) checkSizes(total privacy.Event, sampled bool) error {
 	})
 }
 
-// dated prints Created as precisely as its version states it.
-func (p *Predicate) dated() string {
-	if p.Created.Equal(Day(p.Created)) {
-		return p.Created.Format(time.DateOnly)
-	}
-	return p.Created.Format(time.RFC3339)
-}
-
 // checkDrawn checks that what is stated of known draws is about all the events, without their
 // sampling.
 func (p *Predicate) checkDrawn(total privacy.Event) (string, error) {
-	switch {
-	case p.Inner != nil:
-		return p.checkInner(total)
-	case p.Drawn == nil:
+	if p.Drawn == nil {
 		return "nothing is stated", nil
 	}
 	if want := privacy.Unsampled(total).String(); !privacy.Sampled(total) || p.Drawn.Event != want {
 		return "", fmt.Errorf("against someone who knows whose records were drawn it states %s, and the events without their sampling are %s", p.Drawn.Event, want)
 	}
 	return p.Drawn.Event, nil
-}
-
-// checkInner checks that each inner event of an earlier version is one that a sampling node runs.
-func (p *Predicate) checkInner(total privacy.Event) (string, error) {
-	run := map[string]bool{}
-	_ = privacy.Walk(total, func(n privacy.Event, _ int) error {
-		switch v := n.(type) {
-		case privacy.Poisson:
-			run[v.Event.String()] = true
-		case privacy.FixedSize:
-			run[v.Event.String()] = true
-		}
-		return nil
-	})
-	for i, in := range p.Inner {
-		if _, err := parseCanonical(in.Event); err != nil {
-			return "", fmt.Errorf("inner event %d: %w", i+1, err)
-		}
-		if !run[in.Event] {
-			return "", fmt.Errorf("inner event %d is %s, which no sampling in the events runs", i+1, in.Event)
-		}
-	}
-	return fmt.Sprintf("%d stated by an earlier version, each for one draw alone", len(p.Inner)), nil
 }
 
 func (p *Predicate) checkAssumptions(total privacy.Event) (string, error) {

@@ -24,7 +24,7 @@
 //     does that; a certificate covers its own events alone.
 //   - When it was signed. The day is the signer's own, so a stolen key can
 //     backdate. It is no more than a day: times of a run tell how long it took, which
-//     depends on the records that were drawn. Retire keys that are merely old, revoke keys that may be stolen.
+//     depends on the records that were drawn. Replace keys that are merely old, revoke keys that may be stolen.
 //
 // Releases from seeded randomness, non-private baselines and rules without a proof never
 // get a certificate: [NewStatement] returns a [RefusedError].
@@ -45,14 +45,13 @@
 // Envelope and statement have one encoding each: they are decoded, encoded again and
 // compared. So duplicate or unknown fields, other cases of a field name, trailing data,
 // loose base64 and white space are all rejected, and certificates that differ in any byte
-// state different things. An envelope may carry several signatures; all of them must be by
-// trusted keys.
+// state different things. An envelope has one signature.
 //
 // # Keys
 //
-// A [Ring] is a directory with one active key and its predecessors. A retired key cannot
-// sign, but still verifies what is dated before its retirement; a revoked key verifies
-// nothing. Retiring or revoking erases the private half. [Ring.Rotate] also writes a
-// statement in which the old key endorses the new one, so that a verifier who trusts the
-// old key can follow ([Trust.Follow]). Private bytes are never printed.
+// A signer has a folder with one private key in PEM, which its first use makes, and a trust
+// file ([TrustFile]): public keys, each with the last day for which it is trusted, and with
+// its revocation. What a key signed until its last day stays valid; a revoked key verifies
+// nothing. [NewKey] replaces the key that signs, [Revoke] erases it. A verifier needs the
+// public key, and the trust file for what ended since. Private bytes are never printed.
 package certificate

@@ -2,49 +2,52 @@ package certificate
 
 import (
 	"bytes"
-	"context"
-	"crypto"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-
-	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
 // payloadType is the DSSE payload type of in-toto statements.
 const payloadType = "application/vnd.in-toto+json"
 
-// Sign puts a statement in a DSSE envelope and signs it. The result is the
-// content of a certificate file. Nearly always there is one signer; with more,
-// verification requires trust in all of them.
-func Sign(s *Statement, signers ...*Signer) ([]byte, error) {
+// envelope is a DSSE envelope with one signature.
+type envelope struct {
+	PayloadType string      `json:"payloadType"`
+	Payload     string      `json:"payload"`
+	Signatures  []signature `json:"signatures"`
+}
+
+type signature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"`
+}
+
+// preAuthentication is what DSSE signs (PAE of its specification, version 1).
+func preAuthentication(payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
+}
+
+// Sign puts a statement in a DSSE envelope and signs it. The result is the content of a
+// certificate file.
+func Sign(s *Statement, signer *Signer) ([]byte, error) {
 	if s == nil || len(s.payload) == 0 {
 		return nil, errors.New("there is no statement to sign; make one with NewStatement")
 	}
-	return seal(s.payload, signers...)
+	return seal(s.payload, signer)
 }
 
 // seal signs any payload. It is not exported, so that a key of this package
 // only ever signs the statements that this package makes.
-func seal(payload []byte, signers ...*Signer) ([]byte, error) {
-	adapters := make([]dsse.Signer, len(signers))
-	for i, s := range signers {
-		if s == nil || s.sign == nil {
-			return nil, errors.New("a signer holds no key; generate one first")
-		}
-		adapters[i] = dsseKey{s.public, s.sign}
+func seal(payload []byte, signer *Signer) ([]byte, error) {
+	if signer == nil || signer.sign == nil {
+		return nil, errors.New("the signer holds no key; generate one first")
 	}
-	es, err := dsse.NewEnvelopeSigner(adapters...)
-	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
-	}
-	env, err := es.SignPayload(context.Background(), payloadType, payload)
-	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
-	}
-	data, err := encode(env)
+	data, err := encode(envelope{
+		payloadType, base64.StdEncoding.EncodeToString(payload),
+		[]signature{{signer.public.ID(), base64.StdEncoding.EncodeToString(signer.sign(preAuthentication(payload)))}},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
@@ -57,7 +60,7 @@ func seal(payload []byte, signers ...*Signer) ([]byte, error) {
 }
 
 // openEnvelope reads an envelope in its one form. It checks no signature.
-func openEnvelope(data []byte) (*dsse.Envelope, []byte, error) {
+func openEnvelope(data []byte) (*envelope, []byte, error) {
 	if len(data) > maxEnvelope {
 		return nil, nil, fmt.Errorf("the envelope has more than %d bytes", maxEnvelope)
 	}
@@ -65,7 +68,7 @@ func openEnvelope(data []byte) (*dsse.Envelope, []byte, error) {
 	if !ok {
 		return nil, nil, errors.New("the envelope does not end in a new line; it may be cut short")
 	}
-	var env dsse.Envelope
+	var env envelope
 	if err := decode(line, &env); err != nil {
 		return nil, nil, fmt.Errorf("the envelope cannot be read: %w", err)
 	}
@@ -76,31 +79,24 @@ func openEnvelope(data []byte) (*dsse.Envelope, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("the payload %w", err)
 	}
-	if n := len(env.Signatures); n < 1 || n > maxSignatures {
-		return nil, nil, fmt.Errorf("the envelope has %d signatures, it should have between 1 and %d", n, maxSignatures)
+	if n := len(env.Signatures); n != 1 {
+		return nil, nil, fmt.Errorf("the envelope has %d signatures, it should have one", n)
 	}
-	seen := map[string]bool{}
-	for i, s := range env.Signatures {
-		if err := checkKeyID(s.KeyID); err != nil {
-			return nil, nil, fmt.Errorf("signature %d: %w", i+1, err)
-		}
-		if seen[s.KeyID] {
-			return nil, nil, fmt.Errorf("signature %d: key %s signs twice", i+1, s.KeyID)
-		}
-		seen[s.KeyID] = true
-		sig, err := decodeBase64(s.Sig)
-		if err != nil {
-			return nil, nil, fmt.Errorf("signature %d %w", i+1, err)
-		}
-		if len(sig) != ed25519.SignatureSize {
-			return nil, nil, fmt.Errorf("signature %d has %d bytes, Ed25519 has %d", i+1, len(sig), ed25519.SignatureSize)
-		}
+	s := env.Signatures[0]
+	if id, err := hex.DecodeString(s.KeyID); err != nil || len(id) != 32 || hex.EncodeToString(id) != s.KeyID {
+		return nil, nil, fmt.Errorf("%q is not a key ID: that is 64 lower-case hex digits", s.KeyID)
+	}
+	sig, err := decodeBase64(s.Sig)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the signature %w", err)
+	}
+	if len(sig) != ed25519.SignatureSize {
+		return nil, nil, fmt.Errorf("the signature has %d bytes, Ed25519 has %d", len(sig), ed25519.SignatureSize)
 	}
 	return &env, payload, nil
 }
 
-// decodeBase64 accepts the one standard encoding of some bytes: the dsse library
-// also takes line breaks, the URL alphabet and stray padding bits.
+// decodeBase64 accepts the one standard encoding of some bytes.
 func decodeBase64(s string) ([]byte, error) {
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || base64.StdEncoding.EncodeToString(b) != s {
@@ -108,31 +104,3 @@ func decodeBase64(s string) ([]byte, error) {
 	}
 	return b, nil
 }
-
-func checkKeyID(id string) error {
-	sum, err := hex.DecodeString(id)
-	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != id {
-		return fmt.Errorf("%q is not a key ID: that is 64 lower-case hex digits", id)
-	}
-	return nil
-}
-
-// dsseKey adapts a key to the dsse library.
-type dsseKey struct {
-	public PublicKey
-	sign   func([]byte) []byte
-}
-
-func (k dsseKey) Sign(_ context.Context, message []byte) ([]byte, error) {
-	return k.sign(message), nil
-}
-
-func (k dsseKey) Verify(_ context.Context, message, sig []byte) error {
-	if !ed25519.Verify(k.public.key[:], message, sig) {
-		return errors.New("the signature does not fit")
-	}
-	return nil
-}
-
-func (k dsseKey) KeyID() (string, error)   { return k.public.ID(), nil }
-func (k dsseKey) Public() crypto.PublicKey { return ed25519.PublicKey(k.public.key[:]) }

@@ -43,11 +43,7 @@ func Example() {
 	}
 
 	// The signer.
-	ring, err := certificate.CreateRing(filepath.Join(tmp, "keys"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	signer, err := ring.Signer()
+	signer, _, err := certificate.OpenSigner(filepath.Join(tmp, "keys"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,37 +84,4 @@ func Example() {
 	// ok: true ε ≤ 1
 	// ok: false ε ≤ 1
 	// files failed
-}
-
-func ExampleTrust_Follow() {
-	tmp, err := os.MkdirTemp("", "example")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(tmp)
-	ring, err := certificate.CreateRing(filepath.Join(tmp, "keys"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	old, err := ring.Public("")
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, active, err := ring.Rotate()
-	if err != nil {
-		log.Fatal(err)
-	}
-	statement, err := ring.Rotation(active.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	// A verifier who knows the old key alone.
-	trust := certificate.NewTrust(old)
-	next, err := trust.Follow(statement)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(next.ID == active.ID, next.Status)
-	// Output: true active
 }

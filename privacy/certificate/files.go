@@ -152,14 +152,6 @@ func Write(dir string, envelope []byte) error {
 	return nil
 }
 
-// createNew writes a file that must not exist yet, durably.
-func createNew(name string, data []byte, mode fs.FileMode) error {
-	if err := durable.WriteNew(name, data, mode); err != nil {
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(name))
-}
-
 // unlisted names the files that no subject covers.
 func unlisted(fsys fs.FS, subjects []Subject) ([]string, error) {
 	names, err := listFiles(fsys)

@@ -187,13 +187,13 @@ func testClaim(t testing.TB) Claim {
 	}
 }
 
-func sealClaim(t testing.TB, c Claim, ev Evaluator, signers ...*Signer) []byte {
+func sealClaim(t testing.TB, c Claim, ev Evaluator, signer *Signer) []byte {
 	t.Helper()
 	s, err := NewStatement(c, ev)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := Sign(s, signers...)
+	data, err := Sign(s, signer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func failing(r *Report) string {
 
 // forge changes a sound statement behind the constructor's back and signs it
 // with a trusted key: what a dishonest or broken signer would publish.
-func forge(t testing.TB, signer *Signer, change func(*body[Predicate])) []byte {
+func forge(t testing.TB, signer *Signer, change func(*body)) []byte {
 	t.Helper()
 	s, err := NewStatement(testClaim(t), basic{})
 	if err != nil {

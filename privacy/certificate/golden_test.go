@@ -66,23 +66,6 @@ func TestGolden(t *testing.T) {
 	expect.Equal(t, "r.Predicate.Drawn.Event", r.Predicate.Drawn.Event, testDrawn)
 }
 
-// TestGoldenOfTheFirstVersion: a certificate of an earlier version still verifies, with what it
-// states of one draw, and its seconds.
-func TestGoldenOfTheFirstVersion(t *testing.T) {
-	r, err := VerifyDir(goldenDir()+"-v1", options(testSigner(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !r.OK {
-		t.Fatal(failing(r))
-	}
-	p := r.Predicate
-	expect.True(t, "no p.Drawn", p.Drawn == nil)
-	expect.Len(t, "p.Inner", p.Inner, 1)
-	expect.Equal(t, "p.Inner[0].Epsilon.Upper", p.Inner[0].Epsilon.Upper, 0.25)
-	expect.Equal(t, "p.Created.Hour", p.Created.Hour(), 12)
-}
-
 // TestGoldenPayload shows the statement in clear, so that a change of its
 // meaning is seen in review.
 func TestGoldenPayload(t *testing.T) {

@@ -202,7 +202,7 @@ func readKeyFile(path string, secret bool) ([]byte, error) {
 		return nil, fmt.Errorf("key file %s is not a regular file", path)
 	}
 	if perm := info.Mode().Perm(); secret && runtime.GOOS != "windows" && perm&0o077 != 0 {
-		return nil, fmt.Errorf("private key %s is open to other users (mode %04o): run chmod 600 %s, and rotate the key if someone may have read it", path, perm, path)
+		return nil, fmt.Errorf("private key %s is open to other users (mode %04o): run chmod 600 %s, and revoke the key if someone may have read it", path, perm, path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {

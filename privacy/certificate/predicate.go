@@ -10,10 +10,6 @@ import (
 // takes a new version.
 const PredicateType = "urn:sotto:privacy-guarantee:v2"
 
-// firstType is that of certificates of earlier versions, which are still verified. They are dated
-// to the second, and state in [Predicate.Inner] what one draw costs.
-const firstType = "urn:sotto:privacy-guarantee:v1"
-
 // FileName is the name of a certificate in the directory of its release.
 const FileName = "certificate.json"
 
@@ -36,9 +32,6 @@ type Predicate struct {
 	// Drawn states what is left of the guarantee against someone who knows whose records were
 	// drawn; nil where nothing is sampled, or where no finite ε is left.
 	Drawn *DrawnGuarantee `json:"drawn,omitempty"`
-	// Inner is of certificates of earlier versions: the cost of one draw, to those who were drawn.
-	// It says nothing about everything that was released, and is not to be read so.
-	Inner []Inner `json:"inner,omitempty"`
 	// Samplers lists the samplers that ran, sorted.
 	Samplers []Sampler `json:"samplers"`
 	// Sizes are the declared, public sizes of disjoint parts of the records.
@@ -49,8 +42,7 @@ type Predicate struct {
 	// Assumptions state in words what the claim rests on. Those that follow from the other
 	// fields come first, in a fixed order.
 	Assumptions []string `json:"assumptions"`
-	// Created is the day, as midnight UTC: how long a run took depends on who was drawn. In
-	// certificates of earlier versions it is a time in whole seconds.
+	// Created is the day, as midnight UTC: how long a run took depends on who was drawn.
 	Created time.Time `json:"created"`
 	// Ledger points to the charge that paid for the release.
 	Ledger *LedgerReference `json:"ledger,omitempty"`
@@ -67,13 +59,6 @@ type Epsilon struct {
 // certificate's δ, under its adjacency and for its unit. It protects a record against someone who
 // knows whose records were drawn each time, also if that one always was.
 type DrawnGuarantee struct {
-	Event   string  `json:"event"`
-	Epsilon Epsilon `json:"epsilon"`
-}
-
-// Inner is the guarantee of the event that one sampling node runs, once, at the certificate's δ.
-// Only certificates of earlier versions state it.
-type Inner struct {
 	Event   string  `json:"event"`
 	Epsilon Epsilon `json:"epsilon"`
 }
@@ -155,10 +140,13 @@ type Digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// body is an in-toto Statement v1 with a predicate of type P.
-type body[P any] struct {
+// statementType is the type of an in-toto Statement v1.
+const statementType = "https://in-toto.io/Statement/v1"
+
+// body is an in-toto Statement v1.
+type body struct {
 	Type          string    `json:"_type"`
 	Subject       []Subject `json:"subject"`
 	PredicateType string    `json:"predicateType"`
-	Predicate     P         `json:"predicate"`
+	Predicate     Predicate `json:"predicate"`
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sotto-dp/sotto/privacy"
@@ -29,9 +28,9 @@ type Report struct {
 	// OK: every check holds.
 	OK     bool    `json:"ok"`
 	Checks []Check `json:"checks"`
-	// Keys are the IDs of the keys that signed. This and what follows is absent
-	// unless their signatures hold.
-	Keys     []string  `json:"keys,omitempty"`
+	// Key is the ID of the key that signed. This and what follows is absent unless its
+	// signature holds.
+	Key      string    `json:"key,omitempty"`
 	Subjects []Subject `json:"subjects,omitempty"`
 	// Unlisted are files in the folder that the certificate does not cover: they may hold
 	// anything. They cause a warning, or a failure with Strict.
@@ -123,8 +122,8 @@ func (v *verification) run() {
 	}
 }
 
-// signed returns the statement if trusted keys signed it, else nil.
-func (v *verification) signed() *body[Predicate] {
+// signed returns the statement if a trusted key signed it, else nil.
+func (v *verification) signed() *body {
 	data, err := readCertificate(v.release)
 	if err != nil {
 		v.add("envelope", "", err)
@@ -135,11 +134,9 @@ func (v *verification) signed() *body[Predicate] {
 	if err != nil {
 		return nil
 	}
-	keys, err := v.o.Trust.verify(env)
-	for _, k := range keys {
-		v.report.Keys = append(v.report.Keys, k.ID)
-	}
-	v.add("signature", "Ed25519, by trusted key "+strings.Join(v.report.Keys, " and "), err)
+	key, err := v.o.Trust.verify(env, payload)
+	v.report.Key = key.ID
+	v.add("signature", "Ed25519, by trusted key "+key.ID, err)
 	if err != nil {
 		return nil
 	}
@@ -149,18 +146,18 @@ func (v *verification) signed() *body[Predicate] {
 		return nil
 	}
 	v.add("statement", "in-toto Statement v1, "+b.PredicateType, nil)
-	v.add("date", "the signer dates it "+b.Predicate.dated(), v.date(keys, b.Predicate.Created))
+	v.add("date", "the signer dates it "+b.Predicate.Created.Format(time.DateOnly), v.date(&key, b.Predicate.Created))
 	return b
 }
 
-// date compares the signer's time with the keys and the verifier's clock.
-func (v *verification) date(keys []KeyInfo, created time.Time) error {
-	if err := checkPeriod(keys, created); err != nil {
+// date compares the signer's day with the end of the key and the verifier's clock.
+func (v *verification) date(k *Key, created time.Time) error {
+	if err := k.admits(created); err != nil {
 		return err
 	}
 	const skew = 24 * time.Hour
 	if created.After(v.o.Now.Add(skew)) {
-		return caution{fmt.Sprintf("it is dated %s, in the future: a clock is wrong, or the date is", created.Format(time.RFC3339))}
+		return caution{fmt.Sprintf("it is dated %s, in the future: a clock is wrong, or the date is", created.Format(time.DateOnly))}
 	}
 	return nil
 }
@@ -196,20 +193,7 @@ func (v *verification) epsilon(p *Predicate, total privacy.Event) {
 		detail, err = compare(p.Epsilon, got)
 	}
 	v.add("epsilon", detail, err)
-	if p.Inner == nil {
-		v.known(p)
-		return
-	}
-	var details []string
-	var bad []error
-	for i, in := range p.Inner {
-		detail, err := v.again(p, in.Event, in.Epsilon)
-		if err != nil {
-			bad = append(bad, fmt.Errorf("inner event %d: %w", i+1, err))
-		}
-		details = append(details, detail)
-	}
-	v.add("epsilon of known draws", "for one draw: "+strings.Join(details, "; "), errors.Join(bad...))
+	v.known(p)
 }
 
 // known computes again what is stated against someone who knows whose records were drawn.

@@ -24,8 +24,6 @@ type account struct {
 	sum exactCost
 	// whole are data sets whose charges from before a link count as one (see unfixed).
 	whole map[Fingerprint]bool
-	// plan is the schedule; nil without one.
-	plan *scheduleState
 	// meter holds tally; nil when it has to be built.
 	meter Meter
 	// spent is the meter's reading; nil when it has to be taken.
@@ -85,9 +83,6 @@ const maxRuns = 1 << 60
 func newAccount(b Budget) *account {
 	a := &account{Budget: b, tally: map[string]*eventCount{}, states: map[State]int{}, sum: newExactCost()}
 	a.set(decimal(b.Epsilon), decimal(b.Delta))
-	if b.Schedule != "" {
-		a.plan = newScheduleState(b.Schedule, b.Epsilon, b.Delta)
-	}
 	return a
 }
 
@@ -138,9 +133,6 @@ func (a *account) add(b *chargedEvent, cost Cost) {
 	a.spent = nil
 	a.runs += b.runs
 	a.sum.add(cost, 1)
-	if a.plan != nil {
-		a.plan.taken.add(b.terms, 1)
-	}
 	t := a.tally[b.text]
 	if t == nil {
 		t = &eventCount{chargedEvent: b}
@@ -152,8 +144,7 @@ func (a *account) add(b *chargedEvent, cost Cost) {
 	}
 }
 
-// remove takes back a charged event. Sums and schedules take nothing back (see
-// admitsHandBack).
+// remove takes back a charged event. Sums take nothing back (see admitsHandBack).
 func (a *account) remove(b *chargedEvent) {
 	a.spent = nil
 	a.runs -= b.runs
@@ -206,13 +197,8 @@ func (a *account) cost(newMeter NewMeter) (float64, error) {
 }
 
 func (a *account) measured(newMeter NewMeter) (float64, error) {
-	switch {
-	case a.Composition == Sums:
+	if a.Composition == Sums {
 		return a.sum.upper(a.Epsilon), nil
-	case a.plan != nil && len(a.plan.registered) > 1 && len(a.tally) > 0:
-		// Schedules added after looking at releases compose by their sum, whatever part of
-		// them was taken.
-		return a.Epsilon, nil
 	}
 	m, err := a.built(newMeter)
 	if err != nil {
@@ -235,8 +221,6 @@ func (s *state) overspent(d *dataset, a *account, newMeter NewMeter) (float64, b
 		return 0, false, err
 	case a.Composition == Sums:
 		return s.sumOverspent(d, a, m)
-	case a.plan != nil:
-		return a.planOverspent(newMeter)
 	}
 	spent, err := a.read(m, a.max.epsilon, a.max.delta)
 	return spent, !(spent <= a.max.epsilon*overspending), err
@@ -258,9 +242,6 @@ func (a *account) read(m Meter, limit, delta float64) (float64, error) {
 // [*RefusedError] if the budget does not suffice. It also returns the cost of one of them
 // to a sums budget.
 func (a *account) allows(newMeter NewMeter, b *chargedEvent, n int64) (Cost, error) {
-	if a.plan != nil {
-		return Cost{}, a.scheduledFits(b, n)
-	}
 	m, err := a.built(newMeter)
 	if err != nil {
 		return Cost{}, err

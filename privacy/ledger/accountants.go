@@ -12,133 +12,16 @@ import (
 )
 
 // Accountants makes meters from package accountant: [accountant.Auto] prices the charges of
-// a sums budget one by one, [accountant.RDPFilter] composes those of an adaptive one, and
-// [accountant.Total], the tightest composition there is, those of a planned one. It is the
-// default.
+// a sums budget one by one, [accountant.RDPFilter] composes those of an adaptive one. It is
+// the default.
 func Accountants(b *Budget) (Meter, error) {
 	switch b.Composition {
 	case Sums:
 		return &prices{adjacency: b.Adjacency, known: map[string]price{}}, nil
-	case Planned:
-		return &plannedMeter{adjacency: b.Adjacency, tally: tally{}}, nil
 	case Adaptive:
 		return &adaptiveMeter{adjacency: b.Adjacency, orders: b.Orders, tally: tally{}}, nil
 	}
 	return nil, fmt.Errorf("no accountant composes charges in the way %q", string(b.Composition))
-}
-
-// planned measures with the tightest accountant. That can take long, so it measures more
-// than it is asked about and remembers the result: a part of something that fits also fits.
-type plannedMeter struct {
-	adjacency privacy.Adjacency
-	tally     tally
-
-	// read is the last reading: the charges of cost epsilon at delta.
-	read struct {
-		of             tally
-		epsilon, delta float64
-	}
-
-	// cover costs at most limit at delta.
-	cover        tally
-	limit, delta float64
-	// headroom is the share by which a cover exceeds what is asked about; it shrinks as the
-	// budget is used up.
-	headroom float64
-	judged   struct{ limit, delta float64 }
-}
-
-const firstHeadroom, minHeadroom = 1. / 8, 1. / 8192
-
-// Allows implements [Meter].
-func (p *plannedMeter) Allows(terms []privacy.Term, limit, delta float64) (float64, bool, error) {
-	if budget := struct{ limit, delta float64 }{limit, delta}; p.headroom == 0 || p.judged != budget {
-		p.headroom, p.judged = firstHeadroom, budget
-	}
-	want := maps.Clone(p.tally)
-	want.add(terms, 1)
-	if p.covers(want, limit, delta) {
-		return 0, true, nil
-	}
-	total, err := want.total(p.adjacency)
-	if err != nil {
-		return 0, false, err
-	}
-	quick, err := accountant.RDP{}.Epsilon(total.Event(), p.adjacency, delta)
-	if err == nil && quick.Upper <= limit {
-		return 0, true, nil
-	}
-	if p.headroom >= minHeadroom {
-		fits, err := p.try(want.more(p.headroom), limit, delta)
-		if fits || err != nil {
-			return 0, fits, err
-		}
-		p.headroom /= 4
-	}
-	if fits, err := p.try(want, limit, delta); fits || err != nil {
-		return 0, fits, err
-	}
-	needed, err := total.Epsilon(delta)
-	return needed.Upper, false, err
-}
-
-// covers reports whether a tally is known to cost at most limit at delta.
-func (p *plannedMeter) covers(t tally, limit, delta float64) bool {
-	return limit >= p.limit && delta >= p.delta && t.within(p.cover)
-}
-
-// try makes a tally the cover if it fits.
-func (p *plannedMeter) try(t tally, limit, delta float64) (bool, error) {
-	total, err := t.total(p.adjacency)
-	if err != nil {
-		return false, err
-	}
-	fits, err := total.Within(limit, delta)
-	if fits {
-		p.cover, p.limit, p.delta = t, limit, delta
-	}
-	return fits, err
-}
-
-// Add implements [Meter].
-func (p *plannedMeter) Add(terms []privacy.Term) error {
-	p.tally.add(terms, 1)
-	return nil
-}
-
-// Remove implements [Meter].
-func (p *plannedMeter) Remove(terms []privacy.Term) error {
-	p.tally.add(terms, -1)
-	return nil
-}
-
-// readAhead is the share by which a reading exceeds what is charged, once charges come one
-// after the other: a reading for more is a bound for less, and stays valid until there is
-// more. So readings of n charges take ln(n)/ln(1+readAhead) compositions, not n.
-const readAhead = 1. / 16
-
-// Epsilon implements [Meter].
-func (p *plannedMeter) Epsilon(limit, delta float64) (float64, error) {
-	if p.read.of == nil || p.read.delta != delta || !p.tally.within(p.read.of) {
-		of := maps.Clone(p.tally)
-		if len(p.read.of) > 0 && p.read.delta == delta {
-			of = of.more(readAhead)
-		}
-		total, err := of.total(p.adjacency)
-		if err != nil {
-			return 0, err
-		}
-		epsilon, err := total.Epsilon(delta)
-		if err != nil {
-			return 0, err
-		}
-		p.read.of, p.read.epsilon, p.read.delta = of, epsilon.Upper, delta
-	}
-	if p.covers(p.tally, limit, delta) {
-		// The last digits of a bound for more can be below those of one for less.
-		return min(p.read.epsilon, limit), nil
-	}
-	return p.read.epsilon, nil
 }
 
 // tally counts the runs of events by their text.
@@ -158,42 +41,12 @@ func (t tally) add(terms []privacy.Term, sign int64) {
 	}
 }
 
-// more returns a tally in which everything runs more often by a share.
-func (t tally) more(share float64) tally {
-	more := maps.Clone(t)
-	for key, term := range more {
-		term.N += int64(float64(term.N) * share)
-		more[key] = term
-	}
-	return more
-}
-
-// within reports whether every event runs at most as often as in other.
-func (t tally) within(other tally) bool {
-	for key, term := range t {
-		if term.N > other[key].N {
-			return false
-		}
-	}
-	return true
-}
-
-func (t tally) total(adjacency privacy.Adjacency) (*accountant.Total, error) {
-	total := accountant.NewTotal(adjacency)
-	for _, term := range t {
-		if err := total.Add(term.Event, term.N); err != nil {
-			return nil, err
-		}
-	}
-	return total, nil
-}
-
 // adaptive measures with a filter made for one budget. Filters only grow, so it
 // is made again, from the tally, when something is taken back or the budget
 // changes.
 type adaptiveMeter struct {
 	adjacency privacy.Adjacency
-	orders    []float64 // nil: the orders that suit the current budget
+	orders    []float64
 	tally     tally
 
 	filter       *accountant.RDPFilter // nil: to be made
@@ -262,10 +115,7 @@ func (a *adaptiveMeter) make(limit, delta float64) error {
 	if a.filter != nil && a.limit == limit && a.delta == delta {
 		return nil
 	}
-	f, err := accountant.NewRDPFilter(limit, delta)
-	if len(a.orders) > 0 {
-		f, err = accountant.NewRDPFilterAt(limit, delta, a.orders...)
-	}
+	f, err := accountant.NewRDPFilterAt(limit, delta, a.orders...)
 	if err != nil {
 		return err
 	}

@@ -49,38 +49,6 @@ func fill(t *testing.T, l *ledger.Ledger, name string, e privacy.Event) (int, *l
 	}
 }
 
-// TestPlannedIsTight: a planned budget admits exactly what the tightest
-// accountant does.
-func TestPlannedIsTight(t *testing.T) {
-	const epsilon, delta = 2, 1e-6
-	run := privacy.Repeat{N: 400, Event: step}
-	n, refused := fill(t, realLedger(t, ledger.Budget{Epsilon: epsilon, Delta: delta, Composition: ledger.Planned, Beforehand: true}), "run", run)
-	cost := func(n int) float64 {
-		total := accountant.NewTotal(privacy.AddRemove)
-		if err := total.Add(run, int64(n)); err != nil {
-			t.Fatal(err)
-		}
-		e, err := total.Epsilon(delta)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e.Upper
-	}
-	if cost(n) > epsilon || cost(n+1) <= epsilon {
-		t.Errorf("%d runs were admitted; they cost %v, one more %v", n, cost(n), cost(n+1))
-	}
-	if refused.Spent != ledger.Epsilon(cost(n)) || refused.Needed != ledger.Epsilon(cost(n+1)) {
-		t.Errorf("refused with %v spent and %v needed, want %v and %v", refused.Spent, refused.Needed, cost(n), cost(n+1))
-	}
-	single, err := accountant.Auto{}.Epsilon(run, privacy.AddRemove, delta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if added := int(epsilon / single.Upper); n <= added {
-		t.Errorf("%d runs were admitted, adding their ε up would allow %d", n, added)
-	}
-}
-
 // TestApproxIsBooked: an (ε,δ) event uses up its δ of a budget, all of it if need be, and
 // no more; a filter takes none.
 func TestApproxIsBooked(t *testing.T) {
@@ -189,8 +157,8 @@ func wantRefused(t testing.TB, l *ledger.Ledger, r ledger.ReserveRequest) {
 
 // TestBudgetOfNothing: with ε = 0 only what touches nothing is admitted.
 func TestBudgetOfNothing(t *testing.T) {
-	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
-		l := realLedger(t, ledger.Budget{Delta: 1e-9, Composition: c, Beforehand: c == ledger.Planned})
+	for _, c := range []ledger.Composition{ledger.Sums, ledger.Adaptive} {
+		l := realLedger(t, ledger.Budget{Delta: 1e-9, Composition: c})
 		wantRefused(t, l, charge("a", privacy.Gaussian{Sigma: 10}))
 		wantRefused(t, l, charge("b", privacy.Pure{Epsilon: 0.1}))
 		if _, err := l.Reserve(t.Context(), charge("c", privacy.Poisson{Q: 0, Event: privacy.Gaussian{Sigma: 1}})); err != nil {
@@ -226,8 +194,8 @@ func TestReadingsMatchAdmission(t *testing.T) {
 	}
 	ledgertest.Checks(t, 25)
 	rapid.Check(t, func(rt *rapid.T) {
-		c := rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive}).Draw(rt, "composition")
-		l := realLedger(t, ledger.Budget{Epsilon: 1, Delta: 1e-6, Composition: c, Beforehand: c == ledger.Planned})
+		c := rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive}).Draw(rt, "composition")
+		l := realLedger(t, ledger.Budget{Epsilon: 1, Delta: 1e-6, Composition: c})
 		for i := range rapid.IntRange(1, 8).Draw(rt, "charges") {
 			e := rapid.SampledFrom(events).Draw(rt, "event")
 			_, err := l.Reserve(t.Context(), charge(fmt.Sprint(i), e))

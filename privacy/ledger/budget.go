@@ -57,20 +57,13 @@ type Budget struct {
 	// record. Further budgets of a data set have those of its global budget.
 	Adjacency privacy.Adjacency `json:"adjacency"`
 	Unit      privacy.Unit      `json:"unit"`
-	// Composition is [Sums], [Adaptive] or [Planned]. Default: sums; for further budgets,
+	// Composition is [Sums] or [Adaptive]. Default: sums; for further budgets,
 	// the composition of the global one.
 	Composition Composition `json:"composition"`
 	// Orders are the Rényi orders that an adaptive budget tracks, fixed before anything is
 	// charged. Default: 16 orders that suit runs of any kind. [BestComposition] finds the
-	// best order for an expected use. Adaptive budgets of old ledgers have none: their
-	// orders change with the allowance.
+	// best order for an expected use.
 	Orders []float64 `json:"orders,omitempty"`
-	// Schedule is the event, in canonical form, that a planned budget pays for: all charges
-	// together must be a part of it. Grants may add to it.
-	Schedule string `json:"schedule,omitempty"`
-	// Beforehand states the condition of a planned budget without a schedule: which
-	// events are charged, and how many, was decided before anything was released.
-	Beforehand bool `json:"decided_beforehand,omitempty"`
 	// Scope restricts the budget to charges that carry all these labels. Default:
 	// all charges. The global budget has none.
 	Scope map[string]string `json:"scope,omitempty"`

@@ -1,11 +1,10 @@
 package ledger
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 )
 
@@ -21,9 +20,6 @@ const (
 	// more than sums when many small charges are expected, and takes back the steps that a
 	// run did not take.
 	Adaptive Composition = "adaptive"
-	// Planned composes charges with the tightest accountant. It holds for charges
-	// that were fixed before anything was released: those of [Budget.Schedule].
-	Planned Composition = "planned"
 )
 
 // Why sums hold for people who look.
@@ -56,52 +52,25 @@ const (
 // would choose it so that what they saw just passes.
 //
 // Taking several charges of one multiset, in any order and number, is the case of a
-// single j: a [Planned] budget with a schedule, or a series ([ReserveRequest.Series]).
+// single j: a series ([ReserveRequest.Series]).
 //
 // A grant after looking. For every (ε,δ) fixed in advance, stop the ledger when the
 // allowance would pass it: what is released until then is (ε,δ)-differentially
 // private, by the above, since Σεⱼ ≤ ε and Σδⱼ ≤ δ until then. The same holds for a
-// filter at fixed orders, whose bounds only grow with ε and δ, and for a schedule to
-// which a grant adds another that costs no more than the grant. It does not hold for
-// charges composed by one accountant as if they had been planned.
-
-// conditional reports whether the guarantee holds only if the charges were decided before
-// anything was released.
-func (b *Budget) conditional() bool {
-	return b.Composition == Planned && b.Schedule == ""
-}
-
-// grantable reports whether the guarantee covers a grant decided after looking at releases.
-func (b *Budget) grantable() bool {
-	return !b.conditional() && (b.Composition != Adaptive || len(b.Orders) > 0)
-}
+// filter at fixed orders, whose bounds only grow with ε and δ. It does not hold for
+// charges composed by one accountant as if they had been fixed beforehand.
 
 // basis explains when the sum of the budget's charges is a guarantee.
 func (b *Budget) basis() string {
-	switch {
-	case b.Composition == Sums:
+	if b.Composition == Sums {
 		return "holds for people who look at a release and then decide what to run, and after grants (each charge has a fixed ε and δ; these add up)"
-	case b.Composition == Adaptive && len(b.Orders) > 0:
-		return "holds for people who look at a release and then decide what to run, and after grants (Rényi filter at fixed orders)"
-	case b.Composition == Adaptive:
-		return "holds for people who look at a release and then decide what to run; grants must be decided without looking (Rényi filter)"
-	case b.Schedule != "":
-		return "holds for people who look at a release and then decide when to run what of its schedule, which was registered beforehand; nothing else is charged"
 	}
-	return "holds only if the runs were decided beforehand: which events are charged, and how many, must not depend on what was released, nor may grants"
+	return "holds for people who look at a release and then decide what to run, and after grants (Rényi filter at fixed orders)"
 }
 
 // compose fills in the composition of a budget; like is the global budget or the default.
 func (b *Budget) compose(like *Budget) {
-	if b.Composition == "" {
-		b.Composition = like.Composition
-		switch {
-		case like.Composition == Planned && like.Schedule != "":
-			b.Composition = Sums // a schedule is for one budget
-		case like.Composition == Planned:
-			b.Beforehand = b.Beforehand || like.Beforehand
-		}
-	}
+	b.Composition = cmp.Or(b.Composition, like.Composition)
 	if b.Composition == Adaptive && len(b.Orders) == 0 && b.Delta > 0 {
 		if like.Composition == Adaptive {
 			b.Orders = slices.Clone(like.Orders) // so that it can count earlier charges
@@ -111,56 +80,23 @@ func (b *Budget) compose(like *Budget) {
 	}
 }
 
-// checkNew checks what only old ledgers may leave open.
-func (b *Budget) checkNew(like *Budget) error {
-	if b.conditional() && !b.Beforehand && (like == nil || !like.conditional()) {
-		return input("budget %q is planned without a schedule: register what will be charged (--schedule EVENT), or state that all runs are decided before anything is released (--decided-beforehand), or choose sums, which holds for people who look", b.Name)
-	}
-	return nil
-}
-
 // maxOrders bounds the orders of a budget; more would only spread δ thinner.
 const maxOrders = 64
 
-// checkComposition checks a budget in normal form, which may be from an old ledger.
+// checkComposition checks a budget in normal form.
 func (b *Budget) checkComposition() error {
 	switch {
-	case b.Composition != Sums && b.Composition != Adaptive && b.Composition != Planned:
-		return input("budget %q: the composition is %q, it should be %s, %s or %s", b.Name, string(b.Composition), Sums, Adaptive, Planned)
+	case b.Composition != Sums && b.Composition != Adaptive:
+		return input("budget %q: the composition is %q, it should be %s or %s", b.Name, string(b.Composition), Sums, Adaptive)
 	case b.Composition == Adaptive && b.Delta == 0:
 		return input("budget %q: a privacy filter needs δ above 0", b.Name)
-	case len(b.Orders) > 0 && b.Composition != Adaptive, len(b.Orders) > maxOrders:
-		return input("budget %q: only adaptive budgets have Rényi orders, at most %d", b.Name, maxOrders)
-	case b.Schedule != "" && b.Composition != Planned:
-		return input("budget %q: only planned budgets have a schedule", b.Name)
-	case b.Beforehand && !b.conditional():
-		return input("budget %q: only a planned budget without a schedule depends on what was decided beforehand", b.Name)
+	case (b.Composition == Adaptive) != (len(b.Orders) > 0), len(b.Orders) > maxOrders:
+		return input("budget %q: adaptive budgets have 1 to %d Rényi orders, others none", b.Name, maxOrders)
 	}
 	for _, o := range b.Orders {
 		if !(o > 1) || math.IsInf(o, 1) {
 			return input("budget %q: a Rényi order is %v, it should be a finite number above 1", b.Name, o)
 		}
 	}
-	if b.Schedule == "" {
-		return nil
-	}
-	if _, err := parseSchedule(b.Schedule); err != nil {
-		return input("budget %q: its schedule: %v", b.Name, err)
-	}
 	return nil
-}
-
-func parseSchedule(text string) (*chargedEvent, error) {
-	if len(text) > maxEvent {
-		return nil, fmt.Errorf("it has %d characters, at most %d are allowed", len(text), maxEvent)
-	}
-	return parseEvent(text)
-}
-
-// Schedule returns an event in the form in which budgets and grants store it.
-func Schedule(e privacy.Event) (string, error) {
-	if err := privacy.Validate(e); err != nil {
-		return "", err
-	}
-	return privacy.Canonical(e).String(), nil
 }

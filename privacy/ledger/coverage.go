@@ -15,10 +15,9 @@ import (
 // that none of its parts can be left out of a comparison.
 type Coverage struct {
 	// Event is in canonical form.
-	Event string `json:"event"`
-	// Adjacency and Unit are missing only in draws that older versions wrote.
-	Adjacency privacy.Adjacency `json:"adjacency,omitempty"`
-	Unit      privacy.Unit      `json:"unit,omitempty"`
+	Event     string            `json:"event"`
+	Adjacency privacy.Adjacency `json:"adjacency"`
+	Unit      privacy.Unit      `json:"unit"`
 	Labels    map[string]string `json:"labels,omitempty"`
 }
 
@@ -34,9 +33,6 @@ func (v *Coverage) check() error {
 	}
 	return cmp.Or(checkText("the unit of privacy", string(v.Unit), 1, 256), checkLabels(v.Labels))
 }
-
-// unnamed reports whether a draw names nothing but its event, as older versions wrote it.
-func (v *Coverage) unnamed() bool { return v.Adjacency == "" && v.Unit == "" && v.Labels == nil }
 
 // sameNeighboursAndScope compares all but the event, of which a draw is a part.
 func (v *Coverage) sameNeighboursAndScope(other *Coverage) bool {

@@ -70,11 +70,7 @@ func (d *dataset) adjust(r chain.Row, g *grantRecord, sign int64) {
 	a := d.account(g.Budget)
 	epsilon, delta, _ := a.changed(g, sign) // admitted
 	a.set(epsilon, delta)
-	if g.Schedule != "" {
-		a.plan.register(registration{g.Schedule, Cost{Epsilon: g.Epsilon, Delta: g.Delta}})
-	}
 	d.changed(r, r.Kind, a.Name, g.Epsilon, g.Delta, g.Reason)
-	d.changes[len(d.changes)-1].grantedFor(a, g, sign)
 }
 
 // applicable returns the accounts that a charge with these labels counts toward

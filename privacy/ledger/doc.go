@@ -15,14 +15,12 @@
 // For every data set and every budget of it, at every moment: the events of all
 // charges that count toward the budget, taken together, cost at most its ε at its
 // δ, under its adjacency and unit of privacy, provided that each run does no more
-// than it reserved, and that the condition of the budget's composition is met:
+// than it reserved:
 //
-//   - [Planned]: which events are charged, and how many, does not depend on what
-//     earlier runs released. (The runs themselves may use each other's results.)
-//   - [Sums], the default: no condition. Every charge has a fixed cost (εᵢ, δᵢ),
-//     and these add up.
-//   - [Adaptive]: no condition. A Rényi filter covers analysts who look at
-//     releases and then decide what to run, and runs that decide when to stop.
+//   - [Sums], the default: every charge has a fixed cost (εᵢ, δᵢ), and these add up.
+//   - [Adaptive]: a Rényi filter, which also covers runs that decide when to stop.
+//
+// Both hold for analysts who look at releases and then decide what to run.
 //
 // Only adaptive budgets take anything back, and only what a run that stopped
 // through a filter did not do: committing [CommitRequest.Spent], which must be
@@ -32,9 +30,8 @@
 // all is done, which is what the filter's proof needs. Nothing else ever counts
 // less than it did: not a dead run, not a forfeited one, not an old one.
 //
-// A grant is a decision too. What can be guaranteed in the end is the largest
-// allowance that a budget ever had, if the decision to grant it did not itself
-// depend on releases.
+// A grant is a decision too. What is guaranteed in the end is the largest allowance that
+// a budget ever had, also where releases led to the grant (composition.go has the argument).
 //
 // # Why no interleaving overspends
 //

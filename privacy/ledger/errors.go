@@ -47,13 +47,6 @@ type RefusedError struct {
 	NeededDelta float64 `json:"needed_delta,omitempty"`
 	// Composition of the budget.
 	Composition Composition `json:"composition,omitempty"`
-	// Outside: the charge is not part of what is left of the budget's schedule, of which
-	// Taken of Scheduled runs are charged; or, if Lowered, the budget was lowered below
-	// what the schedule may cost. Spent and Needed are then 0.
-	Outside   bool  `json:"outside,omitempty"`
-	Lowered   bool  `json:"lowered,omitempty"`
-	Taken     int64 `json:"schedule_taken,omitempty"`
-	Scheduled int64 `json:"schedule_runs,omitempty"`
 	// AsOf is the number of the last row when it was refused.
 	AsOf int64 `json:"as_of"`
 }
@@ -65,12 +58,6 @@ func (e *RefusedError) Left() float64 { return left(e.Limit, float64(e.Spent)) }
 func (e *RefusedError) Error() string {
 	if e.Closed {
 		return fmt.Sprintf("refused: no validity window of budget %q is open now; ask the owner of the data for a budget for this time", e.Budget)
-	}
-	if e.Lowered {
-		return fmt.Sprintf("refused: budget %q was lowered below what its schedule may cost; ask the owner of the data for a grant", e.Budget)
-	}
-	if e.Outside {
-		return fmt.Sprintf("refused: budget %q pays for the runs of its schedule alone, of which %d of %d are taken, and this charge is not part of the others; run what was registered, or ask the owner of the data for a grant with a schedule of its own", e.Budget, e.Taken, e.Scheduled)
 	}
 	if e.Composition == Sums {
 		return fmt.Sprintf("refused: budget %q allows ε = %s at δ = %g; ε = %s and δ = %.3g are left, and with this charge the sums would be ε = %s and δ = %.3g. A budget for several runs needs the sum of their ε and of their δ: ask the owner of the data for a grant, or add noise and run fewer steps",

@@ -15,9 +15,9 @@ func someState(t testing.TB) *state {
 	const subject = "hmac-sha256:0000000000000000000000000000000000000000000000000000000000000001"
 	s := newState()
 	for _, e := range []chain.Entry{
-		{Kind: kindLedger, Body: `{"format":1}`},
-		{Kind: kindDataset, Subject: subject, Body: `{"name":"records","budget":{"name":"global","epsilon":10,"delta":0.000001,"adjacency":"add-remove","unit":"record","composition":"adaptive"}}`},
-		{Kind: kindBudget, Subject: subject, Body: `{"budget":{"name":"team","epsilon":1,"delta":0.000001,"adjacency":"add-remove","unit":"record","composition":"planned","scope":{"team":"x"},"until":"2040-01-01T00:00:00Z"}}`},
+		{Kind: kindLedger, Body: `{"format":3}`},
+		{Kind: kindDataset, Subject: subject, Body: `{"name":"records","budget":{"name":"global","epsilon":10,"delta":0.000001,"adjacency":"add-remove","unit":"record","composition":"adaptive","orders":[8]}}`},
+		{Kind: kindBudget, Subject: subject, Body: `{"budget":{"name":"team","epsilon":1,"delta":0.000001,"adjacency":"add-remove","unit":"record","composition":"adaptive","orders":[8],"scope":{"team":"x"},"until":"2040-01-01T00:00:00Z"}}`},
 		{Kind: kindReserve, Subject: subject, Body: `{"event":"repeat(4, pure(1))","adjacency":"add-remove","unit":"record","run":"r","key":"a"}`},
 		{Kind: kindReserve, Subject: subject, Body: `{"event":"pure(0.5)","adjacency":"add-remove","unit":"record","labels":{"team":"x"},"run":"r","key":"b"}`},
 		{Kind: kindForfeit, Subject: subject, Body: ""},
@@ -37,15 +37,15 @@ func someState(t testing.TB) *state {
 // content in two forms.
 func FuzzRow(f *testing.F) {
 	const subject = "hmac-sha256:0000000000000000000000000000000000000000000000000000000000000001"
-	f.Add(kindDataset, "hmac-sha256:0000000000000000000000000000000000000000000000000000000000000002", `{"name":"","budget":{"name":"global","epsilon":1,"delta":0,"adjacency":"replace-one","unit":"record","composition":"planned"}}`)
-	f.Add(kindBudget, subject, `{"budget":{"name":"b","epsilon":1,"delta":0.1,"adjacency":"add-remove","unit":"record","composition":"planned","from":"2020-01-01T00:00:00Z"}}`)
+	f.Add(kindDataset, "hmac-sha256:0000000000000000000000000000000000000000000000000000000000000002", `{"name":"","budget":{"name":"global","epsilon":1,"delta":0,"adjacency":"replace-one","unit":"record","composition":"sums"}}`)
+	f.Add(kindBudget, subject, `{"budget":{"name":"b","epsilon":1,"delta":0.1,"adjacency":"add-remove","unit":"record","composition":"sums","from":"2020-01-01T00:00:00Z"}}`)
 	f.Add(kindGrant, subject, `{"budget":"global","epsilon":0.5,"delta":0,"reason":"r"}`)
 	f.Add(kindRevoke, subject, `{"budget":"team","epsilon":1,"delta":0,"reason":"r","key":"k"}`)
 	f.Add(kindReserve, subject, `{"event":"poisson(1/3, gaussian(2))","adjacency":"add-remove","unit":"record","labels":{"a":"b"},"run":"r","key":"c"}`)
 	f.Add(kindReserve, subject, `{"event":"repeat(9007199254740992, pure(1))","adjacency":"add-remove","unit":"record","run":"r","key":"c"}`)
 	f.Add(kindCommit, subject, `{"charge":"0","spent":"pure(1)"}`)
 	f.Add(kindForfeit, subject, `{"charge":"0","reason":"r"}`)
-	f.Add(kindLedger, "", `{"format":1}`)
+	f.Add(kindLedger, "", `{"format":3}`)
 	f.Add("", "", "")
 	f.Fuzz(func(t *testing.T, kind, subject, body string) {
 		r, err := decode(kind, body, parseEvent)

@@ -55,14 +55,6 @@ func checkIdentity(keyID string, s sketch.Sketch) error {
 	return nil
 }
 
-// checkStored checks a sketch as rows have it.
-func checkStored(keyID string, s sketch.Sketch) error {
-	if s.Sum != "" && s.Whole != "" {
-		return input("a sketch with the sum of its hashes is not stored: two of them would show the hashes of the rows by which they differ")
-	}
-	return checkIdentity(keyID, s)
-}
-
 // version is one state of the data of a data set.
 type version struct {
 	Version
@@ -230,7 +222,7 @@ func (s *state) resolve(id *Identity) (*dataset, sketch.Overlap, *versionRecord,
 			overlap = r.overlap
 		}
 	}
-	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch.Stored()}, nil
+	return d, overlap, &versionRecord{Fingerprint: id.Fingerprint, KeyID: id.KeyID, Sketch: id.Sketch}, nil
 }
 
 // sameKey refuses a key other than the ledger's.

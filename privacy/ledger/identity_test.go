@@ -14,7 +14,7 @@ func sketched(key string, hashes ...uint64) sketch.Sketch {
 	for _, h := range hashes {
 		b.Add(h)
 	}
-	s.Rows, s.Sum = b.List(), "0000000000000000"
+	s.Rows, s.Whole = b.List(), "0000000000000000"
 	return s
 }
 

@@ -84,12 +84,12 @@ func (s *state) link(req *LinkRequest) (Fingerprint, record, error) {
 	}
 	if len(to) == 1 && len(apart) == 0 {
 		return to[0].fingerprint, &versionRecord{
-			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Reason: req.Reason,
+			Fingerprint: req.Fingerprint, KeyID: req.KeyID, Sketch: req.Sketch, Reason: req.Reason,
 		}, nil
 	}
 	return req.Fingerprint, &datasetRecord{
 		Name: req.Name, Budget: smallest(to), Reason: req.Reason,
-		KeyID: req.KeyID, Sketch: req.Sketch.Stored(), Toward: fingerprints(to), Apart: fingerprints(apart),
+		KeyID: req.KeyID, Sketch: req.Sketch, Toward: fingerprints(to), Apart: fingerprints(apart),
 	}, nil
 }
 
@@ -143,7 +143,7 @@ func smallest(of []*dataset) Budget {
 		return cmp.Or(cmp.Compare(x.Epsilon, y.Epsilon), cmp.Compare(x.Delta, y.Delta))
 	}).accounts[0].Budget
 	// The composition of their budgets was chosen for each of them alone.
-	smallest.Composition, smallest.Orders, smallest.Schedule, smallest.Beforehand = Sums, nil, "", false
+	smallest.Composition, smallest.Orders = Sums, nil
 	return smallest
 }
 
@@ -174,21 +174,11 @@ func (s *state) admitsLinks(d *dataset, b *Budget, toward, apart []Fingerprint) 
 		if d != nil && slices.Contains(t.closure(), d) {
 			return input("the charges of %q count toward %q, so that the other way round they would count in a circle", t.title(), d.title())
 		}
-		if d != nil && len(d.charges) > 0 && t.scheduled() {
-			return input("a budget of %q pays for its schedule alone, and cannot count what was charged to %q before", t.title(), d.title())
-		}
 		if err := t.accounts[0].sameNeighbours(b.Adjacency, b.Unit); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// scheduled reports whether a budget that charges would count toward has a schedule.
-func (d *dataset) scheduled() bool {
-	return slices.ContainsFunc(d.closure(), func(x *dataset) bool {
-		return slices.ContainsFunc(x.accounts, func(a *account) bool { return a.plan != nil })
-	})
 }
 
 // addLinks applies the decisions of a row. What was charged to the data set also counts

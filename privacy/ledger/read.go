@@ -19,9 +19,6 @@ type Balance struct {
 	// SpentDelta and LeftDelta are the corresponding δ of a [Sums] budget.
 	SpentDelta float64 `json:"spent_delta,omitempty"`
 	LeftDelta  float64 `json:"left_delta,omitempty"`
-	// Taken of the Scheduled runs are charged.
-	Taken     int64 `json:"schedule_taken,omitempty"`
-	Scheduled int64 `json:"schedule_runs,omitempty"`
 	// Open is false outside the budget's validity window.
 	Open bool `json:"open"`
 	// Reserved, Committed and Forfeited count charges.
@@ -144,9 +141,6 @@ func (d *dataset) balances(of Fingerprint, newMeter NewMeter, at int64) (list []
 		if a.Composition == Sums {
 			b.SpentDelta = roundUp(a.sum.delta)
 			_, b.LeftDelta = a.left()
-		}
-		if a.plan != nil {
-			b.Taken, b.Scheduled = a.plan.taken.runs(), a.plan.all.runs()
 		}
 		b.Orders = slices.Clone(b.Orders)
 		b.Name, b.Scope = d.budgetName(a, of), maps.Clone(b.Scope)

@@ -42,12 +42,8 @@ type ledgerRecord struct {
 }
 
 // format is the version of the meaning of rows. A program must not fold rows whose meaning
-// it does not know. Since 2 data sets have versions and links; ledgers of format 1 are
-// read, and may continue with such rows.
-const (
-	format      = 2
-	firstFormat = 1
-)
+// it does not know.
+const format = 3
 
 // datasetRecord introduces the data set that the row is about.
 type datasetRecord struct {
@@ -94,10 +90,6 @@ type grantRecord struct {
 	Delta   float64 `json:"delta"`
 	Reason  string  `json:"reason"`
 	Key     string  `json:"key,omitempty"`
-	// Schedule is what a planned budget is raised for. Beforehand states that the grant was
-	// decided before anything was released.
-	Schedule   string `json:"schedule,omitempty"`
-	Beforehand bool   `json:"decided_beforehand,omitempty"`
 }
 
 type revokeRecord struct{ grantRecord }
@@ -243,8 +235,8 @@ func checkProven(e privacy.Event) error {
 const maxEvent = 1 << 16
 
 func (r *ledgerRecord) check() error {
-	if r.Format < firstFormat || r.Format > format {
-		return fmt.Errorf("the ledger has format %d, this program knows formats %d to %d: use a newer version of the program", r.Format, firstFormat, format)
+	if r.Format != format {
+		return fmt.Errorf("the ledger has format %d, this version of the program reads format %d alone: use the version that made it, or begin a new ledger", r.Format, format)
 	}
 	return nil
 }
@@ -256,11 +248,11 @@ func (r *datasetRecord) check() error {
 		}
 	}
 	minKeys := min(1, len(r.Toward)+len(r.Apart))
-	return cmp.Or(r.Budget.checkGlobal(), checkStored(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, minKeys, r.Key, 0))
+	return cmp.Or(r.Budget.checkGlobal(), checkIdentity(r.KeyID, r.Sketch), checkLinks(r.Toward, r.Apart), checkNotes(r.Reason, minKeys, r.Key, 0))
 }
 
 func (r *versionRecord) check() error {
-	return cmp.Or(r.Fingerprint.check(), checkStored(r.KeyID, r.Sketch), checkNotes(r.Reason, 0, "", 0))
+	return cmp.Or(r.Fingerprint.check(), checkIdentity(r.KeyID, r.Sketch), checkNotes(r.Reason, 0, "", 0))
 }
 
 func (r *linkRecord) check() error {
@@ -297,11 +289,6 @@ func (r *grantRecord) check() error {
 	if privacy.CheckEpsilon(r.Epsilon) != nil || privacy.CheckDelta(r.Delta) != nil || r.Epsilon+r.Delta == 0 {
 		return input("a grant or revocation changes ε or δ by an amount above 0, not by ε %g and δ %g", r.Epsilon, r.Delta)
 	}
-	if r.Schedule != "" {
-		if _, err := parseSchedule(r.Schedule); err != nil {
-			return input("the schedule of the grant: %v", err)
-		}
-	}
 	return checkNotes(r.Reason, 1, r.Key, 0)
 }
 
@@ -318,12 +305,7 @@ func (r *reserveRecord) check() error {
 }
 
 func (r *drawRecord) check() error {
-	if !r.unnamed() {
-		if err := r.Coverage.check(); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(checkText("the run", r.Run, 1, 256), checkNotes("", 0, r.Key, 1))
+	return cmp.Or(r.Coverage.check(), checkText("the run", r.Run, 1, 256), checkNotes("", 0, r.Key, 1))
 }
 
 func (r *commitRecord) check() error { return nil }

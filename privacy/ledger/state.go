@@ -24,9 +24,6 @@ type state struct {
 	keys     map[string]keyUse
 	// keyID names the key by which data sets are identified; empty if there is none yet.
 	keyID string
-	// drawsNamed: a draw has said what it is for. Older versions, whose draws do not, cannot read
-	// such a row, so that no draw after it lacks that.
-	drawsNamed bool
 	// parsed remembers events: most charges repeat one.
 	parsed map[string]*chargedEvent
 }
@@ -114,7 +111,6 @@ func (s *state) fold(r chain.Row) error {
 	case *drawRecord:
 		c = s.charges[b.Charge]
 		c.draw(b)
-		s.drawsNamed = s.drawsNamed || !b.unnamed()
 	}
 	if key := body.key(); key != "" {
 		s.keys[key] = keyUse{r.Kind, r.Subject, asked(body, r.Body), c}
@@ -193,17 +189,10 @@ func (s *state) admits(subject Fingerprint, at int64, r record) error {
 		return err
 	case *drawRecord:
 		c, err := s.reserved(d, b.Charge, Committed)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !b.unnamed():
-			return c.pays(d, &b.Coverage, b.booked.terms, at)
-		case s.drawsNamed:
-			return input("a draw names no adjacency, unit and scope, though an earlier one does")
-		case !c.remains(b.booked.terms):
-			return &StateError{c.ID, c.State, c.State, "it is not a series that has this event left"}
 		}
-		return nil
+		return c.pays(d, &b.Coverage, b.booked.terms, at)
 	}
 	return fmt.Errorf("rows of kind %q are not known", r.kind())
 }
@@ -223,12 +212,6 @@ func (d *dataset) admitsChange(g *grantRecord, sign int64) error {
 	if a == nil {
 		return input("the data set has no budget %q", g.Budget)
 	}
-	if a.plan != nil && sign > 0 && g.Schedule == "" && !a.lowered() {
-		return input("budget %q pays for its schedule alone: say what more ε is for (--schedule EVENT)", g.Budget)
-	}
-	if g.Schedule != "" && (a.plan == nil || sign < 0) {
-		return input("only the grant of a planned budget with a schedule adds to that schedule; budget %q is %s", g.Budget, a.Composition)
-	}
 	_, _, err := a.changed(g, sign)
 	return err
 }
@@ -237,7 +220,7 @@ func (d *dataset) admitsChange(g *grantRecord, sign int64) error {
 // have been fixed when they were made.
 func (d *dataset) admitsLate(b *Budget) error {
 	global := &d.accounts[0].Budget
-	fixed := b.Composition == global.Composition && slices.Equal(b.Orders, global.Orders) && b.Schedule == "" || b.conditional()
+	fixed := b.Composition == global.Composition && slices.Equal(b.Orders, global.Orders)
 	if fixed || !slices.ContainsFunc(d.charges, func(c *charge) bool { return b.covers(c.Labels) && b.open(c.at) }) {
 		return nil
 	}
@@ -255,11 +238,6 @@ func (d *dataset) admitsReserve(b *reserveRecord, at int64) error {
 	for _, a := range accounts {
 		if err := a.room(b.booked); err != nil {
 			return err
-		}
-		if a.plan != nil {
-			if err := a.scheduledFits(b.booked, 1); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

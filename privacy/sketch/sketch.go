@@ -24,14 +24,10 @@ type Sketch struct {
 	KeyID string `json:"key_id"`
 	// Limit is the maximal number of rows that were read; 0 means all.
 	Limit int64 `json:"limit,omitempty"`
-	// Sum is the sum of the hashes of all rows, in 16 hexadecimal digits. Equal rows have
-	// equal sums. Two sums differ by exactly the hashes of the rows that came and went, so
-	// that no sum is stored where others read it: see [Sketch.Stored]. Sketches that older
-	// versions stored have it.
-	Sum string `json:"sum,omitempty"`
-	// Whole is a keyed hash of the sum, in 16 hexadecimal digits: it shows whether the rows
-	// are equal, and nothing else.
-	Whole string `json:"whole,omitempty"`
+	// Whole is a keyed hash of the sum of the hashes of all rows, in 16 hexadecimal digits: it
+	// shows whether the rows are equal, and nothing else. (Two sums would differ by exactly the
+	// hashes of the rows that came and went.)
+	Whole string `json:"whole"`
 	// Rows, LeaveOneOut, ReadColumns and Values are the lists; see the package comment.
 	Rows        List `json:"rows"`
 	LeaveOneOut List `json:"less,omitzero"`
@@ -52,21 +48,8 @@ type List struct {
 // New returns a sketch of the present version, without lists.
 func New(keyID string) Sketch { return Sketch{Version: version, KeyID: keyID} }
 
-// Stored returns the sketch as it is stored: without the sum.
-func (s Sketch) Stored() Sketch {
-	if s.Whole != "" {
-		s.Sum = ""
-	}
-	return s
-}
-
 // SameRows reports whether two sketches are of exactly the same rows.
-func SameRows(a, b Sketch) bool {
-	if a.Whole != "" && b.Whole != "" {
-		return a.Whole == b.Whole
-	}
-	return a.Sum != "" && a.Sum == b.Sum
-}
+func SameRows(a, b Sketch) bool { return a.Whole == b.Whole }
 
 // IsZero reports whether there is no sketch.
 func (s Sketch) IsZero() bool { return s.Version == 0 && s.KeyID == "" && s.Rows.IsZero() }
@@ -111,8 +94,8 @@ func (s Sketch) Validate() error {
 		return errors.New("sketch: the id of the key is not 16 hexadecimal digits")
 	case s.Limit < 0:
 		return errors.New("sketch: the number of rows is negative")
-	case s.Sum != "" && !hexadecimal.MatchString(s.Sum), s.Whole != "" && !hexadecimal.MatchString(s.Whole), s.Sum+s.Whole == "":
-		return errors.New("sketch: the sum of the rows, or its hash, is not 16 hexadecimal digits")
+	case !hexadecimal.MatchString(s.Whole):
+		return errors.New("sketch: the hash of all rows is not 16 hexadecimal digits")
 	case s.Rows.IsZero():
 		return errors.New("sketch: there is no list of rows")
 	}

@@ -30,7 +30,7 @@ func of(rows ...[]uint64) sketch.Sketch {
 	}
 	s := sketch.New(key)
 	s.Rows = b.List()
-	s.Sum = fmt.Sprintf("%016x", sum)
+	s.Whole = fmt.Sprintf("%016x", sum)
 	return s
 }
 
@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 	good := of([]uint64{1, 2, 3})
 	for name, harm := range map[string]func(*sketch.Sketch){
 		"key":        func(s *sketch.Sketch) { s.KeyID = "x" },
-		"sum":        func(s *sketch.Sketch) { s.Sum = "" },
+		"whole":      func(s *sketch.Sketch) { s.Whole = "" },
 		"limit":      func(s *sketch.Sketch) { s.Limit = -1 },
 		"version":    func(s *sketch.Sketch) { s.Version = -1 },
 		"no rows":    func(s *sketch.Sketch) { s.Rows = sketch.List{} },
@@ -217,8 +217,8 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"version":1,"key_id":"0123456789abcdef","sum":"0000000000000000","rows":{"k":2,"hashes":"AAAAAAAAAAE="}}`))
-	f.Add([]byte(`{"version":1,"key_id":"0123456789abcdef","sum":"0000000000000000","rows":{"k":2,"twins":1,"hashes":"AAAAAAAAAAH//////////w=="},"less":{"k":2,"hashes":"AAAAAAAAAAE="}}`))
+	f.Add([]byte(`{"version":1,"key_id":"0123456789abcdef","whole":"0000000000000000","rows":{"k":2,"hashes":"AAAAAAAAAAE="}}`))
+	f.Add([]byte(`{"version":1,"key_id":"0123456789abcdef","whole":"0000000000000000","rows":{"k":2,"twins":1,"hashes":"AAAAAAAAAAH//////////w=="},"less":{"k":2,"hashes":"AAAAAAAAAAE="}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s sketch.Sketch
 		if json.Unmarshal(data, &s) != nil || s.Validate() != nil || s.IsZero() {

@@ -67,6 +67,25 @@ func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
+// LinkNew writes a secret to a file with mode 0600 that must not exist yet. It is there as a whole
+// or not at all, and lasts. One that is there stays, with an error that is [fs.ErrExist].
+func LinkNew(path string, secret []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(secret)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A link, unlike a rename, does not replace the key of another process.
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
 // SyncDir makes the names in a folder durable. Windows has no such call: there [Replace]
 // renames through to the disk, and syncing a new file writes its name with it.
 func SyncDir(dir string) error {

@@ -18,7 +18,7 @@ func (p *Program) Configured() (*config.Settings, error) {
 func (p *Program) AddPlaces(f *pflag.FlagSet) {
 	at, otherwise := &p.Places, ", your configuration, the user's data directory)"
 	f.StringVar(&at.Ledger, "ledger", "", "the ledger: a `PATH`, or a postgres:// URL (default: "+config.LedgerVariable+otherwise)
-	f.StringVar(&at.Keys, "keys", "", "the `DIR` of the key ring (default: "+config.KeysVariable+otherwise)
+	f.StringVar(&at.Keys, "keys", "", "the `DIR` of the signing key and the trust file (default: "+config.KeysVariable+otherwise)
 	f.StringVar(&at.Private, "private", "", "the `DIR` of the key by which data sets are known again, and of the index of their records (default: "+config.PrivateVariable+otherwise)
 	f.StringVar(&at.Service, "store", "", "the service's store: a `FILE` or a PostgreSQL URL (default: "+config.ServiceVariable+otherwise)
 }

@@ -8,10 +8,9 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-// KeysDir is where the ring of signing keys is, by flag, variable or configuration.
+// KeysDir is where the signing key is, by flag, variable or configuration.
 func (p *Program) KeysDir() (string, error) {
 	dir, err := p.Places.KeysAt()
 	return dir, ui.AsUsage(err)
@@ -25,17 +24,17 @@ func Date(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// Trust gathers the keys that a verifier believes, by default those of the key ring.
-func (p *Program) Trust(keys, rotations []string) (*certificate.Trust, error) {
+// Trust gathers the keys that a verifier believes, by default those of the user's own folder.
+func (p *Program) Trust(keys []string) (*certificate.Trust, error) {
 	if len(keys) == 0 {
-		ring, err := p.KeysDir()
+		dir, err := p.KeysDir()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(ring); errors.Is(err, fs.ErrNotExist) {
-			return nil, Usage("there is no key to trust: give the signer's public key with --key FILE (there is no key ring at %s either)", ring)
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, Usage("there is no key to trust: give the signer's public key with --key FILE (there are no keys at %s either)", dir)
 		}
-		keys = []string{ring}
+		keys = []string{dir}
 	}
 	trust := &certificate.Trust{}
 	for _, path := range keys {
@@ -44,15 +43,6 @@ func (p *Program) Trust(keys, rotations []string) (*certificate.Trust, error) {
 			return nil, ui.AsUsage(err)
 		}
 		trust.Merge(t)
-	}
-	for _, path := range rotations {
-		statement, err := bounded.ReadFile(path, bounded.Large)
-		if err != nil {
-			return nil, Usage("rotation statement: %w", err)
-		}
-		if _, err := trust.Follow(statement); err != nil {
-			return nil, ui.NotVerified("%s: %w", path, err)
-		}
 	}
 	return trust, nil
 }

@@ -95,7 +95,7 @@ func AddParallel(cmd *cobra.Command, to *int, texts string) {
 
 // AddRecords adds the flags that are about records and their budget.
 func (o *SourceFlags) AddRecords(cmd *cobra.Command) {
-	o.DataFlags.Add(cmd, "the private records: a `FILE` (CSV, JSON, Parquet, Excel, Arrow), a folder of Hugging Face datasets, or the address of a database; required",
+	o.DataFlags.Add(cmd, "the private records: a `FILE` (CSV, JSON, Parquet, Excel) or the address of a database; required",
 		"the rows of a database, as `SQL` with an ORDER BY that leaves no ties", "records that cannot be used")
 	o.AddColumns(cmd)
 }

@@ -44,7 +44,7 @@ func (r *request) add(f *flag.FlagSet, verb string) {
 	f.StringVar(&r.out, "out", "", "folder to write to, also to continue with a run (required)")
 	f.Float64Var(&r.epsilon, "epsilon", 0, "the most ε that all of it may cost; of perturbed rows that of each (required without --plan)")
 	f.StringVar(&r.places.Ledger, "ledger", "", "ledger that pays: a path or postgres://… (default: SOTTO_LEDGER, your configuration, the user's data directory)")
-	f.StringVar(&r.places.Keys, "keys", "", "key ring that signs (default: SOTTO_KEYS, your configuration, the user's data directory)")
+	f.StringVar(&r.places.Keys, "keys", "", "folder of the key that signs (default: SOTTO_KEYS, your configuration, the user's data directory)")
 	f.StringVar(&r.places.Private, "private", "", "folder with the key by which the ledger knows tables; that of sotto (default: SOTTO_PRIVATE, your configuration, the user's data directory)")
 	f.StringVar(&r.places.File, "config", "", "read the configuration from this file; that of sotto (default: SOTTO_CONFIG, sotto/sotto.toml in the folder of your configuration)")
 	f.StringVar(&r.name, "dataset", "", "name of the data set in the ledger: for a new one, and for rows that are not on this machine")

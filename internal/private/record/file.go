@@ -176,15 +176,6 @@ func (t *textFile) names() (names []string) {
 	return names
 }
 
-// note says what the first line is of, if it nests something.
-func (t *textFile) note() (what string) {
-	if n := origin.Note(t.File); n != "" || t.prepare() != nil || t.Format == origin.CSV {
-		return n
-	}
-	t.firstLines(1, func(j *rows.Lines, _ *rows.Row) bool { what = j.What; return false })
-	return what
-}
-
 // firstLines looks at some lines, as long as more is wanted.
 func (t *textFile) firstLines(n int, more func(j *rows.Lines, r *rows.Row) bool) {
 	in, done, err := t.Content(t.progress)

@@ -168,15 +168,6 @@ func (d *Data) KeyID() string { return d.k.folder.ID() }
 // KeyPath is where that key is, for messages.
 func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, keys.KeyFile) }
 
-// Note says what the source was recognised as, if that was not plain from its name: the tool
-// that wrote it, in words and without content. It is for the one who runs the program.
-func (d *Data) Note() string {
-	if t, ok := d.s.(*textFile); ok {
-		return t.note()
-	}
-	return ""
-}
-
 // Placed reports whether the records are rows of a database, which come and go there.
 func (d *Data) Placed() bool { return d.o.format == origin.SQL }
 

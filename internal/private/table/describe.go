@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,7 +21,7 @@ import (
 var ErrInRecords = origin.Refuse("the columns of JSON are keys of its records, which are not read for this, since they may be content: write the names of the columns yourself")
 
 // Describe returns names and kinds of the columns of a table, to start a schema from. It shows
-// the header of a CSV file or a sheet, the footer of a Parquet file, the schema of an Arrow file
+// the header of a CSV file or a sheet, the footer of a Parquet file
 // or the catalogue of a database, and nothing of a row. A kind that these do not show is "": a
 // CSV file has none. Records of JSON have no such place: see [ErrInRecords].
 //
@@ -58,8 +57,8 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return describeParquet(p)
 	}
 	for _, format := range []origin.Format{format, origin.FormatOf(location)} {
-		if inside, err := origin.InRecords(location, format); err != nil || inside {
-			return nil, nil, cmp.Or(err, ErrInRecords)
+		if format == origin.JSON || format == origin.JSONL {
+			return nil, nil, ErrInRecords
 		}
 	}
 	f, err := rows.OpenText(location, format, false, keys.Opener(location, o.Private, o.open))

@@ -127,7 +127,6 @@ func TestDescribeJSON(t *testing.T) {
 		"lines, packed":  {"x.ndjson.gz", "", line},
 		"capitals":       {"X.JSON", "", "[" + line + "]"},
 		"encrypted":      {"x.jsonl.age", "", line},
-		"folder":         {"train.jsonl", "", line},
 		"named tsv":      {"x.tsv", "", line},
 		"array in csv":   {"x.csv", "", "[\n" + line + "]"},
 		"said to be csv": {"x.jsonl", origin.CSV, line},
@@ -136,9 +135,6 @@ func TestDescribeJSON(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), c.file)
 			write(t, path, c.text)
-			if name == "folder" {
-				path = filepath.Dir(path)
-			}
 			names, _, err := table.Describe(t.Context(), path, table.Options{Format: c.format})
 			if !errors.Is(err, table.ErrInRecords) || names != nil {
 				t.Errorf("%d names: %v", len(names), err)

@@ -10,83 +10,44 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
-// Class is what a database holds in a column.
-type Class uint8
+// class is what a database holds in a column.
+type class uint8
 
 // The classes.
 const (
-	// Opaque values cannot be used: lists, documents, bytes.
-	Opaque Class = iota
-	// Text is everything that reads as text, times and booleans included.
-	Text
-	// Int and Float are numbers that a double holds, or the nearest one to them.
-	Int
-	Float
-	// Decimal numbers may be beyond what a double holds.
-	Decimal
-	// Any: values have types, columns do not (SQLite).
-	Any
+	// opaque values cannot be used: lists, documents, bytes.
+	opaque class = iota
+	// text is everything that reads as text, times and booleans included.
+	text
+	// whole and float are numbers that a double holds, or the nearest one to them.
+	whole
+	float
+	// decimal numbers may be beyond what a double holds.
+	decimal
+	// anything: values have types, columns do not (SQLite).
+	anything
 )
 
-// Dialect is how a database writes SQL. Expressions are given and returned as text; they
-// name columns that this package quotes, and parameters, never values.
-type Dialect struct {
-	// Name of the database, in messages.
-	Name string
-	// Double, Integer and String are the names of types: a float64, an int64, a text.
-	Double, Integer, String string
-	// Least and Greatest are functions of two numbers.
-	Least, Greatest string
-	// Param writes the n-th parameter, from 1.
-	Param func(n int) string
-	// IsNaN writes a condition; nil where there is no NaN.
-	IsNaN func(x string) string
-	// Plain makes a text of any column of class Text or Int that compares by its bytes.
-	Plain func(x string) string
-	// Trim removes any of some characters at both ends.
-	Trim func(x, characters string) string
-	// FromDecimal makes a double of a column of class Decimal, by rounding to the nearest
-	// and never by an error; nil if that cannot be had.
-	FromDecimal func(x string) string
-	// Address is an expression that distinguishes the rows of a table, as text: empty if
-	// there is none.
-	Address string
-	// Hash writes a pseudorandom function of a text, which compares as Threshold does. The
-	// key is a parameter, in the form that Key gives it.
-	Hash func(key, text string) string
-	Key  func(key [32]byte) any
-	// Threshold is what hashes are below with probability t/2^64.
-	Threshold func(t uint64) any
-	// Slow: a scan takes less time than to let the database add up.
-	Slow bool
-	// Sets: GROUP BY takes GROUPING SETS.
-	Sets bool
-	// Fence ends a SELECT that is not to be merged into the one around it, so that what it
-	// computes is computed once for each row.
-	Fence string
-	// Classify says what a type is, by the name that the driver gives it.
-	Classify func(name string) Class
-}
+// dialect has the names of types, in a database: a float64 and a text.
+type dialect struct{ double, text string }
 
 // number reports whether columns of a class are numbers to the database.
-func (c Class) number() bool { return c == Int || c == Float || c == Decimal }
+func (c class) number() bool { return c == whole || c == float || c == decimal }
 
 // engine runs statements on a database that is open, all of them on one state of it.
 type engine interface {
-	dialect() *Dialect
+	dialect() dialect
 	// describe names the columns of what is read, and what they hold. It reads no row.
-	describe(ctx context.Context, from string) ([]string, []Class, error)
+	describe(ctx context.Context, from string) ([]string, []class, error)
 	// query hands out rows until one fails. Cells are valid until the next.
-	query(ctx context.Context, statement string, args []any, row func(cells []cell) error) error
-	// begin holds the state of the database until the end, for one caller at a time. With
-	// ordered, rows come in the same order every time.
-	begin(ctx context.Context, ordered bool) (end func(), err error)
+	query(ctx context.Context, statement string, row func(cells []cell) error) error
+	// begin holds the state of the database until the end, for one caller at a time. Rows come
+	// in the same order every time.
+	begin(ctx context.Context) (end func(), err error)
 	// place names the database in a way that does not depend on what is in it.
 	place(ctx context.Context) ([]string, error)
 	// identity is the name of a table in a form that all ways to write it share.
 	identity(ctx context.Context, name []string) ([]string, error)
-	// addressed reports whether rows of a table have an address.
-	addressed(ctx context.Context, name []string) bool
 	close() error
 }
 

@@ -18,21 +18,6 @@
 // Values that the schema does not allow are refused: the row is left out, or the source is
 // refused as a whole.
 //
-// # Databases
-//
-// [Data.Aggregate] lets a database add up. The statements hold the same arithmetic, clamp
-// included, in the same order of IEEE operations, with values of the schema as parameters
-// and never as text. Its result equals that of a scan to the last digit, which package
-// tabletest checks for each database on hostile tables; and whatever a database's last
-// digit would do, the clamp after the rounding keeps the bound. Where a database cannot do
-// exactly this (a number in a text column, rows of a view that are to be drawn),
-// [Data.CanAggregate] says no.
-//
-// Samples that a database draws are Poisson samples: a row or unit is drawn if SHA-256 of
-// a secret key of 32 bytes and its address or name, as a number in [0, 1), is below the
-// rate, rounded down to a multiple of 2^-64. They are independent if SHA-256 with a secret
-// prefix is a pseudorandom function. The database sees the key.
-//
 // # What stays inside
 //
 // No content of a row is in an error: those carry a code, the row's ordinal and the name of

@@ -18,7 +18,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
@@ -78,10 +77,7 @@ func TestErrors(t *testing.T) {
 		"no schema":       {"a.csv", good, table.Options{Schema: schema.Schema{}}, table.Unusable, "no columns"},
 		"no format":       {"a.txt", good, table.Options{Schema: visits}, table.Unusable, "What is read: .csv"},
 		"unknown format":  {"a.csv", good, table.Options{Schema: visits, Format: "xml"}, table.Unusable, "not one of"},
-		"DuckDB":          {"a.duckdb", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "go -C engines/duckdb build ./cmd/sotto-duckdb"},
-		"DuckDB in short": {"a.DDB", good, table.Options{Schema: visits}, table.Unusable, "sotto-duckdb"},
 		"on error":        {"a.csv", good, table.Options{Schema: visits, OnError: "guess"}, table.Unusable, "neither"},
-		"push-down":       {"a.csv", good, table.Options{Schema: visits, PushDown: "maybe"}, table.Unusable, "neither"},
 		"unit, no folder": {"a.csv", good, table.Options{Schema: visits, Unit: "who"}, table.Unusable, "private folder"},
 		"table of a file": {"a.csv", good, table.Options{Schema: visits, Table: "t"}, table.Unusable, "leave it out"},
 		"table and query": {"a.db", good, table.Options{Schema: visits, Table: "t", Query: "SELECT 1"}, table.Unusable, "one of them"},
@@ -285,7 +281,6 @@ func TestPlaces(t *testing.T) {
 // message of the database quotes it.
 func TestDatabasesKeepQuiet(t *testing.T) {
 	const secret = "Zaphod42"
-	ctx := context.Background()
 	address := pgtest.Schema(t)
 	query := "SELECT CAST(w AS double precision) AS days, 'x' AS ward FROM (VALUES ('1'), ('" + secret + "')) AS v (w)"
 	err := read(address, table.Options{Schema: visits, Query: query})
@@ -307,14 +302,6 @@ func TestDatabasesKeepQuiet(t *testing.T) {
 	if codeOf(err) != origin.Unreadable || strings.Contains(fmt.Sprint(err), "Zaphod") {
 		t.Errorf("got %v", err)
 	}
-	d, err := table.Open(ctx, path, table.Options{Schema: visits, Table: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if _, err := d.Aggregate(ctx, table.Query{Layout: table.Layout{Sums: []int{9}}}); codeOf(err) != table.Unusable {
-		t.Errorf("a column that is not there: %v", err)
-	}
 }
 
 // TestReadOnly: a query that writes is refused, in each database.
@@ -334,49 +321,6 @@ func TestReadOnly(t *testing.T) {
 	}
 	if err := read(path, table.Options{Schema: visits, Table: `"my ""table"""`}); err != nil {
 		t.Errorf("rows are gone: %v", err)
-	}
-}
-
-// TestTinyRates are left to a scan: a database draws at multiples of 2^-64, of which the
-// least would be more than was paid for.
-func TestTinyRates(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	putSQLite(t, path, someVisits(9), map[tabletest.Type]string{tabletest.Text: "TEXT", tabletest.Double: "REAL"})
-	d, err := table.Open(t.Context(), path, table.Options{Schema: visits, Table: `"my ""table"""`, PushDown: table.Always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	for rate, want := range map[float64]bool{0.5: true, 0x1p-64: true, 0x1p-65: false, 1e-300: false} {
-		q := table.Query{Layout: table.Layout{Sums: []int{0}}, Rate: rate, Key: noise.KeyFromSeed(1)}
-		if got := d.CanAggregate(q); got != want {
-			t.Errorf("that the database draws at rate %v is %v", rate, got)
-		}
-		if _, err := d.Aggregate(t.Context(), q); (err == nil) != want {
-			t.Errorf("rate %v: %v", rate, err)
-		}
-	}
-}
-
-// TestBoundsThatRound: between these bounds the middle is no float64, and a number within
-// them comes out twice too far from it. The clamp after the rounding holds, in SQL too.
-func TestBoundsThatRound(t *testing.T) {
-	of := visits
-	of.Columns = []schema.Column{{Name: "days", Kind: schema.Numeric, Low: 1e16, High: 1e16 + 2}, visits.Columns[1]}
-	made := someVisits(1)
-	made.Rows[0][0] = 1e16 + 2
-	path := filepath.Join(t.TempDir(), "a.db")
-	putSQLite(t, path, made, map[tabletest.Type]string{tabletest.Text: "TEXT", tabletest.Double: "REAL"})
-	d, err := table.Open(t.Context(), path, table.Options{Schema: of, Table: `"my ""table"""`, PushDown: table.Always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	if x := of.Columns[0]; (x.High-table.NewScale(x).Middle)/table.NewScale(x).Half < 2 {
-		t.Fatal("these bounds do not round")
-	}
-	if err := tabletest.SameSums(d, table.Layout{Sums: []int{0}, Squares: []int{0}}); err != nil {
-		t.Error(err)
 	}
 }
 

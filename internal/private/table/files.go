@@ -41,8 +41,8 @@ func OpenFiles(ctx context.Context, paths []string, o Options) (*Data, error) {
 	}
 	f := &files{paths: paths}
 	for i, path := range paths {
-		if format := cmp.Or(o.Format, origin.FormatOf(path)); format == origin.SQL || convert.Kind(format) == convert.Folder {
-			return nil, origin.Refuse("%s is a database or a folder, and several places are read as one table only if all of them are files", path)
+		if format := cmp.Or(o.Format, origin.FormatOf(path)); format == origin.SQL {
+			return nil, origin.Refuse("%s is a database, and several places are read as one table only if all of them are files", path)
 		}
 		if err := f.add(ctx, path, o); err != nil {
 			return nil, fmt.Errorf("file %d of %d: %w", i+1, len(paths), err)

@@ -3,8 +3,6 @@ package table
 import (
 	"fmt"
 	"slices"
-
-	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // MaxRows is how many rows are added up at most: with more, sums could overflow. That a
@@ -132,18 +130,4 @@ func (l Layout) Check() error {
 		return fmt.Errorf("%d groups of %d cells are more than %d cells: group by fewer columns or classes, or count fewer values", groups, cells, maxCells)
 	}
 	return nil
-}
-
-// Query asks a source to add up by itself. Rows that the schema refuses are refused, or
-// left out, as in a scan.
-type Query struct {
-	Layout Layout
-	// Rate keeps each unit with this probability, or with a smaller one that differs by
-	// less than 2^-32; 0 and 1 keep all. Without units, rows are units.
-	Rate float64
-	// RowsPerUnit keeps at most this many rows of a unit, chosen at random; 0 where rows
-	// are units.
-	RowsPerUnit int
-	// Key is where that randomness comes from. Each query of a run needs its own.
-	Key noise.Key
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
@@ -17,20 +18,6 @@ const (
 	Skip = origin.OnErrorSkip
 )
 
-// PushDown says whether a database adds up by itself.
-type PushDown string
-
-// The ways to add up.
-const (
-	// Auto lets a database add up if it can and that is faster: not SQLite, which runs in
-	// this process, where a scan takes less time.
-	Auto PushDown = ""
-	// Always lets every database that can.
-	Always PushDown = "always"
-	// Never reads all rows.
-	Never PushDown = "never"
-)
-
 // Options say what is read from a source, and how.
 type Options struct {
 	// Schema has the columns. Required.
@@ -38,7 +25,7 @@ type Options struct {
 	// Discrete reads numeric columns that have edges as codes of their bins; otherwise
 	// all numeric columns are read as steps.
 	Discrete bool
-	// Format is csv, jsonl, json, parquet, xlsx, arrow or sql; empty finds out from the end of
+	// Format is csv, jsonl, json, parquet, xlsx or sql; empty finds out from the end of
 	// the name, before .gz or .zst, or from the scheme (postgres://, sqlite:).
 	Format origin.Format
 	// Table or Query names the rows of an SQL source: a table, with its schema before a
@@ -51,8 +38,6 @@ type Options struct {
 	// Private is the private folder, with the key of fingerprints and units. It is made
 	// if it does not exist. Required for both.
 	Private string
-	// PushDown is Auto by default.
-	PushDown PushDown
 	// Progress, if not nil, is called during a scan with how many bytes of how many were read;
 	// total is 0 when it is not known. Calls do not overlap.
 	Progress func(read, total int64)
@@ -68,8 +53,6 @@ func (o *Options) check() error {
 		return err
 	}
 	switch {
-	case o.PushDown != Auto && o.PushDown != Always && o.PushDown != Never:
-		return origin.Refuse("push-down: %q is neither %q nor %q", o.PushDown, Always, Never)
 	case o.Unit != "" && o.Private == "":
 		return origin.Refuse("units of privacy are known by a keyed hash: name the private folder, which has the key")
 	case o.Table != "" && o.Query != "":
@@ -92,14 +75,11 @@ func (o *Options) wanted() (names []string) {
 // detect finds the format of a location.
 func (o *Options) detect(location string) (origin.Format, error) {
 	format := cmp.Or(o.Format, origin.FormatOf(location))
-	switch format {
-	case "":
+	switch {
+	case format == "":
 		return "", origin.NoFormat(location)
-	case origin.CSV, origin.JSONL, origin.ParquetFile, origin.SQL:
-	default:
-		if !format.Converted() {
-			return "", origin.Refuse("format %q is not one of csv, jsonl, json, parquet, xlsx, arrow, sql", format)
-		}
+	case !slices.Contains(origin.Formats(), format):
+		return "", origin.Refuse("format %q is not one of %v", format, origin.Formats())
 	}
 	return format, o.checkNamed(format)
 }

@@ -109,13 +109,13 @@ func (d *database) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
 		return nil
 	}
 	columns := rows.Columns(names)
-	end, err := d.e.begin(ctx, true)
+	end, err := d.e.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
 	var room []byte
-	err = d.e.query(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+d.from, nil, func(cells []cell) error {
+	err = d.e.query(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+d.from, func(cells []cell) error {
 		if rows.Count() == sketchRows {
 			rows.Stop()
 			return errEnough
@@ -146,10 +146,10 @@ func (d *database) distinctNames() (names, list []string) {
 		}
 		names = append(names, n)
 		q := "sotto_rows." + quote(n)
-		if d.classes[i] == Any {
+		if d.classes[i] == anything {
 			list = append(list, "+"+q)
 		} else {
-			list = append(list, "CAST("+q+" AS "+d.e.dialect().String+")")
+			list = append(list, "CAST("+q+" AS "+d.e.dialect().text+")")
 		}
 	}
 	return names, list

@@ -522,11 +522,7 @@ func TestSketchSecrecy(t *testing.T) {
 	}
 	// What is stored of versions of a source tells nothing of the row by which they differ.
 	stored := func(some []person) string {
-		got := tableSketch(t, writeFile(t, "b.csv", plainCSV(some, nil, 0, 1, 2)), table.Options{Private: private}).Stored()
-		if got.Sum != "" {
-			t.Error("the sum of all hashes is stored")
-		}
-		return got.Whole
+		return tableSketch(t, writeFile(t, "b.csv", plainCSV(some, nil, 0, 1, 2)), table.Options{Private: private}).Whole
 	}
 	number := func(s string) (n uint64) {
 		if _, err := fmt.Sscanf(s, "%x", &n); err != nil {

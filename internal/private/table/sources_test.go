@@ -181,12 +181,12 @@ func TestSQLiteSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n, private := 0, t.TempDir()
 			tabletest.Run(t, tabletest.Source{
-				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 25, Aggregates: true, Addressed: name == "typed", DrawRows: 1500,
+				Types: []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Boolean}, Cases: 25,
 				Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 					n++
 					path := filepath.Join(private, fmt.Sprintf("%d.db", n))
 					putSQLite(t, path, made, types)
-					o.Private, o.PushDown = private, table.Always
+					o.Private = private
 					if n%3 == 0 && o.Unit == "" && len(made.Rows) < 1000 {
 						o.Table, o.Query = "", `SELECT * FROM "my ""table""";`
 					} else {
@@ -247,7 +247,7 @@ func TestPostgresSource(t *testing.T) {
 	}
 	n, private := 0, t.TempDir()
 	tabletest.Run(t, tabletest.Source{
-		Types: allTypes, Cases: 80, Aggregates: true, Addressed: true,
+		Types: allTypes, Cases: 80,
 		Put: func(made tabletest.Table, o table.Options) (*table.Data, error) {
 			n++
 			name := fmt.Sprintf(`T "%d`, n)

@@ -19,7 +19,7 @@ type database struct {
 	table   []string
 	from    string
 	names   []string
-	classes []Class
+	classes []class
 }
 
 // newDatabase takes an engine over: with an error it is closed.
@@ -47,7 +47,7 @@ func newDatabase(ctx context.Context, e engine, o *Options) (_ *database, err er
 			if name == c.Name && c.Format != "" && d.classes[i].number() {
 				return nil, origin.Refuse("column %q is a number to the database: leave its format out of the schema", name)
 			}
-			if name == c.Name && d.classes[i] == Opaque {
+			if name == c.Name && d.classes[i] == opaque {
 				return nil, &Error{Code: origin.Columns, Msg: fmt.Sprintf("column %q is neither of numbers nor of text: select it as one of them", name)}
 			}
 		}
@@ -75,26 +75,26 @@ func (d *database) fingerprint(ctx context.Context, key keys.Key) ([32]byte, err
 }
 
 // class is what a column of the source holds.
-func (d *database) class(name string) Class {
+func (d *database) class(name string) class {
 	for i, n := range d.names {
 		if n == name {
 			return d.classes[i]
 		}
 	}
-	return Opaque
+	return opaque
 }
 
 // asRead is a column as a scan reads it: a double where the database has a number of that
 // size, and otherwise its text.
 func (d *database) asRead(name string, kind schema.Kind) string {
 	q := "sotto_rows." + quote(name)
-	switch class := d.class(name); {
-	case class == Any:
+	switch is := d.class(name); {
+	case is == anything:
 		return "+" + q // without a declared type, by which drivers convert
-	case class == Float, class == Int && kind == schema.Numeric:
-		return "CAST(" + q + " AS " + d.e.dialect().Double + ")"
+	case is == float, is == whole && kind == schema.Numeric:
+		return "CAST(" + q + " AS " + d.e.dialect().double + ")"
 	}
-	return "CAST(" + q + " AS " + d.e.dialect().String + ")"
+	return "CAST(" + q + " AS " + d.e.dialect().text + ")"
 }
 
 func (d *database) scan(ctx context.Context, p *pass) error {
@@ -109,7 +109,7 @@ func (d *database) scan(ctx context.Context, p *pass) error {
 		list = []string{"1"}
 	}
 	statement := "SELECT " + strings.Join(list, ", ") + " FROM " + d.from
-	end, err := d.e.begin(ctx, true)
+	end, err := d.e.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (d *database) scan(ctx context.Context, p *pass) error {
 	}
 	return feed(ctx, p.workers, func(ctx context.Context, put func(*sheet) error) error {
 		f := &filler{free: free, put: put, progress: p.progress}
-		err := d.e.query(ctx, statement, nil, func(cells []cell) error { return f.row(ctx, cells[:columns]) })
+		err := d.e.query(ctx, statement, func(cells []cell) error { return f.row(ctx, cells[:columns]) })
 		if err != nil {
 			return err
 		}

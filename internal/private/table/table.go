@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"runtime"
@@ -87,30 +86,6 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 	return newDatabase(ctx, e, o)
 }
 
-// OpenDB opens a table or a query of a database that is open, by the driver of a database
-// that this package does not know. It takes the database over, which Close closes. The
-// place names the database for the ledger, whatever is in it.
-//
-// What the package guarantees of its own sources holds if the dialect is right:
-// package tabletest checks.
-func OpenDB(ctx context.Context, db *sql.DB, d Dialect, place []string, o Options) (*Data, error) {
-	if err := o.check(); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := o.checkNamed(origin.SQL); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	e, err := newDriver(ctx, db, &d, place)
-	if err != nil {
-		return nil, err
-	}
-	s, err := newDatabase(ctx, e, &o)
-	if err != nil {
-		return nil, err
-	}
-	return newData(s, o)
-}
-
 // newData takes a source over: with an error it is closed.
 func newData(s source, o Options) (_ *Data, err error) {
 	d := &Data{s: s, o: o}
@@ -152,15 +127,6 @@ func (d *Data) Unit() privacy.Unit {
 // KeyPath is where the key that [Data.KeyID] names is, for messages.
 func (d *Data) KeyPath() string { return filepath.Join(d.o.Private, keys.KeyFile) }
 
-// Note says what the file was recognised as, if that was not plain from its name: the tool that
-// wrote it, in words and without content.
-func (d *Data) Note() string {
-	if c, ok := d.s.(*csvFile); ok {
-		return origin.Note(c.File)
-	}
-	return ""
-}
-
 // Placed reports whether the ledger knows the table by where it is and not by its content,
 // so that its rows may be others next time.
 func (d *Data) Placed() bool {
@@ -186,7 +152,7 @@ func (d *Data) Unchanged() error {
 // Options are those that the table was opened with.
 func (d *Data) Options() Options { return d.o }
 
-// Problems returns which rows were refused by the latest scan or aggregation.
+// Problems returns which rows were refused by the latest scan.
 func (d *Data) Problems() Problems {
 	d.mu.Lock()
 	defer d.mu.Unlock()

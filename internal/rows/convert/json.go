@@ -32,7 +32,7 @@ func (r *Rows) Lines(in io.Reader) error {
 			return err
 		}
 		return eachElement(data, func(raw []byte) error {
-			fields, ok, _ := record(raw)
+			fields, ok := record(raw)
 			if !ok {
 				return r.Flawed()
 			}
@@ -41,7 +41,7 @@ func (r *Rows) Lines(in io.Reader) error {
 	})
 }
 
-// object adds a row. All its keys have to be columns.
+// object adds a row. All its keys are columns.
 func (r *Rows) object(o object) error {
 	if r.places == nil {
 		r.places, r.cells = map[string]int{}, make([]json.RawMessage, len(r.Names))
@@ -51,11 +51,7 @@ func (r *Rows) object(o object) error {
 	}
 	clear(r.cells)
 	for _, f := range o {
-		i, ok := r.places[f.key]
-		if !ok {
-			return errColumns
-		}
-		r.cells[i] = f.raw
+		r.cells[r.places[f.key]] = f.raw
 	}
 	for _, c := range r.cells {
 		r.Cell(textOf(c))
@@ -66,16 +62,10 @@ func (r *Rows) object(o object) error {
 // namesOf collects the keys of all records, in the order in which they come first.
 func (r *Rows) namesOf(data []byte) ([]string, error) {
 	var names []string
-	if r.Names != nil {
-		return r.Names, nil
-	}
 	seen, any := map[string]bool{}, false
 	err := eachElement(data, func(raw []byte) error {
 		any = true
-		fields, _, what := record(raw)
-		if what != "" && r.Note == "" {
-			r.Note = what
-		}
+		fields, _ := record(raw)
 		for _, f := range fields {
 			if !seen[f.key] {
 				seen[f.key] = true
@@ -147,10 +137,6 @@ func (o object) put(key string, raw json.RawMessage) object {
 		return o
 	}
 	return append(o, field{key, raw})
-}
-
-func (o object) without(keys ...string) object {
-	return slices.DeleteFunc(slices.Clone(o), func(f field) bool { return slices.Contains(keys, f.key) })
 }
 
 // fieldsOf splits an object, in its order. One with a key twice is none.

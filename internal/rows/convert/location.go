@@ -27,30 +27,6 @@ func Ext(name string) string {
 	return filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst"))
 }
 
-// Kind is how a file is read.
-type Kind string
-
-// The kinds.
-const (
-	Workbook Kind = "xlsx"
-	Arrow    Kind = "arrow"
-	JSON     Kind = "json"
-	Folder   Kind = "folder"
-)
-
-// KindOf finds the kind by the end of a name; "" for all that are not read here.
-func KindOf(ext string) Kind {
-	switch ext {
-	case ".xlsx", ".xlsm":
-		return Workbook
-	case ".arrow", ".feather", ".ipc":
-		return Arrow
-	case ".json":
-		return JSON
-	}
-	return ""
-}
-
 // Advice says how to read a file that is of no format here, by the end of its name; "" if there
 // is nothing to say.
 func Advice(ext string) string {
@@ -59,10 +35,12 @@ func Advice(ext string) string {
 		return "workbooks are read as .xlsx: save it as that, or as .csv"
 	case ".txt", ".dat", ".tab":
 		return "the name does not show the format: if it has a header row, and tabs or other characters between fields, rename it to .tsv or .csv"
+	case ".arrow", ".feather", ".ipc":
+		return "Arrow and Feather files are not read: have pyarrow write Parquet, pyarrow.parquet.write_table(pyarrow.feather.read_table('FILE'), 'records.parquet')"
 	case ".orc", ".avro", ".pkl", ".pickle", ".h5", ".hdf5", ".sav", ".dta", ".rds":
 		return "write it as .parquet, .csv or .jsonl first"
 	case ".duckdb", ".ddb":
-		return "a DuckDB file needs DuckDB: have it write the rows, duckdb FILE -c \"COPY (SELECT * FROM the_table) TO 'records.parquet'\"; for tables there is sotto-duckdb, too: go -C engines/duckdb build ./cmd/sotto-duckdb (with CGO_ENABLED=1 and a C compiler)"
+		return "a DuckDB file needs DuckDB: have it write the rows, duckdb FILE -c \"COPY (SELECT * FROM the_table) TO 'records.parquet'\""
 	}
 	return ""
 }

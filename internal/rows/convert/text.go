@@ -64,36 +64,3 @@ func UTF8(in io.Reader) ([]byte, error) {
 		out.WriteRune(r)
 	}
 }
-
-// Join makes one text of comma-separated values of several, each with the same header. What their
-// rows are like is left to anyone who reads them.
-func Join(texts [][]byte) ([]byte, error) {
-	var out bytes.Buffer
-	var first []byte
-	for i, text := range texts {
-		text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), "\r\n")
-		quoted, end := false, len(text)
-		for at, c := range text {
-			if c == '"' {
-				quoted = !quoted
-			} else if c == '\n' && !quoted {
-				end = at
-				break
-			}
-		}
-		header := bytes.TrimRight(text[:end], "\r")
-		if i == 0 {
-			first = header
-			out.Write(header)
-		} else if !bytes.Equal(header, first) {
-			return nil, errColumns
-		}
-		out.WriteByte('\n')
-		out.Write(bytes.TrimRight(text[min(end+1, len(text)):], "\r\n"))
-		if out.Len() > Largest {
-			return nil, errLarge
-		}
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
-}

@@ -19,8 +19,6 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 
 var errLarge = refuse("it holds more than %d MiB of rows, and files of this kind are read into memory: save it as Parquet or CSV, which are read piece by piece", Largest>>20)
 
-var errColumns = refuse("its files have different columns, or in different orders: name one file, or write them again with the same columns")
-
 // calm runs a decoder, whose panics about places that are not there mean a damaged file.
 func calm(what string, do func() error) (err error) {
 	defer func() {
@@ -47,9 +45,7 @@ type Rows struct {
 	// Names of the columns, once there is a header.
 	Names    []string
 	maxCells int
-	// Note says what was recognised in the file, in words and names of its metadata.
-	Note string
-	at   int
+	at       int
 	// places of the columns and cells of a row, of records whose keys come in any order.
 	places map[string]int
 	cells  []json.RawMessage
@@ -61,19 +57,8 @@ func NewRows() *Rows { return &Rows{maxCells: Largest} }
 // Bytes are the rows, with their header.
 func (r *Rows) Bytes() []byte { return r.out.Bytes() }
 
-// Header begins the table; of further files of the same table it checks the names.
+// Header begins the table.
 func (r *Rows) Header(names []string) error {
-	if r.Names != nil {
-		if len(names) != len(r.Names) {
-			return errColumns
-		}
-		for i, n := range names {
-			if n != r.Names[i] {
-				return errColumns
-			}
-		}
-		return nil
-	}
 	if len(names) == 0 {
 		return refuse("it has no columns: the first row names them")
 	}

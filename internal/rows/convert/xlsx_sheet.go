@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// maxRow is the longest row, as for other formats.
+const maxRow = 16 << 20
+
 // cell is a value of a sheet as it is stored.
 type cell struct {
 	column int
@@ -49,7 +52,7 @@ func (b *book) readSheet(part string, r *Rows) error {
 			c.value = append(c.value, t.text...)
 		case t.end == "c":
 			if v := b.text(&c); v != "" {
-				if size += len(v); size > maxCell { // rows are no longer elsewhere
+				if size += len(v); size > maxRow { // rows are no longer elsewhere
 					return errUnfolds
 				}
 				for len(row) <= c.column {

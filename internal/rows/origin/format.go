@@ -11,23 +11,21 @@ import (
 // Format is how records or rows are stored.
 type Format string
 
-// The formats that are read as they are. JSONL and CSV may be compressed with gzip or zstd. All
-// others are those of package convert.
+// The formats. JSONL, JSON and CSV may be compressed with gzip or zstd.
 const (
 	JSONL       Format = "jsonl"
+	JSON        Format = "json"
 	CSV         Format = "csv"
+	Workbook    Format = "xlsx"
 	ParquetFile Format = "parquet"
 	SQL         Format = "sql"
 )
 
+// Formats are all of them.
+func Formats() []Format { return []Format{CSV, JSONL, JSON, ParquetFile, Workbook, SQL} }
+
 // Converted reports whether a format is read into memory as comma-separated values.
-func (f Format) Converted() bool {
-	switch convert.Kind(f) {
-	case convert.Workbook, convert.Arrow, convert.JSON, convert.Folder:
-		return true
-	}
-	return false
-}
+func (f Format) Converted() bool { return f == Workbook || f == JSON }
 
 // SealedExt is the end of the name of a file that is encrypted, after that of its format.
 const SealedExt = ".age"
@@ -47,16 +45,15 @@ func FormatOf(location string) Format {
 		return SQL
 	}
 	path, _ := convert.Split(location)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return Format(convert.Folder)
-	}
 	switch ext := extOf(path); {
 	case ext == ".jsonl", ext == ".ndjson":
 		return JSONL
 	case ext == ".csv", ext == ".tsv":
 		return CSV
-	case convert.KindOf(ext) != "":
-		return Format(convert.KindOf(ext))
+	case ext == ".json":
+		return JSON
+	case ext == ".xlsx", ext == ".xlsm":
+		return Workbook
 	case ext == ".parquet":
 		return ParquetFile
 	case IsSealed(path): // a database cannot be read where it is encrypted
@@ -75,10 +72,13 @@ func extOf(path string) string {
 func NoFormat(location string) error {
 	path, _ := convert.Split(location)
 	advice := convert.Advice(extOf(path))
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		advice = "it is a folder: name a file of records; a data set of Hugging Face becomes one by datasets.load_from_disk(FOLDER)['train'].to_parquet('records.parquet')"
+	}
 	if advice == "" {
 		advice = "the name does not show the format"
 	}
-	return Refuse("%s. What is read: .csv, .tsv, .jsonl and .json (also with .gz or .zst), .parquet, .xlsx, .arrow, a folder of Hugging Face datasets, a postgres:// URL or an SQLite file", advice)
+	return Refuse("%s. What is read: .csv, .tsv, .jsonl and .json (also with .gz or .zst), .parquet, .xlsx, a postgres:// URL or an SQLite file", advice)
 }
 
 // OnError says what becomes of records or rows that cannot be used.

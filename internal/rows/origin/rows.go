@@ -17,9 +17,6 @@ type memoryFile struct {
 	*bytes.Reader
 	// rows: it has comma-separated values of [convert.Rows]; else text as it was, in UTF-8.
 	rows bool
-	// shards is what the names of several files that it has the text of end with.
-	shards string
-	note   string
 }
 
 // ReadAt reads what was converted.
@@ -28,25 +25,13 @@ func (c *memoryFile) ReadAt(p []byte, at int64) (int, error) { return c.Reader.R
 // Length is that of what was converted.
 func (c *memoryFile) Length() int64 { return c.Reader.Size() }
 
-// Note says what was recognised in a file, in words and without content; "" is nothing.
-func Note(f File) string {
-	if c, ok := f.(*memoryFile); ok {
-		return c.note
-	}
-	return ""
-}
-
-// Rows opens a file or a folder of rows as text, and says in which form they are: CSV, or, if
-// lines is set and the file has them, JSON lines. What is not in that form, or not in UTF-8, is
-// converted in memory. The function opens files; nil is os.Open.
+// Rows opens a file of rows as text, and says in which form they are: CSV, or, if lines is set and
+// the file has them, JSON lines. What is not in that form, or not in UTF-8, is converted in memory.
+// The function opens files; nil is os.Open.
 func Rows(location string, format Format, lines bool, open func(string) (File, error)) (File, fs.FileInfo, Format, error) {
 	path, part := convert.Split(location)
-	if part != "" && format != CSV && !format.Converted() || convert.Kind(format) == convert.JSON && part != "" || convert.Kind(format) == convert.Arrow && part != "" {
+	if part != "" && format != CSV && format != Workbook {
 		return nil, nil, "", Refuse("%s has no parts: leave #%s out", path, part)
-	}
-	if convert.Kind(format) == convert.Folder {
-		f, info, err := openFolder(path, part)
-		return f, info, CSV, err
 	}
 	f, info, err := Open(path, open)
 	if err != nil {
@@ -92,29 +77,21 @@ func convertFile(f File, info fs.FileInfo, path, part string, format Format, lin
 		}
 	}
 	rows := convert.NewRows()
-	if err := addRows(rows, f, info, codec, part, format); err != nil {
-		return nil, err
-	}
-	return &memoryFile{File: f, Reader: bytes.NewReader(rows.Bytes()), rows: true, note: rows.Note}, nil
-}
-
-// addRows reads the rows of a file of a format that is converted.
-func addRows(rows *convert.Rows, f File, info fs.FileInfo, codec Codec, part string, format Format) error {
-	switch kind := convert.Kind(format); {
-	case kind == convert.JSON, format == JSONL:
+	switch {
+	case format == JSON, format == JSONL:
 		text, err := readText(f, info, codec)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return rows.Lines(bytes.NewReader(text))
+		err = rows.Lines(bytes.NewReader(text))
+		return &memoryFile{File: f, Reader: bytes.NewReader(rows.Bytes()), rows: true}, err
 	case codec != Plain:
-		return Refuse("files of this kind are not read where they are compressed: unpack it")
-	case kind == convert.Workbook:
-		return rows.Workbook(f, Length(f, info), part)
-	case kind == convert.Arrow:
-		return rows.Arrow(f, Length(f, info))
+		return nil, Refuse("files of this kind are not read where they are compressed: unpack it")
+	case format == Workbook:
+		err := rows.Workbook(f, Length(f, info), part)
+		return &memoryFile{File: f, Reader: bytes.NewReader(rows.Bytes()), rows: true}, err
 	}
-	return Refuse("format %q is not read here", format)
+	return nil, Refuse("format %q is not read here", format)
 }
 
 // readText reads all of a text, as UTF-8.
@@ -169,9 +146,6 @@ func Comma(location string, f File) (byte, error) {
 		return ',', nil
 	}
 	path, part := convert.Split(location)
-	if c, ok := f.(*memoryFile); ok && c.shards != "" {
-		path, part = c.shards, "" // the part was the split
-	}
 	switch {
 	case part == "tab":
 		return '\t', nil
@@ -187,15 +161,13 @@ func Comma(location string, f File) (byte, error) {
 
 // Unchanged fails if a path has another file than the one that is open, or that has changed.
 func Unchanged(location string, f File, then fs.FileInfo) error {
-	if _, several := then.(*shardsInfo); !several {
-		path, _ := convert.Split(location)
-		now, err := os.Stat(path)
-		if err != nil {
-			return Fail(err)
-		}
-		if !os.SameFile(now, then) {
-			return Differs(0)
-		}
+	path, _ := convert.Split(location)
+	now, err := os.Stat(path)
+	if err != nil {
+		return Fail(err)
+	}
+	if !os.SameFile(now, then) {
+		return Differs(0)
 	}
 	return StillSame(f, then)
 }

@@ -9,8 +9,5 @@ import (
 // of its last change, and where the system has them the number of the file and the time of
 // the last change of anything about it, which no program can set.
 func Stamp(info fs.FileInfo) string {
-	if several, ok := info.(*shardsInfo); ok {
-		return several.stamp
-	}
 	return fmt.Sprintf("%d bytes, modified %d%s", info.Size(), info.ModTime().UnixNano(), systemStamp(info))
 }

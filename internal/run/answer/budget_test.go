@@ -33,8 +33,7 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := all.fresh(t)
 		b := ledger.Budget{Epsilon: float64(rapid.IntRange(0, 40).Draw(rt, "limit")), Delta: 1e-3}
-		b.Composition = rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive, ledger.Adaptive, ledger.Planned}).Draw(rt, "composition")
-		b.Beforehand = b.Composition == ledger.Planned
+		b.Composition = rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive, ledger.Adaptive}).Draw(rt, "composition")
 		p.budget(t, b)
 		broken := errors.New("broken")
 		failing, left := false, 0
@@ -93,7 +92,7 @@ func TestNeverMoreThanTheBudget(t *testing.T) {
 				failing, left = true, rapid.IntRange(0, 20).Draw(rt, "after")
 			},
 			"grant": func(rt *rapid.T) {
-				_, err := p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "chats", Epsilon: float64(rapid.IntRange(1, 9).Draw(rt, "more")), Reason: "test", Beforehand: b.Beforehand})
+				_, err := p.ledger.Grant(t.Context(), ledger.GrantRequest{Dataset: "chats", Epsilon: float64(rapid.IntRange(1, 9).Draw(rt, "more")), Reason: "test"})
 				must(t, err)
 			},
 		})
@@ -264,7 +263,7 @@ func TestMany(t *testing.T) {
 // an answer takes besides, and what the ledger has of that.
 func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Session, *watch) {
 	t.Helper()
-	p.budget(t, ledger.Budget{Epsilon: 30, Delta: 1e-6, Composition: c, Beforehand: c == ledger.Planned})
+	p.budget(t, ledger.Budget{Epsilon: 30, Delta: 1e-6, Composition: c})
 	rare := *clipped().(*decode.Clipped)
 	rare.Draw.Rate, rare.Range = 0.01, 0.3
 	of := planFor(&rare)
@@ -280,7 +279,7 @@ func (p *place) quick(t testing.TB, c ledger.Composition, parallel int) (*Sessio
 
 // BenchmarkLedger measures what of an answer's time is the ledger's, on SQLite.
 func BenchmarkLedger(b *testing.B) {
-	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
+	for _, c := range []ledger.Composition{ledger.Sums, ledger.Adaptive} {
 		for _, parallel := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/%d", c, parallel), func(b *testing.B) {
 				p := newPlace(b)

@@ -113,26 +113,6 @@ func (s *Settings) Group(title string) {
 	})
 }
 
-// Moved is the setting that a verb has for what was a flag of it, as --set takes it; "" for none.
-func Moved(cmd *cobra.Command, flag string) string {
-	s := Of(cmd)
-	if s == nil {
-		return ""
-	}
-	switch flag {
-	case "no-measure":
-		return "measurement-share=0"
-	case "most":
-		flag = "max-lambda"
-	case "least":
-		flag = "min-size"
-	}
-	if f := s.Flags.Lookup(flag); f != nil {
-		return f.Name + "=" + placeholder(f)
-	}
-	return ""
-}
-
 // Set implements [pflag.Value].
 func (s *Settings) Set(text string) error {
 	name, value, has := strings.Cut(text, "=")

@@ -16,8 +16,6 @@ type contest struct {
 	// in MB; 0 where that is not known.
 	Computed []int64
 	Peaks    []float64
-	// Operations that the task takes, if not as Sotto counted them.
-	Operations float64
 }
 
 // hold lets the sides take turns.
@@ -26,7 +24,7 @@ func hold(m measure, sides []contestant, runs int) (*contest, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contest{row: r, Operations: r.Last[0].Operations}
+	c := &contest{row: r}
 	for i, s := range sides {
 		if !s.tuned() {
 			c.Ours++

@@ -1,7 +1,7 @@
 // Command lm measures Sotto's embedded engine beside llama.cpp on the same files in
 // one run, and its sentence encoder beside sentence-transformers. Each side is a process
 // of its own that loads the model once; they take turns, so that what else happens on the
-// machine hits all of them. The machine's own limits are measured in the same run.
+// machine hits all of them.
 //
 //	go run ./bench/lm -python .venv/lm/bin/python -out dist/bench/lm.md
 package main
@@ -18,14 +18,13 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/lab/bench/harness"
-	"github.com/sotto-dp/sotto/lab/bench/llamaserver"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
 // settings of a run. Of the programs, those that are empty are left out.
 type settings struct {
 	python, folder, scratch     string
-	server, sentences, compiler string
+	sentences                   string
 	models, parts               []string
 	threads, runs, asked, texts int
 	repack                      bool
@@ -46,9 +45,7 @@ func main() {
 	flag.StringVar(&s.python, "python", "python3", "a Python that has the packages of requirements.txt")
 	flag.StringVar(&s.folder, "sources", "lab/bench/lm", "where the other sides' programs are")
 	flag.StringVar(&s.scratch, "scratch", ".cache/bench-lm", "where to keep the Q8_0 copy")
-	flag.StringVar(&s.server, "server", "", "llama.cpp's server, for questions over shared prefixes; empty leaves it out")
 	flag.StringVar(&s.sentences, "sentences", "", "a Python that has sentence-transformers; empty leaves sentences out")
-	flag.StringVar(&s.compiler, "compiler", "c++", "a C++ compiler for the program that measures the machine's limits; empty leaves them out")
 	flag.IntVar(&s.threads, "threads", 2, "threads of either side")
 	flag.IntVar(&s.runs, "runs", 7, "how often each side does each task; those that take minutes, and all of a second model, 3 times")
 	flag.IntVar(&s.asked, "questions", questionCount, "questions over shared prefixes, a multiple of 8; fewer are for trials")
@@ -71,13 +68,13 @@ func main() {
 		if *parts != "" {
 			s.parts = strings.Split(*parts, ",")
 		}
-		return run(ctx, s, *out)
+		return run(s, *out)
 	})
 }
 
 var defaultModels = []string{models.Default, "qwen2.5-coder"}
 
-func run(ctx context.Context, s settings, out string) error {
+func run(s settings, out string) error {
 	r, err := s.begin()
 	if err != nil {
 		return err
@@ -89,7 +86,7 @@ func run(ctx context.Context, s settings, out string) error {
 		}
 		err = r.part(s, name, func() error { return r.compare(s, name, path, i == 0) })
 		if err == nil && i == 0 {
-			err = r.part(s, partQuestions, func() error { return r.questions(ctx, s, name, path) })
+			err = r.part(s, partQuestions, func() error { return r.questions(s, name, path) })
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -132,21 +129,13 @@ func (s settings) begin() (*report, error) {
 	return r, nil
 }
 
-// part measures a part, unless others are asked for, and keeps it. The machine's limits are
-// measured before and after: what else ran at one of these moments may not run at the other.
+// part measures a part, unless others are asked for, and keeps it.
 func (r *report) part(s settings, name string, do func() error) error {
 	if s.parts != nil && !slices.Contains(s.parts, name) {
 		return nil
 	}
 	r.Loads[name] = harness.Here().Load
-	err := r.measureLimits(s)
-	if err == nil {
-		err = do()
-	}
-	if err == nil {
-		err = r.measureLimits(s)
-	}
-	if err != nil {
+	if err := do(); err != nil {
 		return err
 	}
 	data, err := json.Marshal(r)
@@ -157,13 +146,7 @@ func (r *report) part(s settings, name string, do func() error) error {
 }
 
 // questions compares what choosing by the records does.
-func (r *report) questions(ctx context.Context, s settings, name, path string) error {
-	if s.server != "" {
-		var err error
-		if r.Server, err = llamaserver.Version(s.server); err != nil {
-			return err
-		}
-	}
+func (r *report) questions(s settings, name, path string) error {
 	copied, err := s.fastest(path)
 	if err != nil {
 		return err
@@ -184,15 +167,10 @@ func (r *report) questions(ctx context.Context, s settings, name, path string) e
 		return err
 	}
 	if m.Candidates = found.Tokens; len(m.Candidates) != len(m.Labels) {
-		return fmt.Errorf("the labels %q are not one token each in this model: the server's way of asking needs that", m.Labels)
+		return fmt.Errorf("the labels %q are not one token each in this model", m.Labels)
 	}
-	sides, asked := []contestant{ours, short}, []int{0, 1}
+	sides := []contestant{ours, short}
 	for _, file := range []struct{ model, of string }{{path, "same file"}, {copied, "Q8_0 copy"}} {
-		if s.server != "" {
-			served := startServed(ctx, "llama.cpp's server, "+file.of, s, file.model)
-			defer served.stop()
-			asked, sides = append(asked, len(sides)), append(sides, served)
-		}
 		library, err := startPeer("llama.cpp's library, "+file.of, s, file.model, s.repack)
 		if err != nil {
 			return err
@@ -207,7 +185,7 @@ func (r *report) questions(ctx context.Context, s settings, name, path string) e
 	c.Model, c.Goals = name, make([]float64, len(sides))
 	c.Goals[2] = 8
 	// Of the libraries, the peak would be that of all settings that they tried.
-	if c.Peaks, err = peaks(sides, asked...); err != nil {
+	if c.Peaks, err = peaks(sides, 0, 1); err != nil {
 		return err
 	}
 	r.Questions = c
@@ -237,7 +215,6 @@ func (r *report) sentences(s settings) error {
 		return err
 	}
 	c.Model, c.Goals = "all-MiniLM-L6-v2", []float64{0, 3}
-	c.Operations = 2 * encoderWeights * float64(c.Computed[1])
 	c.Peaks, err = peaks(sides, 0, 1)
 	r.Sentences = c
 	return err

@@ -31,17 +31,6 @@ func questionTask(count int) measure {
 	return measure{task: t, Title: "questions", Per: float64(count), Rate: true, Unit: "questions/s"}
 }
 
-// few returns the task with the questions of each prefix from one to another only.
-func (t task) few(from, to int) task {
-	each := len(t.Own) / len(t.Prefixes)
-	var own [][]lm.Token
-	for p := range t.Prefixes {
-		own = append(own, t.Own[p*each+from:p*each+to]...)
-	}
-	t.Own = own
-	return t
-}
-
 // labels returns the token of each label.
 func (w *worker) labels(ctx context.Context, t task) (answer, error) {
 	var a answer
@@ -68,12 +57,12 @@ func (w *worker) questions(ctx context.Context, t task) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	session, err := w.session(ctx)
+	session, err := w.model.Open(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	defer session.Close()
-	done := session.begin()
+	done := timed(session)
 	steps := make([]lm.Step, len(t.Prefixes))
 	for i, p := range t.Prefixes {
 		s, err := session.New()

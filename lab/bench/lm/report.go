@@ -22,9 +22,7 @@ type report struct {
 	Comparisons []comparison
 	Questions   *contest
 	Sentences   *contest
-	Server      string // llama.cpp's server, its version
 	Encoder     string // sentence-transformers, its version
-	Limits      []limits
 	// Loads are the load averages before the parts.
 	Loads map[string]string
 }
@@ -125,7 +123,6 @@ func (r *report) text() string {
 	}
 	r.writeQuestions(&b)
 	r.writeSentences(&b)
-	r.writeLimits(&b)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -204,19 +201,10 @@ func (r *report) writeQuestions(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", name, c.cell(i), known(c.Computed[i] > 0, "%d", c.Computed[i]),
 			known(i > 0, "%.1f %%", 100*c.sameBest(i)), known(c.Peaks[i] > 0, "%.0f", c.Peaks[i]), c.faster(i))
 	}
-	fmt.Fprintf(b, "\nSotto is one process with its defaults: the prefixes in one step, then forks of them, as\nmany questions in a step as choosing by the records takes. %s", r.served())
+	fmt.Fprintf(b, "\nSotto is one process with its defaults: the prefixes in one step, then forks of them, as\nmany questions in a step as choosing by the records takes. ")
 	b.WriteString("llama.cpp's library gets each prefix once, copies it to as many\n" +
 		"sequences as fit a batch, and takes the batch of their questions in one call.\n\nThe fastest settings found:")
 	c.writeSettings(b)
-}
-
-// served says how llama.cpp's server was asked, where there was one.
-func (r *report) served() string {
-	if r.Server == "" {
-		return ""
-	}
-	return "llama.cpp's server is\n" + r.Server + ".\nIt keeps prompts in its cache and is asked in the way that costs it least: prompts as\n" +
-		"tokens, one token to write, the candidates lifted by the same bias so that only their\nprobabilities are sent. "
 }
 
 func (r *report) writeSentences(b *strings.Builder) {
@@ -255,4 +243,12 @@ func (c *contest) writeSettings(b *strings.Builder) {
 		}
 	}
 	b.WriteString("\n\n")
+}
+
+// known formats what is known.
+func known(ok bool, format string, args ...any) string {
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf(format, args...)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -49,7 +48,7 @@ func TestPartsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {1, 1, 2}, {2, 4, 6}}, Settings: []string{"", "", "flash"}, Last: []answer{{Operations: 7}, {}, {}}}
+	made := row{measure: measures()[0], Seconds: [][]float64{{1, 2, 3}, {1, 1, 2}, {2, 4, 6}}, Settings: []string{"", "", "flash"}, Last: []answer{{}, {}, {}}}
 	fill := func() error {
 		r.Comparisons = []comparison{{Model: "b", File: "b.gguf", Rows: []row{made}, Held: []float64{1, 1, 2}, Holding: held(true)}}
 		r.Questions = &contest{row: row{measure: questionTask(16), Seconds: made.Seconds, Settings: made.Settings, Last: made.Last}, Names: []string{"x", "x8", "y"}, Ours: 2, Goals: []float64{0, 0, 8}, Computed: []int64{1, 1, 2}, Peaks: []float64{1, 1, 2}}
@@ -112,32 +111,31 @@ func TestTasksCanBeDone(t *testing.T) {
 func sample() *report {
 	r := &report{Machine: harness.Machine{Name: "a machine"}, Loads: map[string]string{"small": "0.10"}, Threads: 2, Runs: 3, Repack: true}
 	r.Versions, r.About = [2]string{"v1", "llama-cpp-python 1"}, "AVX2 = 1"
-	r.Server, r.Encoder = "that of llama-cpp-python 1", "sentence-transformers 1"
+	r.Encoder = "sentence-transformers 1"
 	prefill := measure{task: task{Task: "prefill"}, Title: "prefill of 4 tokens", Per: 4, Rate: true, Unit: "tokens/s", Goal: 6, Best: 3}
 	r.Comparisons = []comparison{{
 		Model: "small", File: "small.gguf", Held: []float64{500, 490, 400, 450}, Holding: held(false),
 		Rows: []row{{
 			measure: prefill, Seconds: [][]float64{{1, 1, 1}, {0.5, 0.5, 0.5}, {7, 6, 8}, {2, 2, 2}}, Settings: []string{"", "", "plain", "flash"},
-			Last: []answer{{Operations: 50e9, Bytes: 4e9}, {}, {}, {}},
+			Last: []answer{{}, {}, {}, {}},
 		}},
 	}}
 	r.Questions = &contest{
-		Model: "small", Names: []string{"Sotto, 16 bits", "Sotto, 8 bits", "server"}, Ours: 2, Goals: []float64{0, 0, 8}, Computed: []int64{30, 30, 44}, Peaks: []float64{300, 290, 0}, Operations: 200e9,
+		Model: "small", Names: []string{"Sotto, 16 bits", "Sotto, 8 bits", "server"}, Ours: 2, Goals: []float64{0, 0, 8}, Computed: []int64{30, 30, 44}, Peaks: []float64{300, 290, 0},
 		row: row{
 			measure: measure{task: task{Prefixes: make([][]lm.Token, 1), Own: [][]lm.Token{{1}, {2}}, Candidates: []lm.Token{7, 8}}, Per: 2, Rate: true, Unit: "questions/s"},
 			Seconds: [][]float64{{2, 2, 2}, {1, 1, 1}, {20, 18, 22}}, Settings: []string{"", "", "8 slots"},
-			Last: []answer{{Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}, Bytes: 1e9}, {Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}}, {Values: [][]float64{{0.7, 0.3}, {0.6, 0.4}}}},
+			Last: []answer{{Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}}, {Values: [][]float64{{0.9, 0.1}, {0.2, 0.8}}}, {Values: [][]float64{{0.7, 0.3}, {0.6, 0.4}}}},
 		},
 	}
 	r.Sentences = &contest{
-		Model: "encoder", Names: []string{"Sotto", "peer"}, Ours: 1, Goals: []float64{0, 3}, Computed: []int64{0, 60}, Peaks: []float64{100, 900}, Operations: 80e9,
+		Model: "encoder", Names: []string{"Sotto", "peer"}, Ours: 1, Goals: []float64{0, 3}, Computed: []int64{0, 60}, Peaks: []float64{100, 900},
 		row: row{
 			measure: measure{task: task{Texts: []string{"a", "b"}}, Per: 2, Rate: true, Unit: "sentences/s"},
 			Seconds: [][]float64{{0.002, 0.002, 0.004}, {0.004, 0.004, 0.008}}, Settings: []string{"", "batches of 8"},
 			Last: []answer{{Values: [][]float64{{1, 0}}}, {Values: [][]float64{{0.8, 0.6}}}},
 		},
 	}
-	r.Limits = []limits{{1, 100, 400, "VNNI", 10}, {2, 200, 800, "VNNI", 16}}
 	return r
 }
 
@@ -151,48 +149,15 @@ func TestReport(t *testing.T) {
 		"| server | 0.10 (0.09–0.11) | 44 | 50.0 % | – | **10.00×** (9.00–11.00) | **20.00×** (18.00–22.00), goal 8× |",
 		"| Sotto | 1000 (500–1000), goal 1000: met | – | 100 |  |",
 		"| peer | 500 (250–500) | 0.800000 | 900 | **2.00×** (2.00–2.00), goal 3×: missed |",
-		"| 2 | 200 | 800 (VNNI) | 16.0 |",
-		"| small, prefill of 4 tokens | 50.0 | 25 % | 6 % | 4.00 | 25 % |",
-		"| small, questions over shared prefixes | 100 | 50 % | 12 % | 0.50 | 3 % |",
-		"| encoder, vectors of sentences | 40000 | 20000 % | 5000 % | – | – |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 	r := sample()
-	r.Questions, r.Sentences, r.Limits = nil, nil, nil
-	if text := r.text(); strings.Contains(text, "Questions") || strings.Contains(text, "limits") {
+	r.Questions, r.Sentences = nil, nil
+	if text := r.text(); strings.Contains(text, "Questions") || strings.Contains(text, "Vectors") {
 		t.Errorf("what was left out is reported:\n%s", text)
-	}
-}
-
-// Each question is asked once, in a slot that serves its prefix alone while it can.
-func TestPlan(t *testing.T) {
-	m := questionTask(questionCount)
-	for _, slots := range []int{1, 4, 8, 16, 32} {
-		seen := map[int]bool{}
-		for slot, queue := range plan(m.task, slots) {
-			prefixes := map[lm.Token]bool{}
-			for _, j := range queue {
-				at := expect.At(t, "%d slots: question %d is wrong", slots, j.question)
-				expect.Len(at, "j.prompt", j.prompt, questionPrefix+questionTokens)
-				expect.Equal(at, "j.prompt[questionPrefix]", j.prompt[questionPrefix], m.Own[j.question][0])
-				expect.True(at, "not seen[j.question]", !seen[j.question])
-				seen[j.question] = true
-				prefixes[j.prompt[0]] = true
-			}
-			if want := max(1, questionPrefixes/slots); len(prefixes) != want {
-				t.Errorf("%d slots: slot %d has %d prefixes, want %d", slots, slot, len(prefixes), want)
-			}
-		}
-		if len(seen) != questionCount {
-			t.Errorf("%d slots: %d questions of %d", slots, len(seen), questionCount)
-		}
-	}
-	few := m.few(2, 4)
-	if len(few.Own) != 2*questionPrefixes || few.Own[2][0] != m.Own[questionCount/questionPrefixes+2][0] {
-		t.Error("some questions of each prefix are not those")
 	}
 }
 
@@ -210,40 +175,6 @@ func TestSentences(t *testing.T) {
 	if len(seen) != sentenceCount || len(lengths) != sentenceMax-sentenceMin+1 {
 		t.Errorf("%d different sentences of %d lengths", len(seen), len(lengths))
 	}
-}
-
-// usageSession is a session of which only the count is wanted.
-type usageSession struct {
-	lm.Session
-	used lm.Usage
-}
-
-func (c *usageSession) Step(_ context.Context, steps []lm.Step) ([]lm.Scores, error) {
-	for _, s := range steps {
-		c.used.Computed += int64(len(s.Tokens))
-		c.used.Rows += int64(len(s.Ask.Candidates))
-	}
-	return nil, nil
-}
-
-func (c *usageSession) Usage() lm.Usage { return c.used }
-
-func TestTally(t *testing.T) {
-	s := &tally{Session: &usageSession{}, sizes: sizes{body: 100, width: 10, bodyBytes: 50, headBytes: 20}}
-	step := func(ask lm.Ask, tokens ...lm.Token) {
-		if _, err := s.Step(t.Context(), []lm.Step{{Tokens: tokens, Ask: ask}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	step(lm.Ask{All: true}, 1, 2) // before it counts
-	done := s.begin()
-	step(lm.Ask{Candidates: []lm.Token{1, 2}}, 1, 2, 3)
-	step(lm.Ask{Top: 1}, 4)
-	step(lm.Ask{Top: 1})
-	a := done()
-	expect.Equal(t, "a.Computed", a.Computed, 4)
-	expect.Equal(t, "a.Operations", a.Operations, 2*(4*100+2*10))
-	expect.Equal(t, "a.Bytes", a.Bytes, 2*50+2*20)
 }
 
 func TestWorkerReportsErrors(t *testing.T) {

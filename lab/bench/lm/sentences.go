@@ -21,10 +21,6 @@ const (
 	sentencesShown = 20
 )
 
-// encoderWeights is the number of weights that a token goes through in all-MiniLM-L6-v2:
-// 6 layers of 4 square maps of attention and 2 of the feed-forward part.
-const encoderWeights = 6 * (4*384*384 + 2*384*1536)
-
 var sentenceWords = strings.Fields(`the a this every some another one my their its old new small large early late
 quiet sudden careful public private local foreign expensive simple strange bright heavy broken honest green
 river market report village engine teacher contract harbour patient orchestra budget forest witness bakery

@@ -26,9 +26,6 @@ type answer struct {
 	Error    string  `json:"error,omitempty"`
 	// Computed is the number of tokens that went through the model.
 	Computed int64 `json:"computed,omitempty"`
-	// Operations and Bytes are what the task takes at least; see [tally].
-	Operations float64 `json:"operations,omitempty"`
-	Bytes      float64 `json:"bytes,omitempty"`
 	// Values is what was computed, to see that all sides did the same: probabilities of
 	// the candidates after each question, or some vectors.
 	Values [][]float64 `json:"values,omitempty"`

@@ -21,12 +21,11 @@ type worker struct {
 	threads int
 	bits    int
 	model   *llama.Model
-	sizes   sizes
 	encoder lm.Embedder
 
 	// fanned is the session of the last ensemble, kept because filling it is not
 	// what is timed.
-	fanned *tally
+	fanned lm.Session
 	spread []lm.Sequence
 }
 
@@ -58,16 +57,12 @@ func (w *worker) open() (err error) {
 	return err
 }
 
-// session starts a session whose work is counted.
-func (w *worker) session(ctx context.Context) (*tally, error) {
-	if w.sizes == (sizes{}) {
-		var err error
-		if w.sizes, err = sizesOf(w.path, w.model.WeightBytes()); err != nil {
-			return nil, err
-		}
+// timed begins to time and to count; what it returns ends that.
+func timed(s lm.Session) func() answer {
+	used, began := s.Usage().Computed, time.Now()
+	return func() answer {
+		return answer{Seconds: time.Since(began).Seconds(), Computed: s.Usage().Computed - used}
 	}
-	session, err := w.model.Open(ctx)
-	return &tally{Session: session, sizes: w.sizes}, err
 }
 
 func (w *worker) close() {
@@ -123,7 +118,7 @@ func (w *worker) do(ctx context.Context, t task) (answer, error) {
 
 // prefill times a prompt from nothing, with the scores of all that may follow.
 func (w *worker) prefill(ctx context.Context, t task) (answer, error) {
-	session, err := w.session(ctx)
+	session, err := w.model.Open(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -132,14 +127,14 @@ func (w *worker) prefill(ctx context.Context, t task) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	done := session.begin()
+	done := timed(session)
 	_, err = session.Step(ctx, []lm.Step{{Sequence: sequence, Tokens: t.Tokens, Ask: lm.Ask{All: true}}})
 	return done(), err
 }
 
 // decode times one sequence, token by token, each the likeliest after those before.
 func (w *worker) decode(ctx context.Context, t task) (answer, error) {
-	session, err := w.session(ctx)
+	session, err := w.model.Open(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -159,7 +154,7 @@ func (w *worker) decode(ctx context.Context, t task) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	done := session.begin()
+	done := timed(session)
 	for range t.Steps {
 		if next, err = step(next); err != nil {
 			return answer{}, err
@@ -186,7 +181,7 @@ func (w *worker) ensemble(ctx context.Context, t task) (answer, error) {
 		}
 		defer w.fanned.Drop(forks[i])
 	}
-	done := w.fanned.begin()
+	done := timed(w.fanned)
 	for n := range t.Steps {
 		steps := make([]lm.Step, len(forks))
 		for i, s := range forks {
@@ -204,8 +199,8 @@ func (w *worker) ensemble(ctx context.Context, t task) (answer, error) {
 }
 
 // fan makes a session that holds the sequences of a task over their prefix.
-func (w *worker) fan(ctx context.Context, t task) (*tally, []lm.Sequence, error) {
-	session, err := w.session(ctx)
+func (w *worker) fan(ctx context.Context, t task) (lm.Session, []lm.Sequence, error) {
+	session, err := w.model.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

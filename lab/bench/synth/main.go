@@ -4,7 +4,6 @@
 // how costs grow with the number of records.
 //
 //	go run ./bench/synth -out dist/bench/synth.md
-//	go run ./bench/synth -endings 16
 package main
 
 import (
@@ -37,9 +36,6 @@ type settings struct {
 	sizes   string
 	// sizesOnly leaves out the comparison of methods.
 	sizesOnly bool
-	// endings, if set, is a number of texts: instead of costs it is measured how many of
-	// them end as all records do, with batch and candidates if these are set.
-	endings, batch, candidates int
 }
 
 // setting is what texts are written in.
@@ -69,9 +65,6 @@ func main() {
 	flag.Float64Var(&s.epsilon, "epsilon", 1, "ε of the text")
 	flag.StringVar(&s.sizes, "sizes", "1000,100000,10000000", "numbers of records to compare the time of a token over")
 	flag.BoolVar(&s.sizesOnly, "sizes-only", false, "leave out the comparison of methods")
-	flag.IntVar(&s.endings, "endings", 0, "write so many texts instead, and count those that end as all records do")
-	flag.IntVar(&s.batch, "batch", 0, "with -endings: records to draw (default: the plan's)")
-	flag.IntVar(&s.candidates, "candidates", 0, "with -endings: candidates (default: the plan's)")
 	out := harness.Out()
 	harness.Main(func(ctx context.Context) error { return run(ctx, s, *out) })
 }
@@ -88,11 +81,7 @@ func run(ctx context.Context, s settings, out string) error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{settings: s, model: model, dir: dir}
-	measure := b.report
-	if s.endings > 0 {
-		measure = func(ctx context.Context) (string, error) { return b.endings(ctx, s.endings, s.batch, s.candidates) }
-	}
-	report, err := measure(ctx)
+	report, err := b.report(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/eval/worth"
-	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
@@ -23,7 +22,6 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/version"
 )
 
 // attackFlags are what attacks on releases have.
@@ -36,7 +34,6 @@ type attackFlags struct {
 	seed       int64
 	// seeded: a seed was given.
 	seeded bool
-	report string
 }
 
 func (o *attackFlags) add(cmd *cobra.Command, methods ...string) {
@@ -48,7 +45,6 @@ func (o *attackFlags) add(cmd *cobra.Command, methods ...string) {
 	f.IntVar(&o.tokens, "tokens", 0, "write texts of at most `N` tokens (default: the task's limit)")
 	f.Float64Var(&o.confidence, "confidence", 0.99, "how sure an interval is")
 	f.Int64Var(&o.seed, "seed", 0, "take all random numbers from `N`, to repeat an attack")
-	f.StringVar(&o.report, "report", "", "write a page with plots to `FILE`.html")
 }
 
 // check finds what is wrong with flags, and returns the ε.
@@ -60,8 +56,6 @@ func (o *attackFlags) check(methods ...string) ([]float64, error) {
 		return nil, ui.Usage("--confidence is %v, it should be between 0 and 1, such as 0.99", o.confidence)
 	case o.tokens < 0:
 		return nil, ui.Usage("--tokens is %d, it should be positive; leave it out for the task's limit", o.tokens)
-	case o.report != "" && !strings.HasSuffix(o.report, ".html"):
-		return nil, ui.Usage("--report %s should end in .html", o.report)
 	}
 	var all []float64
 	for _, text := range o.epsilons {
@@ -86,15 +80,6 @@ func (o *attackFlags) key() (noise.Key, error) {
 		return noise.KeyFromSeed(uint64(o.seed)), nil
 	}
 	return noise.NewKey()
-}
-
-// save writes a page, if one is wanted.
-func (o *attackFlags) save(p audit.Page) error {
-	if o.report == "" {
-		return nil
-	}
-	p.Made = "Made by sotto-lab " + version.String() + "."
-	return p.Save(o.report)
 }
 
 // open opens the model, for releases and for the adversary.
@@ -153,7 +138,7 @@ fewer, the threshold is the highest of them. Conclusions allow for that.
 
 ` + flags.ModelHelp + ui.JSONKeys(membersResult{}, "Areas and shares are from 0 to 1. Rows of real demonstrations have no epsilon."),
 		Example: `  sotto-lab members
-  sotto-lab members --trials 200 --epsilon 1 --epsilon 8 --seed 1 --report members.html
+  sotto-lab members --trials 200 --epsilon 1 --epsilon 8 --seed 1
   sotto-lab members --method choose --task trec --data public.jsonl --json`,
 		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -277,7 +262,7 @@ func runMembers(ctx context.Context, p *program, opt membersOptions) (err error)
 	}
 	r := &membersResult{
 		Method: opt.method, Task: task.Name, Records: len(records), Trials: opt.trials, Size: opt.size, Scored: opt.scored, Canaries: opt.canaries,
-		Confidence: opt.confidence, Seeded: opt.seeded, Model: name, Papers: publishedMembers, Report: opt.report,
+		Confidence: opt.confidence, Seeded: opt.seeded, Model: name, Papers: publishedMembers,
 	}
 	r.Rows, err = opt.play(ctx, g, maker, task, epsilons)
 	bar.Clear()
@@ -330,12 +315,9 @@ func (o *membersOptions) play(ctx context.Context, g *attack.Game, maker *attack
 	return rows, nil
 }
 
-// finishMembers prints what was found, writes the page, and fails if a release gives too much away.
+// finishMembers prints what was found, and fails if a release gives too much away.
 func (p *program) finishMembers(r *membersResult, o membersOptions) error {
 	r.judge()
-	if err := o.save(membersPage(r)); err != nil {
-		return err
-	}
 	if err := p.Emit(r); err != nil || !r.Beyond {
 		return err
 	}

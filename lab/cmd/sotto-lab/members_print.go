@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/internal/audit"
-	"github.com/sotto-dp/sotto/internal/plot"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lab/attack"
 )
@@ -34,7 +32,6 @@ type membersResult struct {
 	Papers      []publishedAttack `json:"papers"`
 	Tokens      int64             `json:"model_tokens"`
 	Seconds     float64           `json:"seconds"`
-	Report      string            `json:"report,omitempty"`
 }
 
 // publishedAttack are areas that a paper reports, by ε.
@@ -134,7 +131,7 @@ func (r *membersResult) Print(p *ui.Page) {
 	}
 	p.Table(t)
 	p.Line("")
-	p.Facts("model", r.Model, "tokens", ui.Thousands(r.Tokens)+" through it", "time", ui.Span(r.Seconds), "report", r.Report)
+	p.Facts("model", r.Model, "tokens", ui.Thousands(r.Tokens)+" through it", "time", ui.Span(r.Seconds))
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
@@ -149,48 +146,4 @@ func (r *membersResult) about() string {
 	}
 	return fmt.Sprintf("All in percent. %d releases of each kind, of about %d of %d public records of %s, by %s. AUC is how likely a member scores above another; found is the share of members at a threshold that 0.1 %% of the others exceed, or none of them where there are fewer than 1000 (at least %d here); most is what any attack may get at that ε. Intervals hold with a confidence of %v each: those of AUC about, and those of found exactly where scores are independent, as those of canaries are.",
 		r.Trials, r.Size, r.Records, r.Task, r.Method, fewest, r.Confidence)
-}
-
-// climbing are the points of a curve with one for each rate of false positives, the highest.
-func climbing(points []audit.Point) (out []plot.Point) {
-	for _, q := range points {
-		if n := len(out); n > 0 && out[n-1].X == q.FalsePositives {
-			out = out[:n-1]
-		}
-		out = append(out, plot.Point{X: q.FalsePositives, Low: q.TruePositives, Y: q.TruePositives})
-	}
-	return out
-}
-
-// membersPage is the page of membership inference.
-func membersPage(r *membersResult) audit.Page {
-	page := audit.Page{
-		Title: "Membership inference: " + r.headline(), Alarm: r.Beyond,
-		Lead: "Small data sets are dealt, each record in or out by a coin of its own. Releases are made of them, and an adversary says whose records are in. " + r.about(),
-		Mark: "Attacks are lower bounds: that these fail does not show that others do. The guarantee is the certificate's.",
-	}
-	table := &audit.Rows{Head: []string{"Shown", "Attack", "AUC", "interval", "most", "found", "most", "conclusion", "found, interval", "members", "others"}}
-	var order []string
-	lines := map[string][]plot.Line{}
-	for _, row := range r.Rows {
-		cells := append([]string{r.shownOf(row)}, memberCells(row)...)
-		table.Lines = append(table.Lines, append(cells, fmt.Sprintf("%.1f–%.1f", 100*row.FoundLow, 100*row.FoundHigh), fmt.Sprint(row.Members), fmt.Sprint(row.Others)))
-		line := plot.Line{Name: r.shownOf(row), Points: climbing(row.Points)}
-		if len(lines[row.Attack]) == 0 {
-			order = append(order, row.Attack)
-		}
-		lines[row.Attack] = append(lines[row.Attack], line)
-	}
-	page.Sections = append(page.Sections, audit.Section{Title: "Attacks", Text: "In percent.", Table: table})
-	published := &audit.Rows{Head: []string{"Paper", "Data", "Model", "ε = 1", "2", "4", "8", "∞"}}
-	for _, q := range r.Papers {
-		published.Lines = append(published.Lines, []string{q.Paper, q.Data, q.Model, percent(q.One), percent(q.Two), percent(q.Four), percent(q.Eight), percent(q.Infinite)})
-	}
-	page.Sections = append(page.Sections, audit.Section{Title: "Published", Text: "AUC in percent, of the attack that is called “published” here.", Table: published})
-	for _, name := range order {
-		page.Sections = append(page.Sections, audit.Section{Title: name, Figures: []plot.Figure{{Title: name, Panels: []plot.Panel{{
-			Title: "Members found", X: plot.Axis{Label: "others taken for members", Max: 1}, Y: plot.Axis{Label: "members found", Max: 1}, Lines: lines[name],
-		}}}}})
-	}
-	return page
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -27,7 +26,6 @@ func TestAttacksTeach(t *testing.T) {
 		"should be one of clipped":         {"members", "--method", "public"},
 		"real demonstrations are attacked": {"members", "--epsilon", "0"},
 		"given twice":                      {"members", "--epsilon", "1", "--epsilon", "1.0"},
-		"should end in .html":              {"secrets", "--report", "page"},
 		"--confidence is 1":                {"secrets", "--confidence", "1"},
 		"give a larger --size":             {"secrets", "--copies", "500"},
 		"--copies is 0":                    {"secrets", "--copies", "0"},
@@ -46,12 +44,12 @@ func TestAttacksTeach(t *testing.T) {
 }
 
 // TestAuditMembers: with a model that says nothing, nobody is found; what is printed fits 80
-// columns, and a page is written.
+// columns.
 func TestAuditMembers(t *testing.T) {
 	home(t)
 	lmtest.TinyModel(t, "tiny.gguf")
 	args := []string{"members", "--model", "tiny.gguf", "--trials", "8", "--canaries", "1", "--size", "16", "--scored", "2", "--epsilon", "8", "--tokens", "4", "--seed", "3"}
-	code, out, errs := run(t, append(args, "--json", "--report", "members.html")...)
+	code, out, errs := run(t, append(args, "--json")...)
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
@@ -64,10 +62,6 @@ func TestAuditMembers(t *testing.T) {
 	expect.Len(t, "found.Papers", found.Papers, 3)
 	expect.True(t, "found.Seeded", found.Seeded)
 	expect.True(t, "found.Tokens other than 0", found.Tokens != 0, found.Tokens)
-	page, err := os.ReadFile("members.html")
-	if err != nil || !strings.Contains(string(page), "Tang et al. 2024") {
-		t.Errorf("the page: %v", err)
-	}
 	found.Rows = append(found.Rows, attack.Row{Attack: attack.OfCanary + attack.Choice, Conclusion: attack.NotShown, AUC: 1, AUCHigh: 1})
 	var printed strings.Builder
 	found.Print(&ui.Page{W: &printed})
@@ -110,7 +104,7 @@ func TestMembersConclusion(t *testing.T) {
 func TestAuditSecrets(t *testing.T) {
 	home(t)
 	lmtest.TinyModel(t, "tiny.gguf")
-	code, out, errs := run(t, "secrets", "--model", "tiny.gguf", "--secrets", "2", "--copies", "1", "--copies", "4", "--size", "16", "--shots", "1", "--epsilon", "8", "--tokens", "4", "--seed", "3", "--report", "secrets.html")
+	code, out, errs := run(t, "secrets", "--model", "tiny.gguf", "--secrets", "2", "--copies", "1", "--copies", "4", "--size", "16", "--shots", "1", "--epsilon", "8", "--tokens", "4", "--seed", "3")
 	if code != 0 || !strings.Contains(out, "ε = 8") {
 		t.Errorf("code %d: %s%s", code, out, errs)
 	}
@@ -118,8 +112,5 @@ func TestAuditSecrets(t *testing.T) {
 		if n := len([]rune(strings.TrimRight(line, "\n"))); n > ui.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
-	}
-	if _, err := os.Stat("secrets.html"); err != nil {
-		t.Error(err)
 	}
 }

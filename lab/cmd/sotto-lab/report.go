@@ -10,18 +10,16 @@ import (
 )
 
 type reportResult struct {
-	Dir   string   `json:"dir"`
-	Files []string `json:"files"`
-	Rows  int      `json:"rows"`
+	Dir  string `json:"dir"`
+	Rows int    `json:"rows"`
 }
 
 func newReportCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "The report of a suite, made again from its rows",
-		Long: `Makes report.html and README.md of a folder again, from its rows.jsonl (or, if
-that is not there, rows.parquet), and from suite.toml and about.json if they are
-there: after an update of the program, or after rows were added or taken out. No
+		Long: `Makes README.md of a folder again, from its rows.jsonl (or, if that is not
+there, rows.parquet), and from suite.toml and about.json if they are there: after an update of the program, or after rows were added or taken out. No
 model is asked.` + ui.JSONKeys(reportResult{}),
 		Example: `  sotto-lab report sotto-eval/quick`,
 		Args:    takes(1, "DIR"),
@@ -30,7 +28,7 @@ model is asked.` + ui.JSONKeys(reportResult{}),
 			if err != nil {
 				return documentError(err)
 			}
-			return p.Emit(&reportResult{args[0], []string{report.PageName, report.MarkdownName}, rows})
+			return p.Emit(&reportResult{args[0], rows})
 		},
 	}
 	return cmd
@@ -38,7 +36,5 @@ model is asked.` + ui.JSONKeys(reportResult{}),
 
 func (r *reportResult) Print(p *ui.Page) {
 	p.Head("the report of %s", ui.Counted(r.Rows, "row"))
-	for i, name := range r.Files {
-		p.Facts([]string{"page", "text"}[i], filepath.Join(r.Dir, name))
-	}
+	p.Facts("report", filepath.Join(r.Dir, report.MarkdownName))
 }

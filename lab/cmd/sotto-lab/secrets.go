@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sotto-dp/sotto/internal/audit"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
@@ -105,7 +104,6 @@ type secretsResult struct {
 	Unknown    float64            `json:"exposure_of_the_unknown"`
 	Tokens     int64              `json:"model_tokens"`
 	Seconds    float64            `json:"seconds"`
-	Report     string             `json:"report,omitempty"`
 }
 
 func (r *secretsResult) headline() string {
@@ -153,7 +151,7 @@ func (r *secretsResult) Print(p *ui.Page) {
 	p.Line("")
 	p.Text(2, r.about())
 	p.Line("")
-	p.Facts("model", r.Model, "tokens", ui.Thousands(r.Tokens)+" through it", "time", ui.Span(r.Seconds), "report", r.Report)
+	p.Facts("model", r.Model, "tokens", ui.Thousands(r.Tokens)+" through it", "time", ui.Span(r.Seconds))
 }
 
 func (r *secretsResult) about() string {
@@ -199,7 +197,7 @@ func runSecrets(ctx context.Context, p *program, opt secretsOptions) (err error)
 	}
 	r := &secretsResult{
 		Method: opt.method, Codes: attack.Codes, Size: opt.size, Shots: opt.shots, Confidence: opt.confidence, Seeded: opt.seeded,
-		Model: name, Unknown: attack.Chance, Report: opt.report,
+		Model: name, Unknown: attack.Chance,
 	}
 	r.Rows, err = opt.hunt(ctx, h, maker, task, epsilons)
 	bar.Clear()
@@ -211,9 +209,6 @@ func runSecrets(ctx context.Context, p *program, opt secretsOptions) (err error)
 	}
 	r.OK = !r.Beyond
 	r.Tokens, r.Seconds = model.Usage().Computed, math.Round(10*time.Since(began).Seconds())/10
-	if err := opt.save(secretsPage(r)); err != nil {
-		return err
-	}
 	if err := p.Emit(r); err != nil || !r.Beyond {
 		return err
 	}
@@ -248,18 +243,4 @@ func (o *secretsOptions) hunt(ctx context.Context, h *attack.Hunt, maker *attack
 		}
 	}
 	return rows, nil
-}
-
-// secretsPage is the page of a hunt.
-func secretsPage(r *secretsResult) audit.Page {
-	table := &audit.Rows{Head: []string{"Copies", "Shown", "bits", "interval", "chance", "most", "word for word", "conclusion"}}
-	for _, row := range r.Rows {
-		table.Lines = append(table.Lines, secretCells(row))
-	}
-	return audit.Page{
-		Title: "Secrets: " + r.headline(), Alarm: r.Beyond,
-		Lead:     "Made-up codes are planted in made-up messages, and the model is asked which of all codes it would write next, with released demonstrations in its prompt. " + r.about(),
-		Mark:     "Attacks are lower bounds: that this one fails does not show that others do. A guarantee for a record says little about a secret that many records hold.",
-		Sections: []audit.Section{{Title: "Exposure", Table: table}},
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -29,8 +30,6 @@ type suiteOptions struct {
 	datasets []string
 	methods  []string
 	parallel int
-	list     bool
-	dry      bool
 
 	asked func(flag string) bool
 	// command is what reports say that they were made by.
@@ -53,25 +52,24 @@ for --data.
 Each set and each answer is kept in a cache as soon as it is there: a suite that
 was interrupted resumes when the same command is repeated, and one that shares
 sets with another does not write them again. DIR gets rows.jsonl and
-rows.parquet (a row for each set), report.html with tables and plots, and
-README.md with the tables. "sotto-lab report DIR" makes the last two again.
+rows.parquet (a row for each set), and README.md with tables, which "sotto-lab
+report DIR" makes again.
 
 Runs of a suite are seeded so that they can be repeated. So their texts are NOT
 PRIVATE, whatever the method: they stay in the cache, and rows hold numbers
 alone. Nothing is charged. Models have to be embedded or trusted.
 
 ` + flags.ModelHelp + `
-A model that is given replaces those of the suite.` + ui.JSONKeys(suiteResult{}, "With --list: "+ui.KeyList(suiteList{})+". With --dry-run: "+ui.KeyList(dryResult{})+".", ui.ProgressHelp),
+A model that is given replaces those of the suite.` + ui.JSONKeys(suiteResult{}),
 		Example: `  sotto-lab suite
   sotto-lab suite quick --data data
   sotto-lab suite text --data data --out results --seeds 3 --items 100 --datasets agnews,trec
-  sotto-lab suite text --data data --dry-run
   sotto-lab suite mine.toml --out results --model qwen2.5-coder`,
 		Args: takes(0, "suite"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opt.asked = cmd.Flags().Changed
-			if len(args) == 0 || opt.list {
-				return runSuiteList(p, opt)
+			if len(args) == 0 {
+				return p.Emit(&suiteList{suite.Builtins()})
 			}
 			opt.command = commandLine(cmd, args)
 			return runSuite(cmd.Context(), p, args[0], opt)
@@ -79,7 +77,19 @@ A model that is given replaces those of the suite.` + ui.JSONKeys(suiteResult{},
 	}
 	opt.add(cmd)
 	cmd.ValidArgsFunction = cobra.FixedCompletions(suite.Builtins(), cobra.ShellCompDirectiveDefault)
-	cmd.AddCommand(newSuiteShowCommand(p))
+	cmd.AddCommand(&cobra.Command{
+		Use:   "show NAME|FILE",
+		Short: "The file of a suite",
+		Args:  takes(1, "NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			file, err := suite.Source(args[0])
+			if err != nil {
+				return documentError(err)
+			}
+			_, err = p.Stdout.Write(file)
+			return err
+		},
+	})
 	return cmd
 }
 
@@ -97,8 +107,6 @@ func (o *suiteOptions) add(cmd *cobra.Command) {
 	f.StringSliceVar(&o.datasets, "datasets", nil, "only these `DATASETS`, separated by commas")
 	f.StringSliceVar(&o.methods, "methods", nil, "only these `METHODS`, separated by commas")
 	f.IntVar(&o.parallel, "parallel", 1, "work on this many sets at once: 1 suits the embedded model, a server takes more")
-	f.BoolVar(&o.list, "list", false, "list the built-in suites")
-	f.BoolVar(&o.dry, "dry-run", false, "say how much there is to do and how long it would take, and do nothing")
 }
 
 // commandLine is what was typed, as far as it matters for the result.
@@ -152,15 +160,12 @@ func runSuite(ctx context.Context, p *program, ref string, opt suiteOptions) (er
 	if err := s.openModels(ctx, cells); err != nil {
 		return err
 	}
-	if s.dry {
-		return s.estimate(ctx, cells)
-	}
 	return s.run(ctx, cells)
 }
 
-// run works through the suite and shows what came out.
+// run works through the suite and writes the report.
 func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
-	progress := newSuiteProgress(s.program, cells, s.parallel)
+	progress := s.Progress()
 	encoder, err := s.openEncoder(cells, progress.Say)
 	if err != nil {
 		return err
@@ -169,13 +174,18 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	if err != nil {
 		return err
 	}
-	stop := progress.watch()
 	done, err := suite.Run(ctx, s.suite, suite.Options{
 		Open: s.open, OpenAnswerer: s.openAnswerer, Encoder: encoder, Sentences: sentences,
-		Cache: s.cache, Out: s.out, Parallel: s.parallel,
-		Observe: progress.report, Version: version.String(),
+		Cache: s.cache, Out: s.out, Parallel: s.parallel, Version: version.String(),
+		Observe: func(e suite.Progress) {
+			switch e.Kind {
+			case suite.Failed:
+				progress.Say(fmt.Sprintf("%s failed: %v", e.Cell, e.Err))
+			case suite.Finished:
+				progress.Say(fmt.Sprintf("%d of %d  %s: %s %s", e.Done, e.Cells, e.Cell, e.Rows[0].Metric, ui.Percent(e.Rows[0].Value)))
+			}
+		},
 	})
-	stop()
 	var stopped *suite.InterruptedError
 	if errors.As(err, &stopped) && ctx.Err() != nil {
 		progress.Say(fmt.Sprintf("%d of %d sets are done; the same command resumes from here, and does nothing twice", stopped.Done, stopped.Cells))
@@ -188,35 +198,47 @@ func (s *suiteRun) run(ctx context.Context, cells []suite.Cell) error {
 	if failed != nil && len(done.Rows) == 0 {
 		return fmt.Errorf("%w", failed.Failures[0].Err)
 	}
-	r, err := s.result(done, failed)
-	if err != nil {
+	about := report.About{Command: s.command, Notes: []string{
+		fmt.Sprintf("Made by sotto-lab %s on %d processors (%s/%s).", version.String(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+	}}
+	if err := report.Save(s.out, s.suite, s.source, done.Rows, about); err != nil {
 		return err
 	}
-	if err := s.Emit(r); err != nil || failed == nil {
+	if err := s.Emit(&suiteResult{
+		Suite: s.suite.Name, Dir: s.out, OK: failed == nil, Cells: done.Cells, Written: done.Written, Answered: done.Answered,
+		ReusedSets: done.ReusedSets, ReusedAnswers: done.ReusedAnswers, Tokens: done.Tokens, Seconds: done.Seconds,
+	}); err != nil || failed == nil {
 		return err
 	}
 	return ui.Partial(failed)
 }
 
-// result writes the report and summarises the rows.
-func (s *suiteRun) result(done *suite.Result, failed *suite.FailedError) (*suiteResult, error) {
-	about := report.About{Command: s.command, Notes: []string{
-		fmt.Sprintf("Made by sotto-lab %s on %d processors (%s/%s).", version.String(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
-	}}
-	if err := report.Save(s.out, s.suite, s.source, done.Rows, about); err != nil {
-		return nil, err
-	}
-	r := &suiteResult{
-		Suite: s.suite.Name, Title: s.suite.Title, Dir: s.out, Files: []string{"rows.jsonl", "rows.parquet", report.PageName, report.MarkdownName},
-		OK: failed == nil, Cells: done.Cells, Written: done.Written, Answered: done.Answered,
-		ReusedSets: done.ReusedSets, ReusedAnswers: done.ReusedAnswers, Tokens: done.Tokens, Seconds: done.Seconds,
-	}
-	if failed != nil {
-		for _, f := range failed.Failures {
-			r.Failed = append(r.Failed, failedCell{f.Cell.String(), f.Err.Error()})
-		}
-	}
-	var err error
-	r.Rows, r.Comparisons, err = report.Summarise(s.suite, done.Rows)
-	return r, err
+type suiteResult struct {
+	Suite         string  `json:"suite"`
+	Dir           string  `json:"dir"`
+	OK            bool    `json:"ok"`
+	Cells         int     `json:"cells"`
+	Written       int     `json:"written"`
+	Answered      int     `json:"answered"`
+	ReusedSets    int     `json:"reused_sets"`
+	ReusedAnswers int     `json:"reused_answers"`
+	Tokens        int64   `json:"model_tokens"`
+	Seconds       float64 `json:"seconds"`
+}
+
+func (r *suiteResult) Print(p *ui.Page) {
+	p.Head("%s: %s, NOT PRIVATE", r.Suite, ui.Counted(r.Cells, "set"))
+	p.Facts(
+		"report", filepath.Join(r.Dir, report.MarkdownName),
+		"done", fmt.Sprintf("%s written and %s answered, %s tokens in %s", ui.Counted(r.Written, "set"), ui.Counted(r.Answered, "test"), ui.Thousands(r.Tokens), ui.Span(r.Seconds)),
+		"reused", fmt.Sprintf("%s and the answers of %s, from the cache", ui.Counted(r.ReusedSets, "set"), ui.Counted(r.ReusedAnswers, "test")),
+	)
+}
+
+type suiteList struct {
+	Suites []string `json:"suites"`
+}
+
+func (r *suiteList) Print(p *ui.Page) {
+	p.Line("%s", strings.Join(r.Suites, "\n"))
 }

@@ -204,7 +204,7 @@ func (p *Account) Explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: choose the unit (--unit) and the way to draw (--sampler), or of a table the neighbours (--adjacency; perturbed rows are always replace-one), with which the data set was entered (see sotto ledger show)", err)
 	}
 	var refused *ledger.RefusedError
-	if !errors.As(err, &refused) || refused.Closed || refused.Outside || math.IsInf(float64(refused.Needed), 1) {
+	if !errors.As(err, &refused) || refused.Closed || math.IsInf(float64(refused.Needed), 1) {
 		return err
 	}
 	// The ledger may know the data by another name than the caller, and it may be the budget

@@ -131,14 +131,14 @@ func TestBothAreMissing(t *testing.T) {
 	}
 }
 
-// TestAdaptive: one planned budget among those that count keeps everything.
+// TestAdaptive: one sums budget among those that count keeps everything.
 func TestAdaptive(t *testing.T) {
 	l, p := counting(t, "patients")
 	init := ledger.Budget{Epsilon: 4, Delta: 1e-6, Composition: ledger.Adaptive}
 	if _, err := l.Init(t.Context(), ledger.InitRequest{Dataset: fingerprint, Name: "patients", Budget: init}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Composition: ledger.Planned, Beforehand: true, Scope: map[string]string{"team": "risk"}}})
+	_, err := l.AddBudget(t.Context(), ledger.BudgetRequest{Dataset: "patients", Budget: ledger.Budget{Name: "risk", Epsilon: 1, Composition: ledger.Sums, Scope: map[string]string{"team": "risk"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

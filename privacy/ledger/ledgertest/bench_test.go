@@ -14,7 +14,7 @@ import (
 // reserving, asking for the balance, and opening it.
 func bench(b *testing.B, backend backend) {
 	const charges = 10_000
-	for _, c := range []ledger.Composition{ledger.Sums, ledger.Planned, ledger.Adaptive} {
+	for _, c := range []ledger.Composition{ledger.Sums, ledger.Adaptive} {
 		for _, distinct := range []int{3, 100} {
 			rows := benchRows(b, c, charges, distinct)
 			b.Run(fmt.Sprintf("%s/distinct=%d", c, distinct), func(b *testing.B) {
@@ -101,7 +101,7 @@ func benchRows(b *testing.B, c ledger.Composition, charges, distinct int) []chai
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, err = l.Init(b.Context(), ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c, Beforehand: c == ledger.Planned}})
+	_, err = l.Init(b.Context(), ledger.InitRequest{Dataset: fingerprint(1), Name: "records", Budget: ledger.Budget{Epsilon: 20, Delta: 1e-6, Composition: c}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,7 +19,6 @@ func testCoverage(t *testing.T, b backend) {
 	}
 	t.Run("a budget that begins later", func(t *testing.T) { newBudgetLater(t, b) })
 	t.Run("rows", func(t *testing.T) { forgedDraws(t, b) })
-	t.Run("rows of older versions", func(t *testing.T) { unnamedDraws(t, b) })
 }
 
 const (
@@ -202,6 +201,7 @@ func forgedDraws(t *testing.T, b backend) {
 		"another unit":           {strings.Replace(right, "user:author", "record", 1), january},
 		"another scope":          {strings.Replace(right, `"a"`, `"b"`, 1), january},
 		"no scope":               {strings.Replace(right, `"labels":{"team":"a"},`, "", 1), january},
+		"nothing":                {"", january},
 		"no unit":                {strings.Replace(right, `"unit":"user:author",`, "", 1), january},
 		"no adjacency":           {strings.Replace(right, `"adjacency":"add-remove",`, "", 1), january},
 		"when the window closed": {right, february},
@@ -222,25 +222,4 @@ func forgedDraws(t *testing.T, b backend) {
 			wants[*ledger.TamperedError](t, err)
 		})
 	}
-}
-
-// unnamedDraws: draws that say nothing but their event, as older versions wrote them, stay
-// readable; none can follow one that says what it is for.
-func unnamedDraws(t *testing.T, b backend) {
-	v := variant{privacy.AddRemove, "user:author", "a", january}
-	f, c := inSeries(t, b, v)
-	f.forge(t, drawRow(c, ""))
-	if left, err := f.InSeries(f.ctx, v.request("")); err != nil || left != 39 {
-		t.Errorf("%d left after a draw of an older version, %v", left, err)
-	}
-	if _, err := f.Draw(f.ctx, v.request("named")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.handle(false).Check(f.ctx, ledger.CheckOptions{}); err != nil {
-		t.Errorf("check: %v", err)
-	}
-	e := drawRow(c, "")
-	e.Body = strings.Replace(e.Body, "forged", "forged again", 1)
-	f.forge(t, e)
-	wants[*ledger.TamperedError](t, second(f.Draw(f.ctx, v.request("after"))))
 }

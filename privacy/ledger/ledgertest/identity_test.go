@@ -40,7 +40,6 @@ func testIdentity(t *testing.T, b backend) {
 		{"what was charged before a link counts after it", linkedLate},
 		{"links do not go in a circle", circle},
 		{"two that look alike are for their owner to decide", ambiguous},
-		{"sums of hashes are not stored", noSums},
 		{"a part of a data set does not stand for it", partStandsForNothing},
 		{"to compare records nothing, and tells all that is shared", compared},
 		{"data that has to be a recorded state is compared with nothing", recorded},
@@ -61,40 +60,8 @@ func people(file, key string, first, last int) ledger.Identity {
 		sum += binary.BigEndian.Uint64(h[:])
 	}
 	whole := sha256.Sum256(fmt.Appendf(nil, "%s sum %d", key, sum))
-	s.Rows, s.Sum, s.Whole = rows.List(), fmt.Sprintf("%016x", sum), fmt.Sprintf("%x", whole[:8])
+	s.Rows, s.Whole = rows.List(), fmt.Sprintf("%x", whole[:8])
 	return ledger.Identity{Fingerprint: printOf(file + " " + key), Sketch: s, KeyID: key, KeyPath: "the/key"}
-}
-
-// noSums: no row has the sum of a data set's hashes, by which two of its versions would show
-// the hashes of the rows that came and went; data is known by it all the same, also in rows of
-// older versions, which have sums.
-func noSums(f *fixture) {
-	all, fewer := people("all", ourKey, 1, 2000), people("fewer", ourKey, 1, 1999)
-	f.enter("people", all, 5)
-	if !f.is(fewer, "people") {
-		f.Error("fewer records are no new version")
-	}
-	linked := people("linked", ourKey, 3000, 3100)
-	if _, err := f.Link(f.ctx, ledger.LinkRequest{Identity: linked, Datasets: []string{"people"}, Reason: "the same people"}); err != nil {
-		f.Fatal(err)
-	}
-	for _, r := range f.rows() {
-		for _, id := range []ledger.Identity{all, fewer, linked} {
-			if strings.Contains(r.Body, id.Sketch.Sum) || strings.Contains(r.Body, `"sum"`) {
-				f.Errorf("row %d, %s, has a sum of hashes", r.Seq, r.Kind)
-			}
-		}
-	}
-	again := people("again", ourKey, 1, 2000)
-	if got, err := f.Resolve(f.ctx, ledger.ResolveRequest{Identity: again}); err != nil || !got.Overlap.Equal {
-		f.Errorf("the same records in another file: %+v, %v", got, err)
-	}
-	old := people("old", ourKey, 5000, 9000)
-	old.Sketch.Whole = ""
-	f.enter("old", old, 5)
-	if got, err := f.Resolve(f.ctx, ledger.ResolveRequest{Identity: people("old again", ourKey, 5000, 9000)}); err != nil || !got.Overlap.Equal {
-		f.Errorf("the same records as in a row of an older version: %+v, %v", got, err)
-	}
 }
 
 // partStandsForNothing: using a part of a data set does not decide for its owner what other data

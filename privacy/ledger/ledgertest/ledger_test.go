@@ -23,7 +23,7 @@ func testLedger(t *testing.T, b backend) {
 		{"the same request with the same key charges once", ten, idempotent},
 		{"charges count in every state", ten, states},
 		{"a commit shrinks a charge only through a filter", ledger.Budget{Epsilon: 10, Delta: 1e-6, Composition: ledger.Adaptive}, handsBack},
-		{"a planned budget takes nothing back", ten, plannedKeeps},
+		{"a sums budget takes nothing back", ten, sumsKeeps},
 		{"a charge must fit all its budgets", ten, scopes},
 		{"windows open and close, and a clock set back opens none", ten, windows},
 		{"grants and revocations add up exactly", ledger.Budget{Epsilon: 0.1, Delta: 1e-6}, grants},
@@ -215,7 +215,7 @@ func handsBack(f *fixture) {
 	f.spent(7)
 }
 
-func plannedKeeps(f *fixture) {
+func sumsKeeps(f *fixture) {
 	a := f.reserve("a", 8)
 	wants[*ledger.StateError](f, second(f.Commit(f.ctx, ledger.CommitRequest{Charge: a.ID, Spent: units(5), Filtered: true})))
 	f.spent(8)

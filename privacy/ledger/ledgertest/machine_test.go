@@ -295,7 +295,7 @@ func (m *machine) budget(rt *rapid.T) {
 		name:        fmt.Sprint("budget ", len(m.budgets)),
 		limit:       rapid.Int64Range(0, 15).Draw(rt, "limit"),
 		team:        rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "team"),
-		composition: rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive, ledger.Planned}).Draw(rt, "composition"),
+		composition: rapid.SampledFrom([]ledger.Composition{ledger.Sums, ledger.Adaptive}).Draw(rt, "composition"),
 	}
 	if rapid.Bool().Draw(rt, "windowed") {
 		b.from = rapid.IntRange(1, 20).Draw(rt, "from")
@@ -305,7 +305,6 @@ func (m *machine) budget(rt *rapid.T) {
 	if b.team != "" {
 		req.Budget.Scope = map[string]string{"team": b.team}
 	}
-	req.Budget.Beforehand = b.composition == ledger.Planned
 	if b.windowed() {
 		req.Budget.From, req.Budget.Until = date(b.from), date(b.until)
 	}
@@ -326,7 +325,7 @@ func (m *machine) budget(rt *rapid.T) {
 // late reports whether a budget would count earlier charges in a way that was not fixed
 // when they were made.
 func (m *machine) late(b *modelBudget) bool {
-	if b.composition == ledger.Planned || b.composition == m.budgets[0].composition {
+	if b.composition == m.budgets[0].composition {
 		return false
 	}
 	for _, c := range m.charges {
@@ -344,7 +343,6 @@ func (m *machine) grant(rt *rapid.T) {
 	n := rapid.Int64Range(-6, 6).Filter(func(n int64) bool { return n != 0 }).Draw(rt, "by")
 	req := ledger.GrantRequest{Dataset: "records", Budget: b.name, Epsilon: float64(n), Reason: "because"}
 	if n > 0 {
-		req.Beforehand = b.composition == ledger.Planned
 		if _, err := m.any(rt).Grant(m.t.Context(), req); err != nil {
 			rt.Fatal(err)
 		}

@@ -237,7 +237,7 @@ func testForgeries(t *testing.T, b backend) {
 		"more in a body":             {Kind: "commit", Subject: subject, Body: commit + " "},
 		"an unknown field":           {Kind: "commit", Subject: subject, Body: `{"charge":"none","note":"x"}`},
 		"another data set":           {Kind: "grant", Subject: string(fingerprint(7)), Body: `{"budget":"global","epsilon":1,"delta":0,"reason":"r"}`},
-		"a second beginning":         {Kind: "ledger", Body: `{"format":1}`},
+		"a second beginning":         {Kind: "ledger", Body: `{"format":3}`},
 		"an event without guarantee": reserve("nonprivate()"),
 		"an event not in its form":   reserve("repeat(1, pure(1))"),
 		"a key used again": {Kind: "reserve", Subject: subject, Body: strings.Replace(

@@ -35,21 +35,18 @@ else by SOTTO_LEDGER, else by "ledger" in your configuration, else it is the
 file ledger.db in the user's data directory.`,
 		`  sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger reserve patients 'repeat(100, gaussian(40))' --run first --proof proven
-  sotto ledger list
+  sotto ledger show
   sotto ledger check`,
 		newLedgerInitCommand(p),
 		newLedgerLinkCommand(p),
 		newLedgerKeyCommand(p),
 		newLedgerBudgetCommand(p),
 		newLedgerGrantCommand(p),
-		newLedgerRevokeCommand(p),
 		newLedgerReserveCommand(p),
 		newLedgerCommitCommand(p),
 		newLedgerForfeitCommand(p),
-		newLedgerListCommand(p),
 		newLedgerShowCommand(p),
 		newLedgerCheckCommand(p),
-		newLedgerCheckpointCommand(p),
 	)
 	return group
 }
@@ -199,9 +196,6 @@ func (r *Row) charges() string {
 	if len(parts) == 0 {
 		parts = append(parts, "none")
 	}
-	if r.Scheduled > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d scheduled runs", r.Taken, r.Scheduled))
-	}
 	if !r.Open {
 		parts = append(parts, "closed now")
 	}
@@ -254,7 +248,7 @@ func completeDatasets(p *cli.Program) cobra.CompletionFunc {
 	}
 }
 
-// Rows are the rows of "sotto ledger list" for a program: data sets without a name have a number in its place.
+// Rows are the rows of "sotto ledger show" for a program: data sets without a name have a number in its place.
 func Rows(ctx context.Context, p *cli.Program) ([]Row, error) {
 	address, err := p.LedgerAddress()
 	if err != nil {

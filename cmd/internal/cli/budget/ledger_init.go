@@ -57,14 +57,11 @@ For N runs give N times their ε and N times their δ: --epsilon 2 --delta 2e-6
 holds two of ε = 1 at δ = 1e-6, which "sotto synth" has by default up to 285,000
 records. With adaptive, charges add up in a Rényi
 filter, which admits more of them when they are many and small. Both hold for
-people who look at a release and then decide what to run, and after grants.
-With planned and --schedule, what will be charged is registered now, composed
-by the tightest accountant, and nothing else is charged.` + ui.JSONKeys(ledgerResult{}),
+people who look at a release and then decide what to run, and after grants.` + ui.JSONKeys(ledgerResult{}),
 		Example: `  sotto ledger init
   sotto ledger init patients --epsilon 4 --delta 1e-6
   sotto ledger init chats --data chats.jsonl --task samsum --epsilon 8 --delta 1e-6
   sotto ledger init survey --epsilon 2 --delta 1e-6 --expect 'repeat(1000, gaussian(60))'
-  sotto ledger init weekly --epsilon 3 --delta 1e-6 --schedule 'repeat(52, gaussian(20))'
   sotto ledger init loans --data postgres://host/bank --query 'SELECT * FROM loans' --schema loans.toml --epsilon 2 --delta 1e-6
   sotto ledger init patients --epsilon 4 --delta 1e-6 --adjacency replace-one`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -89,7 +86,6 @@ by the tightest accountant, and nothing else is charged.` + ui.JSONKeys(ledgerRe
 	cmd.Flags().StringVar(&of.given, "fingerprint", "", "the keyed fingerprint of the data: hmac-sha256: and 64 hexadecimal digits")
 	cmd.Flags().BoolVar(&newPeople, "new-people", false, "the data has other people than those that it shares records with; needs --reason")
 	opt.compose(cmd)
-	opt.record(cmd, "why, for the record")
 	return cmd
 }
 
@@ -119,7 +115,7 @@ func runInit(cmd *cobra.Command, p *cli.Program, name string, opt allowance, of 
 	return changed(p, cmd, true, headline, func(ctx context.Context, l *ledger.Ledger) (ledger.Dataset, error) {
 		d, err := l.Init(ctx, ledger.InitRequest{
 			Dataset: id.Fingerprint, Sketch: id.Sketch, KeyID: id.KeyID, KeyPath: id.KeyPath,
-			Name: name, Budget: b, NewPeople: newPeople, Reason: opt.reason, Key: opt.key,
+			Name: name, Budget: b, NewPeople: newPeople, Reason: opt.reason,
 		})
 		if err == nil && drawn {
 			p.Warn("no --data or --fingerprint was given, so the ledger knows this data set by its name alone")

@@ -1,17 +1,11 @@
 package budget
 
 import (
-	"context"
-	"errors"
-	"io/fs"
-
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
-	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/private/folder"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
 func newLedgerKeyCommand(p *cli.Program) *cobra.Command {
@@ -21,10 +15,8 @@ sees anything of them. A ledger takes one key: with another, data that it knows
 would look new. So everybody who uses a ledger needs the same key file. Keep it
 as you keep the records: with it and the ledger, guesses at records can be
 tested. It is copied from file to file and never printed.`,
-		`  sotto ledger key show
-  sotto ledger key export for-anna.key
+		`  sotto ledger key export for-anna.key
   sotto ledger key import for-anna.key`,
-		newKeyShowCommand(p),
 		newKeyExportCommand(p),
 		newKeyImportCommand(p),
 	)
@@ -33,11 +25,8 @@ tested. It is copied from file to file and never printed.`,
 
 // keyResult is about the key of a private folder.
 type keyResult struct {
-	ID   string `json:"id,omitempty"`
+	ID   string `json:"id"`
 	File string `json:"file"`
-	// Ledger and LedgerID are a ledger and the id of the key that it knows data by.
-	Ledger   string `json:"ledger,omitempty"`
-	LedgerID string `json:"ledger_key_id,omitempty"`
 
 	headline string
 }
@@ -45,61 +34,7 @@ type keyResult struct {
 func (r *keyResult) Print(p *ui.Page) {
 	p.Text(0, r.headline)
 	p.Line("")
-	p.Facts("key", r.ID, "file", r.File, "ledger", r.Ledger, "its key", r.LedgerID)
-}
-
-func newKeyShowCommand(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show",
-		Short: "The id of the key, and that of the ledger's",
-		Long: `Shows the id of the key of the private folder and of the key that the ledger
-knows its data by. The id is public: it reveals nothing else about the key.` + ui.JSONKeys(keyResult{}),
-		Example: "  sotto ledger key show",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := showKey(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			return p.Emit(r)
-		},
-	}
-}
-
-func showKey(ctx context.Context, p *cli.Program) (*keyResult, error) {
-	dir, err := p.PrivateDir()
-	if err != nil {
-		return nil, err
-	}
-	r := &keyResult{File: folder.KeyPath(dir)}
-	if r.ID, err = folder.KeyID(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	address, err := p.LedgerAddress()
-	if err != nil {
-		return nil, err
-	}
-	l, err := ledger.Open(ctx, address, ledger.Options{})
-	if err != nil && !errors.Is(err, ledger.ErrMissing) {
-		return nil, err
-	}
-	if err == nil {
-		r.Ledger = config.Redact(address)
-		r.LedgerID, err = l.KeyID(ctx)
-		if err := errors.Join(err, l.Close()); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case r.ID == "":
-		r.headline = "the private folder has no key yet: the first use of data makes one"
-	case r.LedgerID == "":
-		r.headline = "the private folder has a key, which no ledger here knows data by yet"
-	case r.ID == r.LedgerID:
-		r.headline = "the ledger knows its data by the key of the private folder"
-	default:
-		r.headline = "the ledger knows its data by another key: data cannot be used with it until you import that key"
-	}
-	return r, nil
+	p.Facts("key", r.ID, "file", r.File)
 }
 
 func newKeyExportCommand(p *cli.Program) *cobra.Command {

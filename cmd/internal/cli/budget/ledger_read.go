@@ -14,23 +14,6 @@ import (
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
-func newLedgerListCommand(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "All budgets and what is left of them",
-		Long: `Lists the budgets of all data sets. "ε spent" is the cost of all charges
-of a budget together, as its composition measures it. "sotto ledger show" says
-what each budget holds for.` + ui.JSONKeys(ledgerResult{}),
-		Example: "  sotto ledger list --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLedger(cmd.Context(), p, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				sets, err := l.List(cmd.Context())
-				return &ledgerResult{Ledger: address, Rows: budgetRows(sets...)}, err
-			})
-		},
-	}
-}
-
 // showResult is all about one data set.
 type showResult struct {
 	Ledger      string             `json:"ledger"`
@@ -48,15 +31,27 @@ type showResult struct {
 
 func newLedgerShowCommand(p *cli.Program) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show DATASET",
-		Short: "One data set: its budgets, their changes, its versions, and all charges",
-		Long: `Shows a data set, by its name or the fingerprint of a version: its budgets and
+		Use:   "show [DATASET]",
+		Short: "All budgets and what is left of them, or all about one data set",
+		Long: `Without DATASET, lists the budgets of all data sets. "ε spent" is the cost of
+all charges of a budget together, as its composition measures it.
+
+With DATASET, shows one data set, by its name or the fingerprint of a version: its budgets and
 those of data sets that it is linked with (as DATASET:BUDGET), the states of
 its data that the ledger knows, and what its owner decided about data sets that
-it shares records with.` + ui.JSONKeys(showResult{}, "rows are the charges."),
-		Example: "  sotto ledger show patients",
-		Args:    cli.Takes("DATASET"),
+it shares records with.` + ui.JSONKeys(ledgerResult{}, "With DATASET: "+ui.KeyList(showResult{})+"; rows are the charges."),
+		Example: `  sotto ledger show
+  sotto ledger show patients --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return cli.Takes([]string{"DATASET"}[:min(len(args), 1)]...)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return withLedger(cmd.Context(), p, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
+					sets, err := l.List(cmd.Context())
+					return &ledgerResult{Ledger: address, Rows: budgetRows(sets...)}, err
+				})
+			}
 			return withLedger(cmd.Context(), p, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
 				d, err := l.Show(cmd.Context(), args[0])
 				if err != nil {
@@ -90,16 +85,7 @@ func (r *showResult) Print(p *ui.Page) {
 	p.Line("")
 	changes := ui.NewTable("#row", "day", "change", "budget", "ε", "δ", "reason")
 	for _, c := range r.Changes {
-		reason := []string{c.Reason}
-		if c.Schedule != "" {
-			reason = append(reason, "for "+c.Schedule)
-		}
-		if c.Condition != "" {
-			reason = append(reason, c.Condition)
-		}
-		changes.Add(
-			fmt.Sprint(c.Row), cli.Date(c.Time), c.Kind, c.Budget, ui.Whole(c.Epsilon), ui.Whole(c.Delta), strings.Join(reason, "; "),
-		)
+		changes.Add(fmt.Sprint(c.Row), cli.Date(c.Time), c.Kind, c.Budget, ui.Whole(c.Epsilon), ui.Whole(c.Delta), c.Reason)
 	}
 	p.Table(changes)
 	r.printVersions(p)
@@ -180,9 +166,12 @@ func newLedgerCheckCommand(p *cli.Program) *cobra.Command {
 		Short: "Verify the hash chain and all budgets from scratch",
 		Long: `Reads the whole ledger again and verifies that its rows are linked without a
 gap, that each could be written where it stands, that it agrees with the given
-checkpoints, and that no budget is overspent. A ledger that is not in order
+checkpoints, and that no budget is overspent. It prints a checkpoint: one line
+that fixes all rows up to now. Keep it where those who can write to the ledger
+cannot, and give it to --checkpoint next time. A ledger that is not in order
 gives exit code 4 and the first bad row.` + ui.JSONKeys(checkResult{}, "When not in order: error, code, row."),
 		Example: `  sotto ledger check
+  sotto ledger check | grep ^sotto-ledger-checkpoint >> checkpoints.txt
   sotto ledger check --checkpoint checkpoints.txt`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			points, err := checkpoints(given)
@@ -230,30 +219,4 @@ func checkpoints(given []string) ([]ledger.Checkpoint, error) {
 		}
 	}
 	return points, nil
-}
-
-// checkpointResult is the end of a ledger.
-type checkpointResult struct {
-	Ledger     string `json:"ledger"`
-	Checkpoint string `json:"checkpoint"`
-	Entries    int64  `json:"entries"`
-}
-
-func (r *checkpointResult) Print(p *ui.Page) { p.Line("%s", r.Checkpoint) }
-
-func newLedgerCheckpointCommand(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "checkpoint",
-		Short: "A line that fixes the ledger as it is now",
-		Long: `Prints one line that fixes all rows up to now. Keep it where those who can
-write to the ledger cannot: "sotto ledger check --checkpoint" finds out later
-whether anything before it was changed or removed.` + ui.JSONKeys(checkpointResult{}),
-		Example: "  sotto ledger checkpoint >> checkpoints.txt",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLedger(cmd.Context(), p, false, func(l *ledger.Ledger, address string) (ui.Result, error) {
-				c, err := l.Checkpoint(cmd.Context())
-				return &checkpointResult{address, c.String(), c.Count}, err
-			})
-		},
-	}
 }

@@ -130,21 +130,22 @@ func runReserve(cmd *cobra.Command, p *cli.Program, dataset, expr string, opt re
 
 func newLedgerCommitCommand(p *cli.Program) *cobra.Command {
 	var spent string
-	var filtered bool
 	cmd := &cobra.Command{
 		Use:   "commit CHARGE",
 		Short: "Report that the run of a charge released its result",
 		Long: `Marks a reserved charge as committed. It continues counting in full, unless the
-run decided through a privacy filter when to stop (--filtered): then --spent
-may name what it really did, if all budgets of the charge are adaptive.
+run decided through a privacy filter when to stop: then --spent says what it
+really did, if all budgets of the charge are adaptive. With --spent you state
+that the run stopped through a filter.
 Committing again changes nothing.` + ui.JSONKeys(chargeResult{}),
 		Example: `  sotto ledger commit 8f0c41d2a7b35e6f9012ab34
-  sotto ledger commit 8f0c41d2a7b35e6f9012ab34 --spent 'repeat(60, gaussian(40))' --filtered`,
+  sotto ledger commit 8f0c41d2a7b35e6f9012ab34 --spent 'repeat(60, gaussian(40))'`,
 		Args: cli.Takes("CHARGE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := ledger.CommitRequest{Charge: ledger.ChargeID(args[0]), Filtered: filtered}
+			req := ledger.CommitRequest{Charge: ledger.ChargeID(args[0])}
 			if spent != "" {
 				var err error
+				req.Filtered = true
 				if req.Spent, err = cli.ParseEvent(spent); err != nil {
 					return err
 				}
@@ -152,8 +153,7 @@ Committing again changes nothing.` + ui.JSONKeys(chargeResult{}),
 			return charged(p, cmd, func(ctx context.Context, l *ledger.Ledger) (ledger.Charge, error) { return l.Commit(ctx, req) })
 		},
 	}
-	cmd.Flags().StringVar(&spent, "spent", "", "the event that really ran, as `EXPR`: some of the reserved steps")
-	cmd.Flags().BoolVar(&filtered, "filtered", false, "the run stopped through a privacy filter")
+	cmd.Flags().StringVar(&spent, "spent", "", "the event that really ran, as `EXPR`, of a run that stopped through a privacy filter")
 	return cmd
 }
 

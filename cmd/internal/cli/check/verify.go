@@ -19,9 +19,8 @@ import (
 )
 
 type verifyOptions struct {
-	keys      []string
-	rotations []string
-	strict    bool
+	keys   []string
+	strict bool
 }
 
 func newVerifyCommand(p *cli.Program) *cobra.Command {
@@ -33,22 +32,20 @@ func newVerifyCommand(p *cli.Program) *cobra.Command {
 that the files are those that were signed, that the claim is complete, and
 that its ε is no smaller than what its events cost, which is computed again.
 
-The keys of every --key are trusted: a file of public keys in PEM form, or the
-directory of a key ring or of an export of one, which also lists what was
-retired and revoked. Without --key, your own key ring is trusted (--keys,
-SOTTO_KEYS, your configuration). A signer who changed keys publishes rotation
-statements; with --rotation a key that a trusted one endorses is trusted too.
+The keys of every --key are trusted: a file of public keys in PEM form, or a
+trust file, which also lists keys that expired or were revoked. Without --key
+your own key and trust file count (--keys, SOTTO_KEYS, your configuration; see
+"sotto keys").
 
 Files of the directory that the certificate does not cover may hold anything.
-They are named, above the checks; with --strict they are a failure.` + ui.JSONKeys(verifyResult{}, "keys and what follows are there where the signature holds; recomputed is the verifier's own ε."),
+They are named, above the checks; with --strict they are a failure.` + ui.JSONKeys(verifyResult{}, "key and what follows are there where the signature holds; recomputed is the verifier's own ε."),
 		Example: `  sotto verify release/ --key signer.pub.pem
-  sotto verify release/ --key signer-keys/ --strict --json`,
+  sotto verify release/ --key signer.pub.pem --key trust.json --strict --json`,
 		Args: cli.Takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runVerify(cmd, p, args[0], opt) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, or in the directory of a key ring; may be repeated")
-	f.StringArrayVar(&opt.rotations, "rotation", nil, "follow the rotation statement in `FILE` to a newer key; may be repeated, oldest first")
+	f.StringArrayVar(&opt.keys, "key", nil, "trust the public keys in `FILE`, in PEM form or as a trust file; may be repeated")
 	f.BoolVar(&opt.strict, "strict", false, "take warnings as failures")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -127,7 +124,7 @@ func (r *verifyResult) unlisted(p *ui.Page) {
 }
 
 func runVerify(cmd *cobra.Command, p *cli.Program, dir string, opt verifyOptions) error {
-	trust, err := p.Trust(opt.keys, opt.rotations)
+	trust, err := p.Trust(opt.keys)
 	if err != nil {
 		return err
 	}

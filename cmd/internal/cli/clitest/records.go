@@ -406,17 +406,13 @@ func BankFiles(t *testing.T) (variants map[string]string) {
 	return variants
 }
 
-// Certify signs what is in a directory with the active key of a ring, for an event.
-func Certify(dir, ring, expr string) error {
+// Certify signs what is in a directory with the key of a folder, for an event.
+func Certify(dir, keys, expr string) error {
 	e, err := privacy.Parse(expr)
 	if err != nil {
 		return err
 	}
-	keys, err := certificate.OpenRing(ring)
-	if err != nil {
-		return err
-	}
-	signer, err := keys.Signer()
+	signer, _, err := certificate.OpenSigner(keys)
 	if err != nil {
 		return err
 	}

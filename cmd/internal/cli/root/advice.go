@@ -71,9 +71,9 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case (ui.Is[*record.MalformedError](err) || ui.Is[*tables.RefusedError](err)) && has("on-error"):
 		return " (" + settings.Named(cmd, "on-error", "skip") + ")"
 	case ui.Is[*ledger.UnknownDatasetError](err):
-		return "; sotto ledger list names those it knows, sotto ledger init NAME adds one"
+		return "; sotto ledger show names those it knows, sotto ledger init NAME adds one"
 	case ui.Is[*ledger.ExistsError](err):
-		return "; see sotto ledger grant and sotto ledger revoke"
+		return "; see sotto ledger grant"
 	case ui.Is[*ledger.UnknownChargeError](err), ui.Is[*ledger.StateError](err):
 		return "; sotto ledger show DATASET lists its charges"
 	case errors.Is(err, ledger.ErrBudget):
@@ -90,8 +90,6 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 		return " (sotto plan --write FILE makes one, sotto plan --settings lists what it may have)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
 		return " (sotto table schema check FILE)"
-	case errors.As(err, &path) && strings.Contains(text, "key ring"):
-		return "; sotto keys generate makes one"
 	case source != nil && has("data"):
 		return " (--data FILE)"
 	case flagNamed(cmd, err.Error()) != "":

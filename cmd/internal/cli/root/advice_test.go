@@ -92,16 +92,15 @@ var firstMistakes = []mistake{
 	{"table schema infer --data folder/a", 2, "format"},
 	{"table schema infer --data empty.csv", 2, "empty.csv is empty"},
 	{"ledger", 2, "sotto ledger needs a verb"},
-	{"ledger list --ledger nothere.db", 2, "sotto ledger init --ledger nothere.db"},
+	{"ledger show --ledger nothere.db", 2, "sotto ledger init --ledger nothere.db"},
 	{"ledger init d", 2, "a budget needs --epsilon and --delta"},
-	{"ledger init known --epsilon 1 --delta 1e-6", 2, "see sotto ledger grant and sotto ledger revoke"},
-	{"ledger show nothere", 2, "sotto ledger list names those it knows"},
+	{"ledger init known --epsilon 1 --delta 1e-6", 2, "see sotto ledger grant"},
+	{"ledger show nothere", 2, "sotto ledger show names those it knows"},
 	{"ledger grant known", 2, "give the amount with --epsilon"},
 	{"ledger grant known --epsilon 1", 2, "--reason is missing"},
 	{"ledger reserve known pure(5) --run r --proof proven", 3, "(sotto ledger grant DATASET --epsilon E --reason TEXT)"},
 	{"ledger commit nothere", 2, "sotto ledger show DATASET lists its charges"},
-	{"keys list --keys nothere", 2, "sotto keys generate makes one"},
-	{"keys generate --keys ring", 1, "(sotto keys rotate, sotto keys revoke)"},
+	{"keys list --keys nothere", 2, "sotto keys new makes one"},
 	{"verify nothere --key ring", 2, `name the folder that "sotto synth"`},
 	{"verify . --key nothere.pem", 2, "there is no file nothere.pem (--key)"},
 	{"account gaussian(3)", 2, "--delta is missing"},
@@ -121,7 +120,7 @@ var firstMistakes = []mistake{
 	{"audit --mechanism nope", 2, "--mechanism"},
 	{"demo --size 0", 2, "unknown flag: --size"},
 	{"version now", 2, "sotto version"},
-	{"ledger list --config nothere.toml", 2, "there is no file nothere.toml (--config)"},
+	{"ledger show --config nothere.toml", 2, "there is no file nothere.toml (--config)"},
 }
 
 // TestMessages: what somebody new to the program does wrong ends with a message that says what is
@@ -140,7 +139,7 @@ func TestMessages(t *testing.T) {
 		}
 		clitest.Write(t, name, []byte(text))
 	}
-	for _, args := range [][]string{{"keys", "generate", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
+	for _, args := range [][]string{{"keys", "new", "--keys", "ring"}, {"ledger", "init", "known", "--epsilon", "1", "--delta", "1e-6"}} {
 		if code, _, errs := clitest.Run(t, args...); code != 0 {
 			t.Fatal(errs)
 		}

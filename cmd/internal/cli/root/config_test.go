@@ -26,7 +26,7 @@ func TestConfigurationIsBounded(t *testing.T) {
 			if err := os.WriteFile("a.toml", []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if code, _, errs := clitest.Run(t, "ledger", "list", "--config", "a.toml"); code != ui.Wrong || !strings.Contains(errs, want) {
+			if code, _, errs := clitest.Run(t, "ledger", "show", "--config", "a.toml"); code != ui.Wrong || !strings.Contains(errs, want) {
 				t.Errorf("%.30q: exit code %d: %s", text, code, errs)
 			}
 		})

@@ -33,7 +33,7 @@ func TestMisspelt(t *testing.T) {
 	clitest.Home(t)
 	for want, args := range map[string][]string{
 		"did you mean synth?":                            {"synht", "--help"},
-		"did you mean list?":                             {"ledger", "lst", "-h"},
+		"did you mean show?":                             {"ledger", "shw", "-h"},
 		"did you mean --epsilon?":                        {"synth", "--epsilom", "1"},
 		"unknown flag: --zzzz":                           {"account", "--zzzz"},
 		"if it is what --data names, write --data s.csv": {"table", "schema", "infer", "s.csv"},

@@ -173,9 +173,6 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if !ok {
 		return cli.Usage("%w", err)
 	}
-	if now := settings.Moved(cmd, name); now != "" {
-		return cli.Usage("--%s is a setting now: --set %s, or a line of a plan file (sotto plan --write)", name, now)
-	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {

@@ -28,7 +28,7 @@ type mcpOptions struct {
 type ForAgents struct {
 	// Plan is "sotto plan", with the model that flags of this verb name.
 	Plan func(context.Context, flags.Model, agents.PlanArguments) (any, error)
-	// Account and Calibrate are the verbs of these names, and Budgets what "sotto ledger list" lists.
+	// Account and Calibrate are the verbs of these names, and Budgets what "sotto ledger show" lists.
 	Account   func(agents.AccountArguments) (any, error)
 	Calibrate func(agents.CalibrateArguments) (any, error)
 	Budgets   func(context.Context) ([]agents.Budget, error)
@@ -96,7 +96,7 @@ func mcpServer(p *cli.Program, opt mcpOptions, does ForAgents) (*agents.Server, 
 	o.Spending, o.Errors = opt.spending.Value, p.Stderr
 	o.Plan = func(ctx context.Context, in agents.PlanArguments) (any, error) { return does.Plan(ctx, opt.Model, in) }
 	o.Account, o.Calibrate, o.Budgets = does.Account, does.Calibrate, does.Budgets
-	o.Trust = func() (*certificate.Trust, error) { return p.Trust(nil, nil) }
+	o.Trust = func() (*certificate.Trust, error) { return p.Trust(nil) }
 	return agents.New(o)
 }
 

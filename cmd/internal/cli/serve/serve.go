@@ -141,7 +141,7 @@ func environment(p *cli.Program, m flags.Model) (e service.Environment, err erro
 	e = service.Environment{
 		Model: &service.Model{}, Task: cli.FindTask, Table: cli.TableOf, Client: p.ClientOf,
 		Verify: func(dir string) (*certificate.Report, error) {
-			trust, err := p.Trust(nil, nil)
+			trust, err := p.Trust(nil)
 			if err != nil {
 				return nil, err
 			}

@@ -281,7 +281,7 @@ func TestKnown(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s", args, code, errs)
 		}
 	}
-	if _, out, _ := clitest.Run(t, "ledger", "list", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 0 {
+	if _, out, _ := clitest.Run(t, "ledger", "show", "--json"); len(clitest.Object(t, out)["rows"].([]any)) != 0 {
 		t.Errorf("a budget was made: %s", out)
 	}
 	clitest.Done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "1e-6")

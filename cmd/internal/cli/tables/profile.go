@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
-	tabular "github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
 )
@@ -21,7 +19,6 @@ type profileOptions struct {
 	tableFlags
 	profileFlags
 	nonPrivate bool
-	pushDown   string `job:"push-down"`
 }
 
 func newTableProfileCommand(p *cli.Program) *cobra.Command {
@@ -47,8 +44,7 @@ refused (exit code 3) and nothing is charged. A run that was interrupted resumes
 when the same command is repeated, and nothing is charged twice. --unit COLUMN
 protects all rows of one value together, of which --rows-per-unit are used.
 --rate samples rows first; at the same ε that does not make noise smaller
-relative to what is left. In databases, sums and counts are added up where the
-rows are if that can be done and is faster (--push-down).
+relative to what is left.
 
 --statistic COLUMN=median releases the median of a numeric column (or
 quantile:0.9), histogram all counts, and skip nothing.
@@ -75,7 +71,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
-	cli.AddChoice(cmd, &opt.pushDown, "push-down", "auto", "whether a database adds up by itself: auto (if it can and that is faster), always (if it can), or never", "auto", string(tabular.Always), string(tabular.Never))
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd
 }
@@ -88,11 +83,6 @@ func runProfile(ctx context.Context, p *cli.Program, opt profileOptions) error {
 	tables, err := opt.options()
 	if err != nil {
 		return err
-	}
-	switch tables.Source.PushDown = tabular.PushDown(strings.TrimPrefix(opt.pushDown, "auto")); tables.Source.PushDown {
-	case tabular.Auto, tabular.Always, tabular.Never:
-	default:
-		return cli.Usage("--push-down is %q, it should be auto, always or never", opt.pushDown)
 	}
 	client, progress, err := p.BeginWithoutModel()
 	if err != nil {

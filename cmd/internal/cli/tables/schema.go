@@ -300,8 +300,8 @@ the names in its records, which are not read: list the columns with --column of
 	f.StringVar(&data, "data", "", "the table: a `FILE`, a folder, or the address of a database; required")
 	f.StringVar(&o.Table, "table", "", "the `TABLE` of a database, with its schema before a point if need be")
 	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
-	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet, xlsx, arrow or sql (default: by the name)")
-	cli.Complete(cmd, "format", "csv", "parquet", "xlsx", "arrow", "sql")
+	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet, xlsx or sql (default: by the name)")
+	cli.Complete(cmd, "format", "csv", "parquet", "xlsx", "sql")
 	return cmd
 }
 

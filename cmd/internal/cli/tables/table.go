@@ -44,7 +44,7 @@ type tableFlags struct {
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {
-	o.DataFlags.Add(cmd, "the private table: a `FILE` (CSV, JSON, Parquet, Excel, Arrow, SQLite), a folder of Hugging Face datasets, or postgres://…; required",
+	o.DataFlags.Add(cmd, "the private table: a `FILE` (CSV, JSON, Parquet, Excel, SQLite) or postgres://…; required",
 		"the rows of a database, as `SQL`, in place of --table", "rows that the schema refuses")
 	f := cmd.Flags()
 	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")

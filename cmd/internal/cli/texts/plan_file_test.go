@@ -105,17 +105,3 @@ func TestWrittenPlanFile(t *testing.T) {
 		}
 	}
 }
-
-// TestMovedFlags: a flag that became a setting says so.
-func TestMovedFlags(t *testing.T) {
-	clitest.Home(t)
-	for flag, want := range map[string]string{"rounds": "--set rounds=N", "no-measure": "measurement-share=0", "least": "min-size=N", "most": "max-lambda=X", "proof": "proof=proven"} {
-		t.Run(flag, func(t *testing.T) {
-			code, _, errs := clitest.Run(t, "synth", "--"+flag, "1")
-			at := expect.At(t, "--%s", flag)
-			expect.Equal(at, "exit code with "+errs, code, ui.Wrong)
-			expect.Contains(at, "errs", errs, "--"+flag+" is a setting now")
-			expect.Contains(at, "errs", errs, want)
-		})
-	}
-}

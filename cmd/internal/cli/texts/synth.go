@@ -55,9 +55,8 @@ quicker, and usually worse. --from chooses among sets of examples that you have,
 which are public: nothing is written, and one round does unless --set rounds=N
 asks for more.
 
-The data is a file (CSV, JSON, JSONL, Parquet, Excel, Arrow; also .gz or .zst),
-a folder of Hugging Face datasets, or a database (postgres://…, sqlite:FILE)
-with --query, which needs an ORDER BY. The task says which columns hold text and
+The data is a file (CSV, JSON, JSONL, Parquet, Excel; also .gz or .zst) or a
+database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says which columns hold text and
 label. The number of records is declared: it is public, and the sampling rate
 follows from it.
 

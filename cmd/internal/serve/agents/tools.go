@@ -153,7 +153,7 @@ type Budget struct {
 	Forfeited   int                `json:"forfeited"`
 }
 
-// budgets is "sotto ledger list".
+// budgets is "sotto ledger show".
 func (s *Server) budgets(ctx context.Context, in ledgerArguments) (any, error) {
 	all, err := s.Budgets(ctx)
 	if errors.Is(err, ledger.ErrMissing) {

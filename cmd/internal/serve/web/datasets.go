@@ -105,11 +105,10 @@ func (d *Dashboard) owners(ctx context.Context, dataset string) (names []string,
 // called is what people call a data set.
 func called(set ledger.Dataset) string { return cmp.Or(set.Name, string(set.Fingerprint)) }
 
-// grantable are the data set's own budgets that can be raised by an amount. Those that were planned
-// beforehand are raised on the command line, with what they pay for.
+// grantable are the data set's own budgets.
 func grantable(set ledger.Dataset) (own []ledger.Balance) {
 	for _, b := range set.Budgets {
-		if !strings.Contains(b.Name, ":") && b.Composition != ledger.Planned {
+		if !strings.Contains(b.Name, ":") {
 			own = append(own, b)
 		}
 	}

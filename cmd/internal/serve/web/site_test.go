@@ -83,7 +83,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	s, err := store.Open(ctx, filepath.Join(dir, "service.db"), false)
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	ring, err := certificate.CreateRing(filepath.Join(dir, "ring"))
+	signer, _, err := certificate.OpenSigner(filepath.Join(dir, "keys"))
 	must(t, err)
 	o := Options{
 		Store: s, Routes: fakeRoutes{s}, Runs: &fakeRuns{store: s, known: map[string]ledger.Identity{"letters": persons(t, "letters", [2]int{8001, 8100})}}, Local: true, Tick: 20 * time.Millisecond,
@@ -91,7 +91,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 			return fmt.Sprintf("%s answers %q, examples: %v", route, question, examples), nil
 		},
 		Verify: func(dir string) (*certificate.Report, error) {
-			return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
+			return certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: certificate.NewTrust(signer.Public()), Evaluator: accountant.Auto{}})
 		},
 	}
 	now := time.Now().Add(-38 * 24 * time.Hour)
@@ -105,7 +105,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 		change(&o)
 	}
 	charge := at.fillLedger(t, &now)
-	at.fillStore(t, s, dir, ring, charge)
+	at.fillStore(t, s, dir, signer, charge)
 	at.Dashboard = New(o)
 	at.server = newServer(t, at)
 	return at
@@ -161,7 +161,7 @@ var examples = []map[string]string{
 }
 
 // fillStore adds people, runs, a release, routes and keys.
-func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certificate.Ring, charge ledger.Charge) {
+func (s *site) fillStore(t testing.TB, to *store.Store, dir string, signer *certificate.Signer, charge ledger.Charge) {
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"owner-one", "owner-two"} {
@@ -177,7 +177,7 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 	}
 	done := add("Examples for support tickets")
 	done.Place, done.State = filepath.Join(dir, "runs", done.ID), store.Done
-	s.release(t, filepath.Join(done.Place, "release"), ring, charge)
+	s.release(t, filepath.Join(done.Place, "release"), signer, charge)
 	done.Result = json.RawMessage(`{"private":true,"method":"choose","epsilon":0.35,"texts":[{},{}],"worth":{"metric":"accuracy","value":0.82,"low":0.74,"high":0.9,"epsilon":0.02}}`)
 	must(t, to.Finish(ctx, done))
 	s.run = *done
@@ -210,11 +210,9 @@ func (s *site) fillStore(t testing.TB, to *store.Store, dir string, ring *certif
 }
 
 // release writes examples with a certificate.
-func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge ledger.Charge) {
+func (s *site) release(t testing.TB, dir string, signer *certificate.Signer, charge ledger.Charge) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
-	signer, err := ring.Signer()
-	must(t, err)
 	made := release.Release{
 		Task: prompt.Task{Name: "tickets", Kind: prompt.Classify, Text: "text", Label: "label", Labels: []string{"billing", "technical", "account"}}, Method: "noisymax", Private: true,
 		Guarantee: &privacy.Guarantee{Event: privacy.Pure{Epsilon: 0.35}, Adjacency: privacy.AddRemove, Unit: privacy.Record, Epsilon: privacy.Interval{Lower: 0.35, Upper: 0.35}, Delta: 1e-6},
@@ -225,7 +223,7 @@ func (s *site) release(t testing.TB, dir string, ring *certificate.Ring, charge 
 	for _, e := range examples {
 		made.Examples = append(made.Examples, prompt.Example{Input: e["text"], Output: e["label"]})
 	}
-	_, err = release.Write(dir, made)
+	_, err := release.Write(dir, made)
 	must(t, err)
 	_, err = certificate.Issue(dir, certificate.Claim{
 		Events: []privacy.Event{privacy.Pure{Epsilon: 0.35}}, Delta: 1e-6, Method: "noisymax", Proof: "Dwork and Roth 2014, theorem 3.6",

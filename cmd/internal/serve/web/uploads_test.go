@@ -31,7 +31,7 @@ func persons(t testing.TB, file string, ranges ...[2]int) ledger.Identity {
 			sum += binary.BigEndian.Uint64(h[:])
 		}
 	}
-	s.Rows, s.Sum = rows.List(), fmt.Sprintf("%016x", sum)
+	s.Rows, s.Whole = rows.List(), fmt.Sprintf("%016x", sum)
 	mac := sha256.Sum256([]byte(file))
 	f, err := ledger.NewFingerprint(mac[:])
 	must(t, err)

@@ -55,7 +55,7 @@ func newBench(t *testing.T) *bench {
 			t.Fatal(err)
 		}
 	}
-	if _, err := certificate.CreateRing(b.path("keys")); err != nil {
+	if _, _, err := certificate.OpenSigner(b.path("keys")); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Open(t.Context(), b.path("ledger.db"), ledger.Options{Create: true})
@@ -85,11 +85,11 @@ func (b *bench) do(t *testing.T, verb string, args ...string) (int, string) {
 // verify has the certificate of a folder checked.
 func (b *bench) verify(t *testing.T, dir string) *certificate.Report {
 	t.Helper()
-	ring, err := certificate.OpenRing(b.path("keys"))
+	trust, err := certificate.LoadTrust(b.path("keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: ring.Trust(), Evaluator: accountant.Auto{}})
+	report, err := certificate.VerifyDir(dir, certificate.VerifyOptions{Trust: trust, Evaluator: accountant.Auto{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,29 +110,10 @@ func (k Key) CopyTo(path string) error {
 // WriteNew writes the key to a file with mode 0600, whole or not at all. One that is there stays as it is, with
 // an error that is [fs.ErrExist].
 func (k Key) WriteNew(path string) error {
-	if err := linkNew(path, k.secret); err != nil {
+	if err := durable.LinkNew(path, k.secret); err != nil {
 		return &origin.Error{Code: origin.Unusable, Msg: "writing the fingerprint key", Err: err}
 	}
 	return nil
-}
-
-// linkNew writes a secret to a file with mode 0600 that is there as a whole or not at all, and
-// lasts: with a key that is lost, a ledger that has charges would not know the data.
-func linkNew(path string, secret []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(secret)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	// A link, unlike a rename, does not replace the key of another process.
-	if err := os.Link(f.Name(), path); err != nil {
-		return err
-	}
-	return durable.SyncDir(filepath.Dir(path))
 }
 
 // MAC is HMAC-SHA-256 over lists of strings, encoded injectively. It is not for

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // SealKeyFile is the file in the private folder that has the key of sealed files, as age writes
@@ -123,7 +124,7 @@ func makeSealKey(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := linkNew(path, []byte(identity.String()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.LinkNew(path, []byte(identity.String()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the key of encrypted files: %w", err)
 	}
 	return nil

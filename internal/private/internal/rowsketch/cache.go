@@ -49,8 +49,7 @@ func (c Cache) Get() (s sketch.Sketch, ok bool) {
 		return s, false
 	}
 	fresh := sketch.New(c.Key.ID())
-	// Those that older versions kept have no hash of the whole.
-	return s, s.Validate() == nil && s.Whole != "" && s.KeyID == fresh.KeyID && s.Version == fresh.Version
+	return s, s.Validate() == nil && s.KeyID == fresh.KeyID && s.Version == fresh.Version
 }
 
 // Put keeps a sketch.

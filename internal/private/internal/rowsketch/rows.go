@@ -209,7 +209,7 @@ func (c *Column) take(o *Column) {
 func (r *Rows) Sketch() sketch.Sketch {
 	s := sketch.New(r.id)
 	s.Limit, s.Rows = r.limit, r.rows.List()
-	s.Sum, s.Whole = fmt.Sprintf("%016x", r.sum), fmt.Sprintf("%016x", r.mac.spread(r.sum, tagWhole))
+	s.Whole = fmt.Sprintf("%016x", r.mac.spread(r.sum, tagWhole))
 	if r.differs && r.read.Duplicates() <= maxTwins {
 		s.ReadColumns = r.read.List()
 	}

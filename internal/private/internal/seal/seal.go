@@ -83,18 +83,6 @@ func NewCount(n int) Count { return Count{n: n} }
 // Exactly opens a number.
 func Exactly(c Count) int { return c.n }
 
-// Totals are exact sums over private rows, before noise.
-type Totals struct {
-	redaction
-	cells []int64
-}
-
-// NewTotals seals sums. They are kept, not copied.
-func NewTotals(cells []int64) Totals { return Totals{cells: cells} }
-
-// Cells opens sums.
-func Cells(t Totals) []int64 { return t.cells }
-
 // Output is what a mechanism lets out, with the event that covers it.
 type Output struct {
 	text        string

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
@@ -15,31 +14,13 @@ type Source interface {
 	Scan(ctx context.Context, columns []int, workers int, each func(worker int, b *table.Batch) error) error
 }
 
-// aggregator is a source that can add up by itself.
-type aggregator interface {
-	CanAggregate(q table.Query) bool
-	Aggregate(ctx context.Context, q table.Query) (seal.Totals, error)
-}
-
 var errIndex = errors.New("two batches have the same number, and would be sampled alike: number them")
 
 var errUnits = errors.New("the table has a column of units and the profile no rows_per_unit, or the other way round: say both or none")
 
-// Collect reads a table and adds up what the profile needs: in the database where that
-// can do it, else here, by so many workers (0 means 1). With a key, the result is the same
-// for any number of them.
+// Collect reads a table and adds up what the profile needs, by so many workers (0 means 1).
+// With a key, the result is the same for any number of them.
 func (m *Mechanism) Collect(ctx context.Context, src Source, key noise.Key, workers int) (*Sums, error) {
-	if a, ok := src.(aggregator); ok {
-		q := table.Query{Layout: m.layout, Rate: m.settings.Rate, RowsPerUnit: m.settings.RowsPerUnit, Key: key}
-		if a.CanAggregate(q) {
-			totals, err := a.Aggregate(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			s := m.NewSums()
-			return s, s.AddTotals(totals)
-		}
-	}
 	p, err := m.Picker(key)
 	if err != nil {
 		return nil, err

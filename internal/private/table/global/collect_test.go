@@ -16,8 +16,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
-// TestTheSameFromFilesAndDatabases: rows that are scanned and rows that a database adds up
-// make the same profile of the same key, hostile values among them.
+// TestTheSameFromFilesAndDatabases: rows of a file and of a database make the same profile of
+// the same key, hostile values among them.
 func TestTheSameFromFilesAndDatabases(t *testing.T) {
 	s := tiny()
 	s.Columns[0].Clamp, s.Columns[0].Missing = true, "12.5"
@@ -60,12 +60,12 @@ func TestTheSameFromFilesAndDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := profileOf(t, m, file, table.Options{Schema: s})
-	if second := profileOf(t, m, db, table.Options{Schema: s, Table: "rows", PushDown: table.Always}); first != second {
+	if second := profileOf(t, m, db, table.Options{Schema: s, Table: "rows"}); first != second {
 		t.Errorf("of a file\n%s\nof a database\n%s", first, second)
 	}
 	// Which rows of a unit are used is drawn in each place, so that only sizes agree.
 	for location, name := range map[string]string{file: "", db: "rows"} {
-		d := open(t, location, table.Options{Schema: s, Table: name, PushDown: table.Always, Unit: "who", Private: filepath.Join(dir, "private")})
+		d := open(t, location, table.Options{Schema: s, Table: name, Unit: "who", Private: filepath.Join(dir, "private")})
 		sums, err := units.Collect(t.Context(), d, noise.KeyFromSeed(3), 2)
 		if err != nil {
 			t.Fatal(err)
@@ -117,9 +117,6 @@ func open(t *testing.T, location string, o table.Options) *table.Data {
 func profileOf(t *testing.T, m *global.Mechanism, location string, o table.Options) string {
 	t.Helper()
 	d := open(t, location, o)
-	if can := d.CanAggregate(table.Query{Layout: m.Layout()}); can != (o.Table != "") {
-		t.Errorf("that the source adds up by itself is %v", can)
-	}
 	sums, err := m.Collect(t.Context(), d, noise.KeyFromSeed(3), 2)
 	if err != nil {
 		t.Fatal(err)

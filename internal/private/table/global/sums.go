@@ -102,11 +102,6 @@ func gather[T any](to, from []T, at []int) []T {
 	return to
 }
 
-// AddTotals takes sums into account that a source made by itself, by the layout.
-func (s *Sums) AddTotals(t seal.Totals) error {
-	return s.merge(seal.Cells(t))
-}
-
 // Merge adds other sums of the same mechanism, which are empty afterwards.
 func (s *Sums) Merge(o *Sums) error {
 	if o.m != s.m && (o.m.cells != s.m.cells || o.m.settings.Event().String() != s.m.settings.Event().String()) {

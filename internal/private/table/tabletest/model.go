@@ -98,93 +98,13 @@ func expected(t Table, s schema.Schema, columns []int, discrete, asText bool) (r
 	return rows, refused
 }
 
-// total adds rows up by a layout, row by row. Columns are as in a row.
-func total(l table.Layout, columns []int, rows []row) []int64 {
-	cells := make([]int64, l.Groups()*l.Cells())
-	at := func(r row, column int) int32 { return r[slices.Index(columns, column)] }
-	for _, r := range rows {
-		group := 0
-		for _, p := range l.By {
-			code := int(at(r, p.Column))
-			if p.Cuts != nil {
-				code = below(p.Cuts, at(r, p.Column))
-			}
-			if p.Class != nil {
-				code = int(p.Class[code])
-			}
-			group = group*p.Classes + code
-		}
-		base := group * l.Cells()
-		cells[base]++
-		base++
-		for _, c := range l.Sums {
-			cells[base] += int64(at(r, c))
-			base++
-		}
-		for _, c := range l.Squares {
-			cells[base] += table.Square(at(r, c))
-			base++
-		}
-		for _, h := range l.Histograms {
-			place := int(at(r, h.Column))
-			switch {
-			case h.Grid:
-				place = table.GridCell(at(r, h.Column), h.Cells)
-			case h.Edges != nil:
-				place = below(h.Edges, at(r, h.Column))
-			}
-			cells[base+place]++
-			base += h.Cells
+// columns are some of a schema, in order; not nil, which means all to Scan.
+func (r random) columns(s schema.Schema) []int {
+	out := []int{}
+	for i := range s.Columns {
+		if r.n(3) > 0 {
+			out = append(out, i)
 		}
 	}
-	return cells
-}
-
-func below(cuts []int32, x int32) int {
-	n := 0
-	for _, c := range cuts {
-		if c <= x {
-			n++
-		}
-	}
-	return n
-}
-
-// layout makes up what to add up.
-func (r random) layout(s schema.Schema, discrete bool) table.Layout {
-	var l table.Layout
-	for i, c := range s.Columns {
-		if c.Kind == schema.Categorical || discrete && c.Discrete() {
-			n := len(c.Domain())
-			switch r.n(4) {
-			case 0:
-				l.By = append(l.By, table.Partition{Column: i, Classes: n})
-			case 1:
-				class := make([]uint16, n)
-				for j := range class {
-					class[j] = uint16(r.n(2))
-				}
-				l.By = append(l.By, table.Partition{Column: i, Classes: 2, Class: class})
-			case 2:
-				l.Histograms = append(l.Histograms, table.Histogram{Column: i, Cells: n})
-			}
-			continue
-		}
-		cuts := []int32{-table.Steps / 2, 0, 1, table.Steps}
-		switch r.n(5) {
-		case 0:
-			l.By = append(l.By, table.Partition{Column: i, Classes: 5, Cuts: cuts})
-		case 1:
-			l.Histograms = append(l.Histograms, table.Histogram{Column: i, Cells: 7, Grid: true})
-		case 2:
-			l.Histograms = append(l.Histograms, table.Histogram{Column: i, Cells: 5, Edges: cuts})
-		}
-		if r.n(2) == 0 {
-			l.Sums = append(l.Sums, i)
-		}
-		if r.n(3) == 0 {
-			l.Squares = append(l.Squares, i)
-		}
-	}
-	return l
+	return out
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -28,7 +27,7 @@ type TB interface {
 // Source is a kind of source that is tested.
 type Source struct {
 	// Put stores a table and opens it with the options, whose schema and unit name its
-	// columns. It sets Format, Table, Query, Private and PushDown as need be.
+	// columns. It sets Format, Table, Query and Private as need be.
 	Put func(t Table, o table.Options) (*table.Data, error)
 	// Types that the source has.
 	Types []Type
@@ -36,12 +35,6 @@ type Source struct {
 	AsText bool
 	// Unordered: rows need not come in the order in which they were put.
 	Unordered bool
-	// Aggregates: the source adds up by itself what it can.
-	Aggregates bool
-	// Addressed: rows can be drawn there.
-	Addressed bool
-	// DrawRows is how many rows there are to draw from; 8000 by default.
-	DrawRows int
 	// Cases is how many random tables are tried.
 	Cases int
 }
@@ -58,16 +51,9 @@ func Run(tb TB, s Source) {
 	s.ends(tb)
 	s.hasAFingerprint(tb)
 	s.hasASketch(tb)
-	if s.Aggregates {
-		s.aggregatesNothing(tb)
-	}
-	if s.Addressed {
-		s.draws(tb)
-		s.boundsUnits(tb)
-	}
 }
 
-// readsWhatWasPut: rows and sums of a random table are as in the reference, and those
+// readsWhatWasPut: rows of a random table are as in the reference, and those
 // that the schema refuses are refused.
 func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 	tb.Helper()
@@ -77,15 +63,14 @@ func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 		t.Rows = append(t.Rows, make([]any, len(t.Columns)))
 	}
 	discrete := r.n(2) == 0
-	layout := r.layout(of, discrete)
-	columns := layout.Columns()
+	columns := r.columns(of)
 	for _, on := range []origin.OnError{table.Skip, table.Fail} {
 		d, err := s.Put(t, table.Options{Schema: of, Discrete: discrete, OnError: on})
 		if err != nil {
 			tb.Fatalf("table %d: %v", seed, err)
 		}
 		want, refused := expected(t, of, columns, discrete, s.AsText)
-		err = s.compare(d, layout, columns, want, refused, on)
+		err = s.compare(d, columns, want, refused, on)
 		if err != nil {
 			tb.Errorf("table %d, on error %s: %v\n%+v\n%+v", seed, on, err, t, of)
 		}
@@ -95,24 +80,13 @@ func (s Source) readsWhatWasPut(tb TB, seed uint64) {
 	}
 }
 
-func (s Source) compare(d *table.Data, layout table.Layout, columns []int, want []row, refused []int64, on origin.OnError) error {
+func (s Source) compare(d *table.Data, columns []int, want []row, refused []int64, on origin.OnError) error {
 	got, err := scan(d, columns, 2)
 	if err := judge(d, err, refused, on, !s.Unordered); err != nil {
 		return fmt.Errorf("scan: %w", err)
 	}
 	if err == nil && !sameRows(got, want) {
 		return fmt.Errorf("scanned %v, want %v", got, want)
-	}
-	q := table.Query{Layout: layout, Rate: 1}
-	if !d.CanAggregate(q) {
-		return nil
-	}
-	totals, err := d.Aggregate(context.Background(), q)
-	if err := judge(d, err, refused, on, false); err != nil {
-		return fmt.Errorf("aggregate: %w", err)
-	}
-	if cells := total(layout, columns, want); err == nil && !slices.Equal(seal.Cells(totals), cells) {
-		return fmt.Errorf("added up %v, want %v, layout %+v", seal.Cells(totals), cells, layout)
 	}
 	return nil
 }
@@ -273,12 +247,6 @@ func (s Source) knowsUnits(tb TB) {
 		refused := expect.As[*table.RefusedError](at, err)
 		expect.Equal(at, "refused.Problems.Count", refused.Problems.Count, 1)
 		expect.Equal(at, "refused.Problems.First[0].Reason", refused.Problems.First[0].Reason, table.UnitMissing)
-		q := table.Query{Layout: table.Layout{Sums: []int{0}}, RowsPerUnit: 2, Key: noise.KeyFromSeed(1)}
-		if d.CanAggregate(q) {
-			if _, err = d.Aggregate(context.Background(), q); !errors.As(err, &refused) || refused.Problems.Count != 1 {
-				tb.Errorf("a row of nobody, added up, gives %v", err)
-			}
-		}
 		d.Close()
 	}
 }
@@ -297,14 +265,7 @@ func (s Source) keepsQuiet(tb TB) {
 			tb.Fatalf("%v", err)
 		}
 		err = d.Scan(context.Background(), nil, 2, func(int, *table.Batch) error { return nil })
-		q := table.Query{Layout: table.Layout{Histograms: []table.Histogram{{Column: 0, Cells: 2}}}}
-		var pushed error
-		if d.CanAggregate(q) {
-			if _, pushed = d.Aggregate(context.Background(), q); pushed == nil {
-				tb.Errorf("nothing is refused")
-			}
-		}
-		printed := fmt.Sprintf("%v %v %+v %#v %s %v", err, pushed, d, d, d, d.Problems())
+		printed := fmt.Sprintf("%v %+v %#v %s %v", err, d, d, d, d.Problems())
 		expect.True(tb, "an error", err != nil)
 		expect.True(tb, "no secret in printed", !strings.Contains(printed, secret), printed)
 		expect.True(tb, "no Zaphod in printed", !strings.Contains(printed, "Zaphod"), printed)
