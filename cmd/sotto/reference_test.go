@@ -310,11 +310,11 @@ func eventsPage(t *testing.T) string {
 	if names := strings.Count(err.Error(), ", ") + 1; names < len(events) {
 		t.Errorf("%d events are listed, the parser has %d: %v", len(events), names, err)
 	}
-	b.WriteString("\n## Who computes what\n\nThe upper end of ε at δ = 1e-6, by each accountant, of an example of each event; a dash where it has no theorem. `auto` takes the least.\n\n| Event | Adjacency | auto | pld | rdp | zcdp | bounded-range |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("\n## Who computes what\n\nThe upper end of ε at δ = 1e-6, by each accountant, of an example of each event; a dash where it has no theorem. `auto` takes the least.\n\n| Event | Adjacency | auto | pld | rdp |\n|---|---|---|---|---|\n")
 	for _, e := range events {
 		for _, adjacency := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
 			var row []string
-			for _, name := range []string{"auto", "pld", "rdp", "zcdp", "bounded-range"} {
+			for _, name := range []string{"auto", "pld", "rdp"} {
 				by, err := accountant.ByName(name)
 				if err != nil {
 					t.Fatal(err)

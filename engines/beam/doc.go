@@ -35,7 +35,6 @@
 // with the same distribution, since batches only name streams of randomness. So proofs
 // carry over, provided that the source does not change while a job runs: the same streams
 // on other rows would reveal their difference. A file whose size has changed is refused.
-// Hashes of units have 64 bits: among n units, n²/2^65 is to be added to δ.
 //
 // # Who has to be trusted
 //

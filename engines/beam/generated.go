@@ -72,7 +72,7 @@ func (r rows) openGenerated(p Part) (*syntheticReader, error) {
 		o.batch.Columns = append(o.batch.Columns, table.NewVector(d > 0, generatedRows))
 	}
 	if o.table.Units > 0 {
-		o.batch.Units = make([]uint64, generatedRows)
+		o.batch.Units = make([]table.Unit, generatedRows)
 	}
 	return o, nil
 }
@@ -100,7 +100,7 @@ func (o *syntheticReader) block(_ context.Context, n int64, each func(*table.Bat
 	if o.table.Units > 0 {
 		s := o.key.Stream("generated/unit", uint64(n))
 		for row := range b.Units {
-			b.Units[row] = s.Uint64n(o.table.Units)
+			b.Units[row][0] = s.Uint64n(o.table.Units)
 		}
 	}
 	return each(b)

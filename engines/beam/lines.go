@@ -273,7 +273,7 @@ func (l *lines) grow(n int) {
 		b.Columns[i] = v
 	}
 	if l.unit != nil {
-		units := make([]uint64, l.room)
+		units := make([]table.Unit, l.room)
 		copy(units, b.Units)
 		b.Units = units
 	}

@@ -49,7 +49,7 @@ const (
 )
 
 // share is where the rows of a unit go.
-func share(unit uint64) int { return int(unit * 0x9e3779b97f4a7c15 >> 58) }
+func share(unit table.Unit) int { return int(unit[0] * 0x9e3779b97f4a7c15 >> 58) }
 
 // Names of what workers derive from their key.
 const (
@@ -65,9 +65,7 @@ func secret(key noise.Key, purpose string) []byte {
 	return out
 }
 
-// unitHash stands for units by 64 bits of HMAC-SHA-256. A given unit has the hash of
-// another one among n with probability n/2^64: then the two share a bound, and so much is
-// to be added to δ.
+// unitHash stands for units by 128 bits of HMAC-SHA-256.
 type unitHash struct {
 	h   hash.Hash
 	sum [sha256.Size]byte
@@ -82,10 +80,11 @@ func (r rows) unitHash() (*unitHash, error) {
 
 var errNoUnitKey = errors.New("units are known by a keyed hash, and this worker has no key")
 
-func (u *unitHash) of(text []byte) uint64 {
+func (u *unitHash) of(text []byte) table.Unit {
 	u.h.Reset()
 	u.h.Write(text)
-	return binary.LittleEndian.Uint64(u.h.Sum(u.sum[:0]))
+	sum := u.h.Sum(u.sum[:0])
+	return table.Unit{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
 }
 
 // unitFolder makes a private folder for the reader of whole files, with the key that all
@@ -176,7 +175,8 @@ var errNoUnits = errors.New("rows came without the unit that they belong to: nam
 
 // appendRow writes a row down: its unit, its ordinal, and its values.
 func appendRow(to []byte, b *table.Batch, i int) []byte {
-	to = binary.LittleEndian.AppendUint64(to, b.Units[i])
+	to = binary.LittleEndian.AppendUint64(to, b.Units[i][0])
+	to = binary.LittleEndian.AppendUint64(to, b.Units[i][1])
 	to = binary.LittleEndian.AppendUint64(to, uint64(b.First+int64(i)))
 	for _, v := range b.Columns {
 		to = binary.LittleEndian.AppendUint32(to, uint32(v.At(i)))
@@ -226,21 +226,21 @@ type shipments struct {
 
 // Scan hands them out.
 func (s *shipments) Scan(ctx context.Context, columns []int, _ int, each func(int, *table.Batch) error) error {
-	b := &table.Batch{Rows: 1, Units: make([]uint64, 1)}
+	b := &table.Batch{Rows: 1, Units: make([]table.Unit, 1)}
 	for _, c := range columns {
 		b.Columns = append(b.Columns, table.NewVector(!s.fn.Rows.steps(c), 1))
 	}
-	size := 16 + 4*len(columns)
+	size := 24 + 4*len(columns)
 	for sealed := []byte(nil); s.each(&sealed); {
 		data, err := s.fn.sealer.Open(nil, nil, sealed, nil)
 		if err != nil || len(data)%size != 0 {
 			return fmt.Errorf("rows were damaged on their way between workers, run the job again: %w", err)
 		}
 		for ; len(data) > 0; data = data[size:] {
-			b.Units[0] = binary.LittleEndian.Uint64(data)
-			b.First = int64(binary.LittleEndian.Uint64(data[8:]))
+			b.Units[0] = table.Unit{binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])}
+			b.First = int64(binary.LittleEndian.Uint64(data[16:]))
 			for i := range b.Columns {
-				b.Columns[i].Set(0, int32(binary.LittleEndian.Uint32(data[16+4*i:])))
+				b.Columns[i].Set(0, int32(binary.LittleEndian.Uint32(data[24+4*i:])))
 			}
 			if err := each(0, b); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -228,13 +229,13 @@ func TestNear(t *testing.T) {
 				}
 				last = d
 			}
-			if w := worst(n, hits, law(estimates, near, rows)); !(w <= 1) {
+			if w := privacytest.Misfit(n, hits, law(estimates, near, rows)); !(w <= 1) {
 				t.Errorf("%v of %d do not fit: %.2f", hits, n, w)
 			}
 			for _, wrong := range []float64{0.18, 0.22} {
 				other := near
 				other.Mismatch = wrong
-				if w := worst(n, hits, law(estimates, other, rows)); w < 1 {
+				if w := privacytest.Misfit(n, hits, law(estimates, other, rows)); w < 1 {
 					t.Errorf("the test accepts a mismatch of %v: %.2f", wrong, w)
 				}
 			}

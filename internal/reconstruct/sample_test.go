@@ -10,25 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
-
-// worst returns the largest n·KL(f‖p) of some events over its threshold. By Chernoff's
-// bound n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
-func worst(n int, hits []int, p []float64) (out float64) {
-	limit := math.Log(2 * float64(len(hits)) / falseReject)
-	term := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return a * math.Log(a/b)
-	}
-	for i, h := range hits {
-		f := float64(h) / float64(n)
-		out = max(out, float64(n)*(term(f, p[i])+term(1-f, 1-p[i]))/limit)
-	}
-	return out
-}
 
 // TestSampler: rows come as often as the estimate says, and not as another one does.
 func TestSampler(t *testing.T) {
@@ -45,13 +29,13 @@ func TestSampler(t *testing.T) {
 		}
 		hits[e.Cell([]uint16{uint16(row[1].Code), uint16(row[0].Code)})]++
 	}
-	if w := worst(n, hits, e.Cells); w > 1 {
+	if w := privacytest.Misfit(n, hits, e.Cells); w > 1 {
 		t.Errorf("%v of %d do not fit %v: %.2f", hits, n, e.Cells, w)
 	}
 	for _, scale := range []float64{0.9, 1.1} {
 		wrong := slices.Clone(e.Cells)
 		wrong[0], wrong[4] = wrong[0]*scale, wrong[4]+wrong[0]*(1-scale)
-		if w := worst(n, hits, wrong); w < 1 {
+		if w := privacytest.Misfit(n, hits, wrong); w < 1 {
 			t.Errorf("the test accepts a cell ×%v: %.2f", scale, w)
 		}
 	}
@@ -93,11 +77,11 @@ func TestGroups(t *testing.T) {
 			}
 		}
 	}
-	if w := worst(n, hits, want); w > 1 {
+	if w := privacytest.Misfit(n, hits, want); w > 1 {
 		t.Errorf("%v of %d do not fit %v: %.2f", hits, n, want, w)
 	}
 	want[0], want[1] = want[1], want[0]
-	if w := worst(n, hits, want); w < 1 {
+	if w := privacytest.Misfit(n, hits, want); w < 1 {
 		t.Errorf("the test accepts another distribution: %.2f", w)
 	}
 	// Nothing is known about rows whose label was never estimated.

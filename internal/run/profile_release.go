@@ -164,7 +164,4 @@ func (w *profiler) claim(c *certificate.Claim) {
 		c.Sizes = []certificate.Size{{Part: "all rows", Records: w.plan.Size}}
 	}
 	c.Assumptions = append(c.Assumptions, w.source.assumptions()...)
-	if w.plan.Unit != privacy.Record {
-		c.Assumptions = append(c.Assumptions, "Units are told apart by a keyed hash of 64 bits: two of n units have the same with a probability of about n²/2^65 over the key, and would then share the room of one.")
-	}
 }

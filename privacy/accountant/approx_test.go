@@ -2,7 +2,6 @@ package accountant
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -52,7 +51,7 @@ func TestApproxIsTheOptimalComposition(t *testing.T) {
 			share, _ := bigQuo(bigSub(exact, failures), exact).Float64()
 			accountants := []Accountant{PLD{}}
 			if i == 0 {
-				accountants = append(accountants, Auto{}, Conditioning{PLD{}})
+				accountants = append(accountants, Auto{})
 			}
 			for _, a := range accountants {
 				for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
@@ -257,7 +256,7 @@ func TestApproxWithoutDeltaIsPure(t *testing.T) {
 
 func TestApproxIsRefusedByName(t *testing.T) {
 	e := mustParse(t, "compose(gaussian(3), poisson(0.5, approx(1, 1e-6)))")
-	for _, a := range []Accountant{RDP{}, RDP{Published: true}, ZCDP{}, BoundedRange{}, Conditioning{RDP{}}} {
+	for _, a := range []Accountant{RDP{}} {
 		_, err := a.Epsilon(e, privacy.AddRemove, 1e-5)
 		if !unsupported(t, a, e, err) {
 			t.Errorf("%s gives a bound for %s", a.Name(), e)
@@ -400,15 +399,4 @@ func FuzzApprox(f *testing.F) {
 		expect.Max(t, "less.Lower", less.Lower, less.Upper)
 		expect.Min(t, "less.Upper", less.Upper, at*(1-1e-9))
 	})
-}
-
-func ExampleConditioning() {
-	e, _ := privacy.Parse("compose(approx(0.25, 1e-7), repeat(200, gaussian(80)))")
-	_, err := RDP{}.Epsilon(e, privacy.AddRemove, 1e-6)
-	fmt.Println(err)
-	got, err := Conditioning{RDP{}}.Epsilon(e, privacy.AddRemove, 1e-6)
-	fmt.Printf("%.3f %v\n", got.Upper, err)
-	// Output:
-	// the rdp accountant cannot handle approx at column 9 of compose(approx(0.25, 1e-07), repeat(200, gaussian(80))): with δ above 0 no Rényi divergence is bounded; use the pld or auto accountant, and a planned budget instead of a filter
-	// 1.020 <nil>
 }

@@ -166,6 +166,17 @@ func (p *brProfile) forgetLower() {
 	p.last = nil
 }
 
+// end is the largest loss, rounded up; mechanisms of the class come as close to it as one
+// likes.
+func (p *brProfile) end() float64 {
+	n := float64(p.steps)
+	end := p.c * n
+	if math.FMA(p.c, n, -end) > 0 {
+		end = math.Nextafter(end, math.Inf(1))
+	}
+	return end
+}
+
 // upperDelta bounds δ(ε) from above for any real ε. Between grid points δ lies
 // below its chord in e^ε, in which it is convex.
 func (p *brProfile) upperDelta(eps float64) float64 {
@@ -174,7 +185,7 @@ func (p *brProfile) upperDelta(eps float64) float64 {
 		return 1
 	case eps < 0:
 		return brMirror(-eps, p.upperDelta(-eps), 1+0x1p-50)
-	case eps >= p.c*float64(p.steps):
+	case eps >= p.end():
 		return 0
 	}
 	if p.steps == 1 {
@@ -197,7 +208,7 @@ func (p *brProfile) lowerDelta(eps float64) float64 {
 		return 0
 	case eps < 0:
 		return brMirror(-eps, p.lowerDelta(-eps), 1-0x1p-50)
-	case eps >= p.c*float64(p.steps):
+	case eps >= p.end():
 		return 0
 	}
 	if p.steps == 1 {
@@ -223,8 +234,12 @@ func (p *brProfile) lowerDelta(eps float64) float64 {
 
 // epsilon encloses the least ε at which the profile is at most δ.
 func (p *brProfile) epsilon(delta float64) (lo, hi float64) {
-	end := p.c * float64(p.steps)
-	if p.upperDelta(0) > delta {
+	end := p.end()
+	switch {
+	case p.upperDelta(0) <= delta:
+	case delta == 0: // bounds on δ may underflow
+		hi = end
+	default:
 		hi = brBisect(0, end, func(e float64) bool { return p.upperDelta(e) > delta }, true)
 	}
 	switch {

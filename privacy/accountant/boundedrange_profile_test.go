@@ -271,3 +271,41 @@ func TestBRLastStep(t *testing.T) {
 		}
 	}
 }
+
+// brReference returns the algorithm of the specification's reference program: each cell of
+// t is covered by the wider two-point pair. Losses within ±span.
+func brReference(c float64, steps, m int, span float64) (eps, delta []float64) {
+	h := c / float64(m)
+	n := int(min(float64(steps)*(c+h), span)/h) + m + 2
+	size := 2*n + 1
+	w, next := make([]float64, size+2*m), make([]float64, size+2*m)
+	for i := range size {
+		w[m+i] = max(0, -math.Expm1(-float64(i-n)*h))
+	}
+	mass := make([]float64, m)
+	for j := range mass {
+		a, b := float64(j+1)*h, float64(m-j)*h
+		mass[j] = math.Expm1(-b) / math.Expm1(-a-b)
+	}
+	for range steps {
+		for i := range m {
+			w[i], w[m+size+i] = w[m], 1
+		}
+		out := next[m : m+size]
+		clear(out)
+		for j, p := range mass {
+			up, down := w[m+j+1:][:size], w[j:][:size]
+			for i := range out {
+				if v := p*up[i] + (1-p)*down[i]; v > out[i] {
+					out[i] = v
+				}
+			}
+		}
+		w, next = next, w
+	}
+	for i := range size {
+		eps = append(eps, float64(i-n)*h)
+		delta = append(delta, min(1, w[m+size-1-i]))
+	}
+	return eps, delta
+}

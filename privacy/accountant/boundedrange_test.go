@@ -1,7 +1,6 @@
 package accountant
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -13,6 +12,24 @@ import (
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
+// onlyRanges asks for the optimal composition of equal steps and nothing else.
+type onlyRanges struct{ Tolerance float64 }
+
+func (onlyRanges) Name() string { return "bounded-range" }
+
+func (r onlyRanges) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	return r.answer(e, adj, ask{delta, delta, false})
+}
+
+func (r onlyRanges) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	return r.answer(e, adj, ask{epsilon, epsilon, true})
+}
+
+func (r onlyRanges) answer(e privacy.Event, adj privacy.Adjacency, a ask) (privacy.Interval, error) {
+	got, err := solver{adj: adj, tolerance: r.Tolerance, ranges: true}.answer(r.Name(), e, a)
+	return got.Interval, err
+}
+
 func brEvent(q float64, steps int64, c float64) privacy.Event {
 	return privacy.Poisson{Q: q, Event: privacy.Repeat{N: steps, Event: privacy.BoundedRange{C: c}}}
 }
@@ -23,7 +40,7 @@ func brLargest(t *testing.T, guess, q float64, steps int64, epsilon, delta float
 	lo, hi := guess/1.1, guess*1.1
 	for hi-lo > 1e-4*lo {
 		c := math.Sqrt(lo * hi)
-		i, err := BoundedRange{}.Epsilon(brEvent(q, steps, c), privacy.AddRemove, delta)
+		i, err := onlyRanges{}.Epsilon(brEvent(q, steps, c), privacy.AddRemove, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,56 +86,6 @@ func TestBoundedRangeCalibration(t *testing.T) {
 	}
 }
 
-func TestBoundedRangeRefuses(t *testing.T) {
-	for _, k := range []struct{ expr, node, reason string }{
-		{"gaussian(1)", "gaussian", "equal bounded-range steps only"},
-		{"compose(boundedrange(1), pure(0.5))", "pure", "equal bounded-range steps only"},
-		{"fixedsize(10, 2, boundedrange(1))", "fixedsize", "equal bounded-range steps only"},
-		{"nonprivate()", "nonprivate", "equal bounded-range steps only"},
-		{"compose(boundedrange(1), boundedrange(0.5))", "boundedrange", "range differs"},
-		{"repeat(3, poisson(0.1, boundedrange(1)))", "poisson", "needs the pld"},
-		{"compose(boundedrange(1), poisson(0.1, boundedrange(1)))", "poisson", "needs the pld"},
-		{"poisson(0.1, poisson(0.2, boundedrange(1)))", "poisson", "needs the pld"},
-		{"poisson(0.1, compose(boundedrange(1), boundedrange(2)))", "poisson", "needs the pld"},
-		{"repeat(4097, boundedrange(0.1))", "boundedrange", "more than 4096"},
-		{"repeat(2, boundedrange(1000))", "boundedrange", "above 500"},
-	} {
-		e, err := privacy.Parse(k.expr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = BoundedRange{}.Epsilon(e, privacy.AddRemove, 1e-6)
-		var u *UnsupportedError
-		if !errors.As(err, &u) {
-			t.Errorf("%s: %v, want an UnsupportedError", k.expr, err)
-			continue
-		}
-		at := expect.At(t, "%s", k.expr)
-		expect.Equal(at, "u.Node", u.Node, k.node)
-		expect.Contains(at, "u.Reason", u.Reason, k.reason)
-		expect.Prefix(at, "u.Expr[u.Offset:]", u.Expr[u.Offset:], k.node+"(")
-		if _, err := (BoundedRange{}).Delta(e, privacy.AddRemove, 1); !errors.As(err, &u) {
-			t.Errorf("%s: Delta: %v", k.expr, err)
-		}
-	}
-	ok := privacy.BoundedRange{C: 1}
-	for _, err := range []error{
-		brError((BoundedRange{}).Epsilon(ok, privacy.AddRemove, 1)),
-		brError((BoundedRange{}).Epsilon(ok, privacy.AddRemove, math.NaN())),
-		brError((BoundedRange{}).Delta(ok, privacy.AddRemove, -1)),
-		brError((BoundedRange{}).Delta(ok, privacy.AddRemove, math.Inf(1))),
-		brError((BoundedRange{}).Epsilon(ok, "neighbours", 1e-6)),
-		brError((BoundedRange{}).Epsilon(privacy.BoundedRange{C: -1}, privacy.AddRemove, 1e-6)),
-		brError((BoundedRange{Tolerance: 2}).Epsilon(privacy.Repeat{N: 2, Event: ok}, privacy.AddRemove, 1e-6)),
-	} {
-		if err == nil {
-			t.Error("bad input was accepted")
-		}
-	}
-}
-
-func brError(_ privacy.Interval, err error) error { return err }
-
 func TestBoundedRangeShapes(t *testing.T) {
 	same := []string{
 		"repeat(6, boundedrange(0.4))",
@@ -134,7 +101,7 @@ func TestBoundedRangeShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
-			got, err := BoundedRange{}.Epsilon(e, adj, 1e-5)
+			got, err := onlyRanges{}.Epsilon(e, adj, 1e-5)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,12 +120,25 @@ func TestBoundedRangeShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, delta := range []float64{0, 1e-6} {
-			if got, err := (BoundedRange{}).Epsilon(e, privacy.AddRemove, delta); err != nil || got != (privacy.Interval{}) {
+			if got, err := (onlyRanges{}).Epsilon(e, privacy.AddRemove, delta); err != nil || got != (privacy.Interval{}) {
 				t.Errorf("%s: ε in %v (%v), want 0", expr, got, err)
 			}
 		}
-		if got, err := (BoundedRange{}).Delta(e, privacy.AddRemove, 0); err != nil || got != (privacy.Interval{}) {
+		if got, err := (onlyRanges{}).Delta(e, privacy.AddRemove, 0); err != nil || got != (privacy.Interval{}) {
 			t.Errorf("%s: δ in %v (%v), want 0", expr, got, err)
+		}
+	}
+}
+
+// At δ = 0 the answer is the largest loss, also where δ next to it is below any float64.
+func TestBoundedRangeAtDeltaZero(t *testing.T) {
+	for _, n := range []int64{1, 2, 240, 4000} {
+		for _, a := range []Accountant{Auto{}, onlyRanges{}, PLD{}} {
+			got, err := a.Epsilon(privacy.Repeat{N: n, Event: privacy.BoundedRange{C: 1}}, privacy.AddRemove, 0)
+			at := expect.At(t, "%s: %d steps", a.Name(), n)
+			expect.NoError(at, err)
+			expect.Equal(at, "got.Upper", got.Upper, float64(n))
+			expect.Within(at, "got.Lower", got.Lower, float64(n)*(1-1e-9), float64(n))
 		}
 	}
 }
@@ -180,7 +160,7 @@ func TestBoundedRangeSampling(t *testing.T) {
 		if add > remove*(1+1e-9)+1e-15 {
 			t.Fatalf("add %v, remove %v", add, remove)
 		}
-		got, err := BoundedRange{}.Delta(brEvent(q, 1, c), privacy.AddRemove, eps)
+		got, err := onlyRanges{}.Delta(brEvent(q, 1, c), privacy.AddRemove, eps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +176,7 @@ func TestBoundedRangeRoundTrip(t *testing.T) {
 		q := rapid.SampledFrom([]float64{1, 0.3, 1e-3}).Draw(t, "q")
 		delta := math.Exp(rapid.Float64Range(-30, -1).Draw(t, "ln delta"))
 		e := brEvent(q, n, c)
-		b := BoundedRange{Tolerance: 5e-3}
+		b := onlyRanges{Tolerance: 5e-3}
 		i, err := b.Epsilon(e, privacy.AddRemove, delta)
 		if err != nil {
 			t.Fatal(err)
@@ -228,11 +208,11 @@ func TestBoundedRangeExtremes(t *testing.T) {
 				}
 				for _, delta := range []float64{0, 1e-300, 1e-30, 1e-15, 1e-6, 0.5} {
 					name := fmt.Sprintf("c=%g n=%d q=%g δ=%g", c, n, q, delta)
-					i, err := BoundedRange{Tolerance: 5e-3}.Epsilon(brEvent(q, n, c), privacy.AddRemove, delta)
+					i, err := onlyRanges{Tolerance: 5e-3}.Epsilon(brEvent(q, n, c), privacy.AddRemove, delta)
 					if err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
-					all := brSampled(c*float64(n), q) // the largest loss
+					all := sampling{q, remove}.out(c * float64(n)) // the largest loss
 					at := expect.At(t, "%s", name)
 					expect.Within(at, "i.Lower", i.Lower, 0, i.Upper)
 					expect.Max(at, "i.Lower", i.Lower, all)
@@ -242,7 +222,7 @@ func TestBoundedRangeExtremes(t *testing.T) {
 					}
 				}
 				for _, eps := range []float64{0, 1e-300, 1e-9, 1, 700, 1e18} {
-					i, err := BoundedRange{Tolerance: 5e-3}.Delta(brEvent(q, n, c), privacy.AddRemove, eps)
+					i, err := onlyRanges{Tolerance: 5e-3}.Delta(brEvent(q, n, c), privacy.AddRemove, eps)
 					if err != nil || !(i.Lower >= 0 && i.Lower <= i.Upper && i.Upper <= q) {
 						t.Errorf("c=%g n=%d q=%g ε=%g: δ in %v (%v)", c, n, q, eps, i, err)
 					}
@@ -259,7 +239,7 @@ func TestBoundedRangeConcurrentCache(t *testing.T) {
 			for i := range 12 {
 				c := 0.1 + 0.01*float64((i*7+g)%20)
 				e := privacy.Repeat{N: 5, Event: privacy.BoundedRange{C: c}}
-				got, err := BoundedRange{Tolerance: 1e-2}.Epsilon(e, privacy.AddRemove, 1e-4)
+				got, err := onlyRanges{Tolerance: 1e-2}.Epsilon(e, privacy.AddRemove, 1e-4)
 				p, perr := newBRProfile(c, 5, 1e-2)
 				if err != nil || perr != nil {
 					t.Error(err, perr)
@@ -296,9 +276,3 @@ func FuzzBoundedRange(f *testing.F) {
 }
 
 // One synthetic text of 60 tokens, decoded with 32 expected records out of 6908.
-func ExampleBoundedRange() {
-	e, _ := privacy.Parse("poisson(32/6908, repeat(60, boundedrange(0.38)))")
-	i, _ := BoundedRange{}.Epsilon(e, privacy.AddRemove, 1e-6)
-	fmt.Printf("ε ≤ %.2f\n", i.Upper)
-	// Output: ε ≤ 0.90
-}

@@ -9,11 +9,12 @@
 //   - [PLD] composes privacy loss distributions numerically (pld_cells.go has
 //     the argument for rounding, pld_sample.go for sampling, pld_tilt.go and pld_compose.go for
 //     the transform). It handles every node.
-//   - [BoundedRange] composes equal bounded-range steps optimally.
-//   - [RDP] and [ZCDP] bound from above and add up.
-//   - [Amplification] evaluates one sample around any of them, [Conditioning] the rest
-//     of a composition with approx leaves (approx.go has the argument).
-//   - [Auto] asks those that may be the tightest and says which was.
+//   - [RDP] bounds from above and adds up.
+//   - [Auto] asks both, composes equal bounded-range steps optimally, and says which was the
+//     tightest.
+//
+// PLD and Auto first bring an event to a normal form (reduce.go): partitions, approx leaves
+// and a single sample are taken off, each by an exact theorem.
 //
 // A node that an accountant has no theorem for is an [UnsupportedError] that
 // names it, never an approximation.

@@ -38,7 +38,7 @@ func filterCheck(epsilon, delta float64) error {
 // filterRho returns the largest ρ whose ε at δ is at most epsilon, rounded down.
 func filterRho(epsilon, delta float64) float64 {
 	within := func(rho float64) bool {
-		got, _ := rdpEpsilon(rdpZCDP{rho}, delta, false)
+		got, _ := rdpEpsilon(rdpZCDP{rho}, delta)
 		return got <= epsilon
 	}
 	low, high := 0.0, math.SmallestNonzeroFloat64

@@ -107,7 +107,7 @@ func filterBudget(a, epsilon, delta float64) float64 {
 // of ε, best is the one for a Gaussian run, and the distance from least is laid
 // out in steps of √2 around that of best.
 func filterSpread(epsilon, delta float64) []float64 {
-	_, order := rdpEpsilon(rdpZCDP{filterRho(epsilon, delta)}, delta, false)
+	_, order := rdpEpsilon(rdpZCDP{filterRho(epsilon, delta)}, delta)
 	best := order - 1
 	if !(best > 0) || math.IsInf(best, 1) {
 		best = 1
@@ -122,7 +122,7 @@ func filterSpread(epsilon, delta float64) []float64 {
 
 // charges evaluates a step at the filter's orders.
 func (f *RDPFilter) charges(e privacy.Event, adj privacy.Adjacency) ([]float64, error) {
-	c, err := rdpNew(e, adj, false)
+	c, err := rdpNew(e, adj)
 	if err != nil {
 		return nil, err
 	}

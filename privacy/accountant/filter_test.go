@@ -328,7 +328,7 @@ func second[T any](_ T, err error) error { return err }
 func TestFilterRho(t *testing.T) {
 	for _, c := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.01, 1e-10}, {50, 1e-3}, {1e5, 1e-6}} {
 		rho := filterRho(c.epsilon, c.delta)
-		got, err := ZCDP{}.Epsilon(privacy.ZCDP{Rho: rho}, privacy.AddRemove, c.delta)
+		got, err := RDP{}.Epsilon(privacy.ZCDP{Rho: rho}, privacy.AddRemove, c.delta)
 		at := expect.At(t, "%+v: back from ρ=%v", c, rho)
 		expect.NoError(at, err)
 		expect.Within(at, "got.Upper", got.Upper, c.epsilon*(1-1e-6), c.epsilon)

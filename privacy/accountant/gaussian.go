@@ -76,16 +76,16 @@ func millsSlope(z float64) float64 {
 }
 
 // gaussianAnswer encloses the exact answer by the rounding error of the formula.
-func gaussianAnswer(mu float64, q query) privacy.Interval {
-	const relative = 1e-10
-	if q.wantDelta {
-		d := math.Exp(gaussianLogDelta(mu, q.epsilon))
-		return privacy.Interval{Lower: d * (1 - relative), Upper: math.Min(1, math.Max(d*(1+relative), math.SmallestNonzeroFloat64))}
+func gaussianAnswer(mu float64, a ask) privacy.Interval {
+	const relative = 1e-10 // more than a δ in [low, high] is away from low
+	if a.forDelta {
+		low, up := math.Exp(gaussianLogDelta(mu, a.high)), math.Exp(gaussianLogDelta(mu, a.low))
+		return privacy.Interval{Lower: low * (1 - relative), Upper: math.Min(1, math.Max(up*(1+relative), math.SmallestNonzeroFloat64))}
 	}
-	if q.delta == 0 {
+	if a.low == 0 {
 		return privacy.Interval{Lower: math.Inf(1), Upper: math.Inf(1)}
 	}
-	target := math.Log(q.delta)
+	target := math.Log(a.low)
 	if gaussianLogDelta(mu, 0)+relative <= target {
 		return privacy.Interval{}
 	}

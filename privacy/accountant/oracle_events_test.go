@@ -22,13 +22,7 @@ func quick(tolerance float64) []Accountant {
 	return []Accountant{
 		PLD{Tolerance: tolerance},
 		RDP{},
-		RDP{Published: true},
-		ZCDP{},
-		BoundedRange{Tolerance: 0.05},
 		Auto{Tolerance: tolerance},
-		Amplification{ZCDP{}},
-		Conditioning{ZCDP{}},
-		Conditioning{BoundedRange{Tolerance: 0.05}},
 	}
 }
 
@@ -232,7 +226,7 @@ func optimistic(t *testing.T, of int) {
 			if k%8 > 0 && i == k%2 { // both for some, in the interest of time
 				continue
 			}
-			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, ZCDP{}, BoundedRange{Tolerance: 0.02}, Conditioning{ZCDP{}}} {
+			for _, a := range []Accountant{PLD{Tolerance: tolerance}, RDP{}, Auto{Tolerance: 0.02}} {
 				got, err := a.Epsilon(e, c.Adjacency, delta)
 				if unsupported(t, a, e, err) {
 					continue

@@ -22,7 +22,7 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 	if !(c.err >= fftError(len(c.up))*1e-3) || c.err > 1e-9 {
 		t.Errorf("the error of the transform is said to be %v", c.err)
 	}
-	lower, upper := c.delta(epsilon)
+	lower, upper := c.delta(epsilon, epsilon)
 	epsilonLow, epsilonHigh := c.lowerEpsilon(delta), c.upperEpsilon(delta)
 	if !(lower > 0 && upper < 1 && epsilonLow > 0 && epsilonHigh < 2) {
 		t.Fatalf("δ in [%v, %v], ε in [%v, %v]: nothing to compare with", lower, upper, epsilonLow, epsilonHigh)
@@ -41,7 +41,7 @@ func TestErrorsOfTheTransformArePaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			changed := *c
 			wrong.change(&changed)
-			from, to := changed.delta(epsilon)
+			from, to := changed.delta(epsilon, epsilon)
 			bottom, top := changed.lowerEpsilon(delta), changed.upperEpsilon(delta)
 			if wrong.upper && !(to > upper*(1+1e-6) && top > epsilonHigh*(1+1e-6)) {
 				t.Errorf("%s does not count: δ ≤ %v and ε ≤ %v, before %v and %v", name, to, top, upper, epsilonHigh)

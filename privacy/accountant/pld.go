@@ -18,21 +18,20 @@ type PLD struct {
 // Name implements [Accountant].
 func (PLD) Name() string { return "pld" }
 
-func (p PLD) tolerance() float64 {
-	if p.Tolerance > 0 {
-		return p.Tolerance
-	}
-	return 8e-4
+func (p PLD) solver(adj privacy.Adjacency) solver {
+	return solver{adj: adj, tolerance: p.Tolerance, numerical: true}
 }
 
 // Epsilon implements [Accountant].
 func (p PLD) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	return p.answer(e, adj, query{delta: delta, top: delta})
+	r, err := p.solver(adj).answer(p.Name(), e, ask{delta, delta, false})
+	return r.Interval, err
 }
 
 // Delta implements [Accountant].
 func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
-	return p.answer(e, adj, query{epsilon: epsilon, wantDelta: true})
+	r, err := p.solver(adj).answer(p.Name(), e, ask{epsilon, epsilon, true})
+	return r.Interval, err
 }
 
 // pldKey is all that an answer depends on. [privacy.Parse] reads the text of an event back
@@ -40,34 +39,13 @@ func (p PLD) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (pri
 type pldKey struct {
 	event     string
 	adjacency privacy.Adjacency
-	query     query
+	ask       ask
 	tolerance float64
 }
 
 // pldAnswers remembers answers: one event is planned, charged, certified and checked, each
 // time with the same question, and those that run the same job again plan the same again.
 var pldAnswers = memo[pldKey, privacy.Interval]{size: 1 << 12}
-
-// answer checks a question, and evaluates it once.
-func (p PLD) answer(e privacy.Event, adj privacy.Adjacency, q query) (privacy.Interval, error) {
-	adj, err := privacy.ParseAdjacency(string(adj))
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if err := supported(p.Name(), e, refuseDraws(adj)); err != nil {
-		return privacy.Interval{}, err
-	}
-	check := privacy.CheckDelta(q.delta)
-	if q.wantDelta {
-		check = privacy.CheckEpsilon(q.epsilon)
-	}
-	if check != nil {
-		return privacy.Interval{}, check
-	}
-	return pldAnswers.get(pldKey{e.String(), adj, q, p.tolerance()}, func() (privacy.Interval, error) {
-		return p.evaluate(e, adj, q)
-	})
-}
 
 // query asks for ε at δ, or for δ at ε.
 type query struct {
@@ -76,9 +54,10 @@ type query struct {
 	delta, top float64
 	// room is about what δ leaves beside infinite losses, for losses that a grid
 	// cuts off; 0: all of it.
-	room      float64
-	epsilon   float64
-	wantDelta bool
+	room float64
+	// epsilon is for upper ends, and last for lower ones.
+	epsilon, last float64
+	wantDelta     bool
 }
 
 // beside returns the query with room for infinite losses of about the given mass.
@@ -95,83 +74,49 @@ func (q query) spare() float64 {
 	return q.delta
 }
 
-// evaluate answers a query for a composition of terms.
-func (p PLD) evaluate(e privacy.Event, adj privacy.Adjacency, q query) (privacy.Interval, error) {
-	terms, err := privacy.Terms(e)
-	if err == nil {
-		err = tooLong(e)
-	}
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	if rest, s, ok := apart(terms); ok {
-		return p.conditioned(rest, s, adj, q)
-	}
-	if d, inner, ok := onePlainDraw(terms); ok && !q.wantDelta && q.delta > 0 {
-		return p.amplified(d, inner, adj, q)
-	}
-	// The parts of one partition need no composing: the worst of them counts.
-	if adj != privacy.ReplaceOne && len(terms) == 1 && terms[0].N == 1 {
-		if par, ok := terms[0].Event.(privacy.Parallel); ok {
-			return p.worst(par, adj, q)
-		}
-	}
+// composed answers for a composition in its normal form: by a closed form where there is one,
+// else numerically.
+func (s solver) composed(e privacy.Event, terms []privacy.Term, a ask) (privacy.Interval, error) {
 	if mu, ok := allGaussian(terms); ok {
-		return gaussianAnswer(mu, q), nil
+		return gaussianAnswer(mu, a), nil
 	}
-	if !q.wantDelta && q.delta == 0 {
-		return p.atZero(e, adj)
+	top, attained, err := supremum(e, s.adj)
+	switch {
+	case err != nil:
+		return privacy.Interval{}, err
+	case a.forDelta && a.low >= top: // no loss above ε
+		return privacy.Interval{}, nil
+	case !a.forDelta && a.low == 0 && attained:
+		return privacy.Interval{Lower: top * (1 - 1e-12), Upper: top}, nil
+	case !a.forDelta && a.low == 0:
+		return privacy.Interval{Upper: top}, nil
 	}
-	if q.wantDelta {
-		// No loss above ε, and nothing for the numbers below to be loose about.
-		if top, _, err := supremum(e, adj); err != nil || q.epsilon >= top {
-			return privacy.Interval{}, err
-		}
+	return pldAnswers.get(pldKey{e.String(), s.adj, a, s.width()}, func() (privacy.Interval, error) {
+		return s.numeric(e, terms, a)
+	})
+}
+
+// numeric composes terms on grids.
+func (s solver) numeric(e privacy.Event, terms []privacy.Term, a ask) (privacy.Interval, error) {
+	q := query{delta: a.low, top: a.high}
+	if a.forDelta {
+		q = query{epsilon: a.low, last: a.high, wantDelta: true}
 	}
-	gap := adj == privacy.ReplaceOne
-	b := builder{adj: adj, tolerance: p.tolerance(), gap: &gap}
-	run, err := b.composition(terms, q.beside(failure(e, adj, remove)))
-	if err != nil {
+	gap := s.adj == privacy.ReplaceOne
+	b := builder{adj: s.adj, tolerance: s.width(), gap: &gap}
+	lost := failure(e, s.adj, remove)
+	run, err := b.composition(terms, q.beside(lost))
+	if err != nil || len(run.sources) == 0 {
 		return privacy.Interval{}, err
 	}
-	run.failure[add] = failure(e, adj, add)
-	run.failure[remove] = failure(e, adj, remove)
-	run.failure[exchange] = run.failure[remove]
-	if len(run.sources) == 0 {
-		return privacy.Interval{}, nil
-	}
+	run.failure = [3]float64{remove: lost, add: failure(e, s.adj, add), exchange: lost}
 	dirs := []direction{remove}
-	if adj == privacy.ReplaceOne {
+	if s.adj == privacy.ReplaceOne {
 		dirs = []direction{exchange}
 	} else if !run.symmetric() {
 		dirs = []direction{remove, add}
 	}
-	return run.refine(dirs, q, p.tolerance())
-}
-
-func (p PLD) worst(par privacy.Parallel, adj privacy.Adjacency, q query) (privacy.Interval, error) {
-	var out privacy.Interval
-	for _, e := range par.Events {
-		a, err := p.evaluate(e, adj, q)
-		if err != nil {
-			return out, err
-		}
-		out.Lower, out.Upper = math.Max(out.Lower, a.Lower), math.Max(out.Upper, a.Upper)
-	}
-	return out, nil
-}
-
-// atZero answers δ = 0: the largest loss that has any probability.
-func (p PLD) atZero(e privacy.Event, adj privacy.Adjacency) (privacy.Interval, error) {
-	top, attained, err := supremum(e, adj)
-	if err != nil {
-		return privacy.Interval{}, err
-	}
-	out := privacy.Interval{Upper: top}
-	if attained {
-		out.Lower = top * (1 - 1e-12)
-	}
-	return out, nil
+	return run.refine(dirs, q, s.width())
 }
 
 // pldRun is a composition ready to be evaluated at any resolution.
@@ -284,7 +229,7 @@ func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interv
 		return answer, points, false
 	}
 	if q.wantDelta {
-		answer.Lower, answer.Upper = c.delta(q.epsilon)
+		answer.Lower, answer.Upper = c.delta(q.epsilon, q.last)
 	} else {
 		answer.Lower, answer.Upper = c.lowerEpsilon(q.top), c.upperEpsilon(q.delta)
 	}
@@ -294,7 +239,7 @@ func (r *pldRun) solve(dir direction, q query, h float64) (answer privacy.Interv
 // single answers for one run, where nothing has to be composed.
 func single(p part, q query) privacy.Interval {
 	if q.wantDelta {
-		return privacy.Interval{Lower: p.low.delta(q.epsilon+p.shift) * (1 - massError), Upper: math.Min(1, p.up.delta(q.epsilon)*(1+massError))}
+		return privacy.Interval{Lower: p.low.delta(q.last+p.shift) * (1 - massError), Upper: math.Min(1, p.up.delta(q.epsilon)*(1+massError))}
 	}
 	lower, upper := p.low.epsilon(q.top*(1+massError)), p.up.epsilon(q.delta*(1-massError))
 	return privacy.Interval{Lower: math.Max(0, lower*(1-massError)-p.shift), Upper: upper * (1 + massError)}

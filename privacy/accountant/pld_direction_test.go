@@ -3,6 +3,8 @@ package accountant
 import (
 	"math"
 	"testing"
+
+	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Each direction of a sampled Gaussian has a closed form of its own. The larger
@@ -51,4 +53,17 @@ func TestDirectionsOfFailures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSampledLowerEndFitsMemory: losses far above a fine grid count as the largest on it.
+func TestSampledLowerEndFitsMemory(t *testing.T) {
+	wide := pld{grid{h: 1}, 0, []float64{0.5, 0, 0.3}, 0.1}
+	low := sampling{1e-3, remove}.apply(wide, grid{h: 1e-12}, false)
+	mass := low.inf
+	for _, m := range low.m {
+		mass += m
+	}
+	expect.Max(t, "low.loss at the top", low.loss(len(low.m)-1), 2e-3)
+	expect.Max(t, "mass", mass, 1)
+	expect.Max(t, "low.delta(0)", low.delta(0), wide.delta(0))
 }

@@ -15,15 +15,15 @@ func TestPLDConcurrentAnswers(t *testing.T) {
 		p   PLD
 		e   string
 		adj privacy.Adjacency
-		q   query
+		a   ask
 	}
 	questions := []question{
-		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
-		{PLD{}, "repeat(3, poisson(0.1, laplace(1.0000000000000002)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
-		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-6, top: 1e-6}},
-		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.ReplaceOne, query{delta: 1e-5, top: 1e-5}},
-		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{epsilon: 0.5, wantDelta: true}},
-		{PLD{Tolerance: 0.1}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, query{delta: 1e-5, top: 1e-5}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, ask{1e-5, 1e-5, false}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1.0000000000000002)))", privacy.AddRemove, ask{1e-5, 1e-5, false}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, ask{1e-6, 1e-6, false}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.ReplaceOne, ask{1e-5, 1e-5, false}},
+		{PLD{}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, ask{0.5, 0.5, true}},
+		{PLD{Tolerance: 0.1}, "repeat(3, poisson(0.1, laplace(1)))", privacy.AddRemove, ask{1e-5, 1e-5, false}},
 	}
 	var wait sync.WaitGroup
 	for range 4 {
@@ -34,15 +34,17 @@ func TestPLDConcurrentAnswers(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				want, err1 := a.p.evaluate(e, a.adj, a.q)
-				first, err2 := a.p.answer(e, a.adj, a.q)
-				second, err3 := a.p.answer(e, a.adj, a.q)
+				terms, err := privacy.Terms(e)
 				at := expect.At(t, "question %d", i)
-				expect.NoError(at, err1)
-				expect.NoError(at, err2)
-				expect.NoError(at, err3)
-				expect.Equal(at, "first", first, want)
-				expect.Equal(at, "second", second, want)
+				expect.NoError(at, err)
+				s := a.p.solver(a.adj)
+				want, err := s.numeric(e, terms, a.a)
+				expect.NoError(at, err)
+				for range 2 {
+					got, err := s.composed(e, terms, a.a)
+					expect.NoError(at, err)
+					expect.Equal(at, "got", got, want)
+				}
 			}
 		})
 	}

@@ -82,9 +82,9 @@ func (c *composition) lowerEpsilon(delta float64) float64 {
 	return 0
 }
 
-// delta encloses the δ of the composition at ε ≥ 0.
-func (c *composition) delta(epsilon float64) (lower, upper float64) {
-	slack := c.ulps(epsilon)
+// delta encloses the δ of the composition at an ε ≥ 0 that lies in [epsilon, last].
+func (c *composition) delta(epsilon, last float64) (lower, upper float64) {
+	slack := c.ulps(last)
 	logWeight := func(scale, l float64) float64 { return math.Exp(scale - c.theta*l) }
 	for i := len(c.up) - 1; i >= 0; i-- {
 		l := c.at(c.lo + i)
@@ -95,7 +95,7 @@ func (c *composition) delta(epsilon float64) (lower, upper float64) {
 			upper += c.up[i] * logWeight(c.logScaleUp, l) * -math.Expm1(epsilon-slack-l)
 		}
 		if c.low[i] > 0 {
-			lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, epsilon+slack+c.shift-l))
+			lower += c.low[i] * logWeight(c.logScaleLo, l) * -math.Expm1(math.Min(0, last+slack+c.shift-l))
 		}
 	}
 	upper += (c.noise()+c.lost/(1+c.theta))*logWeight(c.logScaleUp, epsilon-slack) + c.infUp + c.right

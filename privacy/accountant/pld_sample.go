@@ -38,7 +38,9 @@ func (s sampling) out(l float64) float64 {
 		return l
 	}
 	if l > 30 {
-		return l + math.Log(s.q) + math.Log1p((1-s.q)/s.q*math.Exp(-l))
+		// ln(1 + e^y) for q·(e^l − 1) = e^y, at any rate above 0.
+		y := l + math.Log(s.q) + math.Log1p(-math.Exp(-l))
+		return max(y, 0) + math.Log1p(math.Exp(-math.Abs(y)))
 	}
 	return math.Log1p(s.q * math.Expm1(l))
 }
@@ -57,6 +59,9 @@ func (s sampling) in(l float64) float64 {
 	v := math.Expm1(l) / s.q
 	if v <= -1 {
 		return math.Inf(-1)
+	}
+	if math.IsInf(v, 1) { // of the least rates
+		return math.Log(math.Expm1(l)) - math.Log(s.q)
 	}
 	return math.Log1p(v)
 }
@@ -167,7 +172,11 @@ func (s sampling) apply(d pld, g grid, up bool) pld {
 		return d.regrid(g, up)
 	}
 	first, last := s.reach(d)
-	c := newCells(g, g.cell(first)-1, g.cell(last)+1)
+	from, to := g.cell(first)-1, g.cell(last)+1
+	if !up { // grids are as fine as upper ends allow; what is above counts as less
+		to = min(to, from+maxCells)
+	}
+	c := newCells(g, from, to)
 	lo, hi := d.loss(0), d.loss(len(d.m)-1)
 	c.rate, c.reach = s.q, 1+math.Abs(lo)+math.Abs(hi)
 	qsum := 0.0

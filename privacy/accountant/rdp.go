@@ -16,50 +16,45 @@ import (
 // Orders are real numbers and the best one is searched for, not picked from a
 // list. Sampling is exact for the Gaussian and for randomised response under
 // add/remove at every order; see rdpSampled for the rest.
-type RDP struct {
-	// Published keeps to what papers that use the order-wise bound for sampling
-	// without replacement compute (Wang, Balle, Kasiviswanathan 2019, Theorem
-	// 9), and to whole orders from 2 to 256. The default is never larger.
-	Published bool
-}
+type RDP struct{}
 
 // Name implements [Accountant].
 func (RDP) Name() string { return "rdp" }
 
 // Epsilon implements [Accountant].
-func (r RDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
-	epsilon, _, err := r.minimum(e, adj, delta)
+func (RDP) Epsilon(e privacy.Event, adj privacy.Adjacency, delta float64) (privacy.Interval, error) {
+	epsilon, _, err := rdpMinimum(e, adj, delta)
 	return privacy.Interval{Upper: epsilon}, err
 }
 
-// minimum returns the least ε, and the order that gives it.
-func (r RDP) minimum(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
-	c, err := rdpNew(e, adj, r.Published)
+// rdpMinimum returns the least ε, and the order that gives it.
+func rdpMinimum(e privacy.Event, adj privacy.Adjacency, delta float64) (epsilon, order float64, err error) {
+	c, err := rdpNew(e, adj)
 	if err := cmp.Or(err, privacy.CheckDelta(delta)); err != nil {
 		return 0, 0, err
 	}
-	epsilon, order = rdpEpsilon(c, delta, r.Published)
+	epsilon, order = rdpEpsilon(c, delta)
 	return epsilon, order, nil
 }
 
 // Delta implements [Accountant].
-func (r RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
-	c, err := rdpNew(e, adj, r.Published)
+func (RDP) Delta(e privacy.Event, adj privacy.Adjacency, epsilon float64) (privacy.Interval, error) {
+	c, err := rdpNew(e, adj)
 	if err := cmp.Or(err, privacy.CheckEpsilon(epsilon)); err != nil {
 		return privacy.Interval{}, err
 	}
-	return privacy.Interval{Upper: rdpDelta(c, epsilon, r.Published)}, nil
+	return privacy.Interval{Upper: rdpDelta(c, epsilon)}, nil
 }
 
 // Order returns the order α > 1 that gives Epsilon, +Inf when the largest loss does: the
 // one at which a filter for such an event should watch.
-func (r RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
-	_, order, err := r.minimum(e, adj, delta)
+func (RDP) Order(e privacy.Event, adj privacy.Adjacency, delta float64) (float64, error) {
+	_, order, err := rdpMinimum(e, adj, delta)
 	return order, err
 }
 
 // rdpEpsilon minimises over orders.
-func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float64) {
+func rdpEpsilon(c rdpCurve, delta float64) (epsilon, order float64) {
 	largest := rdpAt(c, math.Inf(1))
 	if delta == 0 || largest == 0 {
 		return largest, math.Inf(1)
@@ -69,7 +64,7 @@ func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float
 	}
 	logDelta := math.Log(delta)
 	objective := func(a float64) float64 { return rdpEpsilonAt(rdpAt(c, a), a, logDelta) }
-	a := rdpBest(objective, c, published)
+	a := rdpSearch(objective, rdpIsExact(c))
 	epsilon = max(0, objective(a))
 	if largest <= epsilon {
 		return largest, math.Inf(1)
@@ -77,21 +72,21 @@ func rdpEpsilon(c rdpCurve, delta float64, published bool) (epsilon, order float
 	return epsilon, 1 + a
 }
 
-// rdpBest finds the order, less 1, at which an objective of a curve is least.
-func rdpBest(objective func(a float64) float64, c rdpCurve, published bool) float64 {
-	if published {
-		return rdpSearchWhole(objective)
-	}
-	return rdpSearch(objective, rdpIsExact(c))
-}
-
 // rdpDelta minimises over orders; it is 0 only when no loss passes epsilon.
-func rdpDelta(c rdpCurve, epsilon float64, published bool) float64 {
+func rdpDelta(c rdpCurve, epsilon float64) float64 {
 	if rdpAt(c, math.Inf(1)) <= epsilon {
 		return 0
 	}
 	objective := func(a float64) float64 { return rdpLogDeltaAt(rdpAt(c, a), a, epsilon) }
-	a := rdpBest(objective, c, published)
+	a := rdpSearch(objective, rdpIsExact(c))
 	delta := math.Exp(objective(a)) * (1 + rdpSlack)
 	return max(min(1, delta, rdpTotalVariation(c)), math.SmallestNonzeroFloat64)
+}
+
+// rdpAnswer bounds the answer from above.
+func rdpAnswer(e privacy.Event, adj privacy.Adjacency, a ask) (privacy.Interval, error) {
+	if a.forDelta {
+		return RDP{}.Delta(e, adj, a.low)
+	}
+	return RDP{}.Epsilon(e, adj, a.low)
 }

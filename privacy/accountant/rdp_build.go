@@ -60,10 +60,7 @@ func (t *twoLargest) add(v float64) {
 }
 
 // rdpBuilder turns events into curves.
-type rdpBuilder struct {
-	adj       privacy.Adjacency
-	published bool
-}
+type rdpBuilder struct{ adj privacy.Adjacency }
 
 func (b rdpBuilder) curve(e privacy.Event) (rdpCurve, error) {
 	terms, err := privacy.Terms(e)
@@ -115,7 +112,7 @@ func (b rdpBuilder) node(e privacy.Event) (rdpCurve, error) {
 		if err != nil {
 			return nil, err
 		}
-		return rdpSample(float64(e.M)/float64(e.N)*(1+rdpEps), inner, true, b.published), nil
+		return rdpSample(float64(e.M)/float64(e.N)*(1+rdpEps), inner, true), nil
 	case privacy.Parallel:
 		return b.parallel(e)
 	default:
@@ -142,7 +139,7 @@ func (b rdpBuilder) poisson(e privacy.Poisson) (rdpCurve, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rdpSample(e.Q, inner, b.adj == privacy.ReplaceOne, b.published), nil
+	return rdpSample(e.Q, inner, b.adj == privacy.ReplaceOne), nil
 }
 
 func (b rdpBuilder) parallel(e privacy.Parallel) (rdpCurve, error) {
@@ -156,7 +153,7 @@ func (b rdpBuilder) parallel(e privacy.Parallel) (rdpCurve, error) {
 		if b.adj != privacy.ReplaceOne {
 			continue
 		}
-		moved := rdpBuilder{privacy.AddRemove, b.published}
+		moved := rdpBuilder{privacy.AddRemove}
 		if c, err = moved.curve(p); err != nil {
 			return nil, err
 		}
@@ -166,7 +163,7 @@ func (b rdpBuilder) parallel(e privacy.Parallel) (rdpCurve, error) {
 }
 
 // rdpNew checks an event and builds its curve.
-func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, error) {
+func rdpNew(e privacy.Event, adj privacy.Adjacency) (rdpCurve, error) {
 	adj, err := privacy.ParseAdjacency(string(adj))
 	if err != nil {
 		return nil, err
@@ -176,7 +173,7 @@ func rdpNew(e privacy.Event, adj privacy.Adjacency, published bool) (rdpCurve, e
 	if err := supported("rdp", e, refuse); err != nil {
 		return nil, err
 	}
-	return rdpBuilder{adj, published}.curve(e)
+	return rdpBuilder{adj}.curve(e)
 }
 
 // rdpSlack covers the rounding of the curves above, relatively. rdpTiny stands
@@ -197,4 +194,12 @@ func rdpAt(c rdpCurve, a float64) float64 {
 		return 0
 	}
 	return max(d*(1+rdpSlack), rdpTiny)
+}
+
+// refuseApprox returns the reason why a leaf has no Rényi divergence.
+func refuseApprox(e privacy.Event) string {
+	if a, ok := e.(privacy.Approx); ok && a.Delta > 0 {
+		return "with δ above 0 no Rényi divergence is bounded; use the pld or auto accountant, and a planned budget instead of a filter"
+	}
+	return ""
 }

@@ -182,14 +182,3 @@ func rdpIsExact(c rdpCurve) bool {
 	}
 	return true
 }
-
-// rdpSearchWhole minimises f over the orders 2 to 256.
-func rdpSearchWhole(f func(float64) float64) float64 {
-	best, low := 1.0, math.Inf(1)
-	for a := 1.0; a < 256; a++ {
-		if v := f(a); v < low {
-			best, low = a, v
-		}
-	}
-	return best
-}

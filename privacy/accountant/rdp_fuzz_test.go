@@ -17,7 +17,7 @@ func FuzzRDPCurve(f *testing.F) {
 			return
 		}
 		for _, adj := range []privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne} {
-			c, err := rdpNew(e, adj, false)
+			c, err := rdpNew(e, adj)
 			if err != nil {
 				continue
 			}

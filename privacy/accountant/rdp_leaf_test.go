@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sotto-dp/sotto/privacy"
+	"github.com/sotto-dp/sotto/sys/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -163,8 +166,38 @@ func TestRDPCurvesGrowWithTheOrder(t *testing.T) {
 			_, gauss := inner.(rdpGaussian)
 			_, response := inner.(rdpResponse)
 			// Past rdpMaxNodes a bound stands in for the integral.
-			check(rdpSample(q, inner, false, false), gauss && x < 100 || response)
-			check(rdpSample(q, inner, true, false), false)
+			check(rdpSample(q, inner, false), gauss && x < 100 || response)
+			check(rdpSample(q, inner, true), false)
 		}
 	})
+}
+
+func TestZCDPConversion(t *testing.T) {
+	for _, rho := range []float64{1e-8, 1e-3, 0.1, 1, 30, 1e4} {
+		for _, delta := range []float64{1e-15, 1e-6, 1e-2} {
+			e := privacy.ZCDP{Rho: rho}
+			i, err := RDP{}.Epsilon(e, privacy.AddRemove, delta)
+			if err != nil || i.Lower != 0 {
+				t.Fatal(i, err)
+			}
+			// Bun, Steinke 2016, Proposition 1.3.
+			if old := rho + 2*math.Sqrt(rho*math.Log(1/delta)); i.Upper > old {
+				t.Errorf("ρ=%v δ=%v: ε=%v, by the plain conversion %v", rho, delta, i.Upper, old)
+			}
+			// A Gaussian with this ρ is exactly as private, by the Gaussian's
+			// δ(ε) in closed form (Balle, Wang 2018): no less ε can hold.
+			tau := math.Sqrt(2 * rho)
+			exact := math.Erfc((i.Upper/tau-tau/2)/math.Sqrt2)/2 - math.Exp(i.Upper)*math.Erfc((i.Upper/tau+tau/2)/math.Sqrt2)/2
+			if i.Upper < 500 && exact > delta*(1+1e-9) {
+				t.Errorf("ρ=%v δ=%v: ε=%v, but a Gaussian has δ=%v there", rho, delta, i.Upper, exact)
+			}
+			back, err := RDP{}.Delta(e, privacy.AddRemove, i.Upper)
+			at := expect.At(t, "ρ=%v δ=%v", rho, delta)
+			expect.NoError(at, err)
+			expect.Max(at, "back.Upper", back.Upper, delta*(1+1e-3))
+			if i.Upper > 0 {
+				expect.True(at, "back.Upper > delta/2", back.Upper > delta/2)
+			}
+		}
+	}
 }

@@ -60,8 +60,6 @@ type rdpSampling struct {
 	q       float64
 	inner   rdpCurve
 	replace bool
-	// published keeps to Theorem 9 of Wang et al. where it applies.
-	published bool
 	// largest bounds the loss: log(1 + q(e^ε − 1)) for an inner loss of ε (Li,
 	// Qardaji, Su 2012; under replace-one by the hockey-sticks above).
 	largest float64
@@ -79,7 +77,7 @@ const (
 	rdpMinLoss = 1e-50
 )
 
-func rdpSample(q float64, inner rdpCurve, replace, published bool) rdpCurve {
+func rdpSample(q float64, inner rdpCurve, replace bool) rdpCurve {
 	if q >= 1 {
 		return inner
 	}
@@ -94,7 +92,7 @@ func rdpSample(q float64, inner rdpCurve, replace, published bool) rdpCurve {
 	q = max(q, rdpMinRate)
 	loss := inner.at(math.Inf(1))
 	return &rdpSampling{
-		q: q, inner: inner, replace: replace, published: published,
+		q: q, inner: inner, replace: replace,
 		largest: min(loss, rdpMix(q, loss)*(1+rdpEps)), sums: map[int64]float64{},
 	}
 }
@@ -104,7 +102,7 @@ func (c *rdpSampling) at(a float64) float64 {
 		return c.largest
 	}
 	d := min(c.bound(a), c.largest)
-	if c.published || rdpIsExact(c) {
+	if rdpIsExact(c) {
 		return d
 	}
 	// A divergence does not fall with the order, but a bound can.
@@ -127,12 +125,9 @@ func (c *rdpSampling) bound(a float64) float64 {
 		return d
 	}
 	k := rdpMix(c.q, a*d)
-	switch {
-	case c.published && c.replace:
-		k = rdpChord(a, c.threefold)
-	case c.replace:
+	if c.replace {
 		k = min(k, c.replaced(a, d))
-	default:
+	} else {
 		k = min(k, c.removed(a, d))
 	}
 	return min(d, k/a)

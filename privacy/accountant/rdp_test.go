@@ -95,7 +95,7 @@ func TestRDPAgainstDPAccounting(t *testing.T) {
 		{1e-4, 0.7, 4, 1.3452449275616392e-07},
 	} {
 		// Their sums next to 1 leave about 1e-15 of absolute error.
-		ours := rdpSample(c.q, rdpGaussian{0.5 / (c.sigma * c.sigma)}, false, false).at(c.order - 1)
+		ours := rdpSample(c.q, rdpGaussian{0.5 / (c.sigma * c.sigma)}, false).at(c.order - 1)
 		if math.Abs(ours-c.theirs) > 1e-9*c.theirs+1e-14 {
 			t.Errorf("%+v: ours %v", c, ours)
 		}
@@ -339,11 +339,11 @@ func TestRDPSearchFindsTheBestOrder(t *testing.T) {
 		e := privacytest.Events().Draw(t, "event")
 		delta := math.Exp(rapid.Float64Range(math.Log(1e-15), math.Log(0.4)).Draw(t, "log delta"))
 		adj := rapid.SampledFrom([]privacy.Adjacency{privacy.AddRemove, privacy.ReplaceOne}).Draw(t, "adjacency")
-		c, err := rdpNew(e, adj, false)
+		c, err := rdpNew(e, adj)
 		if err != nil {
 			t.Skip("not supported")
 		}
-		epsilon, _ := rdpEpsilon(c, delta, false)
+		epsilon, _ := rdpEpsilon(c, delta)
 		if epsilon == 0 {
 			return
 		}

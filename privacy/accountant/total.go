@@ -75,12 +75,11 @@ func (t *Total) Epsilon(delta float64) (privacy.Interval, error) {
 	}
 	var got privacy.Interval
 	var err error
-	var unsupported *UnsupportedError
 	if len(t.terms) > maxComposed {
 		got, err = t.quick(delta)
 	}
 	// An approx leaf below a sampling node has no Rényi bound.
-	if len(t.terms) <= maxComposed || errors.As(err, &unsupported) {
+	if unsupported := (*UnsupportedError)(nil); len(t.terms) <= maxComposed || errors.As(err, &unsupported) {
 		got, err = Auto{}.Epsilon(t.Event(), t.adj, delta)
 	}
 	if err != nil {
@@ -92,14 +91,8 @@ func (t *Total) Epsilon(delta float64) (privacy.Interval, error) {
 
 // quick returns the Rényi bound.
 func (t *Total) quick(delta float64) (privacy.Interval, error) {
-	var acc Accountant = RDP{}
-	for _, term := range t.terms {
-		if _, ok := term.Event.(privacy.Approx); ok {
-			acc = Conditioning{acc}
-			break
-		}
-	}
-	return acc.Epsilon(t.Event(), t.adj, delta)
+	r, err := solver{adj: t.adj, bounds: true}.answer(RDP{}.Name(), t.Event(), ask{delta, delta, false})
+	return r.Interval, err
 }
 
 // Within reports whether ε is at most a limit. Often a quick bound decides, and nothing

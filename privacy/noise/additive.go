@@ -6,19 +6,6 @@ import (
 	"math/big"
 )
 
-// Form chooses how continuous noise becomes integers.
-type Form int
-
-const (
-	// Rounded noise is the continuous noise rounded to the grid. It inherits
-	// every guarantee of the continuous mechanism as post-processing, so it is
-	// what the events gaussian(σ) and laplace(b) describe. The default.
-	Rounded Form = iota
-	// Discrete noise is the discrete Gaussian or discrete Laplace. Account for
-	// it by zCDP or RDP (Gaussian) or as pure DP (Laplace) only.
-	Discrete
-)
-
 // Options describe additive noise.
 type Options struct {
 	// Multiplier is the standard deviation σ (Gaussian) or the scale b
@@ -32,8 +19,6 @@ type Options struct {
 	Sensitivity float64
 	// Grid is the grid of values and noise. The zero value is the integers.
 	Grid Grid
-	// Form defaults to Rounded.
-	Form Form
 }
 
 // Additive adds independent noise to values on a grid.
@@ -49,18 +34,13 @@ type Additive struct {
 // rational arithmetic, so the noise is never smaller than asked; it must not
 // exceed 2^46 steps.
 //
-// Guarantee, per vector: that of [RoundedGaussian] or [DiscreteGaussian].
+// Guarantee, per vector: that of [RoundedGaussian], every guarantee of the event gaussian(σ).
 func NewGaussian(o Options) (*Additive, error) {
 	a, err := newAdditive(o)
 	if err != nil {
 		return nil, fmt.Errorf("gaussian noise: %w", err)
 	}
-	if o.Form == Discrete {
-		a.sample, err = NewDiscreteGaussian(new(big.Rat).Mul(a.scale, a.scale))
-	} else {
-		a.sample, err = NewRoundedGaussian(a.scale)
-	}
-	if err != nil {
+	if a.sample, err = NewRoundedGaussian(a.scale); err != nil {
 		return nil, fmt.Errorf("gaussian noise: %w", err)
 	}
 	return a, nil
@@ -69,19 +49,13 @@ func NewGaussian(o Options) (*Additive, error) {
 // NewLaplace returns Laplace noise of scale Multiplier·Sensitivity, exact as in
 // [NewGaussian].
 //
-// Guarantee, per vector: that of [RoundedLaplace] or [DiscreteLaplace]; both
-// are (1/Multiplier)-DP.
+// Guarantee, per vector: that of [RoundedLaplace], every guarantee of the event laplace(b).
 func NewLaplace(o Options) (*Additive, error) {
 	a, err := newAdditive(o)
 	if err != nil {
 		return nil, fmt.Errorf("laplace noise: %w", err)
 	}
-	if o.Form == Discrete {
-		a.sample, err = NewDiscreteLaplace(a.scale)
-	} else {
-		a.sample, err = NewRoundedLaplace(a.scale)
-	}
-	if err != nil {
+	if a.sample, err = NewRoundedLaplace(a.scale); err != nil {
 		return nil, fmt.Errorf("laplace noise: %w", err)
 	}
 	return a, nil
@@ -95,9 +69,6 @@ func newAdditive(o Options) (*Additive, error) {
 	sensitivity, err := floatRat("Sensitivity", o.Sensitivity)
 	if err != nil {
 		return nil, err
-	}
-	if o.Form != Rounded && o.Form != Discrete {
-		return nil, fmt.Errorf("Form = %d: must be Rounded or Discrete", o.Form)
 	}
 	steps := sensitivity.Quo(sensitivity, o.Grid.step())
 	a := &Additive{grid: o.Grid, whole: steps.IsInt(), scale: multiplier.Mul(multiplier, steps)}

@@ -24,14 +24,6 @@ func ProbabilityFloat(p float64) (Probability, error) {
 	return probabilityRat(new(big.Rat).SetFloat64(p))
 }
 
-// ProbabilityRatio returns num/den.
-func ProbabilityRatio(num, den uint64) (Probability, error) {
-	if den == 0 || num > den {
-		return Probability{}, fmt.Errorf("probability %d/%d: needs a denominator above 0 and a numerator that does not exceed it", num, den)
-	}
-	return probabilityRat(new(big.Rat).SetFrac(new(big.Int).SetUint64(num), new(big.Int).SetUint64(den)))
-}
-
 // probabilityRat returns p.
 func probabilityRat(p *big.Rat) (Probability, error) {
 	if p == nil || p.Sign() < 0 || p.Cmp(big.NewRat(1, 1)) > 0 {

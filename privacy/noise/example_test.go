@@ -64,7 +64,7 @@ func ExampleSelector_Softmax() {
 // Poisson sampling at the rate 20/30000, each sampled record assigned to one of
 // ten prompts.
 func ExampleInclusion() {
-	rate, err := noise.ProbabilityRatio(20, 30000)
+	rate, err := noise.ProbabilityFloat(20. / 30000)
 	if err != nil {
 		fmt.Println(err)
 		return

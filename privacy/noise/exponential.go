@@ -25,6 +25,12 @@ func (s *Stream) exponential() (v uint64, x digits) {
 	return v, x
 }
 
+// geometric draws an exponential times m, rounded down: P(Z ≥ c) = exp(-c/m).
+func (m *multiplier) geometric(s *Stream) uint64 {
+	v, x := s.exponential()
+	return m.floor(s, v, &x, 0)
+}
+
 func identity(x *big.Rat) *big.Rat { return x }
 
 // inverseE is a Bernoulli(1/e).
@@ -34,30 +40,6 @@ func (s *Stream) inverseE() bool {
 		return u < expWhole[1]
 	}
 	return s.settleExp(u, big.NewRat(1, 1))
-}
-
-// Exponential is exponential noise on a grid: the continuous Exp(1) times a
-// scale, rounded down to whole grid steps. Its law is the geometric one,
-// P(Z ≥ c) = exp(-c/scale) for integers c ≥ 0.
-//
-// Rounding down makes it a function of the continuous noise, and the tail has
-// the property that noisy maxima need, for integers c and d ≥ 0:
-// P(Z ≥ c+d) ≥ exp(-d/scale)·P(Z ≥ c).
-// For the maximum itself use [Selector.PermuteAndFlip], which has no ties.
-type Exponential struct{ m multiplier }
-
-// NewExponential takes the scale in grid steps; it must lie in (0, 2^46].
-func NewExponential(scale *big.Rat) (*Exponential, error) {
-	if err := checkScale("scale", scale); err != nil {
-		return nil, err
-	}
-	return &Exponential{newMultiplier(scale)}, nil
-}
-
-// Draw returns one value, in grid steps.
-func (e *Exponential) Draw(s *Stream) int64 {
-	v, x := s.exponential()
-	return int64(e.m.floor(s, v, &x, 0))
 }
 
 // DiscreteLaplace is the two-sided geometric law, P(Y=y) ∝ exp(-|y|/scale) on
@@ -71,22 +53,21 @@ func (e *Exponential) Draw(s *Stream) int64 {
 // It is not dominated by the continuous Laplace mechanism: at Δ = 1 its total
 // variation is tanh(ε/2), the continuous one's 1-exp(-ε/2), which is less. So
 // account for it as pure DP; noise charged as laplace(b) needs [RoundedLaplace].
-type DiscreteLaplace struct{ magnitude Exponential }
+type DiscreteLaplace struct{ m multiplier }
 
 // NewDiscreteLaplace takes the scale in grid steps; it must lie in (0, 2^46].
 func NewDiscreteLaplace(scale *big.Rat) (*DiscreteLaplace, error) {
-	e, err := NewExponential(scale)
-	if err != nil {
+	if err := checkScale("scale", scale); err != nil {
 		return nil, err
 	}
-	return &DiscreteLaplace{*e}, nil
+	return &DiscreteLaplace{newMultiplier(scale)}, nil
 }
 
 // Draw returns one value, in grid steps. A sign on a geometric magnitude would
 // count 0 twice, so one of the two zeros is rejected.
 func (l *DiscreteLaplace) Draw(s *Stream) int64 {
 	for {
-		y := l.magnitude.Draw(s)
+		y := int64(l.m.geometric(s))
 		if !s.Bool() {
 			return y
 		}

@@ -24,7 +24,7 @@ func FuzzAdditive(f *testing.F) {
 		if kind&1 == 1 {
 			make = NewLaplace
 		}
-		a, err := make(Options{Multiplier: multiplier, Sensitivity: sensitivity, Grid: grid, Form: Form(kind >> 1)})
+		a, err := make(Options{Multiplier: multiplier, Sensitivity: sensitivity, Grid: grid})
 		if err != nil {
 			return
 		}

@@ -127,38 +127,7 @@ func TestCoefficientEncloses(t *testing.T) {
 			}
 		}
 		check(newCoefficient(c).times(n), exact)
-		root := sqrtCoefficient(new(big.Rat).Mul(c, c))
-		if root.mant>>63 != 1 {
-			t.Fatalf("root of %v has only %d significant bits", c, big.NewInt(0).SetUint64(root.mant).BitLen())
-		}
-		check(root.times(n), exact)
 		check(fixedRat(exact), exact)
-	})
-}
-
-// The enclosure of the discrete Gaussian's acceptance exponent.
-func TestGaussianExponentEncloses(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sigma := math.Ldexp(rapid.Float64Range(1, 2).Draw(t, "mantissa"), rapid.IntRange(-60, 44).Draw(t, "exponent"))
-		v := new(big.Rat).SetFloat64(sigma)
-		g, err := NewDiscreteGaussian(v.Mul(v, v))
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := uint64(rapid.Float64Range(0, 12).Draw(t, "deviations") * (sigma + 1))
-		got, exact := g.exponent(n), g.exactExponent(n)
-		unit := new(big.Rat).SetInt(new(big.Int).Lsh(one, 64))
-		low := new(big.Rat).Add(ratio(got.hi, 1), new(big.Rat).Quo(ratio(got.lo, 1), unit))
-		if low.Cmp(exact) > 0 {
-			t.Fatalf("σ = %v, n = %d: lower end %v exceeds %v", sigma, n, low.FloatString(25), exact.FloatString(25))
-		}
-		high := low.Add(low, new(big.Rat).Quo(ratio(got.err, 1), unit))
-		if got.hi < expCutoff && high.Cmp(exact) < 0 {
-			t.Fatalf("σ = %v, n = %d: upper end %v is below %v", sigma, n, high.FloatString(25), exact.FloatString(25))
-		}
-		if got.err > 1<<16 {
-			t.Fatalf("σ = %v, n = %d: width %d ulps", sigma, n, got.err)
-		}
 	})
 }
 

@@ -26,7 +26,6 @@ func TestInvalidParameters(t *testing.T) {
 	gaussian := func(o Options) error { _, err := NewGaussian(o); return err }
 	laplace := func(o Options) error { _, err := NewLaplace(o); return err }
 	probability := func(p float64) error { _, err := ProbabilityFloat(p); return err }
-	fraction := func(a, b uint64) error { _, err := ProbabilityRatio(a, b); return err }
 	selector := func(rate float64) error { _, err := NewSelector(SelectorOptions{Rate: rate}); return err }
 	rat := func(f func(*big.Rat) error, values ...*big.Rat) []error {
 		var out []error
@@ -51,19 +50,15 @@ func TestInvalidParameters(t *testing.T) {
 			gaussian(Options{Multiplier: 1, Sensitivity: nan}), gaussian(Options{Multiplier: 1, Sensitivity: -inf}),
 			gaussian(Options{Multiplier: 1}), laplace(Options{Multiplier: 1, Sensitivity: -2}),
 		}},
-		{"Form", []error{gaussian(Options{Multiplier: 1, Sensitivity: 1, Form: 7})}},
 		{"probability", []error{
 			probability(nan), probability(inf), probability(-1e-300), probability(math.Nextafter(1, 2)),
-			fraction(1, 0), fraction(0, 0), fraction(3, 2),
 		}},
 		{"Rate", []error{selector(nan), selector(inf), selector(-1)}},
 		{"scale", slices.Concat(
-			rat(func(r *big.Rat) error { _, err := NewExponential(r); return err }, nil, big.NewRat(0, 1), big.NewRat(-1, 2), huge),
 			rat(func(r *big.Rat) error { _, err := NewDiscreteLaplace(r); return err }, nil, big.NewRat(0, 1), huge),
 			rat(func(r *big.Rat) error { _, err := NewRoundedLaplace(r); return err }, nil, big.NewRat(0, 1), huge),
 		)},
 		{"sigma", rat(func(r *big.Rat) error { _, err := NewRoundedGaussian(r); return err }, nil, big.NewRat(0, 1), huge)},
-		{"variance", rat(func(r *big.Rat) error { _, err := NewDiscreteGaussian(r); return err }, nil, big.NewRat(0, 1), big.NewRat(-3, 1), huge)},
 		{"grid exponent k", []error{
 			func() error { _, err := NewGrid(63); return err }(),
 			func() error { _, err := NewGrid(-63); return err }(),
@@ -156,10 +151,6 @@ func TestScaleIsNeverSmaller(t *testing.T) {
 func TestExtremeParameters(t *testing.T) {
 	s := freshKey(t).Stream("extreme")
 	tiny := new(big.Rat).SetFrac(one, new(big.Int).Lsh(one, 2000))
-	dg, err := NewDiscreteGaussian(tiny)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rg, err := NewRoundedGaussian(tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +164,7 @@ func TestExtremeParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		for _, d := range []drawer{dg, rg, dl, rl} {
+		for _, d := range []drawer{rg, dl, rl} {
 			if y := d.Draw(s); y != 0 {
 				t.Fatalf("%T of scale 2^-2000 or less drew %d", d, y)
 			}
@@ -245,13 +236,6 @@ func TestExactProbabilities(t *testing.T) {
 			t.Errorf("%v became %v", p, got)
 		}
 	}
-	p, err := ProbabilityRatio(20, 30000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Rat().Cmp(big.NewRat(20, 30000)) != 0 {
-		t.Errorf("20/30000 became %v", p.Rat())
-	}
 	s := KeyFromSeed(1).Stream("sure")
 	for range 1000 {
 		if s.Bernoulli(Probability{}) || !s.Bernoulli(mustProbability(t, 1)) {
@@ -309,10 +293,6 @@ func TestNoAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewGaussian(Options{Multiplier: 0.7, Sensitivity: 1, Grid: grid, Form: Discrete})
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := NewLaplace(Options{Multiplier: 0.7, Sensitivity: 1, Grid: grid})
 	if err != nil {
 		t.Fatal(err)
@@ -327,17 +307,15 @@ func TestNoAllocations(t *testing.T) {
 		scores[i] = int64(i) << 18
 	}
 	for name, f := range map[string]func(){
-		"rounded gaussian":  func() { _ = g.AddTo(s, values) },
-		"discrete gaussian": func() { d.Draw(s) },
-		"laplace":           func() { l.Draw(s) },
-		"release":           func() { _, _ = g.Release(s, 0.5) },
-		"softmax":           func() { _, _ = sel.Softmax(s, scores) },
-		"permute and flip":  func() { _, _ = sel.PermuteAndFlip(s, scores) },
-		"bernoulli exp":     func() { s.bernoulliExp(3, 7) },
-		"rare inclusion":    func() { indices, _ = few.Draw(s, 2000, indices[:0]) },
-		"often inclusion":   func() { indices, _ = often.Draw(s, 2000, indices[:0]) },
-		"assign":            func() { indices, _ = s.Assign(100, 7, indices[:0]) },
-		"below n":           func() { s.Uint64n(1000003) },
+		"rounded gaussian": func() { _ = g.AddTo(s, values) },
+		"laplace":          func() { l.Draw(s) },
+		"release":          func() { _, _ = g.Release(s, 0.5) },
+		"softmax":          func() { _, _ = sel.Softmax(s, scores) },
+		"permute and flip": func() { _, _ = sel.PermuteAndFlip(s, scores) },
+		"rare inclusion":   func() { indices, _ = few.Draw(s, 2000, indices[:0]) },
+		"often inclusion":  func() { indices, _ = often.Draw(s, 2000, indices[:0]) },
+		"assign":           func() { indices, _ = s.Assign(100, 7, indices[:0]) },
+		"below n":          func() { s.Uint64n(1000003) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n := testing.AllocsPerRun(200, f); n != 0 {

@@ -96,7 +96,7 @@ func (s *Stream) bernoulli64(p Probability) uint64 {
 // q/(1-exp(-λ)) marks each index independently with probability q.
 type skipper struct {
 	q, lambda *big.Rat
-	gap       Exponential
+	gap       multiplier
 	keep, err uint64 // encloses q/(1-exp(-λ)) in ulps
 }
 
@@ -109,7 +109,7 @@ func newSkipper(q *big.Rat) *skipper {
 	if lambda.Cmp(minLambda) < 0 {
 		lambda.Set(minLambda)
 	}
-	sk := &skipper{q: q, lambda: lambda, gap: Exponential{newMultiplier(new(big.Rat).Inv(lambda))}}
+	sk := &skipper{q: q, lambda: lambda, gap: newMultiplier(new(big.Rat).Inv(lambda))}
 	lo, hi := sk.bounds(192)
 	n := lo.Rsh(lo, 128)
 	sk.keep = n.Uint64()
@@ -134,7 +134,7 @@ func (sk *skipper) bounds(b uint) (lo, hi *big.Int) {
 // next returns the first included index ≥ i and below n.
 func (sk *skipper) next(s *Stream, i, n uint64) (uint64, bool) {
 	for {
-		i += uint64(sk.gap.Draw(s))
+		i += sk.gap.geometric(s)
 		if i >= n {
 			return 0, false
 		}

@@ -133,30 +133,6 @@ func TestBernoulliLaw(t *testing.T) {
 				return func(s *Stream) bool { return s.Bernoulli(q) }
 			}).run(t)
 	}
-	coinFit("ratio 1/3", 100_000, func(scale float64) float64 { return scale / 3 },
-		func(t testing.TB, scale float64) func(*Stream) bool {
-			q, err := ProbabilityRatio(uint64(math.Round(10*scale)), 30)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return func(s *Stream) bool { return s.Bernoulli(q) }
-		}).run(t)
-}
-
-func TestBernoulliExpLaw(t *testing.T) {
-	for _, x := range []struct{ num, den uint64 }{{10, 30}, {10, 10}, {30, 10}} {
-		coinFit(label("x", float64(x.num)/float64(x.den)), 100_000,
-			func(scale float64) float64 { return math.Exp(-scale * float64(x.num) / float64(x.den)) },
-			func(t testing.TB, scale float64) func(*Stream) bool {
-				num := uint64(math.Round(float64(x.num) * scale))
-				return func(s *Stream) bool { return s.bernoulliExp(num, x.den) }
-			}).run(t)
-	}
-	coinFit("big x", 40_000, func(scale float64) float64 { return math.Exp(-1.25 * scale) },
-		func(t testing.TB, scale float64) func(*Stream) bool {
-			x := new(big.Rat).SetFloat64(1.25 * scale)
-			return func(s *Stream) bool { return s.bernoulliExpRat(x) }
-		}).run(t)
 }
 
 // The whole joint law of the inclusion of 8 indices, by both methods.

@@ -98,25 +98,6 @@ type coefficient struct {
 	shift int
 }
 
-// sqrtCoefficient returns the square root of a positive rational.
-func sqrtCoefficient(square *big.Rat) coefficient {
-	// Scale by an even power of two that gives the root 64 significant bits.
-	length := square.Num().BitLen() - square.Denom().BitLen()
-	shift := 64 - (length+1)/2
-	root := new(big.Int)
-	for {
-		root.Set(scaledFloor(square, 2*shift)).Sqrt(root)
-		switch n := root.BitLen(); {
-		case n > 64:
-			shift--
-		case n < 64:
-			shift++
-		default:
-			return coefficient{root.Uint64(), shift}
-		}
-	}
-}
-
 // newCoefficient returns a positive rational.
 func newCoefficient(c *big.Rat) coefficient {
 	shift := 64 - (c.Num().BitLen() - c.Denom().BitLen())

@@ -1,5 +1,5 @@
 // Package privacytest generates privacy events for property tests of the
-// packages that read them.
+// packages that read them, and tests samplers against their laws.
 package privacytest
 
 import (

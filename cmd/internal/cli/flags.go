@@ -93,7 +93,7 @@ func (q *TermFlags) Add(cmd *cobra.Command) {
 	f.Var(&q.Delta, "delta", "the δ of the guarantee, such as 1e-6 or 1/30000; required unless --size is given")
 	f.Int64Var(&q.Size, "size", 0, "how many records there are, a public number `N`; without --delta, δ = min(1e-6, N^-1.1)")
 	AddAdjacency(cmd, &q.Adjacency)
-	AddChoice(cmd, &q.Accountant, "accountant", "auto", "which accountant to ask: auto, pld, rdp, zcdp or bounded-range", "auto", "pld", "rdp", "zcdp", "bounded-range")
+	AddChoice(cmd, &q.Accountant, "accountant", "auto", "which accountant to ask: auto, pld or rdp", "auto", "pld", "rdp")
 }
 
 // AddAdjacency adds the flag for what neighbouring data sets differ by.

@@ -31,8 +31,6 @@ func coarser(a accountant.Accountant) accountant.Accountant {
 		return accountant.Auto{Tolerance: plotTolerance}
 	case accountant.PLD:
 		return accountant.PLD{Tolerance: plotTolerance}
-	case accountant.BoundedRange:
-		return accountant.BoundedRange{Tolerance: plotTolerance}
 	}
 	return a
 }

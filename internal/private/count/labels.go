@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func find(ctx context.Context, what string, count func(context.Context, func(sea
 	case o.Max < 0:
 		return nil, nil, fmt.Errorf("at most %d %s: it must be 0 for all, or more", o.Max, what)
 	}
-	laplace, err := noise.NewLaplace(noise.Options{Multiplier: b, Sensitivity: 1, Form: noise.Discrete})
+	laplace, err := noise.NewDiscreteLaplace(new(big.Rat).SetFloat64(b))
 	if err != nil {
 		return nil, nil, fmt.Errorf("finding %s: %w", what, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // discrete is the probability of a value of discrete Laplace noise.
@@ -191,26 +192,6 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// falseReject bounds the probability that a test of frequencies rejects a right law.
-const falseReject = 1e-9
-
-// worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound
-// n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
-func worst(n int, hits []int, p []float64) (out float64) {
-	limit := math.Log(2 * float64(len(hits)) / falseReject)
-	term := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return a * math.Log(a/b)
-	}
-	for i, h := range hits {
-		f := float64(h) / float64(n)
-		out = max(out, float64(n)*(term(f, p[i])+term(1-f, 1-p[i]))/limit)
-	}
-	return out
-}
-
 // TestSizesNoise: what Sizes adds has the law of its event, and not that at ×0.9 or
 // ×1.1. The events tested are |noise| ≤ k.
 func TestSizesNoise(t *testing.T) {
@@ -238,11 +219,11 @@ func TestSizesNoise(t *testing.T) {
 		}
 		return p
 	}
-	if w := worst(n, hits, inside(1/epsilon)); w > 1 {
+	if w := privacytest.Misfit(n, hits, inside(1/epsilon)); w > 1 {
 		t.Errorf("not Laplace noise of scale %v: %.2f", 1/epsilon, w)
 	}
 	for _, wrong := range []float64{0.9, 1.1} {
-		if w := worst(n, hits, inside(wrong/epsilon)); w < 1 {
+		if w := privacytest.Misfit(n, hits, inside(wrong/epsilon)); w < 1 {
 			t.Errorf("the test accepts scale ×%v: %.2f", wrong, w)
 		}
 	}
@@ -290,11 +271,11 @@ func TestLabelsNoise(t *testing.T) {
 		}
 		return p
 	}
-	if w := worst(each*passes, hits, pass(b)); w > 1 {
+	if w := privacytest.Misfit(each*passes, hits, pass(b)); w > 1 {
 		t.Errorf("%v of %d do not fit scale %v: %.2f", hits, each*passes, b, w)
 	}
 	for _, wrong := range []float64{0.8, 1.25} {
-		if w := worst(each*passes, hits, pass(b*wrong)); w < 1 {
+		if w := privacytest.Misfit(each*passes, hits, pass(b*wrong)); w < 1 {
 			t.Errorf("the test accepts scale ×%v: %.2f", wrong, w)
 		}
 	}

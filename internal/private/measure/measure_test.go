@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
@@ -204,26 +205,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// falseReject bounds the probability that the test of noise rejects the right distribution.
-const falseReject = 1e-9
-
-// worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound
-// n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
-func worst(n int, hits []int, p []float64) (out float64) {
-	limit := math.Log(2 * float64(len(hits)) / falseReject)
-	term := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return a * math.Log(a/b)
-	}
-	for i, h := range hits {
-		f := float64(h) / float64(n)
-		out = max(out, float64(n)*(term(f, p[i])+term(1-f, 1-p[i]))/limit)
-	}
-	return out
-}
-
 // TestNoise: what is added has the distribution of the event, under both adjacencies, and not that at
 // ×0.9 or ×1.1. Of an empty part noise is all that comes out. The events tested are
 // |noise| ≤ k.
@@ -253,11 +234,11 @@ func TestNoise(t *testing.T) {
 		return p
 	}
 	const n = 4 * looks
-	if w := worst(n, hits, inside(scale)); w > 1 {
+	if w := privacytest.Misfit(n, hits, inside(scale)); w > 1 {
 		t.Errorf("not Laplace noise of scale %v: %.2f", scale, w)
 	}
 	for _, wrong := range []float64{0.9, 1.1} {
-		if w := worst(n, hits, inside(wrong*scale)); w < 1 {
+		if w := privacytest.Misfit(n, hits, inside(wrong*scale)); w < 1 {
 			t.Errorf("the test accepts scale ×%v: %.2f", wrong, w)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // parties are the texts that each unit of a part can be drawn with, units in any order.
@@ -181,11 +182,10 @@ func TestChoiceOfLabelIsFair(t *testing.T) {
 	}
 }
 
-// TestChooseIsUniform over the records of a unit. Chernoff: n·KL(f‖p) > T has
-// probability ≤ 2·exp(-T); four records and T = 23 make under 1e-9. A choice that never
-// takes the last record is rejected.
+// TestChooseIsUniform over the records of a unit. A choice that never takes the last record is
+// rejected.
 func TestChooseIsUniform(t *testing.T) {
-	const n, threshold = 4000, 23
+	const n = 4000
 	var records []sample
 	for i := range 4 {
 		records = append(records, sample{fmt.Sprint(i), "World", "u"})
@@ -193,6 +193,7 @@ func TestChooseIsUniform(t *testing.T) {
 	d := open(t, write(t, "a.jsonl", encodeJSONL(t, records)), Options{Unit: "user"})
 	s := noise.KeyFromSeed(3).Stream("choose")
 	var counts [4]int
+	quarter := []float64{0.25, 0.25, 0.25, 0.25}
 	for range n {
 		ref, err := d.Choose(0, 0, s)
 		if err != nil {
@@ -201,21 +202,10 @@ func TestChooseIsUniform(t *testing.T) {
 		ordinal, _ := seal.Place(ref)
 		counts[ordinal-1]++
 	}
-	worst := func(counts []int) (worst float64) {
-		for _, c := range counts {
-			f := float64(c) / n
-			kl := -math.Log(0.75)
-			if f > 0 && f < 1 {
-				kl = f*math.Log(f/0.25) + (1-f)*math.Log((1-f)/0.75)
-			}
-			worst = max(worst, n*kl)
-		}
-		return worst
-	}
-	if w := worst(counts[:]); w > threshold {
+	if w := privacytest.Misfit(n, counts[:], quarter); w > 1 {
 		t.Errorf("%v of %d: statistic %.1f", counts, n, w)
 	}
-	if w := worst([]int{counts[0] + counts[3], counts[1], counts[2], 0}); w < threshold {
+	if w := privacytest.Misfit(n, []int{counts[0] + counts[3], counts[1], counts[2], 0}, quarter); w < 1 {
 		t.Error("the test would accept a choice that never takes the last")
 	}
 }

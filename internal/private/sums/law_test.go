@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
@@ -18,26 +19,6 @@ import (
 func ratio(a, b, c float64) *big.Rat {
 	of := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 	return new(big.Rat).Quo(of(a), new(big.Rat).Mul(of(b), of(c)))
-}
-
-// falseReject bounds the probability that a test of noise rejects the right distribution.
-const falseReject = 1e-9
-
-// worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound n·KL exceeds T with
-// probability at most 2·exp(-T) for each event; above 1 rejects.
-func worst(n int, hits []int, p []float64) (out float64) {
-	limit := math.Log(2 * float64(len(hits)) / falseReject)
-	term := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return a * math.Log(a/b)
-	}
-	for i, h := range hits {
-		f := float64(h) / float64(n)
-		out = max(out, float64(n)*(term(f, p[i])+term(1-f, 1-p[i]))/limit)
-	}
-	return out
 }
 
 // fits holds samples against a normal distribution of that scale by how many are within a reach of
@@ -57,7 +38,7 @@ func fits(t *testing.T, what string, samples []float64, reach []float64, inside 
 		for i, r := range reach {
 			p[i] = inside(r, scale)
 		}
-		return worst(len(samples), hits, p)
+		return privacytest.Misfit(len(samples), hits, p)
 	}
 	if w := at(1); w > 1 {
 		t.Errorf("%s: not the noise of the event: %.2f", what, w)

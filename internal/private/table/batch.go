@@ -15,7 +15,7 @@ type Batch struct {
 	// Columns are those that were asked for, in that order.
 	Columns []Vector
 	// Units is a keyed hash of each row's unit of privacy; nil if rows are units.
-	Units []uint64
+	Units []Unit
 }
 
 // Vector is a column of a batch: Codes if it is read as a discrete one, and otherwise

@@ -32,7 +32,7 @@ type chunk struct {
 // dictionary has the entries of a dictionary as one role has them, encoded once.
 type dictionary struct {
 	vector Vector
-	units  []uint64
+	units  []Unit
 	why    []Reason
 	// refuses: some entry is refused.
 	refuses bool
@@ -112,7 +112,7 @@ func (c *chunk) learn(s *sheet, dict parquet.Dictionary, roles []int) error {
 	for _, role := range roles {
 		k := &dictionary{why: make([]Reason, entries.n)}
 		if role == s.p.unitColumn() {
-			k.units = make([]uint64, entries.n)
+			k.units = make([]Unit, entries.n)
 			for i := range entries.n {
 				k.units[i], k.why[i] = s.p.unitOf(entries.text(i, nil))
 				k.refuses = k.refuses || k.why[i] != 0
@@ -371,9 +371,9 @@ func (c *cells) text(i int, room []byte) []byte {
 }
 
 // unitOf returns the hash of the name of a unit.
-func (p *pass) unitOf(name []byte) (uint64, Reason) {
+func (p *pass) unitOf(name []byte) (Unit, Reason) {
 	if len(name) == 0 {
-		return 0, UnitMissing
+		return Unit{}, UnitMissing
 	}
 	return p.unit.of(name), 0
 }

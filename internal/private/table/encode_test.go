@@ -114,7 +114,7 @@ func TestUnitHash(t *testing.T) {
 		return u
 	}
 	one, other := hash(1), hash(2)
-	seen := map[uint64]string{}
+	seen := map[Unit]string{}
 	for n := range 40 {
 		for _, name := range []string{string(make([]byte, n)), "person " + strconv.Itoa(n), string(make([]byte, n)) + "x"} {
 			sum := one.of([]byte(name))

@@ -40,7 +40,7 @@ func TestSquares(t *testing.T) {
 // and others with that of another, so that nobody can make up units that collide.
 func TestUnitsAreKeyed(t *testing.T) {
 	path := writeFile(t, "a.csv", []byte("days,ward,who\n1,Meadow,anna\n2,Meadow,ben\n3,Meadow,anna\n"))
-	hashes := func(private string) (out []uint64) {
+	hashes := func(private string) (out []table.Unit) {
 		d, err := table.Open(t.Context(), path, table.Options{Schema: visits, Unit: "who", Private: private})
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestUnitsAreKeyed(t *testing.T) {
 	expect.Equal(t, "a[0]", a[0], a[2])
 	expect.True(t, "a[0] is not a[1]", a[0] != a[1], a[0])
 	expect.True(t, "a equal to hashes(ours)", slices.Equal(a, hashes(ours)), a, hashes(ours))
-	// By chance with probability 2^-64.
+	// By chance with probability 2^-128.
 	if a[0] == b[0] || a[1] == b[1] {
 		t.Errorf("two keys have the same hashes, %x and %x", a, b)
 	}

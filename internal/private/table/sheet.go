@@ -26,7 +26,7 @@ func (p *pass) newSheet() *sheet {
 		s.batch.Columns = append(s.batch.Columns, NewVector(c.e.codes, BatchRows))
 	}
 	if p.unit != nil {
-		s.batch.Units = make([]uint64, BatchRows)
+		s.batch.Units = make([]Unit, BatchRows)
 	}
 	return s
 }

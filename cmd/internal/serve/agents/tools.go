@@ -109,7 +109,7 @@ type TermArguments struct {
 	Delta      *float64 `json:"delta,omitempty" jsonschema:"the δ of the guarantee, such as 1e-6; required unless size is given"`
 	Size       int64    `json:"size,omitempty" jsonschema:"how many records there are, a public number; without delta, δ = min(1e-6, size^-1.1)"`
 	Adjacency  string   `json:"adjacency,omitempty" jsonschema:"what neighbouring data sets differ by: add-remove (the default) or replace-one"`
-	Accountant string   `json:"accountant,omitempty" jsonschema:"auto (the default), pld, rdp, zcdp or bounded-range"`
+	Accountant string   `json:"accountant,omitempty" jsonschema:"auto (the default), pld or rdp"`
 }
 
 // AccountArguments are those of the tool account.

@@ -59,9 +59,8 @@
 //
 // # Limits
 //
-// The guarantee is computational, as in all of package noise. Units are
-// distinguished by keyed hashes of 64 bits: of n units, a given one shares its hash with another
-// with a probability below n·2^-64, and then both count as one unit.
+// The guarantee is computational, as in all of package noise. Units are told apart by keyed
+// hashes of 128 bits ([table.Unit]), which need no term in δ.
 //
 // A table of more than 2^31 rows is refused, which reveals that it is that large.
 package global

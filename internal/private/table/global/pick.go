@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
@@ -19,7 +20,7 @@ type Picker struct {
 	// smaller rate than the event says cost no more (their sample is a sample of it).
 	threshold uint64
 	// units and rows are pseudo-random permutations: of a unit, whether it is sampled;
-	// of a unit and a row's ordinal, how early the row is taken.
+	// of a unit and a row's ordinal, by CBC-MAC, how early the row is taken.
 	units, rows cipher.Block
 }
 
@@ -68,21 +69,23 @@ func (p *Picker) Rows(batch int64, n int, dst []int) ([]int, error) {
 }
 
 // Unit reports whether a unit is in the sample, by the keyed hash of its name.
-func (p *Picker) Unit(unit uint64) bool {
-	return p.sample == nil || permute(p.units, unit, 0) < p.threshold
+func (p *Picker) Unit(unit table.Unit) bool {
+	return p.sample == nil || permute(p.units, unit)[0] < p.threshold
 }
 
 // Priority of a row among those of its unit: the rows with the least ones are used. Each
 // choice of so many rows of a unit is as likely as any other, and independent of the
 // choices for other units, wherever their rows are.
-func (p *Picker) Priority(unit uint64, ordinal int64) uint64 {
-	return permute(p.rows, unit, uint64(ordinal))
+func (p *Picker) Priority(unit table.Unit, ordinal int64) uint64 {
+	first := permute(p.rows, unit)
+	first[0] ^= uint64(ordinal)
+	return permute(p.rows, first)[0]
 }
 
-func permute(b cipher.Block, high, low uint64) uint64 {
+func permute(b cipher.Block, x [2]uint64) [2]uint64 {
 	var block [aes.BlockSize]byte
-	binary.LittleEndian.PutUint64(block[:8], high)
-	binary.LittleEndian.PutUint64(block[8:], low)
+	binary.LittleEndian.PutUint64(block[:8], x[0])
+	binary.LittleEndian.PutUint64(block[8:], x[1])
 	b.Encrypt(block[:], block[:])
-	return binary.LittleEndian.Uint64(block[:8])
+	return [2]uint64{binary.LittleEndian.Uint64(block[:8]), binary.LittleEndian.Uint64(block[8:])}
 }

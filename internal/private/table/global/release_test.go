@@ -194,10 +194,10 @@ func TestSamplesAreThePlannedShare(t *testing.T) {
 	}
 	// Rows of kinds 0, 1, 2: of three different units, or all of one.
 	var rows []record
-	var units []uint64
+	var units []table.Unit
 	for i := range 30 {
 		rows = append(rows, record{2: int32(i % 3)})
-		units = append(units, uint64(i/3))
+		units = append(units, table.Unit{uint64(i / 3)})
 	}
 	const rounds = 3000
 	o := nothing(1, global.Column{Name: "kind", Statistic: global.Mode, Multiplier: 1})
@@ -265,7 +265,7 @@ func TestReleaseOnce(t *testing.T) {
 			t.Error("sums are kept after a release")
 		}
 	}
-	if _, err := m.Collect(t.Context(), source{m: m, rows: []record{yes}, units: []uint64{1}}, noise.KeyFromSeed(1), 1); err == nil {
+	if _, err := m.Collect(t.Context(), source{m: m, rows: []record{yes}, units: []table.Unit{{1}}}, noise.KeyFromSeed(1), 1); err == nil {
 		t.Error("units of a table were ignored")
 	}
 	o := all()

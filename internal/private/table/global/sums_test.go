@@ -329,7 +329,7 @@ func TestSumsDoNotPrint(t *testing.T) {
 type source struct {
 	m     *global.Mechanism
 	rows  []record
-	units []uint64
+	units []table.Unit
 }
 
 func (s source) Scan(_ context.Context, _ []int, workers int, each func(int, *table.Batch) error) error {
@@ -369,9 +369,9 @@ func TestConcurrentWorkers(t *testing.T) {
 		}
 		src := source{m: m, rows: records().Draw(t, "rows")}
 		if o.RowsPerUnit > 0 {
-			src.units = make([]uint64, len(src.rows))
+			src.units = make([]table.Unit, len(src.rows))
 			for i := range src.units {
-				src.units[i] = rapid.Uint64Range(0, 5).Draw(t, "unit")
+				src.units[i][0] = rapid.Uint64Range(0, 5).Draw(t, "unit")
 			}
 		}
 		key := noise.KeyFromSeed(rapid.Uint64().Draw(t, "seed"))

@@ -5,12 +5,12 @@ import (
 )
 
 // unitRows keeps at most so many rows of each unit, those with the lowest priorities. It
-// holds what it keeps, about 50 bytes a row and 4 more for each column, so that one scan
+// holds what it keeps, about 60 bytes a row and 4 more for each column, so that one scan
 // is enough: the rows of a database may come in another order the second time.
 type unitRows struct {
 	m      *Mechanism
 	max    int
-	heads  map[uint64]int32
+	heads  map[table.Unit]int32
 	rows   []unitRow
 	values []int32 // of the columns that are read, row by row
 }
@@ -22,7 +22,7 @@ type unitRow struct {
 }
 
 func newUnitRows(m *Mechanism) *unitRows {
-	return &unitRows{m: m, max: m.settings.rows(), heads: map[uint64]int32{}}
+	return &unitRows{m: m, max: m.settings.rows(), heads: map[table.Unit]int32{}}
 }
 
 // add offers the rows of a batch.
@@ -52,7 +52,7 @@ func (r unitRow) before(o unitRow) bool {
 }
 
 // offer keeps a row if it is among the first of its unit, in the place of the last.
-func (k *unitRows) offer(unit uint64, r unitRow, values []int32) error {
+func (k *unitRows) offer(unit table.Unit, r unitRow, values []int32) error {
 	head, known := k.heads[unit]
 	if !known {
 		head = -1

@@ -18,7 +18,7 @@ type rows struct {
 	s        schema.Schema
 	discrete bool
 	values   [][]int32
-	units    []uint64
+	units    []table.Unit
 	// size of batches, 0 for one; backwards hands them out in the wrong order.
 	size      int
 	backwards bool

@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 	good := Settings{Size: 60, Ridge: 2, Multiplier: 1}
 	discrete, units := fixed(2), fixed(2)
 	discrete.discrete = true
-	units.units = make([]uint64, 60)
+	units.units = make([]table.Unit, 60)
 	many := fixed(2)
 	for len(many.values) <= 64 {
 		many.values = append(many.values, many.values[0])

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // ratExp encloses e^x: the series of e^(x/2^k) in rationals of 400 bits with the rest
@@ -166,30 +167,20 @@ func TestRowsAreEpsilonPrivate(t *testing.T) {
 	}
 }
 
-// falseReject bounds the probability that a test of frequencies rejects a right law.
-const falseReject = 1e-9
-
-// worst is the largest n·KL(f‖p) of some events over its threshold. By Chernoff's bound
-// n·KL exceeds T with probability at most 2·exp(-T) for each event; above 1 rejects.
-func worst(n int, hits map[string]int, law map[string]*big.Rat) (out float64) {
-	limit := math.Log(2 * float64(len(law)) / falseReject)
-	term := func(a, b float64) float64 {
-		if a == 0 {
-			return 0
-		}
-		return a * math.Log(a/b)
-	}
+// misfit is privacytest.Misfit of rows and their law; what cannot be drawn never fits.
+func misfit(n int, drawn map[string]int, law map[string]*big.Rat) float64 {
+	var hits []int
+	var chances []float64
 	for x, r := range law {
 		p, _ := r.Float64()
-		f := float64(hits[x]) / float64(n)
-		out = max(out, float64(n)*(term(f, p)+term(1-f, 1-p))/limit)
+		hits, chances = append(hits, drawn[x]), append(chances, p)
 	}
-	for x := range hits {
+	for x := range drawn {
 		if law[x] == nil {
 			return math.Inf(1)
 		}
 	}
-	return out
+	return privacytest.Misfit(n, hits, chances)
 }
 
 // perturber makes a row public.
@@ -233,11 +224,11 @@ func TestLaw(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if w := worst(n, hits, rowLaw(at(1), row)); w > 1 {
+		if w := misfit(n, hits, rowLaw(at(1), row)); w > 1 {
 			t.Errorf("%v: %v do not fit: %.2f", row, hits, w)
 		}
 		for _, scale := range []float64{0.9, 1.1} {
-			if w := worst(n, hits, rowLaw(at(scale), row)); w < 1 {
+			if w := misfit(n, hits, rowLaw(at(scale), row)); w < 1 {
 				t.Errorf("%v: the test accepts ε×%v: %.2f", row, scale, w)
 			}
 		}
@@ -273,11 +264,11 @@ func TestBatchLaw(t *testing.T) {
 			}
 		}
 	}
-	if w := worst(n, hits, rowLaw(settings, row)); w > 1 {
+	if w := misfit(n, hits, rowLaw(settings, row)); w > 1 {
 		t.Errorf("%v do not fit: %.2f", hits, w)
 	}
 	two := Settings{Domains: []int{2, 2}, Epsilons: []float64{1, 1}}
-	if w := worst(n/2, neighbours, rowLaw(two, []uint16{1, 1})); w > 1 {
+	if w := misfit(n/2, neighbours, rowLaw(two, []uint16{1, 1})); w > 1 {
 		t.Errorf("rows next to each other, %v, do not fit: %.2f", neighbours, w)
 	}
 }
@@ -364,7 +355,7 @@ func TestPlantedBugs(t *testing.T) {
 		}),
 	}
 	law := rowLaw(settings, row)
-	if w := worst(n, hitsOf(n, row, func(codes []uint16, s *noise.Stream) {
+	if w := misfit(n, hitsOf(n, row, func(codes []uint16, s *noise.Stream) {
 		if err := good.Row(codes, s); err != nil {
 			t.Fatal(err)
 		}
@@ -372,7 +363,7 @@ func TestPlantedBugs(t *testing.T) {
 		t.Fatalf("what is right is rejected: %.2f", w)
 	}
 	for name, bug := range bugs {
-		if w := worst(n, hitsOf(n, row, bug), law); w <= 1 {
+		if w := misfit(n, hitsOf(n, row, bug), law); w <= 1 {
 			t.Errorf("%s: accepted, %.2f", name, w)
 		}
 	}

@@ -215,7 +215,7 @@ func (s Source) knowsUnits(tb TB) {
 	if err != nil {
 		tb.Fatalf("%v", err)
 	}
-	counts, mu := map[uint64]int{}, sync.Mutex{}
+	counts, mu := map[table.Unit]int{}, sync.Mutex{}
 	err = d.Scan(context.Background(), []int{}, 1, func(_ int, b *table.Batch) error {
 		mu.Lock()
 		defer mu.Unlock()
