@@ -37,11 +37,6 @@ type Use struct {
 	// Known refuses data that the ledger does not know, instead of giving it a budget of what is
 	// asked for: its owner does that.
 	Known bool
-	// As is the name or fingerprint of the data set of the ledger that the data has to be, in a
-	// state that the ledger has recorded. Other data is refused and compared with nothing, so
-	// that the refusal tells nothing about whose records it holds. Default: the ledger
-	// recognises the data by its records.
-	As string
 	// Approval is the plan that was approved before, if that has to be the one: another is refused.
 	Approval *Approval
 	// NonPrivate allows methods without a guarantee, for comparisons.
@@ -141,7 +136,7 @@ func (c *Client) call(u Use) *call {
 // environment is what a run or a session works with.
 func (c *call) environment() env.Environment {
 	e := env.Environment{
-		Signer: c.signer, Dataset: c.use.Dataset, Known: c.use.Known, As: c.use.As, Labels: c.use.Labels, Model: c.model, ModelName: c.name, Encoder: c.encoder,
+		Signer: c.signer, Dataset: c.use.Dataset, Known: c.use.Known, Labels: c.use.Labels, Model: c.model, ModelName: c.name, Encoder: c.encoder,
 		Version: version.String(), Seed: c.use.Seed, Observe: c.use.Observe,
 	}
 	if c.ledger != nil { // else the interface would not be nil

@@ -2,8 +2,6 @@ package sotto
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -290,8 +288,6 @@ type Approval struct {
 	Plan json.RawMessage `json:"plan,omitempty"`
 	// Event is what it does to the data, which is what is charged: for answers, each of them.
 	Event string `json:"event"`
-	// Questions is the digest of a list of questions, if there is one.
-	Questions string `json:"questions,omitempty"`
 }
 
 // ErrUnapproved ends a call whose plan nobody has approved yet. No record was read and nothing is charged.
@@ -324,26 +320,6 @@ func (a *Approval) Check(p any, event privacy.Event) error {
 	}
 	if !bytes.Equal(approved.Bytes(), made) {
 		return &ChangedError{Reason: "other settings would be used (" + differing(approved.Bytes(), made) + ")"}
-	}
-	return nil
-}
-
-// List holds a list of questions against the one that was approved: each of them is charged.
-func (a *Approval) List(questions []string) error {
-	if a == nil {
-		return nil
-	}
-	data, err := json.Marshal(questions)
-	if err != nil {
-		return fmt.Errorf("encode the questions: %w", err)
-	}
-	sum := sha256.Sum256(data)
-	digest := hex.EncodeToString(sum[:])
-	if len(a.Plan) == 0 {
-		a.Questions = digest
-	}
-	if a.Questions != digest {
-		return &ChangedError{Reason: "the list has other questions"}
 	}
 	return nil
 }

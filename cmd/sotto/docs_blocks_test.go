@@ -95,7 +95,6 @@ var apart = map[string]string{
 	"openssl ":                           "signs, tags or checks a release; make test-release does",
 	"git checkout v":                     "builds a published version; make test-release builds this one twice",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
-	"sotto serve account add":            "makes accounts, some with secrets on the terminal; TestJSONIsAllThereIs has them",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
 }
 

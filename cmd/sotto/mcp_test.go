@@ -53,7 +53,7 @@ values = ["billing", "login"]
 	clitest.Printed(t, "serve", "route", "set", "tickets", "--upstream", "embedded", "--release", "releases/demos", "--task", "table:teams-table.toml")
 	clitest.Printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200", "--epsilon", "8", "--delta", "1e-5", "--answers", "2", "--latency-quantum", "10ms", "--model", "tiny.gguf")
 	t.Setenv("SOTTO_KEY", clitest.Object(t, clitest.Printed(t, "serve", "key", "add", "agents", "--route", "*", "--json"))["secret"].(string))
-	return clitest.Serving(t, "--model", "tiny.gguf", "--jobs", "0")
+	return clitest.Serving(t, "--model", "tiny.gguf")
 }
 
 // agent is a client of a server that runs as a process of its own.
@@ -171,13 +171,7 @@ func TestAgentTools(t *testing.T) {
 			t.Errorf("%s is read: %v", uri, r)
 		}
 	}
-	// Fewer, as the operator says.
-	few := newAgent(t, "--tool", "account", "--tool", "ledger")
-	if tools, err := few.ListTools(t.Context(), nil); err != nil || len(tools.Tools) != 2 {
-		t.Errorf("%v %v", tools, err)
-	}
-	few.refused("plan", map[string]any{"task": "agnews", "size": 100, "epsilon": 1}, "unknown tool")
-	for _, flags := range []string{"--tool nonsense", "--tool ask", "--service ftp://x", "--service http://192.0.2.1:1", "--releases absent", "--allow-spending 1", "--service http://127.0.0.1:1 --allow-spending 0", "--task absent.toml", "--service http://127.0.0.1:1 --service-key-env ABSENT"} {
+	for _, flags := range []string{"--service ftp://x", "--service http://192.0.2.1:1", "--releases absent", "--allow-spending 1", "--service http://127.0.0.1:1 --allow-spending 0", "--task absent.toml", "--service http://127.0.0.1:1 --service-key-env ABSENT"} {
 		code, out, errs := clitest.Run(t, append([]string{"mcp"}, strings.Fields(flags)...)...)
 		at := expect.At(t, "%s", flags)
 		expect.Equal(at, "exit code with "+errs, code, 2)

@@ -79,8 +79,8 @@ func outputRows(page string) map[string][]string {
 }
 
 // readingFlags name files and folders that are read.
-var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows password-file plan profile release
-	releases rotation service-key-file shadow stand-in task test tls-cert tls-client-ca tls-key with without`)
+var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows plan profile release
+	releases service-key-file stand-in task test tls-cert tls-client-ca tls-key with without`)
 
 // outputFlags are the flags that name a file or a folder, and not one that is only read.
 func outputFlags(t *testing.T) (names []string) {
@@ -149,7 +149,7 @@ func outputFiles(t *testing.T) (names []string) {
 	extension := regexp.MustCompile(`^\.[a-z]+$`)
 	for _, dir := range []string{
 		".", "internal/evidence", "internal/release", "internal/run", "internal/run/answer", "engines/internal/tablecmd", "privacy/certificate",
-		"cmd/internal/serve/jobs", "internal/private/internal/keys", "internal/private/record", "engines/beam",
+		"internal/private/internal/keys", "internal/private/record", "engines/beam",
 	} {
 		names = append(names, literals(t, filepath.Join("../..", dir), file)...)
 	}

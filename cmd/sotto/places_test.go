@@ -37,7 +37,6 @@ var otherWays = map[string]string{
 	"sotto/internal/config SOTTO_CONFIG":                         "Places",
 	"sotto/internal/config.Places.find userdir.Data":             "Places",
 	"sotto/internal/config.Usual userdir.Data":                   "Places",
-	"sotto/cmd/internal/cli/serve.jobsDir userdir.Data":          "folders of jobs",
 	"sotto/cmd/internal/cli/budget.makeDataDir userdir.Data":     "to make the folder of the ledger that Places found",
 	"sotto/cmd/internal/cli.standing ledger.Open":                "the client's, after a release",
 	"sotto/cmd/internal/cli/budget.withLedger ledger.Open":       "found by Places",
@@ -53,7 +52,6 @@ var otherWays = map[string]string{
 	"sotto/lab/suite.runner.client sotto.Open":                  "suites are seeded: nothing is charged",
 	"sotto/lab/bench/scale.scene.charge ledger.Open":            "a benchmark's own, in a folder that it makes",
 	"sotto/lab/attack.NewMaker sotto.Open":                      "attacks are seeded: nothing is charged",
-	"sotto/cmd/internal/serve/pace.start sotto.Open":            "made-up records, in a folder that is removed",
 }
 
 // source is a package of this repository, whatever its module.

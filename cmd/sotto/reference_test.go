@@ -174,7 +174,6 @@ and nothing else. [Its JSON Schema](schemas/configuration.schema.json) is for ed
 	table("Top level", reflect.TypeFor[config.Settings]())
 	table("[model]", reflect.TypeFor[config.Model]())
 	table("[upstream.NAME]", reflect.TypeFor[config.Upstream]())
-	table("[source.NAME]", reflect.TypeFor[config.Source]())
 	table("[oidc]", reflect.TypeFor[config.OIDC]())
 	b.WriteString("\n## Variables\n\n| Variable | Flag | |\n|---|---|---|\n")
 	flags := flagsOfVariables()
@@ -190,7 +189,7 @@ and nothing else. [Its JSON Schema](schemas/configuration.schema.json) is for ed
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, flag, about)
 	}
-	b.WriteString("| `HF_TOKEN` | | a token for models of Hugging Face that are not public; it is sent there alone |\n| `NO_COLOR` | | no colours |\n| `OTEL_EXPORTER_OTLP_ENDPOINT` | | where `sotto serve` sends traces, without what was asked and answered; also `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` |\n")
+	b.WriteString("| `HF_TOKEN` | | a token for models of Hugging Face that are not public; it is sent there alone |\n| `NO_COLOR` | | no colours |\n")
 	return b.String()
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/lmtest"
@@ -41,8 +39,6 @@ func TestJSONIsAllThereIs(t *testing.T) {
 		t.Run(line, func(t *testing.T) { v.run(t, args, want) })
 	}
 	t.Run("serve", v.serve)
-	t.Run("worker", v.worker)
-	t.Run("carry-out", v.carryOut)
 	v.printed.check(t)
 	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
 		if !v.succeeded[path] {
@@ -75,8 +71,7 @@ func writeInputs(t *testing.T) {
 	lines := strings.SplitAfter(string(more), "\n")
 	for name, text := range map[string]string{
 		"task.toml": clitest.TicketTask, "records.jsonl": clitest.Tickets(200),
-		"people.csv":   "age,sex\n",
-		"password.txt": "four words in a row\n",
+		"people.csv": "age,sex\n",
 		// Examples that a model made up may be empty, which choose refuses.
 		"set.jsonl": clitest.Tickets(2),
 		"chat.toml": clitest.ChatTask, "chats.jsonl": clitest.Chats(300),
@@ -131,8 +126,6 @@ func (v *everyVerb) named(t *testing.T, arg string) string {
 	case "ACTIVE":
 		_, out, _ := clitest.Run(t, "keys", "list", "--json")
 		return clitest.Object(t, out)["signer"].(string)
-	case "JOB":
-		return first("jobs", "job", "list")
 	case "APIKEY":
 		return first("keys", "serve", "key", "list")
 	}
@@ -157,21 +150,6 @@ func (v *everyVerb) ended(t *testing.T, key, verb string, args ...string) {
 
 func (v *everyVerb) serve(t *testing.T) {
 	v.ended(t, "address", "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
-}
-
-func (v *everyVerb) worker(t *testing.T) { v.ended(t, "jobs_dir", "worker") }
-
-// carryOut: a worker's process reads its job.
-func (v *everyVerb) carryOut(t *testing.T) {
-	work := workOf(t, "eval", "--task", "task.toml", "--demos", "zero", "--test", "records.jsonl", "--limit", "2", "--model", "tiny.gguf")
-	code, out := clitest.CarryOut(t, work, "place")
-	if code != 0 {
-		t.Errorf("exit code %d: %s", code, out)
-	}
-	if clitest.Object(t, out)["task"] == nil {
-		t.Errorf("no task: %s", out)
-	}
-	v.succeeded["sotto job carry-out"] = true
 }
 
 // asked: a verb that is asked for help succeeds, and one with a flag or arguments that it does not have fails.
@@ -295,18 +273,4 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.want, errs)
 		}
 	}
-}
-
-// workOf is a command line as the store has it, without a plan.
-func workOf(t *testing.T, args ...string) json.RawMessage {
-	t.Helper()
-	c, err := request.Parse((&cli.Program{Root: clitest.TestRoot}).FindVerb, args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := c.Work().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }

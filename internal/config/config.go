@@ -36,9 +36,6 @@ type Settings struct {
 	// Upstreams are servers that the service's routes may name. They see what is released,
 	// and questions, and no private record.
 	Upstreams map[string]Upstream `toml:"upstream"`
-	// Sources are private records that runs of the dashboard may use, by the names that people
-	// see there.
-	Sources map[string]Source `toml:"source"`
 	// OIDC lets people of an organisation in to the dashboard. Without it nobody comes in that way.
 	OIDC *OIDC `toml:"oidc"`
 
@@ -56,38 +53,6 @@ type Upstream struct {
 	KeyFile string `toml:"key_file"`
 	// AllowPlaintext lets questions and the key travel in clear.
 	AllowPlaintext bool `toml:"allow_plaintext"`
-}
-
-// Source is where private records are, and what is known of them.
-type Source struct {
-	// Data is a file, or the address of a database. Required.
-	Data string `toml:"data"`
-	// Query of a database.
-	Query string `toml:"query"`
-	// Task is a name, a file, or table:SCHEMA. Required.
-	Task string `toml:"task"`
-	// Size is the public number of records. Required.
-	Size int64 `toml:"size"`
-	// Unit is the column whose values are protected as a whole.
-	Unit string `toml:"unit"`
-	// Dataset is what the ledger calls the records.
-	Dataset string `toml:"dataset"`
-}
-
-func (s Source) check(name string) error {
-	if s.Data == "" || s.Task == "" || s.Size < 1 {
-		return fmt.Errorf("[source.%s] needs data, task and size, the public number of records", name)
-	}
-	return nil
-}
-
-func (s *Source) anchor(dir string) {
-	if !IsURL(s.Data) && !filepath.IsAbs(s.Data) {
-		s.Data = filepath.Join(dir, s.Data)
-	}
-	if strings.HasSuffix(s.Task, ".toml") && !strings.Contains(s.Task, ":") && !filepath.IsAbs(s.Task) {
-		s.Task = filepath.Join(dir, s.Task)
-	}
 }
 
 // openToAll are the keys that count from a file in the working directory too. Anyone who
@@ -177,11 +142,7 @@ func readFile(path string, check func(*os.File) error) (_ []byte, err error) {
 
 // check finds what is wrong with settings that may say everything.
 func (s *Settings) check() error {
-	all := []error{s.Model.check(), s.OIDC.check()}
-	for name, from := range s.Sources {
-		all = append(all, from.check(name))
-	}
-	return errors.Join(all...)
+	return errors.Join(s.Model.check(), s.OIDC.check())
 }
 
 // harmless refuses keys that a file in the working directory may not have.
@@ -240,10 +201,6 @@ func (s *Settings) anchor(dir string) {
 			s.Upstreams[name] = u
 		}
 	}
-	for name, from := range s.Sources {
-		from.anchor(dir)
-		s.Sources[name] = from
-	}
 	s.Model.anchor(dir)
 	s.OIDC.anchor(dir)
 }
@@ -264,7 +221,7 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// KeptInStore is what becomes of the address of a route's or a job's data.
+// KeptInStore is what becomes of the address of a route's data.
 const KeptInStore = "would be kept in the service's store"
 
 // WithoutPassword refuses addresses that would be kept with a password.

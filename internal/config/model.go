@@ -35,7 +35,7 @@ type Model struct {
 	Threads int `toml:"threads"`
 	// Context cuts the longest sequence of the embedded engine, in tokens.
 	Context int `toml:"context"`
-	// Activations is the number of bits that the embedded engine rounds the inputs of its products to: 8, 16 or 32. Default: 16.
+	// Activations is the number of bits that the embedded engine rounds the inputs of its products to: 8 or 16. Default: 16.
 	Activations int `toml:"activations"`
 	// CacheSalt separates the server's cache of these prompts from that of others, where it
 	// can.
@@ -48,8 +48,8 @@ func (m *Model) check() error {
 	if m.URL == "" && (m.Trusted || m.Dialect != "" || m.KeyEnv != "" || m.KeyFile != "" || m.Proxy != "" || m.AllowPlaintext || m.Exclusive) {
 		return fmt.Errorf("[model] has trusted, dialect, key_env, key_file, proxy, allow_plaintext or exclusive, which are about a server, but no url")
 	}
-	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
-		return fmt.Errorf("[model] has activations of %d bits: there are 8, 16 and 32", m.Activations)
+	if !slices.Contains([]int{0, 8, 16}, m.Activations) {
+		return fmt.Errorf("[model] has activations of %d bits: there are 8 and 16", m.Activations)
 	}
 	return nil
 }

@@ -128,15 +128,14 @@ var parties = map[string]string{
 // from opening a record; this keeps them from holding one.
 var importers = map[string]map[string]string{
 	"record": {
-		module:                              "the front door opens sources",
-		module + "/cmd/internal/cli":        "opens the source that the user names",
-		module + "/cmd/internal/cli/root":   "opens the source that the user names",
-		module + "/cmd/internal/serve/runs": "recognises what was uploaded",
-		module + "/internal/ui":             "distinguishes errors of users",
-		module + "/internal/run":            "a run reads its data set",
-		module + "/internal/private/count":  "counts units of a source",
-		module + "/lab/bench/synth":         "measures with made-up records",
-		module + "/internal/run/answer":     "a session reads its data set",
+		module:                             "the front door opens sources",
+		module + "/cmd/internal/cli":       "opens the source that the user names",
+		module + "/cmd/internal/cli/root":  "opens the source that the user names",
+		module + "/internal/ui":            "distinguishes errors of users",
+		module + "/internal/run":           "a run reads its data set",
+		module + "/internal/private/count": "counts units of a source",
+		module + "/lab/bench/synth":        "measures with made-up records",
+		module + "/internal/run/answer":    "a session reads its data set",
 
 		module + "/lab/bench/scale": "measures with made-up records",
 	},
@@ -243,10 +242,8 @@ var importers = map[string]map[string]string{
 		module + "/internal/run/compute":          "says what engines perturb",
 	},
 	"folder": {
-		module:                                 "the front door asks whether a key is there before it makes a ledger",
-		module + "/cmd/internal/cli/budget":    "shares the key of data sets as a file",
-		module + "/cmd/internal/serve/runs":    "encrypts what is uploaded",
-		module + "/cmd/internal/serve/request": "tells uploads from other files by their names",
+		module:                              "the front door asks whether a key is there before it makes a ledger",
+		module + "/cmd/internal/cli/budget": "shares the key of data sets as a file",
 	},
 	"count": {
 		module + "/internal/run": "a run pays for sizes and labels",
@@ -348,10 +345,9 @@ func party(path string) bool {
 // callers of functions that somebody has to answer for, and why they may.
 var callers = map[string]map[string]string{
 	"lm.Trust": {
-		module + "/internal/private/worst":  "a model of its own, for made-up records",
-		module + "/lm/backend":              "opens the engine, or a server that the configuration trusts",
-		module + "/lab/bench/gpu":           "measures on data that may be shown",
-		module + "/cmd/internal/serve/pace": "measures on made-up records",
+		module + "/internal/private/worst": "a model of its own, for made-up records",
+		module + "/lm/backend":             "opens the engine, or a server that the configuration trusts",
+		module + "/lab/bench/gpu":          "measures on data that may be shown",
 	},
 	"lm.TrustEmbedder": {
 		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",

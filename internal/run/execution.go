@@ -104,7 +104,7 @@ func (r *execution) announce(e entry, p env.Progress) error {
 // account pays for the run.
 func (r *execution) account(ctx context.Context) (*account.Account, error) {
 	a := &account.Account{
-		Ledger: r.env.Ledger, Name: r.env.Dataset, Known: r.env.Known, As: r.env.As, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Labels: r.env.Labels,
+		Ledger: r.env.Ledger, Name: r.env.Dataset, Known: r.env.Known, Adjacency: r.spec.Adjacency, Unit: r.spec.Unit, Labels: r.env.Labels,
 		// It has numbers of records: the result, which is kept, does not.
 		Report: func(message string) { r.report(env.Progress{Kind: env.Noted, Message: message}) },
 	}

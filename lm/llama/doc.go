@@ -28,8 +28,9 @@
 //
 // Architectures llama (Llama, SmolLM2, Mistral), mistral3, qwen2, qwen3, gemma3 and phi3
 // (Phi-3, Phi-4), dense, with tensors in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1,
-// Q2_K, Q3_K, Q4_K, Q5_K, Q6_K. They differ in a table of traits (architectures.go) that
+// Q4_K, Q5_K, Q6_K. They differ in a table of traits (architectures.go) that
 // one forward pass reads. Layers with a sliding window do not read the pages before it.
-// Activations, keys and values are float32, so scores are those of the file's
-// weights and not of an approximation: see reference_test.go.
+// Activations, keys and values are float32; the inputs of products with quantised weights are
+// rounded to 16 bits, so scores are those of the file's weights to within a few thousandths: see
+// reference_test.go.
 package llama

@@ -87,7 +87,7 @@ func (in *inputs) quantize(k *kernel.Kernels, row, from int, x []float32) {
 // mul multiplies panels of a matrix by n rows: in integers where the weights are
 // quantised.
 func (p *pass) mul(worker int, matrix *kernel.Matrix, from, to int, x inputs, n int, dst []float32, stride int) {
-	if matrix.Integer() && !p.floats {
+	if matrix.Integer() {
 		p.kernels.MulQuantized(matrix, from, to, x.integers, n, dst, stride, p.scratch[worker])
 		return
 	}

@@ -29,9 +29,9 @@ type Options struct {
 	// has free, where that is known.
 	Memory int64
 	// Activations is the number of bits that the inputs of products with quantised weights are
-	// rounded to: 8, 16, or 32 for none. Default: 16. With 8 the work is half of it or less where
-	// the processor multiplies bytes, and scores change more: docs/models.md says by
-	// how much. Info's Version names what was taken.
+	// rounded to: 8 or 16. Default: 16. With 8 the work is half of it or less where the processor
+	// multiplies bytes, and scores change more: docs/models.md says by how much. Info's Version
+	// names what was taken.
 	Activations int
 
 	// level of the kernels, for tests. Default: the best this processor has.
@@ -44,16 +44,14 @@ const defaultActivations = 16
 // arithmetic names the order of operations that scores come from. It changes whenever the
 // bits of a score do: a run that began with another one does not continue, since the same
 // noise on other scores would release more than was charged.
-func (o Options) arithmetic() (name string, floats bool, precision kernel.Precision, err error) {
+func (o Options) arithmetic() (name string, precision kernel.Precision, err error) {
 	switch cmp.Or(o.Activations, defaultActivations) {
 	case 8:
-		return "integers of 8 bits", false, kernel.Bits8, nil
+		return "integers of 8 bits", kernel.Bits8, nil
 	case 16:
-		return "integers of 16 bits", false, kernel.Bits16, nil
-	case 32:
-		return "float32", true, kernel.Bits16, nil
+		return "integers of 16 bits", kernel.Bits16, nil
 	}
-	return "", false, 0, fmt.Errorf("activations of %d bits, they should have 8, 16 or 32", o.Activations)
+	return "", 0, fmt.Errorf("activations of %d bits, they should have 8 or 16", o.Activations)
 }
 
 // Model is a language model in this process. It satisfies [lm.Scorer].
@@ -63,7 +61,6 @@ type Model struct {
 	config  *config
 	weights *weights
 	kernels *kernel.Kernels
-	floats  bool // never products in integers
 	bits    kernel.Precision
 	pages   pageShape
 	cache   *cache
@@ -112,7 +109,7 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	if o.Threads < 0 || o.Context < 0 || o.Memory < 0 {
 		return nil, fmt.Errorf("threads, context and memory must not be negative")
 	}
-	arithmetic, floats, precision, err := o.arithmetic()
+	arithmetic, precision, err := o.arithmetic()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +142,7 @@ func load(file *gguf.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), floats: floats, bits: precision, pages: newPageShape(c), tokens: tokens}
+	m := &Model{file: file, config: c, weights: w, kernels: kernel.For(level), bits: precision, pages: newPageShape(c), tokens: tokens}
 	m.cache = &cache{shape: m.pages}
 	m.pool = newPool(threads)
 	m.pass = m.newPass()

@@ -92,7 +92,7 @@ func tinies() map[string]tiny {
 	for _, typ := range []gguf.Type{gguf.F16, gguf.BF16, gguf.Q8_0, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1} {
 		all[typ.String()] = with(func(t *tiny) { t.matrices, t.embedding = typ, typ })
 	}
-	for _, typ := range []gguf.Type{gguf.Q2_K, gguf.Q3_K, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K} {
+	for _, typ := range []gguf.Type{gguf.Q4_K, gguf.Q5_K, gguf.Q6_K} {
 		all[typ.String()] = with(func(t *tiny) {
 			t.matrices, t.embedding, t.width, t.hidden, t.heads, t.kvHeads, t.head = typ, typ, 256, 256, 4, 2, 64
 		})
@@ -334,13 +334,6 @@ func randomRow(random *rand.Rand, typ gguf.Type, cols int, scale, offset float64
 			half(d / 10)
 			half(-1.5 * d)
 			random8(20)
-		case gguf.Q2_K:
-			random8(16 + 64)
-			half(d / 16)
-			half(d / 8)
-		case gguf.Q3_K:
-			random8(32 + 64 + 12)
-			half(d / 40)
 		case gguf.Q4_K, gguf.Q5_K:
 			levels := 8.0
 			n := 128

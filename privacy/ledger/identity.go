@@ -102,11 +102,6 @@ type ResolveRequest struct {
 	// Key is the key under which a charge will be reserved. If data with this fingerprint
 	// already reserved it, that settles the matter: a run continues where it was paid for.
 	Key string
-	// As, if given, is the fingerprint or name of the data set that the data has to be, in a
-	// state that the ledger has recorded. Other data is an [*InputError], whatever it shares
-	// with data sets: nothing is compared and nothing recorded, so that the answer tells
-	// nothing about the records of others. Default: the data is compared with all data sets.
-	As string
 }
 
 // Resolve finds the data set that some data belongs to, by its records, and records the
@@ -134,12 +129,7 @@ func (l *Ledger) Resolve(ctx context.Context, req ResolveRequest) (Resolution, e
 		if d == nil {
 			var overlap sketch.Overlap
 			var err error
-			if req.As != "" {
-				d, err = s.recorded(req.As, &req.Identity)
-			} else {
-				d, overlap, learnt, err = s.resolve(&req.Identity)
-			}
-			if err != nil {
+			if d, overlap, learnt, err = s.resolve(&req.Identity); err != nil {
 				return nil, err
 			}
 			found.Overlap = overlap
@@ -173,18 +163,6 @@ func (s *state) replayed(req ResolveRequest) *dataset {
 		return d
 	}
 	return nil
-}
-
-// recorded returns a data set if some data is a state of it that is recorded.
-func (s *state) recorded(name string, id *Identity) (*dataset, error) {
-	d, err := s.find(name)
-	switch {
-	case err != nil:
-		return nil, input("%s", err) // nobody enters it for the caller
-	case s.versions[id.Fingerprint] != d || !id.Sketch.IsZero() && !d.has(id.Sketch):
-		return nil, input("the data is not %q in a state that the ledger has recorded: its owner says so first", d.title())
-	}
-	return d, s.sameKey(id.KeyID, id.KeyPath)
 }
 
 // resolve finds a data set, and the version to record, if any.

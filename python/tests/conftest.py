@@ -96,7 +96,7 @@ def service(place: pathlib.Path) -> Iterator[str]:
     """The address of the program's OpenAI interface, with a route "plain" to the default model."""
     sotto.run("serve", "route", "set", "plain", upstream="embedded")
     with open("service.log", "w+") as log:
-        child = subprocess.Popen([sotto.program(), "serve", "--listen=127.0.0.1:0", "--admin=", "--open", "--jobs=0"], stdout=subprocess.DEVNULL, stderr=log)
+        child = subprocess.Popen([sotto.program(), "serve", "--listen=127.0.0.1:0", "--admin=", "--open"], stdout=subprocess.DEVNULL, stderr=log)
         try:
             deadline = time.monotonic() + 120
             while not (found := re.search(r"serving (http://\S+/v1)", pathlib.Path("service.log").read_text())):

@@ -15,9 +15,9 @@ import (
 type AnswerFlags struct {
 	RequestFlags
 	SourceFlags
-	Method    string `job:"method,shown"`
-	answers   int64  `job:"answers,shown"`
-	maxTokens int    `job:"max-tokens"`
+	Method    string
+	answers   int64
+	maxTokens int
 }
 
 // Add adds the flags, except for those of the records.

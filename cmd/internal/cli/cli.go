@@ -19,14 +19,8 @@ type Program struct {
 	// MadeKey: the fingerprint key of the private folder, if there is one, is of this command.
 	MadeKey bool
 
-	// Requests are what the flags of verbs are read into that can be jobs.
-	Requests map[*cobra.Command]any
-
 	// Root makes the command of the whole program.
 	Root func(*Program) *cobra.Command
-
-	// Self is the program that carries out jobs; "" for this one.
-	Self string
 }
 
 // Usage returns an error about the command line, or what it names.

@@ -14,8 +14,8 @@ import (
 
 // SettingFlags are the settings of methods, as package method lists them.
 type SettingFlags struct {
-	Values  []*ui.SettingFlag `job:"*"`
-	sampler string            `job:"sampler"`
+	Values  []*ui.SettingFlag
+	sampler string
 	proof   string
 
 	Given func(name string) bool

@@ -21,20 +21,16 @@ import (
 
 // DataFlags say where private records or rows are and who pays for their use.
 type DataFlags struct {
-	Data    string   `job:"data"`
-	Query   string   `job:"query"`
-	OnError string   `job:"on-error"`
-	Name    string   `job:"name"`
-	Scope   []string `job:"label"`
-	known   bool     `job:"known"`
-	as      string
+	Data    string
+	Query   string
+	OnError string
+	Name    string
+	Scope   []string
+	known   bool
 	Seed    SeedFlag
-	// Approval is the plan of a job.
-	Approval *sotto.Approval
+	// Later: the records need not be there yet.
+	Later bool
 }
-
-// Approve has nothing be carried out but a plan, or asks for that.
-func (o *DataFlags) Approve(a *sotto.Approval) { o.Approval = a }
 
 // Add takes what --data and --query are, and the records that --on-error is about.
 func (o *DataFlags) Add(cmd *cobra.Command, data, query, unusable string) {
@@ -44,7 +40,6 @@ func (o *DataFlags) Add(cmd *cobra.Command, data, query, unusable string) {
 	AddOnError(cmd, &o.OnError, unusable)
 	f.StringVar(&o.Name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
 	f.BoolVar(&o.known, "known", false, "refuse data that the ledger does not know, instead of giving it a budget of what is asked for")
-	f.StringVar(&o.as, "as", "", "the `DATASET` of the ledger that the data has to be, as it was seen before: other data is refused, and compared with nothing")
 	f.StringArrayVar(&o.Scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
 	f.Var(&o.Seed, "seed", "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
 }
@@ -65,16 +60,16 @@ func (o *DataFlags) Skips() (bool, error) {
 // Use says how a data set is charged.
 func (o *DataFlags) Use(dataset string) (sotto.Use, error) {
 	scope, err := ui.Pairs("label", o.Scope)
-	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, As: o.as, Seed: o.Seed.Value, Approval: o.Approval}, err
+	return sotto.Use{Dataset: dataset, Labels: scope, Known: o.known, Seed: o.Seed.Value}, err
 }
 
 // SourceFlags are the flags of verbs that read records.
 type SourceFlags struct {
 	DataFlags
-	TextColumn  string `job:"text-column"`
-	LabelColumn string `job:"label-column"`
+	TextColumn  string
+	LabelColumn string
 	nonPrivate  bool
-	Parallel    int `job:"parallel"`
+	Parallel    int
 }
 
 // Add takes what the verb makes of records, in the plural.
@@ -170,10 +165,7 @@ func (s *SeedFlag) Type() string { return "int" }
 // Present refuses a file of records that is not there, before anything is opened or made.
 func (o *DataFlags) Present() error {
 	file, _ := convert.Split(strings.TrimPrefix(o.Data, "sqlite:"))
-	if o.Approval != nil && len(o.Approval.Plan) == 0 {
-		return nil // it has to be there when the job begins, and where
-	}
-	if o.Data == "" || strings.ContainsAny(file, ":*?[") {
+	if o.Later || o.Data == "" || strings.ContainsAny(file, ":*?[") {
 		return nil // an address, or names of several files
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

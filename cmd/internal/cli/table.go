@@ -24,7 +24,7 @@ func FromSchema(task string, q *plan.Request, n int, seed *uint64) error {
 
 // SchemaFlag names a schema, as all verbs on tables have it.
 type SchemaFlag struct {
-	Ref string `job:"schema,named"`
+	Ref string
 }
 
 // Add adds the flag to a verb.

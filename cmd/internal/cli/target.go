@@ -17,7 +17,7 @@ import (
 
 // TaskFlag names a task, as all verbs on records have it.
 type TaskFlag struct {
-	Task string `job:"task,named"`
+	Task string
 }
 
 // Add adds the flag, and what it says of rows of a table.
@@ -37,10 +37,10 @@ func (t *TaskFlag) Find() (prompt.Task, error) {
 // TargetFlags say what records are for, how many there are, and what may be spent.
 type TargetFlags struct {
 	TaskFlag
-	Size    string   `job:"size,shown"`
-	Epsilon Number   `job:"epsilon,shown"`
-	Delta   Number   `job:"delta,shown"`
-	unit    UnitFlag `job:"unit,shown"`
+	Size    string
+	Epsilon Number
+	Delta   Number
+	unit    UnitFlag
 }
 
 // Add takes what may be spent for what, and more about --size.

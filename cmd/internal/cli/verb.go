@@ -3,8 +3,6 @@ package cli
 import (
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 // LiteralPrivate makes "sotto eval private" of "sotto eval --private" where that is followed
@@ -19,21 +17,4 @@ func LiteralPrivate(args []string) []string {
 		}
 	}
 	return args
-}
-
-// Asks says what a verb's flags are read into, for jobs.
-func (p *Program) Asks(cmd *cobra.Command, request any) {
-	if p.Requests == nil {
-		p.Requests = map[*cobra.Command]any{}
-	}
-	p.Requests[cmd] = request
-}
-
-// FindVerb finds the verb that words begin with, for jobs. Its flags are read into a request of its own, and p
-// stays as it is.
-func (p *Program) FindVerb(words []string) (cmd *cobra.Command, request any, rest []string, err error) {
-	places, printing, verbose := p.Places, p.JSON, p.Verbose
-	cmd, rest, err = p.Root(p).Find(LiteralPrivate(words))
-	p.Places, p.JSON, p.Verbose = places, printing, verbose
-	return cmd, p.Requests[cmd], rest, err
 }

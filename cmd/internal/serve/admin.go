@@ -57,7 +57,7 @@ func (s *Server) adminHandler() http.Handler {
 	}
 	if s.Dashboard != nil {
 		pages := *s.Dashboard
-		pages.Store, pages.Verify, pages.Routes, pages.Ask, pages.Life, pages.Log = s.Store, s.Builder.Verify, s, s.Ask, s.life, s.Log
+		pages.Store, pages.Verify, pages.Routes, pages.Ask, pages.Log = s.Store, s.Builder.Verify, s, s.Ask, s.Log
 		pages.Secure, pages.Local = s.Certificate != "", loopback(s.Admin)
 		mux.Handle("/", web.New(pages))
 	}

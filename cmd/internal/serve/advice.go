@@ -31,27 +31,22 @@ func (b *Builder) Warnings(spec store.RouteSpec) (all []string, err error) {
 	if w := ungained(spec.Release); w != "" {
 		all = append(all, w)
 	}
-	for _, dir := range []string{spec.Release, spec.Shadow} {
-		if dir == "" {
-			continue
-		}
-		task, err := b.Task(spec.Task)
-		if err != nil {
-			return all, err
-		}
-		set, err := worth.ReadSet(dir, task)
-		if err != nil {
-			return all, err
-		}
-		if set.Chosen == nil || set.Chosen.Form.Turns() || set.Chosen.Evidence.How == prompt.Alone {
-			continue
-		}
-		if spec.Upstream == Embedded && AsJudged(spec, prompt.Prompt{Form: set.Chosen.Form.Name()}) {
-			continue
-		}
-		all = append(all, fmt.Sprintf("the records of %s judged its prompt as one text, and this route asks in turns: clients are right less often than the release says. sotto eval measures both; a route with --upstream embedded, all examples and no shadow answers as the records judged; sotto synth --form chat makes a release for clients that chat, which costs ε again", dir))
+	if spec.Release == "" {
+		return all, nil
 	}
-	return all, nil
+	task, err := b.Task(spec.Task)
+	if err != nil {
+		return all, err
+	}
+	set, err := worth.ReadSet(spec.Release, task)
+	if err != nil {
+		return all, err
+	}
+	inTurns := set.Chosen == nil || set.Chosen.Form.Turns() || set.Chosen.Evidence.How == prompt.Alone
+	if inTurns || spec.Upstream == Embedded && AsJudged(spec, prompt.Prompt{Form: set.Chosen.Form.Name()}) {
+		return all, nil
+	}
+	return append(all, fmt.Sprintf("the records of %s judged its prompt as one text, and this route asks in turns: clients are right less often than the release says. sotto eval measures both; a route with --upstream embedded and all examples answers as the records judged; sotto synth --form chat makes a release for clients that chat, which costs ε again", spec.Release)), nil
 }
 
 // ungained is what a release from which nothing was gained says itself; "" for others.

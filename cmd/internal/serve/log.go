@@ -3,8 +3,10 @@ package serve
 import (
 	"context"
 	"log/slog"
+	"os"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
+	"github.com/sotto-dp/sotto/internal/ui"
 )
 
 // done counts a request, and notes it where anyone who looks after the service wants it: who used
@@ -26,4 +28,16 @@ func (s *Server) done(r gateway.Record) {
 		attributes = append(attributes, slog.String("charge", r.Charge))
 	}
 	s.Requests.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
+}
+
+// AppendTo logs requests to a file; "" is none.
+func AppendTo(path string) (log *slog.Logger, closeFile func() error, err error) {
+	if path == "" {
+		return nil, func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, ui.Usage("the file of requests: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(f, nil)), f.Close, nil
 }

@@ -28,7 +28,6 @@ type metrics struct {
 	answers  *prometheus.CounterVec
 	spent    *prometheus.GaugeVec
 	left     *prometheus.GaugeVec
-	compared *prometheus.CounterVec
 	routes   prometheus.Gauge
 	looked   prometheus.Gauge
 }
@@ -47,11 +46,10 @@ func newMetrics() *metrics {
 		answers:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sotto_private_answers_total", Help: "Answers from private records, by route."}, []string{"route"}),
 		spent:    prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sotto_epsilon_spent", Help: "The ε spent of the budget that has least left, after the last answer of a route in this process."}, []string{"route"}),
 		left:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "sotto_epsilon_left", Help: "The ε left of that budget."}, []string{"route"}),
-		compared: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sotto_shadow_total", Help: "Requests that were answered a second time with a shadow's examples: whether the answers are the same, and which of them are labels of the task."}, []string{"route", "answers", "labels"}),
 		routes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_routes", Help: "Routes that are served."}),
 		looked:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "sotto_store_read_timestamp_seconds", Help: "When keys and routes were last looked at."}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.bytes, m.underWay, m.faults, m.answers, m.spent, m.left, m.compared, m.routes, m.looked,
+	m.registry.MustRegister(m.requests, m.seconds, m.bytes, m.underWay, m.faults, m.answers, m.spent, m.left, m.routes, m.looked,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_goroutines", Help: "Goroutines of the process; not a number where a route answers from private records."}, func() float64 {
 			if m.private.Load() {
 				return math.NaN()
@@ -76,21 +74,6 @@ func (m *metrics) ended(r gateway.Record) {
 		m.spent.WithLabelValues(r.Route).Set(r.Spent)
 		m.left.WithLabelValues(r.Route).Set(*r.Left)
 	}
-}
-
-// compare counts a comparison.
-func (m *metrics) compare(c gateway.Comparison) {
-	answers, labels := "different", ""
-	switch {
-	case c.Failed:
-		answers = "failed"
-	case c.Same:
-		answers = "same"
-	}
-	if c.Labelled {
-		labels = map[[2]bool]string{{true, true}: "both", {true, false}: "route", {false, true}: "shadow", {false, false}: "neither"}[[2]bool{c.Fits, c.ShadowFits}]
-	}
-	m.compared.WithLabelValues(c.Route, answers, labels).Inc()
 }
 
 func (m *metrics) handler() http.Handler {

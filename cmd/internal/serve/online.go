@@ -194,9 +194,6 @@ func (b *Builder) retire(r *gateway.Route) {
 	}
 	if local, is := r.Upstream.(*gateway.Local); is && r.Shots != nil {
 		closing = append(closing, func() error { return local.Forget(r.Shots) })
-		if r.Shadow != nil {
-			closing = append(closing, func() error { return local.Forget(r.Shadow.Shots) })
-		}
 	}
 	if len(closing) == 0 {
 		return

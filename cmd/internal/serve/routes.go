@@ -185,24 +185,13 @@ func (b *Builder) route(ctx context.Context, r store.Route) (*gateway.Route, err
 	}
 	out.About.Release, out.About.Private = filepath.Base(r.Spec.Release), true
 	out.About.Epsilon, out.About.Delta = report.Predicate.Epsilon.Upper, report.Predicate.Delta
-	if r.Spec.Shadow == "" {
-		return out, nil
-	}
-	if !(r.Spec.ShadowShare > 0 && r.Spec.ShadowShare <= 1) {
-		return nil, fmt.Errorf("the share of requests to compare is %v, it should be above 0 and at most 1", r.Spec.ShadowShare)
-	}
-	out.Shadow = &gateway.Shadow{Share: r.Spec.ShadowShare, Labels: t.Labels}
-	out.Shadow.Shots, _, _, _, err = b.shots(ctx, r.Spec.Shadow, t, r.Spec.Nearest)
-	if err != nil {
-		err = fmt.Errorf("the shadow: %w", err)
-	}
-	return out, err
+	return out, nil
 }
 
 // AsJudged reports whether a route with a model of this program answers with a prompt as its records judged
-// it: one text, all of it, and nothing to compare it with.
+// it: one text, and all of it.
 func AsJudged(s store.RouteSpec, chosen prompt.Prompt) bool {
-	return chosen.Form == prompt.TextForm && s.Nearest == 0 && s.Shadow == ""
+	return chosen.Form == prompt.TextForm && s.Nearest == 0
 }
 
 // shots reads a release whose certificate holds, with the prompt that its records chose, if they did, and

@@ -16,7 +16,7 @@ import (
 
 // TestJudgedPrompt: a route has the prompt that the records of its release chose: instruction, examples, form and calibration. The
 // model in this program answers one that they judged as one text as they did, alone and whole; in turns, on other upstreams,
-// with fewer examples and beside a shadow it is asked.
+// with fewer examples it is asked.
 func TestJudgedPrompt(t *testing.T) {
 	p := newPlace(t)
 	p.covers = true
@@ -35,7 +35,6 @@ func TestJudgedPrompt(t *testing.T) {
 		"text":           {store.RouteSpec{Upstream: "embedded", Release: text}, true},
 		"chat":           {store.RouteSpec{Upstream: "embedded", Release: chat}, false},
 		"other upstream": {store.RouteSpec{Upstream: "local", Release: text}, false},
-		"shadow":         {store.RouteSpec{Upstream: "embedded", Release: text, Shadow: chat, ShadowShare: 0.1}, false},
 		"no prompt":      {store.RouteSpec{Upstream: "embedded", Release: p.release(t, "plain", demos)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

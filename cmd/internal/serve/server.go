@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
@@ -45,10 +43,8 @@ type Options struct {
 	// anything of what was asked or answered.
 	Log, Requests *slog.Logger
 	// Dashboard, if set, has pages at that address. Only what the service does not know is read: Ledger,
-	// Runs, OIDC and URL.
+	// OIDC and URL.
 	Dashboard *web.Options
-	// Tracer, if set, has traces, which hold as little.
-	Tracer trace.Tracer
 	// PollInterval is how often the store is looked at, 1 s by default; Drain how long requests may
 	// take to end, 30 s.
 	PollInterval, Drain time.Duration
@@ -98,7 +94,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, RefusePrivate: o.Open && !o.OpenPrivate, Done: s.done, Compared: s.metrics.compare, Tracer: o.Tracer})
+	s.gateway = gateway.New(empty, gateway.Options{Allow: s.allow, RefusePrivate: o.Open && !o.OpenPrivate, Done: s.done})
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.Builder.allow, s.Builder.life, s.Builder.Log = s.spend, s.life, o.Log
 	if err := s.renewKeys(ctx); err != nil {

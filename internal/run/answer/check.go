@@ -61,7 +61,7 @@ func (s *Session) check(ctx context.Context) (err error) {
 			return err
 		}
 		s.account = account.Account{
-			Ledger: s.options.Env.Ledger, Dataset: dataset, Name: s.options.Env.Dataset, Known: s.options.Env.Known, As: s.options.Env.As,
+			Ledger: s.options.Env.Ledger, Dataset: dataset, Name: s.options.Env.Dataset, Known: s.options.Env.Known,
 			Sketch: known, KeyID: s.options.Data.KeyID(), KeyPath: s.options.Data.KeyPath(), Database: s.options.Data.Placed(),
 			Adjacency: s.options.Plan.Adjacency, Unit: s.options.Plan.Unit, Labels: s.options.Env.Labels,
 			// It has numbers of records: answers, which are kept, do not.

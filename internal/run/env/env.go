@@ -22,9 +22,6 @@ type Environment struct {
 	Dataset string
 	// Known refuses such a data set instead: its owner gives it a budget first.
 	Known bool
-	// As is the data set that the data has to be, as the ledger has seen it before. Other data
-	// is refused, and compared with nothing. Default: it is recognised by its records.
-	As string
 	// Labels of the charges, for scoped budgets.
 	Labels map[string]string
 	// Model reads records; runs on tables have none. ModelName is what certificates call

@@ -20,13 +20,13 @@ import (
 
 // Model chooses a model on the command line.
 type Model struct {
-	Name    string `job:"model,named"`
+	Name    string
 	URL     string
 	Dialect string
 	KeyEnv  string
-	Threads int `job:"threads"`
+	Threads int
 	// Activations is the number of bits that the embedded engine rounds the inputs of its products to.
-	Activations int `job:"activations"`
+	Activations int
 }
 
 // ModelHelp is the paragraph of a verb's help that says which model it uses.
@@ -39,7 +39,7 @@ func (m *Model) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.Name, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
 	settings.Flags(cmd).IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
-	settings.Flags(cmd).IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8, 16 or 32 bits (none): 8 is faster, and another model to a run that resumes (default: 16)")
+	settings.Flags(cmd).IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8 or 16 bits: 8 is faster, and another model to a run that resumes (default: 16)")
 	m.AddServer(cmd)
 }
 
@@ -86,8 +86,8 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	if server == "" && IsHTTP(chosen) {
 		chosen, server = "", chosen
 	}
-	if !slices.Contains([]int{0, 8, 16, 32}, m.Activations) {
-		return backend.Spec{}, ui.Usage("activations must have 8, 16 or 32 bits")
+	if !slices.Contains([]int{0, 8, 16}, m.Activations) {
+		return backend.Spec{}, ui.Usage("activations must have 8 or 16 bits")
 	}
 	configured := settings.Model.Spec()
 	if configured.Trusted {

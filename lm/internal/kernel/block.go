@@ -62,40 +62,6 @@ func decodeQ8_0(b *block, src []byte) {
 	copy(b.quant[:32], src[2:34])
 }
 
-func decodeQ2_K(b *block, src []byte) {
-	scales, quants := src[:16], src[16:80]
-	b.scale = binary.LittleEndian.Uint16(src[80:])
-	b.minimum = binary.LittleEndian.Uint16(src[82:])
-	for i, s := range scales {
-		b.sub[i], b.subMins[i] = int8(s&15), int8(s>>4)
-	}
-	twoBits(b, quants)
-}
-
-// decodeQ3_K: a weight is scale*sub*(quant-4), so 4*sub is its subminimum and scale its
-// minimum too. Both products and their difference are exact.
-func decodeQ3_K(b *block, src []byte) {
-	high, quants, scales := src[:32], src[32:96], src[96:108]
-	b.scale = binary.LittleEndian.Uint16(src[108:])
-	b.minimum = b.scale
-	for i := range b.sub {
-		low := scales[i%8] >> (i / 8 * 4) & 15
-		b.sub[i] = int8(low|scales[8+i%4]>>(i/4*2)&3<<4) - 32
-		b.subMins[i] = 4 * b.sub[i]
-	}
-	twoBits(b, quants)
-	for i := range b.quant {
-		b.quant[i] |= high[i%32] >> (i / 32) & 1 << 2
-	}
-}
-
-// twoBits takes bytes apart of which each holds values of four rows of 32.
-func twoBits(b *block, src []byte) {
-	for i := range b.quant {
-		b.quant[i] = src[i/128*32+i%32] >> (i / 32 % 4 * 2) & 3
-	}
-}
-
 func decodeQ4_K(b *block, src []byte) {
 	b.scale = binary.LittleEndian.Uint16(src)
 	b.minimum = binary.LittleEndian.Uint16(src[2:])

@@ -238,15 +238,15 @@ const (
 	nearPanels = 8
 )
 
-// byteTiles splits the tokens evenly over tiles.
+// byteTiles splits the tokens over tiles.
 func (k *Kernels) byteTiles(n, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool) {
-	for count := (n + k.tileBytesTokens - 1) / k.tileBytesTokens; count > 0; count-- {
-		tokens := (n + count - 1) / count
+	for {
+		tokens := tileSize(n, k.tileBytesTokens)
 		k.tileBytes(tokens, blocks, x, xStride, w, bias, dst, dstStride, add)
-		n -= tokens
-		if n > 0 {
-			x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
+		if n -= tokens; n == 0 {
+			return
 		}
+		x, dst = x[tokens*xStride:], dst[tokens*dstStride:]
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 // types are the types that can be packed.
 var types = []gguf.Type{
 	gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1,
-	gguf.Q8_0, gguf.Q2_K, gguf.Q3_K, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K,
+	gguf.Q8_0, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K,
 }
 
 // halves gives the offsets of the binary16 scales in a block.
 var halves = map[gguf.Type][]int{
 	gguf.F16: {0}, gguf.Q4_0: {0}, gguf.Q4_1: {0, 2}, gguf.Q5_0: {0}, gguf.Q5_1: {0, 2},
-	gguf.Q8_0: {0}, gguf.Q4_K: {0, 2}, gguf.Q5_K: {0, 2}, gguf.Q6_K: {208}, gguf.Q2_K: {80, 82}, gguf.Q3_K: {108},
+	gguf.Q8_0: {0}, gguf.Q4_K: {0, 2}, gguf.Q5_K: {0, 2}, gguf.Q6_K: {208},
 }
 
 // tensor draws the bytes of rows as a file would hold them: any quants, and

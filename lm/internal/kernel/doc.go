@@ -45,8 +45,8 @@
 // each other and keeps its quants and scales as they are. [Kernels.MulQuantized]
 // multiplies them by activations that [Kernels.Quantize] rounded to 16 bits, or to 8, with a
 // scale for each 32, which depends on these 32 alone: not on other tokens, nor on
-// other columns. [Kernels.Mul] turns them into float32 instead, exactly the values
-// that [DequantizeRow] gives, and takes activations as they are. [Kernels.MulBytes] takes
+// other columns. [Kernels.Mul] takes float weights, and activations as they are.
+// [Kernels.MulBytes] takes
 // weights that [PackBytes] rounded to eight bits and activations of seven, both rotated: half
 // of the work or less, for models that bear the error. The matrix units
 // (AMX) are not used: they multiply bytes or bfloat16 only, and few machines have

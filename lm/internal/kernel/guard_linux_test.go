@@ -72,17 +72,18 @@ func TestGuardPages(t *testing.T) {
 				data := guardedBytes(t, len(m.data), atEnd)
 				copy(data, m.data)
 				m.data = data
-				for _, n := range []int{1, 2, 3, 4, 5} {
+				for _, n := range []int{1, 2, 3, 4, 5, 9, 12} {
 					x := guarded(t, normals(r, n*m.Cols), atEnd)
+					if m.Integer() {
+						guardIntegers(t, l, m, x, n, atEnd)
+						continue
+					}
 					dst := guarded(t, make([]float32, n*m.Rows), atEnd)
 					want := make([]float32, n*m.Rows)
 					s := Scratch{weights: guarded(t, make([]float32, deepChunk*Panel), atEnd)}
 					k.Mul(m, 0, 2, x, m.Cols, n, dst, m.Rows, &s)
 					For(Portable).Mul(m, 0, 2, x, m.Cols, n, want, m.Rows, &s)
 					same(t, fmt.Sprintf("%v %v n=%d", l, kind, n), dst, want)
-					if m.Integer() {
-						guardIntegers(t, l, m, x, n, atEnd)
-					}
 				}
 			}
 		}

@@ -29,8 +29,8 @@ import (
 //	others    [32]float32      minima, or the scales of the last 16 columns
 //
 // Levels that multiply bytes lay them out otherwise, in less room. With fours they are [8][32]uint32: of
-// eight columns the even ones, then the odd ones, in bytes, to which 128 is added where the
-// format has no minima, for instructions that multiply unsigned bytes by signed ones.
+// eight columns the even ones, then the odd ones, in bytes, to which 128 is added on some
+// levels, for instructions that multiply unsigned bytes by signed ones.
 
 // sharing states what the columns of an unpacked group share.
 type sharing = uint8
@@ -52,14 +52,9 @@ func (l *layout) sharing() sharing {
 	return oneScale
 }
 
-// integers reports whether the format's weights are integers times scales.
-// Groups of 16 columns with minima, which would need sums of as many activations,
-// are left to float32.
-func (l *layout) integers() bool { return !l.float && !(l.minima && l.group < Block) }
-
 // Integer reports whether MulQuantized takes the matrix: whether its weights
 // are quantised.
-func (m *Matrix) Integer() bool { return layouts[m.format].integers() }
+func (m *Matrix) Integer() bool { return !layouts[m.format].float }
 
 // MulQuantized multiplies panels p0 to p1-1 of a matrix of quantised weights by
 // the first n rows of activations, in integers as described above: for every
@@ -76,7 +71,7 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *QuantizedMatrix, n int,
 	}
 	f := &k.integers[x.precision]
 	size := f.blockWords()
-	if !l.integers() || m.Cols/Block*size != x.stride {
+	if l.float || m.Cols/Block*size != x.stride {
 		panic(fmt.Sprintf("kernel: activations of %d columns for a matrix of %d", x.stride/size*Block, m.Cols))
 	}
 	if n <= 0 || p0 >= p1 {
@@ -98,10 +93,10 @@ func (k *Kernels) MulQuantized(m *Matrix, p0, p1 int, x *QuantizedMatrix, n int,
 	}
 	j := integerJob{integerFuncs: f, x: x.words, xStride: x.stride, dst: dst, dstStride: dstStride, n: n, scratch: s.groups()}
 	for p := p0; p < p1; p += j.panels {
-		j.panels, j.inner, j.maxTokens = 1, f.tile, f.tileTokens
+		j.panels, j.inner, j.sizes = 1, f.tile, f.tileTokens
 		depth := even(groups, unpackedGroups, 1)
 		if f.pair != nil && p+2 <= p1 {
-			j.panels, j.inner, j.maxTokens = 2, f.pair, f.pairTokens
+			j.panels, j.inner, j.sizes = 2, f.pair, f.pairTokens
 			depth = even(groups, f.pairedGroups(), 1)
 		}
 		for g := 0; g < groups; g += depth {
@@ -138,9 +133,10 @@ type integerJob struct {
 
 	xStride, dstStride, n int
 
-	// inner multiplies so many panels at once by at most so many tokens.
-	panels, maxTokens int
-	inner             tileIntFunc
+	// inner multiplies so many panels at once by numbers of tokens that are among the sizes.
+	panels int
+	sizes  []int
+	inner  tileIntFunc
 }
 
 // mulGroups multiplies groups of columns of the job's panels.
@@ -166,16 +162,15 @@ func (f *integerFuncs) unpackGroups(m *Matrix, p, first, end int, to []uint32) {
 	}
 }
 
-// multiply splits the tokens evenly over tiles.
+// multiply splits the tokens over tiles.
 func (j *integerJob) multiply(groups int, x []uint32, dst []float32, share sharing, add bool) {
-	n := j.n
-	for count := (n + j.maxTokens - 1) / j.maxTokens; count > 0; count-- {
-		tokens := (n + count - 1) / count
+	for n := j.n; ; {
+		tokens := tileSize(n, j.sizes)
 		j.inner(tokens, groups, x, j.xStride, j.scratch, dst, j.dstStride, share, add)
-		n -= tokens
-		if n > 0 {
-			x, dst = x[tokens*j.xStride:], dst[tokens*j.dstStride:]
+		if n -= tokens; n == 0 {
+			return
 		}
+		x, dst = x[tokens*j.xStride:], dst[tokens*j.dstStride:]
 	}
 }
 

@@ -46,3 +46,6 @@ func vectorInt6kAVX512(tokens int, dst []float32, dstStride int, src []byte, x [
 
 //go:noescape
 func tileIntAVX512(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)
+
+//go:noescape
+func tileIntPairAVX512(tokens int, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)

@@ -15,12 +15,15 @@ import (
 // integerTypes are the types whose products are computed in integers.
 var integerTypes = func() (list []gguf.Type) {
 	for _, t := range types {
-		if layouts[packed[t]].integers() {
+		if !layouts[packed[t]].float {
 			list = append(list, t)
 		}
 	}
 	return list
 }()
+
+// floatTypes are the others.
+var floatTypes = []gguf.Type{gguf.F32, gguf.F16, gguf.BF16}
 
 // bothPrecisions are those that activations are rounded to.
 var bothPrecisions = []Precision{Bits16, Bits8}

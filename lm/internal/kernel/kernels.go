@@ -9,18 +9,15 @@ package kernel
 type Kernels struct {
 	level Level
 
-	// tile multiplies at most tileRows rows of a by b; see Gemm.
+	// tile multiplies rows of a by b; see Gemm. tileRows are the numbers of rows that it takes, in rising
+	// order, as are those of the other tiles.
 	tile     tileFunc
-	tileRows int
-	unpack   [formats]unpackFunc
-	// vector multiplies a panel by at most vectorTokens rows of inputs without writing its
-	// weights to memory. The portable level has none.
-	vector       [formats]vectorFunc
-	vectorTokens int
+	tileRows []int
+	unpack   [floatFormats]unpackFunc
 	// direct states that the float32 of a packed panel can be read as they lie.
 	direct bool
 
-	// The same for products in integers, by the precision of activations; see MulQuantized.
+	// Products in integers, by the precision of activations; see MulQuantized.
 	integers [precisions]integerFuncs
 	// planes states that the integers of QuantizedMatrix lie as bytes: first their high ones, then
 	// their low ones.
@@ -28,7 +25,7 @@ type Kernels struct {
 
 	// The same for products in bytes; see MulBytes.
 	tileBytes       tileBytesFunc
-	tileBytesTokens int
+	tileBytesTokens []int
 	rotate          func(dst, x []float32)
 	roundBytes      func(dst []uint32, x []float32)
 
@@ -38,10 +35,10 @@ type Kernels struct {
 // integerFuncs are products in integers with activations of one precision.
 type integerFuncs struct {
 	tile       tileIntFunc
-	tileTokens int
+	tileTokens []int
 	// pair, if there is one, multiplies two panels at once, and fewer tokens.
 	pair         tileIntFunc
-	pairTokens   int
+	pairTokens   []int
 	unpack       [formats]unpackIntFunc
 	vector       [formats]vectorIntFunc
 	vectorTokens int
@@ -67,15 +64,10 @@ func (f *integerFuncs) groupWords() int {
 	return (Block/2 + 2) * Panel
 }
 
-// unpackFunc writes the weights of groups of columns as [column][32]float32.
-// src begins at a block, of which the first groups are skipped. Where the
-// format has subscales, the groups must lie in that block; else a block is one
-// group, and skip must be zero.
-type unpackFunc func(dst []float32, src []byte, skip, groups int)
-
 type (
+	// unpackFunc fills dst with weights of a float format.
+	unpackFunc func(dst []float32, src []byte)
 	tileFunc   func(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
-	vectorFunc func(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
 )
 
 // rowFuncs work on slices of any length, all of the same.
@@ -103,8 +95,8 @@ func (k *Kernels) Level() Level { return k.level }
 // portable returns the table of the portable level, and what the others begin with.
 func portable() *Kernels {
 	k := &Kernels{
-		tile: tilePortable, tileRows: tileRows,
-		tileBytes: tileBytesPortable, tileBytesTokens: tileRows, rotate: rotatePortable, roundBytes: roundBytesPortable,
+		tile: tilePortable, tileRows: []int{1, 2, 3, 4, 6, tileRows},
+		tileBytes: tileBytesPortable, tileBytesTokens: []int{1, 2, 3, 4, 6, tileRows}, rotate: rotatePortable, roundBytes: roundBytesPortable,
 		rowFuncs: rowFuncs{
 			add:        addPortable,
 			scale:      scalePortable,
@@ -124,16 +116,16 @@ func portable() *Kernels {
 	}
 	for p := range precisions {
 		i := &k.integers[p]
-		i.tile, i.tileTokens = tileIntPortable, tileRows
+		i.tile, i.tileTokens = tileIntPortable, []int{1, 2, 3, 4, 6, tileRows}
 		i.quantize = func(dst []uint32, x []float32) { quantizePortable(p.largest(), dst, x) }
 		for f := range formats {
-			if layouts[f].integers() {
+			if f >= floatFormats {
 				i.unpack[f] = unpackIntPortable(f)
 			}
 		}
 	}
-	for f := range formats {
-		k.unpack[f] = unpackPortable(f)
+	for f := range floatFormats {
+		k.unpack[f] = unpackFloats(f)
 	}
 	return k
 }

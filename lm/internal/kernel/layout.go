@@ -16,8 +16,9 @@ const (
 	pack8m // Q5_1
 	pack8k // Q5_K
 	pack6k // Q6_K
-	pack2k // Q2_K, Q3_K
 	formats
+
+	floatFormats = packBF16 + 1
 )
 
 // layout describes a packed format. A panel is a sequence of blocks, each of
@@ -58,7 +59,6 @@ var layouts = [formats]layout{
 	pack8m:   {values: 32, group: 32, bits: 8, minima: true},
 	pack8k:   {values: 256, group: 32, bits: 8, minima: true, sub: true},
 	pack6k:   {values: 256, group: 16, bits: 8, sub: true},
-	pack2k:   {values: 256, group: 16, bits: 4, minima: true, sub: true},
 }
 
 // packed names the packed format of each GGUF type.
@@ -68,8 +68,6 @@ var packed = map[gguf.Type]format{
 	gguf.BF16: packBF16,
 	gguf.Q4_0: pack4,
 	gguf.Q4_1: pack4m,
-	gguf.Q2_K: pack2k,
-	gguf.Q3_K: pack2k,
 	gguf.Q4_K: pack4k,
 	gguf.Q5_0: pack8,
 	gguf.Q5_1: pack8m,

@@ -17,10 +17,8 @@ const (
 	AVX2
 	// AVXVNNI needs AVX-VNNI besides.
 	AVXVNNI
-	// AVX512 needs AVX2's and AVX-512 F, BW, DQ and VL.
+	// AVX512 needs AVX2's and AVX-512 F, BW, DQ, VL and VNNI.
 	AVX512
-	// AVX512VNNI needs AVX-512 VNNI besides.
-	AVX512VNNI
 	// NEON is what every arm64 processor has.
 	NEON
 	// NEONDot needs the dot products of bytes, SDOT.
@@ -30,7 +28,7 @@ const (
 )
 
 var levelNames = [...]string{
-	Portable: "portable", AVX2: "avx2", AVXVNNI: "avx-vnni", AVX512: "avx512", AVX512VNNI: "avx512-vnni",
+	Portable: "portable", AVX2: "avx2", AVXVNNI: "avx-vnni", AVX512: "avx512-vnni",
 	NEON: "neon", NEONDot: "neon-dot", NEONI8MM: "neon-i8mm",
 }
 

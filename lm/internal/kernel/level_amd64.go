@@ -21,8 +21,6 @@ func detect() ([]Level, []*Kernels) {
 		return levels, tables
 	}
 	add(x.HasAVXVNNI, AVXVNNI, avxvnni)
-	if add(x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL, AVX512, avx512) {
-		add(x.HasAVX512VNNI, AVX512VNNI, avx512vnni)
-	}
+	add(x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512VNNI, AVX512, avx512)
 	return levels, tables
 }

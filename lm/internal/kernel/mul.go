@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -36,7 +37,7 @@ const (
 	fewInputs = 1 << 17
 )
 
-// Mul multiplies panels p0 to p1-1 of the matrix by the inputs of n tokens: for
+// Mul multiplies panels p0 to p1-1 of a matrix of float weights by the inputs of n tokens: for
 // every token t < n, panel p and row j < 32 of it,
 //
 //	dst[t*dstStride + 32*p + j] = Σ w[32*p+j][k] * x[t*xStride+k]
@@ -51,6 +52,9 @@ func (k *Kernels) Mul(m *Matrix, p0, p1 int, x []float32, xStride, n int, dst []
 	}
 	if n <= 0 || p0 >= p1 {
 		return
+	}
+	if m.Integer() {
+		panic("kernel: Mul takes float weights, and MulQuantized quantised ones")
 	}
 	check("x", x, n, xStride, m.Cols)
 	check("dst", dst, n, dstStride, p1*Panel)
@@ -104,12 +108,7 @@ func (k *Kernels) mulBlock(m *Matrix, p0, p1 int, j *job) {
 // mulPanel multiplies the columns from first to end of one panel.
 func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 	f, panel := m.format, m.data[p*m.stride:(p+1)*m.stride]
-	l := &layouts[f]
 	dst := j.dst[p*Panel:]
-	if vector := k.vector[f]; vector != nil && j.n <= k.vectorTokens && first == 0 && end == m.Cols {
-		vector(j.n, dst, j.dstStride, panel, j.x, j.xStride, end/l.values)
-		return
-	}
 	if f == packF32 && k.direct {
 		weights := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(panel))), len(panel)/4)
 		k.tiles(j.n, end-first, j.x[first:], j.xStride, weights[first*Panel:], dst, j.dstStride, first > 0)
@@ -121,7 +120,7 @@ func (k *Kernels) mulPanel(m *Matrix, p, first, end int, j *job) {
 	}
 	for c := first; c < end; c += step {
 		depth := min(step, end-c)
-		k.unpackColumns(f, panel, c, c+depth, j.scratch)
+		k.unpack[f](j.scratch[:depth*Panel], panel[c*layouts[f].bytes():])
 		k.tiles(j.n, depth, j.x[c:], j.xStride, j.scratch, dst, j.dstStride, c > 0)
 	}
 }
@@ -153,17 +152,28 @@ func check(name string, s []float32, n, stride, width int) {
 	}
 }
 
-// tiles splits the rows of a product evenly over the level's tiles. The caller
-// has checked the lengths.
+// tiles splits the rows of a product over the level's tiles. The caller has checked the
+// lengths.
 func (k *Kernels) tiles(m, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool) {
-	for count := (m + k.tileRows - 1) / k.tileRows; count > 0; count-- {
-		rows := (m + count - 1) / count
+	for {
+		rows := tileSize(m, k.tileRows)
 		k.tile(rows, depth, a, aStride, b, c, cStride, add)
-		m -= rows
-		if m > 0 {
-			a, c = a[rows*aStride:], c[rows*cStride:]
+		if m -= rows; m == 0 {
+			return
 		}
+		a, c = a[rows*aStride:], c[rows*cStride:]
 	}
+}
+
+// tileSize returns the size of the next tile for n rows or tokens: those that are left are about as
+// large.
+func tileSize(n int, sizes []int) int {
+	tiles := (n + sizes[len(sizes)-1] - 1) / sizes[len(sizes)-1]
+	size := (n + tiles - 1) / tiles
+	for !slices.Contains(sizes, size) {
+		size = (size + 1) / 2
+	}
+	return size
 }
 
 // tilePortable is tileFunc in plain Go.

@@ -6,55 +6,7 @@ package kernel
 func tileAVX2(rows int, depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
 //go:noescape
-func unpack4AVX2(dst []float32, src []byte, skip int, groups int)
+func unpackF16AVX2(dst []float32, src []byte)
 
 //go:noescape
-func vector4AVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack4mAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector4mAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack4kAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector4kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8AVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8AVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8mAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8mAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8kAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack6kAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector6kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack2kAVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector2kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpackF16AVX2(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func unpackBF16AVX2(dst []float32, src []byte, skip int, groups int)
+func unpackBF16AVX2(dst []float32, src []byte)

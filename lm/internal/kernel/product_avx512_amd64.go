@@ -6,55 +6,7 @@ package kernel
 func tileAVX512(rows int, depth int, a []float32, aStride int, b []float32, c []float32, cStride int, add bool)
 
 //go:noescape
-func unpack4AVX512(dst []float32, src []byte, skip int, groups int)
+func unpackF16AVX512(dst []float32, src []byte)
 
 //go:noescape
-func vector4AVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack4mAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector4mAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack4kAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector4kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8AVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8AVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8mAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8mAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack8kAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector8kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack6kAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector6kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpack2kAVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func vector2kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride int, blocks int)
-
-//go:noescape
-func unpackF16AVX512(dst []float32, src []byte, skip int, groups int)
-
-//go:noescape
-func unpackBF16AVX512(dst []float32, src []byte, skip int, groups int)
+func unpackBF16AVX512(dst []float32, src []byte)

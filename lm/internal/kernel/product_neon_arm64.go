@@ -6,55 +6,7 @@ package kernel
 func tileNEON(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)
 
 //go:noescape
-func unpack4NEON(dst []float32, src []byte, skip, groups int)
+func unpackF16NEON(dst []float32, src []byte)
 
 //go:noescape
-func vector4NEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack4mNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector4mNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack4kNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector4kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack8NEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector8NEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack8mNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector8mNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack8kNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector8kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack6kNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector6kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpack2kNEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func vector2kNEON(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)
-
-//go:noescape
-func unpackF16NEON(dst []float32, src []byte, skip, groups int)
-
-//go:noescape
-func unpackBF16NEON(dst []float32, src []byte, skip, groups int)
+func unpackBF16NEON(dst []float32, src []byte)

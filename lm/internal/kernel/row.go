@@ -11,8 +11,6 @@ import (
 
 // decoders take the blocks of quantised types apart.
 var decoders = map[gguf.Type]decode{
-	gguf.Q2_K: decodeQ2_K,
-	gguf.Q3_K: decodeQ3_K,
 	gguf.Q4_0: decodeQ4_0,
 	gguf.Q4_1: decodeQ4_1,
 	gguf.Q4_K: decodeQ4_K,
@@ -32,7 +30,7 @@ func supported(t gguf.Type) bool {
 // RowBytes returns the size of a row of cols values as a GGUF file holds it.
 func RowBytes(t gguf.Type, cols int) (int, error) {
 	if !supported(t) {
-		return 0, fmt.Errorf("tensor type %v is not supported%s; use a file of the same model in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K, Q3_K, Q4_K, Q5_K or Q6_K, such as one whose name has Q4_K_M", t, unlike(t))
+		return 0, fmt.Errorf("tensor type %v is not supported%s; use a file of the same model in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K or Q6_K, such as one whose name has Q4_K_M", t, unlike(t))
 	}
 	if cols <= 0 || cols%t.BlockSize() != 0 {
 		return 0, fmt.Errorf("a row of %d values is no whole number of blocks of %v, which hold %d", cols, t, t.BlockSize())
@@ -43,6 +41,8 @@ func RowBytes(t gguf.Type, cols int) (int, error) {
 // unlike describes the types that are not supported, by family.
 func unlike(t gguf.Type) string {
 	switch name := t.String(); {
+	case t == gguf.Q2_K || t == gguf.Q3_K:
+		return " (its weights have two or three bits, and a minimum for every 16)"
 	case strings.HasPrefix(name, "IQ"):
 		return " (its weights are entries of a table that llama.cpp compiles in)"
 	case strings.HasPrefix(name, "TQ"):
@@ -54,7 +54,7 @@ func unlike(t gguf.Type) string {
 }
 
 // DequantizeRow writes the values of one row of a GGUF tensor, exactly those
-// that Mul computes with.
+// that products compute with.
 func DequantizeRow(t gguf.Type, row []byte, dst []float32) error {
 	need, err := RowBytes(t, len(dst))
 	if err != nil {

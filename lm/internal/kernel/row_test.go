@@ -90,7 +90,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestUnpack holds every level's unpacking to DequantizeRow.
+// TestUnpack holds what is packed, and the unpacking of floats at every level, to DequantizeRow.
 func TestUnpack(t *testing.T) {
 	for _, kind := range types {
 		for _, rows := range []int{1, 31, 32, 45} {
@@ -120,10 +120,14 @@ func unpacked(k *Kernels, m *Matrix) []float32 {
 	columns := make([]float32, m.Cols*Panel)
 	for p := range m.Panels() {
 		f, panel := m.format, m.data[p*m.stride:(p+1)*m.stride]
-		// Anew in the middle of a block, as products do.
-		half := m.Cols / 2 / layouts[f].group * layouts[f].group
-		k.unpackColumns(f, panel, 0, half, columns)
-		k.unpackColumns(f, panel, half, m.Cols, columns[half*Panel:])
+		l := &layouts[f]
+		if l.float {
+			k.unpack[f](columns, panel)
+		} else {
+			for c := 0; c < m.Cols; c += l.group {
+				unpackGroup(l, columns[c*Panel:], panel[c/l.values*l.bytes():], c%l.values/l.group)
+			}
+		}
 		for r := p * Panel; r < min(p*Panel+Panel, m.Rows); r++ {
 			for c := range m.Cols {
 				values[r*m.Cols+c] = columns[c*Panel+r%Panel]
@@ -133,8 +137,21 @@ func unpacked(k *Kernels, m *Matrix) []float32 {
 	return values
 }
 
-// FuzzPack packs any bytes, as any type. Every level must unpack what
-// DequantizeRow gives.
+// unpackGroup writes the weights of one group of a quantised block.
+func unpackGroup(l *layout, dst []float32, src []byte, g int) {
+	for lane := range Panel {
+		scale, minimum := l.affineOf(src, g, lane)
+		for k := range l.group {
+			w := float32(l.quant(src[l.quants():], g*l.group+k, lane)) * scale
+			if l.affineQuants() {
+				w += minimum
+			}
+			dst[k*Panel+lane] = w
+		}
+	}
+}
+
+// FuzzPack packs any bytes, as any type. What is packed must be what DequantizeRow gives.
 func FuzzPack(f *testing.F) {
 	for i, kind := range types {
 		f.Add(uint8(i), tensor(random(uint64(i)), kind, 1, kind.BlockSize()))
@@ -172,6 +189,8 @@ func TestPackErrors(t *testing.T) {
 		call       func() error
 	}{
 		{"table", "IQ4_XS is not supported (its weights are entries of a table", func() error { _, err := Pack(gguf.Type(23), 1, 256, make([]byte, 136)); return err }},
+		{"two bits", "Q2_K is not supported (its weights have two or three bits", func() error { _, err := Pack(gguf.Q2_K, 1, 256, make([]byte, 84)); return err }},
+		{"three bits", "Q3_K is not supported (its weights have two or three bits", func() error { _, err := Pack(gguf.Q3_K, 1, 256, make([]byte, 110)); return err }},
 		{"ternary", "TQ2_0 is not supported (its weights have three values)", func() error { _, err := Pack(gguf.Type(35), 1, 256, make([]byte, 66)); return err }},
 		{"floats of 4 bits", "MXFP4 is not supported (its weights are 4-bit", func() error { _, err := Pack(gguf.Type(39), 1, 32, make([]byte, 17)); return err }},
 		{"advice", "whose name has Q4_K_M", func() error { _, err := Pack(gguf.Type(99), 1, 32, nil); return err }},

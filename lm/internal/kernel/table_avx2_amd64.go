@@ -5,28 +5,30 @@ package kernel
 // avx2 is the table of level AVX2.
 func avx2() *Kernels {
 	k := portable()
-	k.level, k.direct = AVX2, true
-	k.tile, k.tileRows, k.vectorTokens = tileAVX2, 6, 2
+	k.level = AVX2
+	k.direct, k.tile, k.tileRows = true, tileAVX2, []int{1, 2, 3, 4, 5, 6}
 	k.unpack[packF16] = unpackF16AVX2
 	k.unpack[packBF16] = unpackBF16AVX2
-	k.unpack[pack4] = unpack4AVX2
-	k.vector[pack4] = vector4AVX2
-	k.unpack[pack4m] = unpack4mAVX2
-	k.vector[pack4m] = vector4mAVX2
-	k.unpack[pack4k] = unpack4kAVX2
-	k.vector[pack4k] = vector4kAVX2
-	k.unpack[pack8] = unpack8AVX2
-	k.vector[pack8] = vector8AVX2
-	k.unpack[pack8m] = unpack8mAVX2
-	k.vector[pack8m] = vector8mAVX2
-	k.unpack[pack8k] = unpack8kAVX2
-	k.vector[pack8k] = vector8kAVX2
-	k.unpack[pack6k] = unpack6kAVX2
-	k.vector[pack6k] = vector6kAVX2
-	k.unpack[pack2k] = unpack2kAVX2
-	k.vector[pack2k] = vector2kAVX2
+	k.rotate = rotateAVX2
+	k.rowFuncs = rowFuncs{
+		add:        addAVX2,
+		scale:      scaleAVX2,
+		scaleMul:   scaleMulAVX2,
+		normalize:  normalizeAVX2,
+		siluMul:    siluMulAVX2,
+		gelu:       geluAVX2,
+		geluMul:    geluMulAVX2,
+		ropePairs:  ropePairsAVX2,
+		ropeHalf:   ropeHalfAVX2,
+		sum:        sumAVX2,
+		sumSquares: sumSquaresAVX2,
+		largest:    largestAVX2,
+		expSum:     expSumAVX2,
+		sumExp:     sumExpAVX2,
+	}
+	k.tileBytes, k.tileBytesTokens = tileBytesAVX2, []int{1, 2, 3, 4}
 	i := &k.integers[Bits16]
-	i.tile, i.tileTokens, i.vectorTokens = tileIntAVX2, 5, 1
+	i.tile, i.tileTokens, i.vectorTokens = tileIntAVX2, []int{1, 2, 3, 4, 5}, 1
 	i.vector[pack4] = vectorInt4AVX2
 	i.unpack[pack4] = unpackInt4AVX2
 	i.vector[pack4m] = vectorInt4mAVX2
@@ -44,23 +46,6 @@ func avx2() *Kernels {
 	i.quantize = quantizeAVX2
 	k.integers[Bits8] = k.integers[Bits16]
 	k.integers[Bits8].quantize = quantizeShortPairsAVX2
-	k.tileBytes, k.tileBytesTokens = tileBytesAVX2, 4
-	k.rotate, k.roundBytes = rotateAVX2, roundBytesAVX2
-	k.rowFuncs = rowFuncs{
-		add:        addAVX2,
-		scale:      scaleAVX2,
-		scaleMul:   scaleMulAVX2,
-		normalize:  normalizeAVX2,
-		siluMul:    siluMulAVX2,
-		gelu:       geluAVX2,
-		geluMul:    geluMulAVX2,
-		ropePairs:  ropePairsAVX2,
-		ropeHalf:   ropeHalfAVX2,
-		sum:        sumAVX2,
-		sumSquares: sumSquaresAVX2,
-		largest:    largestAVX2,
-		expSum:     expSumAVX2,
-		sumExp:     sumExpAVX2,
-	}
+	k.roundBytes = roundBytesAVX2
 	return k
 }

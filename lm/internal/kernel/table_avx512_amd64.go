@@ -4,48 +4,12 @@ package kernel
 
 // avx512 is the table of level AVX512.
 func avx512() *Kernels {
-	k := portable()
-	k.level, k.direct = AVX512, true
-	k.tile, k.tileRows, k.vectorTokens = tileAVX512, 12, 4
+	k := avx2()
+	k.level = AVX512
+	k.direct, k.tile, k.tileRows = true, tileAVX512, []int{1, 2, 3, 4, 5, 6, 8, 10, 12}
 	k.unpack[packF16] = unpackF16AVX512
 	k.unpack[packBF16] = unpackBF16AVX512
-	k.unpack[pack4] = unpack4AVX512
-	k.vector[pack4] = vector4AVX512
-	k.unpack[pack4m] = unpack4mAVX512
-	k.vector[pack4m] = vector4mAVX512
-	k.unpack[pack4k] = unpack4kAVX512
-	k.vector[pack4k] = vector4kAVX512
-	k.unpack[pack8] = unpack8AVX512
-	k.vector[pack8] = vector8AVX512
-	k.unpack[pack8m] = unpack8mAVX512
-	k.vector[pack8m] = vector8mAVX512
-	k.unpack[pack8k] = unpack8kAVX512
-	k.vector[pack8k] = vector8kAVX512
-	k.unpack[pack6k] = unpack6kAVX512
-	k.vector[pack6k] = vector6kAVX512
-	k.unpack[pack2k] = unpack2kAVX512
-	k.vector[pack2k] = vector2kAVX512
-	i := &k.integers[Bits16]
-	i.tile, i.tileTokens, i.vectorTokens = tileIntAVX512, 12, 4
-	i.vector[pack4] = vectorInt4AVX512
-	i.unpack[pack4] = unpackInt4AVX512
-	i.vector[pack4m] = vectorInt4mAVX512
-	i.unpack[pack4m] = unpackInt4mAVX512
-	i.vector[pack4k] = vectorInt4kAVX512
-	i.unpack[pack4k] = unpackInt4kAVX512
-	i.vector[pack8] = vectorInt8AVX512
-	i.unpack[pack8] = unpackInt8AVX512
-	i.vector[pack8m] = vectorInt8mAVX512
-	i.unpack[pack8m] = unpackInt8mAVX512
-	i.vector[pack8k] = vectorInt8kAVX512
-	i.unpack[pack8k] = unpackInt8kAVX512
-	i.vector[pack6k] = vectorInt6kAVX512
-	i.unpack[pack6k] = unpackInt6kAVX512
-	i.quantize = quantizeAVX2
-	k.integers[Bits8] = k.integers[Bits16]
-	k.integers[Bits8].quantize = quantizeShortPairsAVX2
-	k.tileBytes, k.tileBytesTokens = tileBytesAVX512, 8
-	k.rotate, k.roundBytes = rotateAVX512, roundBytesAVX2
+	k.rotate = rotateAVX512
 	k.rowFuncs = rowFuncs{
 		add:        addAVX512,
 		scale:      scaleAVX512,
@@ -62,5 +26,41 @@ func avx512() *Kernels {
 		expSum:     expSumAVX512,
 		sumExp:     sumExpAVX512,
 	}
+	k.tileBytes, k.tileBytesTokens = tileBytesAVX512, []int{1, 2, 3, 4, 5, 6, 8, 10, 12}
+	i := &k.integers[Bits16]
+	i.tile, i.tileTokens, i.vectorTokens = tileIntAVX512, []int{1, 2, 3, 4, 5, 6, 8, 10, 12}, 4
+	i.pair, i.pairTokens = tileIntPairAVX512, []int{1, 2, 3, 4, 5, 6}
+	i.vector[pack4] = vectorInt4AVX512
+	i.unpack[pack4] = unpackInt4AVX512
+	i.vector[pack4m] = vectorInt4mAVX512
+	i.unpack[pack4m] = unpackInt4mAVX512
+	i.vector[pack4k] = vectorInt4kAVX512
+	i.unpack[pack4k] = unpackInt4kAVX512
+	i.vector[pack8] = vectorInt8AVX512
+	i.unpack[pack8] = unpackInt8AVX512
+	i.vector[pack8m] = vectorInt8mAVX512
+	i.unpack[pack8m] = unpackInt8mAVX512
+	i.vector[pack8k] = vectorInt8kAVX512
+	i.unpack[pack8k] = unpackInt8kAVX512
+	i.vector[pack6k] = vectorInt6kAVX512
+	i.unpack[pack6k] = unpackInt6kAVX512
+	i = &k.integers[Bits8]
+	i.quantize, i.fours = quantizeShortAVX2, true
+	i.tile, i.tileTokens, i.vectorTokens = tileShortAVX512, []int{1, 2, 3, 4, 5, 6, 8, 10, 12}, 4
+	i.pair, i.pairTokens = tileShortPairAVX512, []int{1, 2, 3, 4, 5, 6}
+	i.vector[pack4] = vectorShort4AVX512
+	i.unpack[pack4] = unpackShort4AVX512
+	i.vector[pack4m] = vectorShort4mAVX512
+	i.unpack[pack4m] = unpackShort4mAVX512
+	i.vector[pack4k] = vectorShort4kAVX512
+	i.unpack[pack4k] = unpackShort4kAVX512
+	i.vector[pack8] = vectorShort8AVX512
+	i.unpack[pack8] = unpackShort8AVX512
+	i.vector[pack8m] = vectorShort8mAVX512
+	i.unpack[pack8m] = unpackShort8mAVX512
+	i.vector[pack8k] = vectorShort8kAVX512
+	i.unpack[pack8k] = unpackShort8kAVX512
+	i.vector[pack6k] = vectorShort6kAVX512
+	i.unpack[pack6k] = unpackShort6kAVX512
 	return k
 }

@@ -6,8 +6,9 @@ package kernel
 func avxvnni() *Kernels {
 	k := avx2()
 	k.level = AVXVNNI
+	k.tileBytes, k.tileBytesTokens = tileBytesAVXVNNI, []int{1, 2, 3, 4, 5}
 	i := &k.integers[Bits16]
-	i.tile, i.tileTokens, i.vectorTokens = tileIntAVXVNNI, 5, 1
+	i.tile, i.tileTokens, i.vectorTokens = tileIntAVXVNNI, []int{1, 2, 3, 4, 5}, 1
 	i.vector[pack4] = vectorInt4AVXVNNI
 	i.vector[pack4m] = vectorInt4mAVXVNNI
 	i.vector[pack4k] = vectorInt4kAVXVNNI
@@ -17,7 +18,7 @@ func avxvnni() *Kernels {
 	i.vector[pack6k] = vectorInt6kAVXVNNI
 	i = &k.integers[Bits8]
 	i.quantize, i.fours = quantizeShortAVX2, true
-	i.tile, i.tileTokens, i.vectorTokens = tileShortAVXVNNI, 5, 1
+	i.tile, i.tileTokens, i.vectorTokens = tileShortAVXVNNI, []int{1, 2, 3, 4, 5}, 1
 	i.vector[pack4] = vectorShort4AVXVNNI
 	i.unpack[pack4] = unpackShort4AVXVNNI
 	i.vector[pack4m] = vectorShort4mAVXVNNI
@@ -32,6 +33,5 @@ func avxvnni() *Kernels {
 	i.unpack[pack8k] = unpackShort8kAVXVNNI
 	i.vector[pack6k] = vectorShort6kAVXVNNI
 	i.unpack[pack6k] = unpackShort6kAVXVNNI
-	k.tileBytes, k.tileBytesTokens = tileBytesAVXVNNI, 5
 	return k
 }

@@ -5,26 +5,10 @@ package kernel
 // neon is the table of level NEON.
 func neon() *Kernels {
 	k := portable()
-	k.level, k.direct = NEON, true
-	k.tile, k.tileRows, k.vectorTokens = tileNEON, 8, 4
+	k.level = NEON
+	k.direct, k.planes, k.tile, k.tileRows = true, true, tileNEON, []int{1, 2, 3, 4, 6, 8}
 	k.unpack[packF16] = unpackF16NEON
 	k.unpack[packBF16] = unpackBF16NEON
-	k.unpack[pack4] = unpack4NEON
-	k.vector[pack4] = vector4NEON
-	k.unpack[pack4m] = unpack4mNEON
-	k.vector[pack4m] = vector4mNEON
-	k.unpack[pack4k] = unpack4kNEON
-	k.vector[pack4k] = vector4kNEON
-	k.unpack[pack8] = unpack8NEON
-	k.vector[pack8] = vector8NEON
-	k.unpack[pack8m] = unpack8mNEON
-	k.vector[pack8m] = vector8mNEON
-	k.unpack[pack8k] = unpack8kNEON
-	k.vector[pack8k] = vector8kNEON
-	k.unpack[pack6k] = unpack6kNEON
-	k.vector[pack6k] = vector6kNEON
-	k.unpack[pack2k] = unpack2kNEON
-	k.vector[pack2k] = vector2kNEON
 	k.rowFuncs = rowFuncs{
 		add:        addNEON,
 		scale:      scaleNEON,
@@ -41,11 +25,10 @@ func neon() *Kernels {
 		expSum:     expSumNEON,
 		sumExp:     sumExpNEON,
 	}
-	k.planes = true
 	k.rotate, k.roundBytes = rotateNEON, roundBytesNEON
-	k.tileBytes, k.tileBytesTokens = tileBytesNEON, 4
+	k.tileBytes, k.tileBytesTokens = tileBytesNEON, []int{1, 2, 3, 4}
 	i := &k.integers[Bits16]
-	i.tile, i.tileTokens = tileIntNEON, 4
+	i.tile, i.tileTokens = tileIntNEON, []int{1, 2, 3, 4}
 	i.quantize = quantizeNEON
 	i.unpack[pack4] = unpackInt4NEON
 	i.unpack[pack4m] = unpackInt4mNEON

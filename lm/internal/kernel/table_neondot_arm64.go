@@ -6,9 +6,9 @@ package kernel
 func neondot() *Kernels {
 	k := neon()
 	k.level = NEONDot
-	k.tileBytes, k.tileBytesTokens = tileBytesNEONDot, 4
+	k.tileBytes, k.tileBytesTokens = tileBytesNEONDot, []int{1, 2, 3, 4}
 	i := &k.integers[Bits16]
-	i.tile, i.tileTokens = tileIntNEONDot, 4
+	i.tile, i.tileTokens = tileIntNEONDot, []int{1, 2, 3, 4}
 	i.vectorTokens = 2
 	i.vector[pack4] = vectorInt4NEONDot
 	i.vector[pack4m] = vectorInt4mNEONDot
@@ -19,7 +19,7 @@ func neondot() *Kernels {
 	i.vector[pack6k] = vectorInt6kNEONDot
 	i = &k.integers[Bits8]
 	i.quantize, i.fours = quantizeShortNEON, true
-	i.tile, i.tileTokens, i.vectorTokens = tileShortNEONDot, 4, 2
+	i.tile, i.tileTokens, i.vectorTokens = tileShortNEONDot, []int{1, 2, 3, 4}, 2
 	i.unpack[pack4], i.vector[pack4] = unpackShort4NEONDot, vectorShort4NEONDot
 	i.unpack[pack4m], i.vector[pack4m] = unpackShort4mNEONDot, vectorShort4mNEONDot
 	i.unpack[pack4k], i.vector[pack4k] = unpackShort4kNEONDot, vectorShort4kNEONDot

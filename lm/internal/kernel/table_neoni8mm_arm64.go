@@ -7,7 +7,7 @@ func neoni8mm() *Kernels {
 	k := neondot()
 	k.level = NEONI8MM
 	i := &k.integers[Bits16]
-	i.tile, i.tileTokens = tileIntNEONI8MM, 4
+	i.tile, i.tileTokens = tileIntNEONI8MM, []int{1, 2, 3, 4}
 	i.vectorTokens = 2
 	i.vector[pack4] = vectorInt4NEONI8MM
 	i.unpack[pack4] = unpackInt4NEONI8MM

@@ -5,65 +5,25 @@ import (
 	"math"
 )
 
-// unpackColumns writes the weights of columns of a panel, whole groups of
-// them, as [column][32]float32.
-func (k *Kernels) unpackColumns(f format, panel []byte, first, end int, dst []float32) {
-	l := &layouts[f]
-	for c := first; c < end; {
-		n := end - c
-		if l.sub {
-			n = min(n, l.values-c%l.values)
-		}
-		k.unpack[f](dst[(c-first)*Panel:][:n*Panel], panel[c/l.values*l.bytes():], c%l.values/l.group, n/l.group)
-		c += n
-	}
-}
-
-// unpackPortable returns the unpackFunc of a format in plain Go.
-func unpackPortable(f format) unpackFunc {
-	l := &layouts[f]
+// unpackFloats returns the unpackFunc of a float format in plain Go.
+func unpackFloats(f format) unpackFunc {
 	switch f {
 	case packF32:
-		return func(dst []float32, src []byte, _, groups int) {
-			for i := range dst[:groups*Panel] {
+		return func(dst []float32, src []byte) {
+			for i := range dst {
 				dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 			}
 		}
 	case packF16:
-		return func(dst []float32, src []byte, _, groups int) {
-			for i := range dst[:groups*Panel] {
+		return func(dst []float32, src []byte) {
+			for i := range dst {
 				dst[i] = half(binary.LittleEndian.Uint16(src[2*i:]))
 			}
 		}
-	case packBF16:
-		return func(dst []float32, src []byte, _, groups int) {
-			for i := range dst[:groups*Panel] {
-				dst[i] = bfloat(binary.LittleEndian.Uint16(src[2*i:]))
-			}
-		}
 	}
-	return func(dst []float32, src []byte, skip, groups int) {
-		for g := range groups {
-			if l.sub {
-				l.unpackGroup(dst[g*l.group*Panel:], src, skip+g)
-			} else {
-				l.unpackGroup(dst[g*l.group*Panel:], src[g*l.bytes():], 0)
-			}
-		}
-	}
-}
-
-// unpackGroup writes the weights of one group of a quantised block.
-func (l *layout) unpackGroup(dst []float32, src []byte, g int) {
-	quants := src[l.quants():]
-	for lane := range Panel {
-		scale, minimum := l.affineOf(src, g, lane)
-		for k := range l.group {
-			w := float32(l.quant(quants, g*l.group+k, lane)) * scale
-			if l.affineQuants() {
-				w += minimum
-			}
-			dst[k*Panel+lane] = w
+	return func(dst []float32, src []byte) {
+		for i := range dst {
+			dst[i] = bfloat(binary.LittleEndian.Uint16(src[2*i:]))
 		}
 	}
 }

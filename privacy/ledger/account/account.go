@@ -45,9 +45,6 @@ type Account struct {
 	Database bool
 	// Known says that data that the ledger does not know gets no budget by its first use.
 	Known bool
-	// As is the data set that the data has to be, in a state that is recorded: see
-	// [ledger.ResolveRequest]. It includes Known. Default: the data is recognised by its records.
-	As string
 	// Name is how people call the data, if they do.
 	Name string
 	// Adjacency and Unit are what guarantees are about, Labels those of charges.
@@ -79,7 +76,7 @@ func (p *Account) Request(u Use) ledger.ReserveRequest {
 // of the use. Reserve does it by itself.
 func (p *Account) Settle(ctx context.Context, key string) error {
 	id := ledger.Identity{Fingerprint: p.Dataset, Sketch: p.Sketch, KeyID: p.KeyID, KeyPath: p.KeyPath}
-	found, err := p.Ledger.Resolve(ctx, ledger.ResolveRequest{Identity: id, Key: key, As: p.As})
+	found, err := p.Ledger.Resolve(ctx, ledger.ResolveRequest{Identity: id, Key: key})
 	if err != nil {
 		return err
 	}
@@ -154,7 +151,7 @@ type First struct {
 // Enter gives the data set its first budget, and returns a sentence that says so; an empty
 // one if somebody else has entered the same records in the meantime.
 func (p *Account) Enter(ctx context.Context, f First) (string, error) {
-	if p.Known || p.As != "" {
+	if p.Known {
 		return "", fmt.Errorf("%w. Its owner gives it a budget before it is used: sotto ledger init NAME --data … --epsilon … --delta …", &ledger.UnknownDatasetError{Dataset: cmp.Or(p.Name, string(p.Dataset))})
 	}
 	if p.Database {

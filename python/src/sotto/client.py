@@ -22,7 +22,7 @@ __all__ = ["Client"]
 StrPath = Union[str, "os.PathLike[str]"]
 
 #: Verbs that have verbs of their own.
-_GROUPS = {"eval", "job", "keys", "ledger", "model", "serve", "table", "task"}
+_GROUPS = {"eval", "keys", "ledger", "model", "serve", "table", "task"}
 
 
 class Client:

@@ -21,16 +21,16 @@ import (
 type evalOptions struct {
 	flags.Model
 	cli.TaskFlag
-	demos       []string `job:"demos"`
-	test        string   `job:"test"`
+	demos       []string
+	test        string
 	data, query string
 	size        int64
-	limit       int    `job:"limit,shown"`
-	shots       int    `job:"shots,shown"`
-	calibrate   bool   `job:"calibrate"`
-	normalise   bool   `job:"normalise"`
-	form        string `job:"form"`
-	metric      string `job:"metric,shown"`
+	limit       int
+	shots       int
+	calibrate   bool
+	normalise   bool
+	form        string
+	metric      string
 	encoder     string
 	seed        int64
 	predictions string
@@ -90,7 +90,6 @@ PRIVATE go only to models that may see private records.
 			return runEval(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd

@@ -24,13 +24,13 @@ type evalPrivateOptions struct {
 	flags.Model
 	cli.SourceFlags
 	cli.TargetFlags
-	demos     []string `job:"demos"`
-	shots     int      `job:"shots,shown"`
-	calibrate bool     `job:"calibrate"`
-	compare   bool     `job:"compare"`
-	form      string   `job:"form"`
-	metric    string   `job:"metric,shown"`
-	records   int64    `job:"records,shown"`
+	demos     []string
+	shots     int
+	calibrate bool
+	compare   bool
+	form      string
+	metric    string
+	records   int64
 	dry       bool
 	out       string
 
@@ -92,7 +92,6 @@ when the same command is repeated, and nothing is charged twice.
 			return runEvalPrivate(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	return cmd
 }

@@ -147,7 +147,7 @@ func Serving(t *testing.T, flags ...string) *Server {
 	r := &Server{}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- execute(ctx, NewProgram(&r.Stdout, &r.Stderr), append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--beat", "1s"}, flags...))
+		ended <- execute(ctx, NewProgram(&r.Stdout, &r.Stderr), append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, flags...))
 	}()
 	r.Stop = sync.OnceValue(func() int { cancel(); return <-ended })
 	t.Cleanup(func() { r.Stop() })

@@ -54,7 +54,7 @@ func TestChoice(t *testing.T) {
 		{name: "threads", config: "[model]\nthreads = 2", flags: flags.Model{}, want: backend.Spec{Threads: 2}},
 		{name: "activations", config: "[model]\nactivations = 8", want: backend.Spec{Activations: 8}},
 		{name: "activations of another model", config: "[model]\nactivations = 8", flags: flags.Model{Name: "qwen"}, want: backend.Spec{Model: "qwen", Activations: 8}},
-		{name: "activations over those of the configuration", config: "[model]\nactivations = 8", flags: flags.Model{Activations: 32}, want: backend.Spec{Activations: 32}},
+		{name: "activations over those of the configuration", config: "[model]\nactivations = 8", flags: flags.Model{Activations: 16}, want: backend.Spec{Activations: 16}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clitest.Home(t)
@@ -73,7 +73,7 @@ func TestChoice(t *testing.T) {
 		})
 	}
 	clitest.Home(t)
-	for _, wrong := range []flags.Model{{Dialect: "vllm"}, {Name: "x.gguf", KeyEnv: "K"}, {Threads: -1}, {Activations: 4}, {URL: server, Activations: 8}} {
+	for _, wrong := range []flags.Model{{Dialect: "vllm"}, {Name: "x.gguf", KeyEnv: "K"}, {Threads: -1}, {Activations: 32}, {URL: server, Activations: 8}} {
 		if _, err := (&cli.Program{}).ModelSpec(wrong); !ui.Is[ui.UsageError](err) {
 			t.Errorf("%+v: %v", wrong, err)
 		}

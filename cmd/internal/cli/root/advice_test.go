@@ -115,8 +115,6 @@ var firstMistakes = []mistake{
 	{"serve route answer x", 2, "--task, --data, --size and --epsilon are missing"},
 	{"serve key add t --store s.db", 2, "--route is missing"},
 	{"serve account add x --store s.db", 2, "--password-file"},
-	{"job add", 2, "a job needs a verb, as in sotto job add synth"},
-	{"job show nothere", 2, "sotto serve route set makes it"},
 	{"audit --mechanism nope", 2, "--mechanism"},
 	{"demo --size 0", 2, "unknown flag: --size"},
 	{"version now", 2, "sotto version"},

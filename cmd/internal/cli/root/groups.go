@@ -18,7 +18,7 @@ var verbGroups = []struct{ title, verbs string }{
 	{"Plan and make:", "plan rehearse synth learn predict answer table"},
 	{"Measure and check:", "eval verify audit account calibrate"},
 	{"Budgets and keys:", "ledger keys"},
-	{"Serve:", "serve mcp job worker"},
+	{"Serve:", "serve mcp"},
 	{"Other:", "version completion man"},
 }
 
@@ -85,9 +85,9 @@ var essentials = map[string]string{
 var flagGroups = []struct{ title, flags string }{
 	{"What to make", "task method no-choose shots max-tokens answers as-many-as-fit plan set write settings cut labels discover-labels inputs label-size demos metric normalise encoder calibrate form compare limit items sets test stand-in invent predictions report plot dry-run yes force list methods datasets seeds cache columns groups group statistic histograms split paper copies secrets canaries scored trials tokens confidence out"},
 	{"Data", "data input output column query table schema task text-column label-column unit size least on-error name fingerprint new-people private"},
-	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known as composition expect key reason non-private seed rate rows-per-unit latency-quantum"},
+	{"Budget, keys and guarantee", "epsilon delta budget adjacency ledger keys private label known composition schedule expect decided-beforehand key reason non-private seed rate rows-per-unit latency-quantum"},
 	{"Model and machine", "model url dialect key-env threads activations parallel workers requests"},
-	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store jobs jobs-dir beat drain tls-cert tls-key tls-client-ca"},
+	{"Service", "service service-key-env service-key-file listen admin admin-url open open-private store tls-cert tls-key tls-client-ca"},
 	{"How records choose", "time from records evidence examples instruction pool-model"},
 }
 

@@ -1,38 +1,34 @@
 package serve
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 func newServeAccountCommand(p *cli.Program) *cobra.Command {
 	group := cli.NewGroup("account", "The people who use the dashboard",
 		`Keeps the accounts of people who sign in to the dashboard of a service. A viewer
-sees what was released and what it cost, an operator also looks after runs, keys
-and routes, and an owner also decides about the budgets of data sets that it
-owns. Of a password the store has a slow hash.`,
-		`  sotto serve account add owner-one --role owner --owns tickets
-  sotto serve account own owner-two tickets --approvals 2
+sees what was released and what it cost, an operator also looks after keys and
+routes, and an owner also decides about the budgets of data sets that it owns.`,
+		`  sotto serve account set owner-one --role owner
+  sotto serve account own owner-one tickets
+  sotto serve account link owner-one
   sotto serve account list`,
-		newServeAccountAddCommand(p),
+		newServeAccountSetCommand(p),
 		newServeAccountListCommand(p),
-		newServeAccountPasswordCommand(p),
-		newServeAccountRoleCommand(p),
-		newServeAccountDisableCommand(p),
+		newServeAccountLinkCommand(p),
 		newServeAccountOwnCommand(p),
 	)
 	return group
@@ -50,12 +46,12 @@ func (r *accountsResult) Print(p *ui.Page) {
 		p.Line("%s\n", r.headline)
 	}
 	if len(r.Accounts) == 0 {
-		p.Line("there are no accounts: sotto serve account add makes one")
+		p.Line("there are no accounts: sotto serve account set makes one")
 		return
 	}
 	t := ui.NewTable("account", "role", "signs in by", "owns", "made", "state")
 	for _, a := range r.Accounts {
-		by, state := "password", "-"
+		by, state := "link", "-"
 		if a.Issuer != "" {
 			by = a.Issuer
 		}
@@ -109,75 +105,114 @@ func fingerprints(ctx context.Context, p *cli.Program, names []string) (found []
 	return found, nil
 }
 
-// readPassword reads a password from a file, from the keyboard without showing it, or from standard
-// input.
-func readPassword(p *cli.Program, name, file string) (string, error) {
-	if file != "" {
-		data, err := bounded.ReadFile(file, longestPassword)
-		if err != nil {
-			return "", cli.Usage("the file of the password: %w", err)
-		}
-		return strings.TrimRight(string(data), "\r\n"), nil
-	}
-	if !p.Keyboard {
-		line, err := bufio.NewReader(io.LimitReader(p.Stdin, longestPassword)).ReadString('\n')
-		if line = strings.TrimRight(line, "\r\n"); line == "" || err != nil && !errors.Is(err, io.EOF) {
-			return "", cli.Usage("a password is missing: give it on standard input, or name a file with --password-file")
-		}
-		return line, nil
-	}
-	ask := func(what string) (string, error) {
-		fmt.Fprintf(p.Stderr, "%s of %s: ", what, name)
-		typed, err := term.ReadPassword(int(os.Stdin.Fd()))
-		fmt.Fprintln(p.Stderr)
-		return string(typed), err
-	}
-	first, err := ask("password")
-	if err != nil {
-		return "", err
-	}
-	again, err := ask("the same password again")
-	if err == nil && first != again {
-		err = cli.Usage("the two passwords differ: nothing was changed")
-	}
-	return first, err
+// accountChange is what "account set" is asked for.
+type accountChange struct {
+	role            string
+	disable, enable bool
 }
 
-const longestPassword = 4096
-
-func newServeAccountAddCommand(p *cli.Program) *cobra.Command {
-	var role, file string
-	var owns []string
+func newServeAccountSetCommand(p *cli.Program) *cobra.Command {
+	var c accountChange
 	cmd := &cobra.Command{
-		Use:   "add NAME --role ROLE",
-		Short: "Make an account",
-		Long: `Makes an account. The password is asked for, or read as a line of standard
-input, or from a file; it is never an argument, which other programs could see.
+		Use:   "set NAME --role ROLE",
+		Short: "Make an account, or change one",
+		Long: `Makes an account, or gives one another role: viewer, operator or owner. It
+counts with its next request. Where claims of your organisation give roles, they
+count again when it signs in next.
 
-The role is viewer, operator or owner. --owns names data sets of the ledger
-whose budgets the account decides about.` + ui.JSONKeys(accountsResult{}),
-		Example: `  sotto serve account add operator-one --role operator
-  sotto serve account add owner-one --role owner --owns tickets`,
+--disable signs an account out everywhere and lets it in no more. What it
+decided stays, and its approvals of requests that are open no longer count.
+--enable lets it in again.` + ui.JSONKeys(accountsResult{}),
+		Example: `  sotto serve account set owner-one --role owner
+  sotto serve account set operator-one --disable`,
 		Args: cli.Takes("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a := store.Account{Name: args[0], Role: store.Role(role)}
-			var err error
-			if a.Owns, err = fingerprints(cmd.Context(), p, owns); err != nil {
-				return err
+			switch {
+			case c == (accountChange{}):
+				return cli.Usage("say what to change: --role, --disable or --enable")
+			case c.disable && c.enable:
+				return cli.Usage("--disable and --enable exclude each other")
 			}
-			password, err := readPassword(p, a.Name, file)
-			if err != nil {
-				return err
-			}
-			return withAccounts(p, cmd, true, "the account "+a.Name+" is made", func(ctx context.Context, s *store.Store) error {
-				return s.AddAccount(ctx, actor(), a, password)
+			return withAccounts(p, cmd, c.role != "", "the account "+args[0]+" is set", func(ctx context.Context, s *store.Store) error {
+				return c.apply(ctx, s, args[0])
 			})
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&role, "role", string(store.Viewer), "its `ROLE`: viewer, operator or owner")
-	f.StringArrayVar(&owns, "owns", nil, "a `DATASET` of the ledger that it owns; may be repeated")
-	f.StringVar(&file, "password-file", "", "read the password from `FILE`")
+	f.StringVar(&c.role, "role", "", "its `ROLE`: viewer, operator or owner")
+	f.BoolVar(&c.disable, "disable", false, "let it in no more")
+	f.BoolVar(&c.enable, "enable", false, "let it in again")
+	return cmd
+}
+
+func (c accountChange) apply(ctx context.Context, s *store.Store, name string) error {
+	if c.role != "" {
+		all, err := s.Accounts(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(a store.Account) bool { return a.Name == name }) {
+			err = s.SetRole(ctx, actor(), name, store.Role(c.role))
+		} else {
+			err = s.AddAccount(ctx, actor(), store.Account{Name: name, Role: store.Role(c.role)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.disable || c.enable {
+		return s.DisableAccount(ctx, actor(), name, c.enable)
+	}
+	return nil
+}
+
+// linkResult is a link to sign in.
+type linkResult struct {
+	// Link signs the account in, once, until Expires. It is nowhere else.
+	Link    string    `json:"link"`
+	Account string    `json:"account"`
+	Expires time.Time `json:"expires"`
+}
+
+func (r *linkResult) Print(p *ui.Page) {
+	p.Line("%s\n", r.Link)
+	p.Line("signs %s in to the dashboard, once, within %v", r.Account, store.LinkLives)
+}
+
+func newServeAccountLinkCommand(p *cli.Program) *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use:   "link NAME",
+		Short: "Make a link that signs an account in, once",
+		Long: `Prints a link that signs an account in to the dashboard: once, and within ` + fmt.Sprint(int(store.LinkLives/time.Minute)) + `
+minutes. Who has the link is the account: send it as you would send a password.
+An earlier link of the account no longer counts. The store has a hash of it.
+
+Accounts of your organisation ([oidc] in your configuration) need none.` + ui.JSONKeys(linkResult{}),
+		Example: `  sotto serve account link owner-one
+  sotto serve account link owner-one --admin-url https://sotto.example.com`,
+		Args: cli.Takes("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			settings, err := p.Configured()
+			if err != nil {
+				return err
+			}
+			if at == "" && settings.OIDC != nil {
+				at = settings.OIDC.URL
+			}
+			if at, err = pageAddress(cmp.Or(at, "http://"+defaultAdmin)); err != nil {
+				return err
+			}
+			return withStore(cmd.Context(), p, false, func(s *store.Store) (ui.Result, error) {
+				token, err := s.AddLink(cmd.Context(), actor(), args[0])
+				if err != nil {
+					return nil, ui.AsUsage(err)
+				}
+				return &linkResult{at + "/sign-in?link=" + token, args[0], time.Now().Add(store.LinkLives).UTC().Truncate(time.Second)}, nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "admin-url", "", "people reach the dashboard at `URL` (default: that of [oidc] in your configuration, or http://"+defaultAdmin+")")
 	return cmd
 }
 
@@ -193,69 +228,6 @@ func newServeAccountListCommand(p *cli.Program) *cobra.Command {
 	}
 }
 
-func newServeAccountPasswordCommand(p *cli.Program) *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use:     "password NAME",
-		Short:   "Give an account another password",
-		Long:    `Gives an account another password, and signs it out everywhere.` + ui.JSONKeys(accountsResult{}),
-		Example: `  sotto serve account password owner-one`,
-		Args:    cli.Takes("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			password, err := readPassword(p, args[0], file)
-			if err != nil {
-				return err
-			}
-			return withAccounts(p, cmd, false, "the account "+args[0]+" has another password", func(ctx context.Context, s *store.Store) error {
-				return s.SetPassword(ctx, actor(), args[0], password)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&file, "password-file", "", "read the password from `FILE`")
-	return cmd
-}
-
-func newServeAccountRoleCommand(p *cli.Program) *cobra.Command {
-	return &cobra.Command{
-		Use:   "role NAME ROLE",
-		Short: "Give an account another role",
-		Long: `Makes an account a viewer, an operator or an owner. It counts with its next
-request. Where claims of your organisation give roles, they count again when it
-signs in next.` + ui.JSONKeys(accountsResult{}),
-		Example: `  sotto serve account role operator-one owner`,
-		Args:    cli.Takes("NAME", "ROLE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withAccounts(p, cmd, false, "the account "+args[0]+" is "+args[1], func(ctx context.Context, s *store.Store) error {
-				return s.SetRole(ctx, actor(), args[0], store.Role(args[1]))
-			})
-		},
-	}
-}
-
-func newServeAccountDisableCommand(p *cli.Program) *cobra.Command {
-	var undo bool
-	cmd := &cobra.Command{
-		Use:   "disable NAME",
-		Short: "Let an account in no more",
-		Long: `Signs an account out everywhere and lets it in no more. What it decided stays,
-and its approvals of requests that are open no longer count.` + ui.JSONKeys(accountsResult{}),
-		Example: `  sotto serve account disable operator-one
-  sotto serve account disable operator-one --undo`,
-		Args: cli.Takes("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			headline := "the account " + args[0] + " is disabled"
-			if undo {
-				headline = "the account " + args[0] + " counts again"
-			}
-			return withAccounts(p, cmd, false, headline, func(ctx context.Context, s *store.Store) error {
-				return s.DisableAccount(ctx, actor(), args[0], undo)
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&undo, "undo", false, "let it in again")
-	return cmd
-}
-
 func newServeAccountOwnCommand(p *cli.Program) *cobra.Command {
 	var end bool
 	var approvals int
@@ -264,9 +236,7 @@ func newServeAccountOwnCommand(p *cli.Program) *cobra.Command {
 		Short: "Have an account decide about a data set's budgets",
 		Long: `Makes an account, whose role is owner, an owner of a data set of the ledger. The
 owners decide about requests to raise its budgets that operators make in the
-dashboard. --approvals 2 has two different owners approve each of them. They
-also say of every upload whether it has people of the data set: until the owners
-of all data sets have, no run can use it.
+dashboard. --approvals 2 has two different owners approve each of them.
 
 On the command line anyone who may write to the ledger needs nobody's approval.` + ui.JSONKeys(accountsResult{}),
 		Example: `  sotto serve account own owner-two tickets --approvals 2

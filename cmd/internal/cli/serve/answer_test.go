@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ func TestServePrivateAnswers(t *testing.T) {
 	clitest.Home(t)
 	lmtest.TinyModel(t, "tiny.gguf")
 	clitest.Messages(t, 200)
+	t.Setenv("SOTTO_LEDGER", clitest.Abs(t, "ledger.db"))
 	clitest.Printed(t, "ledger", "init")
 	out := clitest.Printed(t, "serve", "route", "answer", "ask", "--task", "teams.toml", "--data", "messages.jsonl", "--size", "200",
 		"--epsilon", "8", "--delta", "1e-5", "--answers", "3", "--model", "tiny.gguf", "--latency-quantum", "10ms", "--store", "service.db")
@@ -116,9 +118,19 @@ func TestServePrivateAnswers(t *testing.T) {
 	if !strings.Contains(service.Stderr.String(), "the pace is 10ms") {
 		t.Errorf("nobody is warned of a pace that is too short: %s", service.Stderr.String())
 	}
-	for _, name := range []string{"service.db", "service.db-wal", "ledger.db"} {
-		if data, err := os.ReadFile(name); err == nil && (bytes.Contains(data, []byte(clitest.Canary)) || bytes.Contains(data, []byte("quux"))) {
-			t.Errorf("%s holds what is private", name)
+	for _, name := range []string{"service.db", "ledger.db"} {
+		files, err := filepath.Glob(name + "*") // with its write-ahead log, if there is one
+		if err != nil || len(files) == 0 {
+			t.Fatalf("there is no %s: %v", name, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			expect.NoError(t, err)
+			for _, secret := range []string{clitest.Canary, "quux", one, all, admin} {
+				if bytes.Contains(data, []byte(secret)) {
+					t.Errorf("%s holds %q", file, secret)
+				}
+			}
 		}
 	}
 }

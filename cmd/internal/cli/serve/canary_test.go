@@ -1,23 +1,17 @@
 package serve
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"mime/multipart"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/internal/demo"
 )
 
@@ -119,10 +113,9 @@ func unseenIn(t *testing.T, dir string, private []string) {
 }
 
 // TestCanary: after every verb that reads records, with --verbose, and with records that it fails
-// over, no word of theirs is in what it prints or in any file; nor after the same commands as
-// jobs and an upload is any in the service's log, requests, metrics, store, pages or folders. Nor
-// does anything that they release, by its content or by when a file was changed, tell more of times
-// than the day.
+// over, no word of theirs is in what it prints or in any file; nor, while a release and private answers are
+// served, in the service's log, requests, metrics, store or pages. Nor does anything that they release, by its
+// content or by when a file was changed, tell more of times than the day.
 func TestCanary(t *testing.T) {
 	commands, private := readers(t)
 	here, err := os.Getwd()
@@ -153,110 +146,39 @@ func TestCanary(t *testing.T) {
 	if well < 12 {
 		t.Errorf("%d commands ended well: the test shows little", well)
 	}
-	clitest.Done(t, "serve", "route", "set", "plain", "--upstream", "embedded", "--model", "tiny.gguf")
-	service := clitest.Serving(t, "--model", "tiny.gguf", "--requests", "requests.log", "--jobs", "0")
-	v, _ := signedIn(t, service.Admin, "operator-one", "operator")
-	ids := addReaders(t, commands)
-	w := newWorkers(t)
-	said := w.start()
-	for _, r := range ended(t, 2*time.Minute, ids...) {
-		if r.State == store.Done {
-			well++
+	clitest.Done(t, "serve", "route", "set", "plain", "--upstream", "embedded", "--model", "tiny.gguf", "--release", "out-1", "--task", "task.toml")
+	clitest.Done(t, "serve", "route", "answer", "ask", "--task", "task.toml", "--data", "labelled.jsonl", "--size", "300", "--epsilon", "1", "--latency-quantum", "10ms", "--model", "tiny.gguf")
+	key := clitest.Object(t, clitest.Printed(t, "serve", "key", "add", "team", "--route", "*", "--json"))["secret"].(string)
+	service := clitest.Serving(t, "--model", "tiny.gguf", "--requests", "requests.log")
+	for _, model := range []string{"plain", "ask"} {
+		status, header, got := clitest.Exchange(t, http.MethodPost, service.Clients+"/v1/chat/completions", key, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"One?"}]}`, model))
+		if status != 200 {
+			t.Errorf("%s: %d %s", model, status, got)
 		}
-		_, page := v.get("/runs/" + r.ID)
-		unseen(t, "the page of a run", page)
+		unseen(t, "an answer of "+model, fmt.Sprint(header, got))
 	}
-	for _, page := range releasePages(t, v) {
-		// When somebody looked at it is no time of the run.
-		timeless(t, "the page of a release", regexp.MustCompile(`checked on .*`).ReplaceAllString(page, ""))
+	v, _ := signedIn(t, service.Admin, "operator-one", "operator")
+	status, page := v.get("/certificates/plain")
+	if status != 200 || !strings.Contains(page, "checked on") {
+		t.Errorf("the page of a release: %d", status)
 	}
-	upload(t, v, "labelled.jsonl")
-	for _, path := range []string{"/", "/runs", "/runs/new", "/data-sets", "/data-sets/labelled", "/certificates", "/compare", "/audit", "/data-protection", "/metrics"} {
+	// When somebody looked at it is no time of the run.
+	timeless(t, "the page of a release", regexp.MustCompile(`checked on .*`).ReplaceAllString(page, ""))
+	for _, path := range []string{"/", "/routes", "/data-sets", "/data-sets/labelled", "/certificates", "/certificates/plain", "/audit", "/data-protection", "/metrics"} {
 		status, page := v.get(path)
 		if status != 200 {
 			t.Errorf("%s: %d", path, status)
 		}
 		unseen(t, path, page)
 	}
-	w.end(0, syscall.SIGINT)
 	service.Stop()
-	unseen(t, "the worker's log", said.String())
 	unseen(t, "the service's log", service.Stdout.String()+service.Stderr.String())
 	unseenIn(t, here, private)
 	releases, answers := timelessIn(t, here)
 	more, others := timelessIn(t, os.Getenv("HOME"))
-	if releases+more < 10 || answers+others < 6 {
+	if releases+more < 6 || answers+others < 6 {
 		t.Errorf("%d releases and %d files of answers were looked at: the test shows little", releases+more, answers+others)
 	}
 	unseenIn(t, os.Getenv("HOME"), nil)
 	unseenIn(t, os.Getenv("TMPDIR"), nil)
-}
-
-// releasePages are the dashboard's pages of certificates.
-func releasePages(t *testing.T, v *visitor) (pages []string) {
-	t.Helper()
-	_, list := v.get("/certificates")
-	pages = append(pages, list)
-	for _, path := range regexp.MustCompile(`/certificates/run/[^"/]+`).FindAllString(list, -1) {
-		status, page := v.get(path)
-		if status != 200 {
-			t.Errorf("%s: %d", path, status)
-		}
-		pages = append(pages, page)
-	}
-	if len(pages) < 3 {
-		t.Errorf("%d pages of certificates: the test shows little", len(pages))
-	}
-	return pages
-}
-
-// addReaders adds commands as jobs.
-func addReaders(t *testing.T, commands [][]string) (ids []string) {
-	t.Helper()
-	for _, args := range commands {
-		if args[0] == "ledger" {
-			continue
-		}
-		_, out, errs := clitest.Run(t, append([]string{"job", "add", "--json"}, args...)...)
-		o := clitest.Object(t, out)
-		if o["jobs"] == nil {
-			t.Fatalf("%v: %s", args, errs)
-		}
-		ids = append(ids, o["jobs"].([]any)[0].(map[string]any)["id"].(string))
-	}
-	return ids
-}
-
-// upload sends a file to the dashboard.
-func upload(t *testing.T, v *visitor, name string) {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	if err := w.WriteField("token", v.token("/runs/new")); err != nil {
-		t.Fatal(err)
-	}
-	file, err := w.CreateFormFile("file", name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.base+"/uploads", &form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", w.FormDataContentType())
-	status, page := v.answered(v.client.Do(r))
-	if status != 200 || !strings.Contains(page, url.PathEscape(name)) {
-		t.Errorf("%d %s", status, page)
-	}
-	unseen(t, "the page after an upload", page)
 }

@@ -56,14 +56,12 @@ Standard output is the protocol's; messages for people go to standard error.
 With --json it serves nothing, and prints the tools that it would offer.` + ui.JSONKeys(mcpTools{}),
 		Example: `  sotto mcp --releases releases/
   sotto mcp --service http://127.0.0.1:8080 --service-key-env SOTTO_KEY
-  sotto mcp --tool plan --tool account --task tickets.toml
+  sotto mcp --task tickets.toml
   sotto mcp --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), p, opt, does) },
 	}
 	opt.Add(cmd)
 	f := cmd.Flags()
-	f.StringArrayVar(&opt.Tools, "tool", nil, "offer this tool; may be repeated (default: all that have what they need)")
-	cli.Complete(cmd, "tool", agents.ToolNames...)
 	f.StringArrayVar(&opt.tasks, "task", nil, "let agents plan for this task, a `FILE`, by its name, beside the built-in ones; may be repeated")
 	cli.AddDir(cmd, &opt.Releases, "releases", "let agents see the releases in and below `DIR` whose certificates hold")
 	f.StringVar(&opt.Service, "service", "", "let agents ask routes of the service at `URL`")

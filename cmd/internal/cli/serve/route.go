@@ -89,15 +89,10 @@ func newServeRouteSetCommand(p *cli.Program) *cobra.Command {
 is checked, as when it is served: one that is not private, or whose certificate
 does not hold, is refused. One that its records judged in turns is asked in
 turns. One that they judged as one text is answered as they judged by the model
-in this program (--upstream embedded, without --nearest and --shadow); on other
+in this program (--upstream embedded, without --nearest); on other
 upstreams it is asked in turns, with a warning ("sotto synth --form chat" makes
 one for those). A classifier of "sotto learn", and a prompt whose records chose
-evidence alone, need no upstream: no language model is asked.
-
---shadow compares with another release on live traffic: some requests go to the
-upstream a second time, with that one's examples. Clients get the first answer
-and do not wait for the second; how often the two agree, and which of them are
-labels of the task, is counted in the metrics (sotto_shadow_total).` + ui.JSONKeys(routesResult{}),
+evidence alone, need no upstream: no language model is asked.` + ui.JSONKeys(routesResult{}),
 		Example: `  sotto serve route set tickets --upstream embedded --release demos --task tickets.toml --nearest 4
   sotto serve route set labels --release labels --task tickets.toml`,
 		Args: cli.Takes("NAME"),
@@ -116,18 +111,6 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + ui.JSONKe
 				if spec.Release, err = filepath.Abs(spec.Release); err != nil {
 					return err
 				}
-			}
-			if spec.Shadow != "" {
-				if spec.Release == "" {
-					return cli.Usage("--shadow is compared with a release: give --release too")
-				}
-				if spec.Shadow, err = filepath.Abs(spec.Shadow); err != nil {
-					return err
-				}
-			} else if cmd.Flags().Changed("shadow-share") {
-				return cli.Usage("--shadow-share goes with --shadow")
-			} else {
-				spec.ShadowShare = 0
 			}
 			if spec.Task, err = anchored(spec.Task); err != nil {
 				return err
@@ -160,8 +143,6 @@ labels of the task, is counted in the metrics (sotto_shadow_total).` + ui.JSONKe
 	cli.AddDir(cmd, &spec.Release, "release", "put the examples of the release in `DIR` before every question")
 	f.StringVar(&spec.Task, "task", "", "the `TASK` that they are for: a name or a file")
 	f.IntVar(&spec.Nearest, "nearest", 0, "only so many examples, those most similar to a question (default: all)")
-	cli.AddDir(cmd, &spec.Shadow, "shadow", "compare with the release in `DIR` for the same task: it answers some requests a second time, which no client sees")
-	f.Float64Var(&spec.ShadowShare, "shadow-share", 0.1, "the `SHARE` of requests that are compared")
 	_ = cmd.RegisterFlagCompletionFunc("task", cli.CompleteTasks) // the flag exists
 	return cmd
 }

@@ -1,42 +1,35 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	service "github.com/sotto-dp/sotto/cmd/internal/serve"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/jobs"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/request"
-	"github.com/sotto-dp/sotto/cmd/internal/serve/runs"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
 	"github.com/sotto-dp/sotto/lm/remote"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
+
+// defaultAdmin is where those who look after the service reach it.
+const defaultAdmin = "127.0.0.1:8081"
 
 type serveOptions struct {
 	flags.Model
 	service.Options
 	adminURL, requests string
-	jobs               int
-	jobsDir            string
-	beat               time.Duration
 }
 
 func newServeCommand(p *cli.Program) *cobra.Command {
@@ -65,13 +58,11 @@ records are then refused, unless --open-private lets everybody there spend their
 budgets. On SIGINT or SIGTERM requests under way may end. GET /healthz and
 /readyz say how it is.
 
-At --admin is the dashboard, for accounts of "sotto serve account add" and, with
-a table [oidc] in your configuration, people of your organisation. Beside it are
+At --admin is the dashboard, for people of your organisation (a table [oidc] in
+your configuration) and by links of "sotto serve account link". Beside it are
 /metrics for Prometheus, and keys, routes and the log of their changes as JSON
 under /admin/v1, for keys of "sotto serve key add --admin". --requests notes who
 used what and what it was charged, and nothing of what was asked or answered.
-Traces go to an OpenTelemetry collector if OTEL_EXPORTER_OTLP_ENDPOINT names
-one.
 
 Without TLS a browser sends the dashboard's cookies to every port of its host,
 so that other programs that listen there can act as who is signed in. With
@@ -86,7 +77,7 @@ so that other programs that listen there can act as who is signed in. With
 	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
-	f.StringVar(&opt.Admin, "admin", "127.0.0.1:8081", "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
+	f.StringVar(&opt.Admin, "admin", defaultAdmin, "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")
 	f.StringVar(&opt.adminURL, "admin-url", "", "people reach the dashboard at `URL`, through a proxy; with https its cookies are for TLS alone")
 	f.StringVar(&opt.requests, "requests", "", "append a line of JSON for every request to `FILE`")
 	f.StringVar(&opt.Certificate, "tls-cert", "", "use TLS with the certificates in `FILE`")
@@ -94,10 +85,6 @@ so that other programs that listen there can act as who is signed in. With
 	f.StringVar(&opt.ClientCA, "tls-client-ca", "", "have clients show certificates of the authorities in `FILE`")
 	f.BoolVar(&opt.Open, "open", false, "let clients in without a key, every user and program of this machine; not to private routes")
 	f.BoolVar(&opt.OpenPrivate, "open-private", false, "with --open, also answer from private records: everybody on this machine can spend their budgets")
-	f.DurationVar(&opt.Drain, "drain", 30*time.Second, "how long requests may take to end")
-	f.IntVar(&opt.jobs, "jobs", 1, "carry out this many jobs at once (\"sotto job\"); 0 leaves them to \"sotto worker\"")
-	cli.AddDir(cmd, &opt.jobsDir, "jobs-dir", "the `DIR` with a folder for each job (default: jobs in the user's data directory)")
-	addBeat(cmd, &opt.beat)
 	cmd.AddCommand(newServeRouteCommand(p), newServeKeyCommand(p), newServeAccountCommand(p))
 	return cmd
 }
@@ -188,13 +175,7 @@ func runServe(ctx context.Context, p *cli.Program, opt serveOptions) (err error)
 	}
 	o.Requests = requests
 	defer func() { err = errors.Join(err, closeRequests()) }()
-	tracer, flush, err := service.Traces(ctx)
-	if err != nil {
-		return err
-	}
-	o.Tracer = tracer
-	defer flush()
-	pages, err := dashboard(ctx, p, environment, o.Store, opt)
+	pages, err := dashboard(environment, opt)
 	if err != nil {
 		return err
 	}
@@ -208,11 +189,6 @@ func runServe(ctx context.Context, p *cli.Program, opt serveOptions) (err error)
 	if err != nil {
 		return ui.AsUsage(err)
 	}
-	ended, err := workBeside(ctx, p, o.Store, opt)
-	if err != nil {
-		return err
-	}
-	defer func() { stop(); err = errors.Join(err, ended()) }()
 	address := ""
 	err = server.Run(ctx, func(at, admin net.Addr) {
 		address = at.String()
@@ -230,60 +206,25 @@ func runServe(ctx context.Context, p *cli.Program, opt serveOptions) (err error)
 }
 
 // dashboard is what the pages of a service need of the configuration.
-func dashboard(ctx context.Context, p *cli.Program, e service.Environment, s *store.Store, opt serveOptions) (pages *web.Options, err error) {
-	if url := cmp.Or(opt.adminURL, "https://"); !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
-		return nil, cli.Usage("--admin-url %q is no address of a web page: it begins with https:// or http://", url)
+func dashboard(e service.Environment, opt serveOptions) (pages *web.Options, err error) {
+	pages = &web.Options{OIDC: e.Settings.OIDC}
+	if opt.adminURL != "" {
+		if pages.URL, err = pageAddress(opt.adminURL); err != nil {
+			return nil, err
+		}
 	}
-	pages = &web.Options{OIDC: e.Settings.OIDC, URL: opt.adminURL}
 	if o := pages.OIDC; o != nil {
 		if pages.OIDCSecret, err = (remote.Key{Env: o.SecretEnv, File: o.SecretFile}).Read(); err != nil {
 			return nil, cli.Usage("the client's secret of [oidc]: %w", err)
 		}
 	}
-	pages.Runs, err = runMaker(ctx, p, e, s, opt.jobsDir)
-	return pages, err
+	return pages, nil
 }
 
-// runMaker makes runs for the dashboard, with its files beside the folder of jobs.
-func runMaker(ctx context.Context, p *cli.Program, e service.Environment, s *store.Store, dir string) (*runs.Maker, error) {
-	private, err := p.PrivateDir()
-	if err != nil {
-		return nil, err
+// pageAddress is the address of a web page, without a slash at its end.
+func pageAddress(url string) (string, error) {
+	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
+		return "", cli.Usage("--admin-url %q is no address of a web page: it begins with https:// or http://", url)
 	}
-	if dir, err = jobsDir(dir); err != nil {
-		return nil, err
-	}
-	return runs.New(ctx, runs.Options{
-		Environment: e, Store: s, Dir: filepath.Join(filepath.Dir(dir), "uploads"), Private: private,
-		Check: func(w jobs.Work) (jobs.Work, string, error) {
-			c, err := request.Read((&cli.Program{Root: p.Root}).FindVerb, w)
-			if err != nil {
-				return w, "", err
-			}
-			return c.Work(), c.Title(), nil
-		},
-	})
-}
-
-// workBeside carries out jobs while the service serves, and returns what waits for their end.
-func workBeside(ctx context.Context, p *cli.Program, s *store.Store, opt serveOptions) (ended func() error, err error) {
-	if opt.jobs < 0 {
-		return nil, cli.Usage("--jobs is %d, it should be 0 or more", opt.jobs)
-	}
-	if opt.jobs == 0 {
-		return func() error { return nil }, nil
-	}
-	if err := checkBeat(opt.beat); err != nil {
-		return nil, err
-	}
-	work, err := workOptions(p, s, workerOptions{dir: opt.jobsDir, parallel: opt.jobs, beat: opt.beat})
-	if err != nil {
-		return nil, err
-	}
-	done := make(chan error, 1)
-	go func() {
-		defer fault.Watch()
-		done <- jobs.Run(ctx, work)
-	}()
-	return func() error { return <-done }, nil
+	return strings.TrimSuffix(url, "/"), nil
 }

@@ -38,8 +38,7 @@ func TestHostileRoutes(t *testing.T) {
 	}
 	for _, change := range []string{
 		`UPDATE service_routes SET spec = json_set(spec, '$.model', $1), actor = $1`, `UPDATE service_keys SET name = $1`,
-		`INSERT INTO service_jobs SELECT 'j', $1, '["synth", "x"]', '', '', $1, 0, 0, 0, 'failed', '', 0, 1, 0, 1, 0, 0, '', 0, 0, '', '', $1`,
-		`INSERT INTO service_accounts VALUES ($1, 'viewer', '', '', '', 0, 0)`,
+		`INSERT INTO service_accounts VALUES ($1, 'viewer', '', '', 0, 0)`,
 	} {
 		if _, err := db.Exec(change, hostileName); err != nil {
 			t.Fatal(err)
@@ -52,9 +51,6 @@ func TestHostileRoutes(t *testing.T) {
 		{"serve", "route", "list"},
 		{"serve", "key", "list"},
 		{"serve", "account", "list"},
-		{"job", "list"},
-		{"job", "list", "--all"},
-		{"job", "show", "j"},
 		{"serve", "route", "use", hostileName},
 		{"verify", hostileName},
 		{"task", "show", hostileName},
@@ -83,13 +79,12 @@ func TestHostileRoutes(t *testing.T) {
 func TestOneWayOut(t *testing.T) {
 	direct := regexp.MustCompile(`\bos\.(Stdout|Stderr)\b|\bfmt\.Print|\bp\.W\b|\.Stdout\b`)
 	may := map[string]string{
-		"root/main.go":           "help, which is the program's own",
-		"tables/perturb.go":      "rows of data",
-		"texts/learn_predict.go": "labels of texts, as a file has them",
-		"serve/mcp.go":           "a protocol of JSON",
-		"texts/answer_view.go":   "a stream, which guards itself",
-		"check/audit_onerun.go":  "what another process prints, into memory",
-		"clitest/serve.go":       "what a program under test prints",
+		"root/main.go":         "help, which is the program's own",
+		"tables/perturb.go":    "rows of data",
+		"texts/predict.go":     "labels of texts, as a file has them",
+		"serve/mcp.go":         "a protocol of JSON",
+		"texts/answer_view.go": "a stream, which guards itself",
+		"clitest/serve.go":     "what a program under test prints",
 	}
 	var files []string
 	for _, pattern := range []string{"../*.go", "../*/*.go", "../../../sotto/*.go"} {

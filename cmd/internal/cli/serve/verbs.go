@@ -1,5 +1,5 @@
-// Package serve has the verbs of a service: the server with its accounts, routes and keys, jobs and workers,
-// and tools for agents. What a service does is in [github.com/sotto-dp/sotto/cmd/internal/serve].
+// Package serve has the verbs of a service: the server with its accounts, routes and keys, and tools for
+// agents. What a service does is in [github.com/sotto-dp/sotto/cmd/internal/serve].
 package serve
 
 import (
@@ -13,7 +13,5 @@ func Verbs(p *cli.Program, does ForAgents) []*cobra.Command {
 	return []*cobra.Command{
 		newServeCommand(p),
 		newMCPCommand(p, does),
-		newJobCommand(p),
-		newWorkerCommand(p),
 	}
 }

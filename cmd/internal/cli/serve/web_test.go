@@ -49,17 +49,22 @@ func (v *visitor) token(path string) string {
 	return token[1]
 }
 
-// signedIn makes an account, and signs in to a service with it.
-func signedIn(t *testing.T, admin, name, role string, flags ...string) (*visitor, string) {
+// signedIn makes an account, and signs in to a service by a link.
+func signedIn(t *testing.T, admin, name, role string) (*visitor, string) {
 	t.Helper()
-	clitest.Write(t, "password.txt", []byte("four words in a row\n"))
-	clitest.Done(t, append([]string{"serve", "account", "add", name, "--role", role, "--password-file", "password.txt"}, flags...)...)
+	clitest.Done(t, "serve", "account", "set", name, "--role", role)
+	link := clitest.Object(t, clitest.Printed(t, "serve", "account", "link", name, "--admin-url", admin, "--json"))["link"].(string)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v := &visitor{t, admin, &http.Client{Jar: jar, Timeout: time.Minute}}
-	status, page := v.answered(v.client.PostForm(admin+"/sign-in", url.Values{"token": {v.token("/")}, "name": {name}, "password": {"four words in a row"}}))
+	path, ours := strings.CutPrefix(link, admin)
+	_, token, has := strings.Cut(path, "link=")
+	if !ours || !has {
+		t.Fatalf("the link %q", link)
+	}
+	status, page := v.answered(v.client.PostForm(admin+"/sign-in", url.Values{"token": {v.token(path)}, "link": {token}}))
 	if status != 200 || !strings.Contains(page, name+", "+role) {
 		t.Fatalf("%d %s", status, page)
 	}
@@ -67,13 +72,14 @@ func signedIn(t *testing.T, admin, name, role string, flags ...string) (*visitor
 }
 
 // TestConcurrentDashboard: the program serves the dashboard beside metrics and administration, for an
-// account of the command line, and ends at once though a page listens.
+// account of the command line, and ends at once.
 func TestConcurrentDashboard(t *testing.T) {
 	clitest.Home(t)
 	clitest.Done(t, "ledger", "init", "tickets", "--epsilon", "2", "--delta", "1e-6")
 	clitest.Done(t, "serve", "route", "set", "plain", "--upstream", "embedded")
-	service := clitest.Serving(t, "--jobs", "0")
-	v, page := signedIn(t, service.Admin, "owner-one", "owner", "--owns", "tickets")
+	service := clitest.Serving(t)
+	v, page := signedIn(t, service.Admin, "owner-one", "owner")
+	clitest.Done(t, "serve", "account", "own", "owner-one", "tickets")
 	if !strings.Contains(page, "tickets") {
 		t.Error(page)
 	}
@@ -85,13 +91,8 @@ func TestConcurrentDashboard(t *testing.T) {
 	if status, _ := v.answered(v.client.Get(service.Clients + "/data-sets")); status != 404 {
 		t.Errorf("clients reach the dashboard: %d", status)
 	}
-	listening, err := v.client.Get(service.Admin + "/events")
-	if err != nil || listening.StatusCode != 200 {
-		t.Fatal(err)
-	}
 	began := time.Now()
 	if code := service.Stop(); code != 0 || time.Since(began) > 8*time.Second {
 		t.Errorf("exit code %d after %v: %s", code, time.Since(began), service.Stderr.String())
 	}
-	_ = listening.Body.Close() // it was cut off
 }

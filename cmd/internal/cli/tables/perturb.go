@@ -25,7 +25,7 @@ type perturbOptions struct {
 	cli.SchemaFlag
 	tableFlags
 	cli.SettingFlags
-	epsilon cli.Number `job:"epsilon,shown"`
+	epsilon cli.Number
 }
 
 // ownRows is the location of rows that come as they are made.
@@ -61,7 +61,6 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
 			return runPerturb(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.SchemaFlag.Add(cmd)
 	opt.tableFlags.add(cmd)
 	opt.SettingFlags.Add(cmd, method.Perturbation)

@@ -67,7 +67,6 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 			return runProfile(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
 	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
@@ -160,9 +159,9 @@ func (r *profileResult) Print(p *ui.Page) {
 type profileFlags struct {
 	cli.SchemaFlag
 	cli.SettingFlags
-	size    string     `job:"size,shown"`
-	epsilon cli.Number `job:"epsilon,shown"`
-	delta   cli.Number `job:"delta,shown"`
+	size    string
+	epsilon cli.Number
+	delta   cli.Number
 }
 
 func (o *profileFlags) add(cmd *cobra.Command, kinds ...method.Kind) {

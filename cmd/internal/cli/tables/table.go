@@ -38,9 +38,9 @@ its columns can be and how a row reads in words. There are two ways.
 // tableFlags say where a private table is, who pays for its use, and where results go.
 type tableFlags struct {
 	cli.DataFlags
-	table   string `job:"table"`
+	table   string
 	out     string
-	workers int `job:"workers"`
+	workers int
 }
 
 func (o *tableFlags) add(cmd *cobra.Command) {

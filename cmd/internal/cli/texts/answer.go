@@ -26,9 +26,9 @@ type answerOptions struct {
 	cli.AnswerFlags
 	flags.Model
 	input  string
-	inputs string `job:"inputs"`
-	asMany bool   `job:"as-many-as-fit"`
-	cut    bool   `job:"cut"`
+	inputs string
+	asMany bool
+	cut    bool
 	out    string
 }
 
@@ -76,7 +76,6 @@ Methods that write token by token (real cannot answer questions):
 			return runAnswer(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	return cmd
 }
@@ -143,9 +142,6 @@ func runAnswer(ctx context.Context, p *cli.Program, opt answerOptions) (err erro
 	}
 	questions, err := opt.questions(p, o.Request.Task)
 	if err != nil {
-		return err
-	}
-	if err := opt.Approval.List(questions); err != nil {
 		return err
 	}
 	many := opt.Given("inputs")

@@ -23,20 +23,20 @@ import (
 
 // chooseFlags say how records choose a prompt.
 type chooseFlags struct {
-	pool         int      `job:"pool"`
-	examples     []string `job:"examples"`
-	sets         []string `job:"from,named"`
-	instructions []string      `job:"instruction"`
-	rounds       int64         `job:"rounds,shown"`
-	records      int64         `job:"records,shown"`
-	utility      string        `job:"utility"`
-	form         string        `job:"form"`
-	reading      string        `job:"reading"`
-	writing      cli.Number    `job:"generation-share"`
-	evidence     cli.Number    `job:"evidence"`
-	nearest      int           `job:"nearest"`
-	measuring    cli.Number    `job:"measurement-share"`
-	time         time.Duration `job:"time"`
+	pool         int
+	examples     []string
+	sets         []string
+	instructions []string
+	rounds       int64
+	records      int64
+	utility      string
+	form         string
+	reading      string
+	writing      cli.Number
+	evidence     cli.Number
+	nearest      int
+	measuring    cli.Number
+	time         time.Duration
 	// unfilled are files of --examples in which there is no text yet, and "" for others.
 	unfilled []string
 	poolFlags
@@ -152,7 +152,7 @@ type poolFlags struct {
 	poolModel  string
 	poolKeyEnv string
 	reword     int
-	vary       int `job:"vary,shown"`
+	vary       int
 }
 
 func (p *poolFlags) add(cmd *cobra.Command) {

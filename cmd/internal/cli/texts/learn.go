@@ -17,7 +17,7 @@ import (
 type learnOptions struct {
 	cli.TargetFlags
 	cli.SourceFlags
-	measuring cli.Number `job:"measurement-share"`
+	measuring cli.Number
 	out       string
 }
 
@@ -65,7 +65,6 @@ interrupted resumes with the same command, and nothing is charged twice.` + ui.J
 	opt.TargetFlags.Add(cmd, "", "the classifier may cost, such as 1", "how far sums go follows from it; required")
 	opt.AddRecords(cmd)
 	cmd.Flags().Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
-	p.Asks(cmd, &opt)
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
 	return cmd
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -14,12 +16,13 @@ import (
 // withPlan parses a verb's command line, and reads its plan file.
 func withPlan(t *testing.T, args ...string) (*synthOptions, error) {
 	t.Helper()
-	p := &cli.Program{}
-	cmd := newSynthCommand(p)
+	var opt synthOptions
+	cmd := &cobra.Command{Use: "synth"}
+	opt.add(cmd)
 	if err := cmd.ParseFlags(args); err != nil {
 		return nil, err
 	}
-	return p.Requests[cmd].(*synthOptions), settings.Of(cmd).Read(cmd)
+	return &opt, settings.Of(cmd).Read(cmd)
 }
 
 // TestPlanFile: a plan file has the settings that --set has, and --set goes over it, wherever it stands.

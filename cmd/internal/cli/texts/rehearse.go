@@ -25,10 +25,10 @@ import (
 
 type rehearseOptions struct {
 	synthOptions
-	file   string `job:"stand-in"`
-	invent int    `job:"invent"`
-	items  int    `job:"items,shown"`
-	sets   int    `job:"sets"`
+	file   string
+	invent int
+	items  int
+	sets   int
 }
 
 func newRehearseCommand(p *cli.Program) *cobra.Command {
@@ -87,7 +87,6 @@ a rehearsal.
 			return runRehearse(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	return cmd
 }

@@ -17,15 +17,15 @@ import (
 // textFlags say what texts are to be written, as "sotto synth" and "sotto plan" have them.
 type textFlags struct {
 	cli.RequestFlags
-	minSize    int64    `job:"min-size"`
-	labelSizes []string `job:"label-size"`
-	shots      int      `job:"shots,shown"`
-	tokens     int      `job:"tokens"`
+	minSize    int64
+	labelSizes []string
+	shots      int
+	tokens     int
 
-	labels   string `job:"labels"`
-	inputs   string `job:"inputs"`
-	discover string `job:"discover-labels"`
-	ending   string `job:"shared-ending"`
+	labels   string
+	inputs   string
+	discover string
+	ending   string
 }
 
 func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {

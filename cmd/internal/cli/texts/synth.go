@@ -3,6 +3,7 @@ package texts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,8 +26,9 @@ type synthOptions struct {
 	flags.Model
 	cli.SourceFlags
 	chooseFlags
-	noChoose bool   `job:"no-choose,shown"`
-	method   string `job:"method,shown"`
+	approvalFlags
+	noChoose bool
+	method   string
 	out      string
 }
 
@@ -70,6 +72,10 @@ times their ε and N times their δ ("sotto ledger init --help"). A run that was
 interrupted resumes when the same command is repeated: the same texts come out,
 and nothing is charged twice.
 
+Where somebody else decides about the data, --proposal FILE writes the plan and
+reads no record. The same command with --approved and the SHA-256 of that file
+carries it out, or is refused if it would do or charge anything else.
+
 DIR gets the examples as data (demos.jsonl), as the first turns of a chat
 (chat.json), as one text (prompt.txt), for DSPy (dspy.json) and for fine-tuning
 (finetune.jsonl), code to paste (use.md), a data set card with Croissant
@@ -111,7 +117,6 @@ choose among rows that are made up from what the schema allows, which are free.
 			return runSynth(cmd.Context(), p, opt)
 		},
 	}
-	p.Asks(cmd, &opt)
 	opt.add(cmd)
 	return cmd
 }
@@ -161,6 +166,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 	o.addPool(cmd)
 	o.Rest.Group(settings.Choosing)
 	o.addMethod(cmd)
+	o.approvalFlags.add(cmd)
 	cli.AddDir(cmd, &o.out, "out", "the `DIR` to write to, also to continue with a run; required")
 }
 
@@ -194,8 +200,12 @@ func (o *synthOptions) options(p *cli.Program) (sotto.SynthesizeOptions, error) 
 	s = sotto.SynthesizeOptions{
 		Request: ask.As[sotto.Request](request), Out: o.out, Parallel: o.Parallel, Time: o.time, Pool: by,
 	}
+	o.Later = o.proposal != "" && o.approved == ""
 	s.Source, s.Use, err = o.Source(o.Task, o.method)
 	s.NonPrivate = s.NonPrivate || o.Claims()
+	if err == nil {
+		s.Approval, err = o.approval()
+	}
 	return s, err
 }
 
@@ -213,7 +223,11 @@ func runSynth(ctx context.Context, p *cli.Program, opt synthOptions) error {
 		return err
 	}
 	o.Observe, o.Source.Progress = progress.Report, progress.Reading
-	return cli.CarryOut(ctx, p, client, progress, client.Synthesize, o, newSynthResult)
+	err = cli.CarryOut(ctx, p, client, progress, client.Synthesize, o, newSynthResult)
+	if errors.Is(err, sotto.ErrUnapproved) {
+		return opt.propose(p, o.Approval)
+	}
+	return err
 }
 
 type synthResult struct {

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,8 +25,6 @@ import (
 
 // Options are what the operator lets an agent do.
 type Options struct {
-	// Tools are those to offer; all that have what they need if there are none.
-	Tools []string
 	// Tasks are the operator's own, with their files by name.
 	Tasks map[string]string
 	// Releases is a folder, and Service the URL of a service with its Key; "" for none.
@@ -62,7 +58,6 @@ type Server struct {
 	asks   *client  // nil without a service
 	root   *os.Root // the folder of releases; nil without one
 	slots  chan struct{}
-	tools  []string // their names
 }
 
 // instructions are for the agent.
@@ -75,11 +70,6 @@ const instructions = `Sotto makes examples and answers from private records unde
 
 // New checks what the operator allows, and offers the tools for it.
 func New(o Options) (s *Server, err error) {
-	for _, name := range o.Tools {
-		if !slices.Contains(ToolNames, name) {
-			return nil, ui.Usage("--tool is %q, it should be one of %s", name, strings.Join(ToolNames, ", "))
-		}
-	}
 	s = &Server{Options: o, slots: make(chan struct{}, parallel)}
 	if o.Releases != "" {
 		if s.root, err = os.OpenRoot(o.Releases); err != nil {
@@ -92,11 +82,6 @@ func New(o Options) (s *Server, err error) {
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "sotto", Title: "Sotto", Version: sotto.Version()},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
 	s.addTools()
-	for _, name := range o.Tools {
-		if !slices.Contains(s.tools, name) {
-			return nil, ui.Usage("--tool %s needs --service%s", name, ui.If(name == "releases", " or --releases"))
-		}
-	}
 	return s, nil
 }
 
@@ -151,14 +136,10 @@ func (s *Server) List(ctx context.Context) ([]Tool, error) {
 	return all, nil
 }
 
-// offer adds a tool, unless the operator wants others. Each call is worked on by itself, in a
+// offer adds a tool. Each call is worked on by itself, in a
 // slot that it has until it has really ended; what went wrong is said in words for the agent
 // where it is about what the agent sent, and else on standard error alone.
 func offer[In any](s *Server, t *mcp.Tool, limit time.Duration, use func(context.Context, In) (any, error)) {
-	if len(s.Tools) > 0 && !slices.Contains(s.Tools, t.Name) {
-		return
-	}
-	s.tools = append(s.tools, t.Name)
 	mcp.AddTool(s.server, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()

@@ -52,3 +52,18 @@ func (r *Route) text(ctx context.Context, path string, b body) (string, error) {
 	}
 	return text, nil
 }
+
+// said returns the text of an answer; "" if it has none.
+func said(data []byte) string {
+	var a apiResponse
+	if bounded.Count(data) > maxValues || json.Unmarshal(data, &a) != nil || len(a.Choices) == 0 {
+		return ""
+	}
+	switch c := a.Choices[0]; {
+	case c.Message != nil:
+		return c.Message.Content
+	case c.Text != nil:
+		return *c.Text
+	}
+	return ""
+}

@@ -13,9 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
@@ -27,11 +24,8 @@ type Options struct {
 	Allow func(r *http.Request, route string) (who string, err error)
 	// RefusePrivate refuses requests for routes that answer from records.
 	RefusePrivate bool
-	// Done, if set, is called with every request when it has ended, and Compared of every comparison.
-	Done     func(Record)
-	Compared func(Comparison)
-	// Tracer, if set, has a span for every request, and one for its upstream.
-	Tracer trace.Tracer
+	// Done, if set, is called with every request when it has ended.
+	Done func(Record)
 	// Largest is the size of requests, 8 MiB by default.
 	Largest int64
 	// Requests and Answers bound what is held at a time of requests, with what becomes of their
@@ -60,9 +54,6 @@ type Handler struct {
 // New returns a handler that serves a table.
 func New(t *Table, o Options) *Handler {
 	o.Largest, o.WriteTimeout = cmp.Or(o.Largest, 8<<20), cmp.Or(o.WriteTimeout, 30*time.Second)
-	if o.Tracer == nil {
-		o.Tracer = noTraces
-	}
 	o.UpstreamIdleTimeout = cmp.Or(o.UpstreamIdleTimeout, 5*time.Minute)
 	if o.Requests == nil {
 		o.Requests = &bounded.Capacity{All: 128 << 20, Each: 32 << 20}
@@ -176,8 +167,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	held := h.Requests.Hold(record.Client)
-	release := held.Release
-	defer func() { release() }()
+	defer held.Release()
 	b, err := h.readBody(w, r, held)
 	if err != nil {
 		fail(w, err)
@@ -211,7 +201,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	answer, err := h.traced(ctx, route, r.URL.Path, b)
+	answer, err := route.send(ctx, r.URL.Path, b)
 	if err != nil {
 		fail(w, err)
 		return
@@ -222,7 +212,6 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	if s, is := route.Upstream.(*Server); is {
 		secret = s.key
 	}
-	heard := clientAnswer{wanted: route.Shadow.chosen(r.URL.Path, b)}
 	about := route.About
 	if _, own := route.Upstream.(*Local); own {
 		about.Ignored = answer.Header[ignoredHeader]
@@ -230,11 +219,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request) {
 	if route.Shots != nil && r.URL.Path == chatPath {
 		about.Unmeasured = unmeasured(b["messages"])
 	}
-	h.hand(w, answer, about, secret, &heard, record.Client)
-	if heard.wanted {
-		release = func() {} // when both have answered
-		h.compare(r.Context(), route, r.URL.Path, b, heard.text.String(), held.Release)
-	}
+	h.hand(w, answer, about, secret, record.Client)
 }
 
 // chatPath is that of conversations.
@@ -259,7 +244,6 @@ func (r *Route) send(ctx context.Context, path string, b body) (*http.Response, 
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept-Encoding", "identity")
-	between.Inject(ctx, propagation.HeaderCarrier(q.Header))
 	answer, err := r.Upstream.RoundTrip(q)
 	if err == nil && (answer.StatusCode < 200 || answer.StatusCode > 599 || answer.Header.Get("Content-Encoding") != "") {
 		answer.Body.Close()
@@ -305,7 +289,7 @@ var passed = []string{"Content-Type", "Retry-After", "X-Request-Id", "Openai-Pro
 const maxAnswer = 64<<20 - 1
 
 // hand passes an answer on to a client. secret is the upstream's key, which no client gets.
-func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret string, heard *clientAnswer, client string) {
+func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About, secret, client string) {
 	held := h.Answers.Hold(client)
 	defer held.Release()
 	for _, name := range passed {
@@ -329,7 +313,7 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 	case answer.StatusCode >= 400:
 		handError(w, answer, secret, held)
 	case strings.EqualFold(strings.TrimSpace(kind), "text/event-stream"):
-		h.handStream(w, answer, note, heard, held)
+		h.handStream(w, answer, note, held)
 	default:
 		data, err := held.Read(answer.Body, -1, maxAnswer)
 		if full(err) != nil {
@@ -340,7 +324,6 @@ func (h *Handler) hand(w http.ResponseWriter, answer *http.Response, about About
 			fail(w, problem(http.StatusBadGateway, serverSide, "", "", "the model's server broke its answer off: try again"))
 			return
 		}
-		heard.add(data)
 		if strings.HasSuffix(strings.TrimSpace(kind), "json") && json.Valid(data) {
 			data = insert(data, "sotto", note)
 		}

@@ -129,7 +129,7 @@ func (h *Handler) private(w http.ResponseWriter, r *http.Request, who string, ro
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "", &clientAnswer{}, who)
+	h.hand(w, answer, about, "", who)
 }
 
 // taskRequest is a request for an answer by a task alone.

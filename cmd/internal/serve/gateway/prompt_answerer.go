@@ -260,5 +260,5 @@ func (h *Handler) judged(w http.ResponseWriter, r *http.Request, who string, rou
 		return
 	}
 	defer answer.Body.Close()
-	h.hand(w, answer, about, "", &clientAnswer{}, who)
+	h.hand(w, answer, about, "", who)
 }

@@ -73,14 +73,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		record.Method = "other" // a client can call it anything
 	}
-	ctx, span := h.begin(r)
 	defer func() {
 		failed := recover()
 		if failed != nil && failed != http.ErrAbortHandler { // its value may be content
 			record.Fault, record.Status = fault.Where(), http.StatusInternalServerError
 		}
 		record.Elapsed = time.Since(record.At)
-		end(span, record)
 		if h.Done != nil {
 			h.Done(*record)
 		}
@@ -88,5 +86,5 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the connection ends, and nothing is printed
 		}
 	}()
-	h.mux.ServeHTTP(&meteredWriter{w, record}, r.WithContext(context.WithValue(ctx, recordKey{}, record)))
+	h.mux.ServeHTTP(&meteredWriter{w, record}, r.WithContext(context.WithValue(r.Context(), recordKey{}, record)))
 }

@@ -20,8 +20,6 @@ type Route struct {
 	Shots *Shots
 	// Judged, if set, answers with them as their records judged, in place of the upstream.
 	Judged *PromptAnswerer
-	// Shadow compares them with others; nil for nothing.
-	Shadow *Shadow
 	// Private answers from records, in place of an upstream.
 	Private *Private
 	// About says where the examples are from.

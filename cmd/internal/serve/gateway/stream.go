@@ -51,7 +51,7 @@ func noteEvent(line, note []byte) ([]byte, bool) {
 }
 
 // handStream passes events on as they come. The first that is an object gets the note.
-func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, heard *clientAnswer, held *bounded.Reservation) {
+func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note []byte, held *bounded.Reservation) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(answer.StatusCode)
@@ -65,7 +65,6 @@ func (h *Handler) handStream(w http.ResponseWriter, answer *http.Response, note 
 			h.cutShort(w, control, within)
 			return
 		}
-		heard.add(line)
 		if !noted {
 			line, noted = noteEvent(line, note)
 		}

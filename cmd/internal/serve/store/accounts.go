@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// accountTables are people's accounts, their sessions, which budgets they own, and what was asked
+// accountTables are people's accounts, their links and sessions, which budgets they own, and what was asked
 // of the owners.
 const accountTables = `CREATE TABLE service_accounts (
-	name TEXT PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL, issuer TEXT NOT NULL, subject TEXT NOT NULL,
+	name TEXT PRIMARY KEY, role TEXT NOT NULL, issuer TEXT NOT NULL, subject TEXT NOT NULL,
 	created BIGINT NOT NULL, disabled BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX service_accounts_subject ON service_accounts (issuer, subject) WHERE issuer <> '';
@@ -23,7 +23,7 @@ CREATE TABLE service_sessions (
 	hash BYTES PRIMARY KEY, account TEXT NOT NULL REFERENCES service_accounts (name),
 	created BIGINT NOT NULL, used BIGINT NOT NULL, expires BIGINT NOT NULL
 );
-CREATE TABLE service_attempts (who TEXT PRIMARY KEY, failures BIGINT NOT NULL, until BIGINT NOT NULL);
+CREATE TABLE service_links (id TEXT PRIMARY KEY, hash BYTES NOT NULL, account TEXT NOT NULL REFERENCES service_accounts (name), expires BIGINT NOT NULL);
 CREATE TABLE service_owners (
 	dataset TEXT NOT NULL, account TEXT NOT NULL REFERENCES service_accounts (name), PRIMARY KEY (dataset, account)
 );
@@ -41,8 +41,8 @@ CREATE TABLE service_decisions (
 // Role is what an account may do. Each may do what those before it may.
 type Role string
 
-// The roles: one sees what is public, one looks after runs, keys and routes, and one decides about
-// the budgets that it owns.
+// The roles: one sees what is public, one looks after keys and routes, and one decides about the
+// budgets that it owns.
 const (
 	Viewer   Role = "viewer"
 	Operator Role = "operator"
@@ -61,15 +61,13 @@ func (r Role) May(required Role) bool {
 type Account struct {
 	Name string `json:"name"`
 	Role Role   `json:"role"`
-	// Issuer and Subject are those of OpenID Connect; "" for an account with a password.
+	// Issuer and Subject are those of OpenID Connect; "" for an account that signs in by links.
 	Issuer   string     `json:"issuer,omitempty"`
 	Subject  string     `json:"subject,omitempty"`
 	Created  time.Time  `json:"created"`
 	Disabled *time.Time `json:"disabled,omitempty"`
 	// Owns are the fingerprints of the data sets whose budgets it decides about.
 	Owns []string `json:"owns"`
-
-	hash string
 }
 
 // Actor is how the audit log names an account.
@@ -93,19 +91,14 @@ func checkAccount(name string, role Role) error {
 	return nil
 }
 
-// AddAccount makes an account with a password.
-func (s *Store) AddAccount(ctx context.Context, by Actor, a Account, password string) error {
+// AddAccount makes an account.
+func (s *Store) AddAccount(ctx context.Context, by Actor, a Account) error {
 	if err := checkAccount(a.Name, a.Role); err != nil {
 		return err
 	}
 	if len(a.Owns) > 0 && !a.Role.May(Owner) {
 		return errNoOwner
 	}
-	hash, err := hashPassword(ctx, password)
-	if err != nil {
-		return err
-	}
-	a.hash = hash
 	return s.write(ctx, by, "add account", a.Name, func(tx *sql.Tx) error { return s.insertAccount(ctx, tx, a) })
 }
 
@@ -115,10 +108,10 @@ func (s *Store) insertAccount(ctx context.Context, tx *sql.Tx, a Account) error 
 		return failed(err)
 	}
 	if there > 0 {
-		return fmt.Errorf("there is an account %s already: take another name, or change its password", a.Name)
+		return fmt.Errorf("there is an account %s already: take another name", a.Name)
 	}
-	if err := exec(ctx, tx, "INSERT INTO service_accounts (name, role, hash, issuer, subject, created, disabled) VALUES ($1, $2, $3, $4, $5, $6, 0)",
-		a.Name, string(a.Role), a.hash, a.Issuer, a.Subject, s.now().UnixMilli()); err != nil {
+	if err := exec(ctx, tx, "INSERT INTO service_accounts (name, role, issuer, subject, created, disabled) VALUES ($1, $2, $3, $4, $5, 0)",
+		a.Name, string(a.Role), a.Issuer, a.Subject, s.now().UnixMilli()); err != nil {
 		return err
 	}
 	for _, dataset := range a.Owns {
@@ -155,23 +148,6 @@ func (s *Store) SetRole(ctx context.Context, by Actor, name string, role Role) e
 	})
 }
 
-// SetPassword gives an account another password and ends its sessions.
-func (s *Store) SetPassword(ctx context.Context, by Actor, name, password string) error {
-	hash, err := hashPassword(ctx, password)
-	if err != nil {
-		return err
-	}
-	return s.changeAccount(ctx, by, "set password of account", name, func(tx *sql.Tx, a Account) error {
-		if a.Issuer != "" {
-			return errors.New("the account signs in by its organisation, and has no password here")
-		}
-		if err := exec(ctx, tx, "UPDATE service_accounts SET hash = $1 WHERE name = $2", hash, name); err != nil {
-			return err
-		}
-		return endSessions(ctx, tx, name)
-	})
-}
-
 // DisableAccount ends an account and its sessions; undo lets it in again.
 func (s *Store) DisableAccount(ctx context.Context, by Actor, name string, undo bool) error {
 	action, at := "disable account", s.now().UnixMilli()
@@ -180,6 +156,9 @@ func (s *Store) DisableAccount(ctx context.Context, by Actor, name string, undo 
 	}
 	return s.changeAccount(ctx, by, action, name, func(tx *sql.Tx, _ Account) error {
 		if err := exec(ctx, tx, "UPDATE service_accounts SET disabled = $1 WHERE name = $2", at, name); err != nil {
+			return err
+		}
+		if err := endLinks(ctx, tx, name); err != nil {
 			return err
 		}
 		return endSessions(ctx, tx, name)
@@ -210,11 +189,11 @@ func own(ctx context.Context, tx *sql.Tx, dataset, account string) error {
 	return exec(ctx, tx, "INSERT INTO service_owners (dataset, account) VALUES ($1, $2) ON CONFLICT DO NOTHING", dataset, account)
 }
 
-const accountColumns = "SELECT name, role, hash, issuer, subject, created, disabled FROM service_accounts"
+const accountColumns = "SELECT name, role, issuer, subject, created, disabled FROM service_accounts"
 
 func scanAccount(rows *sql.Rows, a *Account) error {
 	a.Owns = []string{}
-	return rows.Scan(&a.Name, &a.Role, &a.hash, &a.Issuer, &a.Subject, instant(&a.Created), optional(&a.Disabled))
+	return rows.Scan(&a.Name, &a.Role, &a.Issuer, &a.Subject, instant(&a.Created), optional(&a.Disabled))
 }
 
 // account reads one account with what it owns.
@@ -256,8 +235,8 @@ type Person struct {
 	Role Role
 }
 
-// Welcome returns the account of a person, and makes it if there is none. An account with a
-// password never becomes a person's, whatever it is called.
+// Welcome returns the account of a person, and makes it if there is none. An account that was made here
+// never becomes a person's, whatever it is called.
 func (s *Store) Welcome(ctx context.Context, p Person) (Account, error) {
 	if p.Issuer == "" || p.Subject == "" {
 		return Account{}, errors.New("an issuer has to say who somebody is")

@@ -4,16 +4,12 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sotto-dp/sotto/sys/expect"
 )
-
-// Tests try hundreds of passwords.
-func init() { hashCost = cost{time: 1, memory: 1 << 10, lanes: 1} }
-
-const secretWords = "four words in a row"
 
 // people adds an account of each role; owners own the data set "data".
 func people(t *testing.T, s *Store, roles map[string]Role) {
@@ -23,7 +19,7 @@ func people(t *testing.T, s *Store, roles map[string]Role) {
 		if role == Owner {
 			a.Owns = []string{"data"}
 		}
-		must(t, s.AddAccount(t.Context(), "root", a, secretWords))
+		must(t, s.AddAccount(t.Context(), "root", a))
 	}
 }
 
@@ -39,43 +35,16 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestAccounts: a password signs in, another does not, nor that of an account that was disabled,
-// and neither password nor token is in the store.
+// TestAccounts: what is no account, no role or no owner is refused, and what is done is in the audit log.
 func TestAccounts(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()
 		people(t, s, map[string]Role{"viewer-one": Viewer, "owner-one": Owner})
-		a, err := s.SignIn(ctx, Attempt{Name: "owner-one", Password: secretWords, Address: "here"})
-		expect.NoError(t, err)
-		expect.Equal(t, "a.Role", a.Role, Owner)
-		expect.True(t, "a.OwnerOf('data')", a.OwnerOf("data"))
-		expect.True(t, "not a.OwnerOf('other')", !a.OwnerOf("other"))
-		for _, wrong := range [][2]string{{"owner-one", secretWords + "!"}, {"owner-one", ""}, {"nobody", secretWords}, {"", ""}, {"OWNER-ONE", secretWords}} {
-			if _, err := s.SignIn(ctx, Attempt{Name: wrong[0], Password: wrong[1], Address: "here"}); !errors.Is(err, ErrDenied) {
-				t.Errorf("%q: %v", wrong, err)
-			}
-		}
-		token, err := s.AddSession(ctx, "owner-one")
-		must(t, err)
-		for _, table := range []string{"service_accounts", "service_sessions", "service_audit", "service_attempts"} {
-			if text := dump(t, s, table); strings.Contains(text, token) || strings.Contains(text, secretWords) {
-				t.Errorf("%s has a secret: %s", table, text)
-			}
-		}
-		must(t, s.DisableAccount(ctx, "root", "owner-one", false))
-		if _, err := s.SignIn(ctx, Attempt{Name: "owner-one", Password: secretWords, Address: "here"}); !errors.Is(err, ErrDenied) {
-			t.Errorf("disabled: %v", err)
-		}
-		must(t, s.DisableAccount(ctx, "root", "owner-one", true))
-		if _, err := s.SignIn(ctx, Attempt{Name: "owner-one", Password: secretWords, Address: "here"}); err != nil {
-			t.Errorf("enabled again: %v", err)
-		}
 		for what, err := range map[string]error{
-			"twice":        s.AddAccount(ctx, "root", Account{Name: "owner-one", Role: Viewer}, secretWords),
-			"short":        s.AddAccount(ctx, "root", Account{Name: "b", Role: Viewer}, "short"),
-			"name":         s.AddAccount(ctx, "root", Account{Name: "<b>", Role: Viewer}, secretWords),
-			"role":         s.AddAccount(ctx, "root", Account{Name: "b", Role: "root"}, secretWords),
-			"viewer owns":  s.AddAccount(ctx, "root", Account{Name: "b", Role: Viewer, Owns: []string{"data"}}, secretWords),
+			"twice":        s.AddAccount(ctx, "root", Account{Name: "owner-one", Role: Viewer}),
+			"name":         s.AddAccount(ctx, "root", Account{Name: "<b>", Role: Viewer}),
+			"role":         s.AddAccount(ctx, "root", Account{Name: "b", Role: "root"}),
+			"viewer owns":  s.AddAccount(ctx, "root", Account{Name: "b", Role: Viewer, Owns: []string{"data"}}),
 			"viewer later": s.SetOwner(ctx, "root", "viewer-one", "data", false),
 			"nobody":       s.DisableAccount(ctx, "root", "nobody", false),
 		} {
@@ -86,15 +55,89 @@ func TestAccounts(t *testing.T) {
 		must(t, s.SetRole(ctx, "root", "viewer-one", Owner))
 		must(t, s.SetOwner(ctx, "root", "viewer-one", "data", false))
 		all, err := s.Accounts(ctx)
-		expect.NoError(t, err)
+		must(t, err)
 		expect.Len(t, "all", all, 2)
-		expect.True(t, "all[0].OwnerOf('data')", all[0].OwnerOf("data"))
-		expect.True(t, "all[1].OwnerOf('data')", all[1].OwnerOf("data"))
+		expect.True(t, "owner-one owns data", all[0].OwnerOf("data"))
+		expect.True(t, "viewer-one owns data", all[1].OwnerOf("data"))
+		expect.True(t, "owner-one owns no other", !all[0].OwnerOf("other"))
 		log, err := s.Audit(ctx, 3)
-		expect.NoError(t, err)
+		must(t, err)
 		expect.Len(t, "log", log, 3)
 		expect.Equal(t, "log[0].Action", log[0].Action, "add owner")
 		expect.Equal(t, "log[1].Action", log[1].Action, "set role of account")
+	})
+}
+
+// TestLinks: a link signs its account in once, for a while, and only while the account may sign in; nothing
+// else does, and the store does not have it.
+func TestLinks(t *testing.T) {
+	each(t, func(t *testing.T, s *Store, open func() *Store) {
+		ctx := t.Context()
+		now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+		s.now = func() time.Time { return now }
+		people(t, s, map[string]Role{"owner-one": Owner, "viewer-one": Viewer})
+		link := func(name string) string {
+			t.Helper()
+			token, err := s.AddLink(ctx, "root", name)
+			must(t, err)
+			return token
+		}
+		use := func(token, want string) {
+			t.Helper()
+			a, err := s.UseLink(ctx, token)
+			if want == "" && !errors.Is(err, ErrDenied) || want != "" && err != nil || a.Name != want && err == nil {
+				t.Errorf("got %q, %v, want %q", a.Name, err, want)
+			}
+		}
+		token, other := link("owner-one"), link("viewer-one")
+		for _, table := range []string{"service_links", "service_audit"} {
+			if text := dump(t, s, table); strings.Contains(text, token[13:]) {
+				t.Errorf("%s has the token: %s", table, text)
+			}
+		}
+		for _, wrong := range []string{"", "-", token[:12], token[:13], token + "A", token[:len(token)-1], strings.ToLower(token), token[:13] + other[13:], other[:13] + token[13:]} {
+			use(wrong, "")
+		}
+		use(token, "owner-one") // what was wrong has not used it up
+		use(token, "")
+		token = link("owner-one")
+		again := link("owner-one")
+		use(token, "")
+		use(other, "viewer-one")
+		now = now.Add(LinkLives - time.Millisecond)
+		use(again, "owner-one")
+		token = link("owner-one")
+		now = now.Add(LinkLives)
+		use(token, "")
+		token = link("owner-one")
+		must(t, s.DisableAccount(ctx, "root", "owner-one", false))
+		use(token, "")
+		if _, err := s.AddLink(ctx, "root", "owner-one"); err == nil {
+			t.Error("a disabled account gets a link")
+		}
+		must(t, s.DisableAccount(ctx, "root", "owner-one", true))
+		use(token, "")
+		if _, err := s.AddLink(ctx, "root", "nobody"); err == nil {
+			t.Error("nobody gets a link")
+		}
+		token = link("viewer-one")
+		var all sync.WaitGroup
+		var used atomic.Int64
+		for range 6 {
+			from := open()
+			from.now = s.now
+			all.Go(func() {
+				if _, err := from.UseLink(ctx, token); err == nil {
+					used.Add(1)
+				} else if !errors.Is(err, ErrDenied) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := used.Load(); n != 1 {
+			t.Errorf("a link was used %d times at once", n)
+		}
 	})
 }
 
@@ -122,8 +165,8 @@ func dump(t *testing.T, s *Store, table string) string {
 	return text.String()
 }
 
-// TestSessions: a session ends when it is not used, after a while, with a sign-out, a new password
-// and when its account is disabled.
+// TestSessions: a session ends when it is not used, after a while, with a sign-out, and when its account
+// is disabled; the store does not have its token.
 func TestSessions(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()
@@ -134,34 +177,35 @@ func TestSessions(t *testing.T) {
 			t.Helper()
 			token, err := s.AddSession(ctx, "owner-one")
 			must(t, err)
-			if a, err := s.Session(ctx, token, true); err != nil || a.Name != "owner-one" {
+			if a, err := s.Session(ctx, token); err != nil || a.Name != "owner-one" {
 				t.Fatalf("%+v, %v", a, err)
 			}
 			return token
 		}
 		ended := func(what, token string) {
 			t.Helper()
-			if a, err := s.Session(ctx, token, true); !errors.Is(err, ErrDenied) {
+			if a, err := s.Session(ctx, token); !errors.Is(err, ErrDenied) {
 				t.Errorf("%s: %+v, %v", what, a, err)
 			}
 		}
 		ended("no token", "")
 		token := begin()
+		for _, table := range []string{"service_sessions", "service_audit"} {
+			if text := dump(t, s, table); strings.Contains(text, token) {
+				t.Errorf("%s has the token: %s", table, text)
+			}
+		}
 		for range 3 {
 			now = now.Add(SessionIdle - time.Second)
-			if _, err := s.Session(ctx, token, true); err != nil {
+			if _, err := s.Session(ctx, token); err != nil {
 				t.Fatal("it ended while it was used")
 			}
 		}
-		now = now.Add(SessionIdle / 2)
-		if _, err := s.Session(ctx, token, false); err != nil {
-			t.Fatal(err)
-		}
-		now = now.Add(SessionIdle / 2)
-		ended("idle: a look is no use", token)
+		now = now.Add(SessionIdle)
+		ended("idle", token)
 		token = begin()
 		for end := now.Add(SessionMax); now.Before(end); now = now.Add(SessionIdle / 2) {
-			_, err := s.Session(ctx, token, true)
+			_, err := s.Session(ctx, token)
 			must(t, err)
 		}
 		ended("old", token)
@@ -169,100 +213,12 @@ func TestSessions(t *testing.T) {
 		must(t, s.EndSession(ctx, "owner-one", token))
 		ended("signed out", token)
 		token = begin()
-		must(t, s.SetPassword(ctx, "root", "owner-one", secretWords+" more"))
-		ended("another password", token)
-		token = begin()
 		must(t, s.DisableAccount(ctx, "root", "owner-one", false))
 		ended("disabled", token)
 		must(t, s.DisableAccount(ctx, "root", "owner-one", true))
 		ended("enabled again", token)
 		if _, err := s.AddSession(ctx, "nobody"); err == nil {
 			t.Error("a session of nobody")
-		}
-	})
-}
-
-// TestAttempts: after some failures of an account, or of an address, even the right password has
-// to wait, longer each time, and time lets it in again.
-func TestAttempts(t *testing.T) {
-	each(t, func(t *testing.T, s *Store, _ func() *Store) {
-		ctx := t.Context()
-		now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-		s.now = func() time.Time { return now }
-		people(t, s, map[string]Role{"viewer-one": Viewer, "viewer-two": Viewer})
-		waits := func(name, from string) time.Duration {
-			t.Helper()
-			_, err := s.SignIn(ctx, Attempt{Name: name, Password: "wrong", Address: from})
-			var wait *WaitError
-			if errors.As(err, &wait) {
-				return wait.For
-			}
-			if !errors.Is(err, ErrDenied) {
-				t.Fatal(err)
-			}
-			return 0
-		}
-		for i := range attemptsOfAccount {
-			if w := waits("viewer-one", string(rune('a'+i))); w != 0 {
-				t.Fatalf("attempt %d waits %v", i, w)
-			}
-		}
-		var last time.Duration
-		for range 4 {
-			w := waits("viewer-one", "elsewhere")
-			if w <= last || w > maxWait {
-				t.Errorf("after %v it is %v", last, w)
-			}
-			if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err == nil {
-				t.Error("the right password is not made to wait")
-			}
-			last = w
-			now = now.Add(w)
-			waits("viewer-one", "elsewhere")
-		}
-		now = now.Add(maxWait)
-		if _, err := s.SignIn(ctx, Attempt{Name: "viewer-one", Password: secretWords, Address: "here"}); err != nil {
-			t.Errorf("after a while: %v", err)
-		}
-		// Anyone who has an account does not get more attempts by using it.
-		for i := range attemptsOfAddress {
-			waits("name"+string(rune('a'+i)), "there")
-			if i%4 == 0 {
-				_, err := s.SignIn(ctx, Attempt{Name: "viewer-two", Password: secretWords, Address: "there"})
-				must(t, err)
-			}
-		}
-		if w := waits("another", "there"); w == 0 {
-			t.Error("an address may try as often as it likes")
-		}
-		if _, err := s.SignIn(ctx, Attempt{Name: "viewer-two", Password: secretWords, Address: "here"}); err != nil {
-			t.Errorf("another address: %v", err)
-		}
-	})
-}
-
-// TestConcurrentAttempts: attempts at the same time are counted before they are made.
-func TestConcurrentAttempts(t *testing.T) {
-	each(t, func(t *testing.T, s *Store, _ func() *Store) {
-		people(t, s, map[string]Role{"viewer-one": Viewer})
-		var all sync.WaitGroup
-		var mu sync.Mutex
-		made := 0
-		for range 12 {
-			all.Go(func() {
-				_, err := s.SignIn(t.Context(), Attempt{Name: "viewer-one", Password: "wrong", Address: "here"})
-				mu.Lock()
-				defer mu.Unlock()
-				if errors.Is(err, ErrDenied) {
-					made++
-				} else if w, b := (*WaitError)(nil), (*BusyError)(nil); !errors.As(err, &w) && !errors.As(err, &b) {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if made > attemptsOfAccount+2 {
-			t.Errorf("%d attempts were made at a time", made)
 		}
 	})
 }
@@ -287,11 +243,8 @@ func TestWelcome(t *testing.T) {
 		if again, err := s.Welcome(ctx, p); err != nil || again.Role != Operator {
 			t.Errorf("%+v, %v", again, err)
 		}
-		if _, err := s.SignIn(ctx, Attempt{Name: a.Name, Password: "", Address: "here"}); !errors.Is(err, ErrDenied) {
-			t.Errorf("an account without a password: %v", err)
-		}
-		if err := s.SetPassword(ctx, "root", a.Name, secretWords); err == nil {
-			t.Error("an issuer's account gets a password")
+		if _, err := s.AddLink(ctx, "root", a.Name); err == nil {
+			t.Error("an issuer's account gets a link")
 		}
 		if other, err := s.Welcome(ctx, Person{Issuer: "https://other.example", Subject: "17", Name: "<script>"}); err != nil || other.Name != "script-" {
 			t.Errorf("%+v, %v", other, err)

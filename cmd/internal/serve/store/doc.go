@@ -1,6 +1,5 @@
 // Package store keeps what a service knows besides budgets: API keys, routes with all their
-// versions, jobs and schedules, accounts and their sessions, requests for grants, uploads, and who
-// changed what. It is one SQLite file for a process, or a PostgreSQL database
+// versions, accounts and their sessions, requests for grants, and who changed what. It is one SQLite file for a process, or a PostgreSQL database
 // for many.
 //
 // Everything that decides about a request is a row that is read anew when the

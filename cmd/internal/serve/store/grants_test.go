@@ -102,7 +102,7 @@ func TestConcurrentApprovals(t *testing.T) {
 		ctx := t.Context()
 		owners := []string{"owner-one", "owner-two", "owner-three", "owner-four"}
 		for _, name := range owners {
-			must(t, s.AddAccount(ctx, "root", Account{Name: name, Role: Owner, Owns: []string{"data"}}, secretWords))
+			must(t, s.AddAccount(ctx, "root", Account{Name: name, Role: Owner, Owns: []string{"data"}}))
 		}
 		must(t, s.SetApprovals(ctx, "root", "data", 2))
 		g, err := s.AskGrant(ctx, Account{Name: "owner-one", Role: Owner}, Grant{Dataset: "data", Budget: "global", Epsilon: 1, Reason: "r"})
@@ -130,7 +130,7 @@ func TestOwnRequests(t *testing.T) {
 	each(t, func(t *testing.T, s *Store, _ func() *Store) {
 		ctx := t.Context()
 		for _, name := range []string{"one", "two", "three"} {
-			must(t, s.AddAccount(ctx, "root", Account{Name: name, Role: Owner}, secretWords))
+			must(t, s.AddAccount(ctx, "root", Account{Name: name, Role: Owner}))
 		}
 		ask := func(needed int, owners ...string) Grant {
 			t.Helper()

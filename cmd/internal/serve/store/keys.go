@@ -125,14 +125,13 @@ func (s *Store) RevokeKey(ctx context.Context, by Actor, id string) error {
 var errNoKey = errors.New("there is no such key, or it is revoked already: sotto serve key list shows them")
 
 const keyColumns = `SELECT k.id, k.name, k.hash, k.routes, k.per_minute, k.created, k.expires, k.revoked, k.rotated, k.answers, k.admin, k.origin, COALESCE(a.answers, 0)
-	FROM service_keys k LEFT JOIN service_asked a ON a.origin = CASE WHEN k.origin = '' THEN k.id ELSE k.origin END`
+	FROM service_keys k LEFT JOIN service_asked a ON a.origin = k.origin`
 
 func scanKey(rows *sql.Rows, k *Key) error {
 	var routes string
 	if err := rows.Scan(&k.ID, &k.Name, &k.hash, &routes, &k.PerMinute, instant(&k.Created), optional(&k.Expires), optional(&k.Revoked), &k.rotated, &k.Answers, &k.Admin, &k.origin, &k.Asked); err != nil {
 		return err
 	}
-	k.origin = cmp.Or(k.origin, k.ID)
 	if err := json.Unmarshal([]byte(routes), &k.Routes); err != nil {
 		return fmt.Errorf("the routes of key %s: %w", k.ID, err)
 	}

@@ -29,7 +29,7 @@ var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
 
 // Check refuses what would control the terminals on which routes are listed, and texts without end.
 func (r RouteSpec) Check() error {
-	all := []string{r.Upstream, r.Model, r.Release, r.Task, r.Shadow}
+	all := []string{r.Upstream, r.Model, r.Release, r.Task}
 	if r.Answers != nil {
 		all = append(all, r.Answers.Data, r.Answers.Dataset)
 		// A query may have lines.
@@ -61,10 +61,6 @@ type RouteSpec struct {
 	Task    string `json:"task,omitempty"`
 	// Nearest is how many examples go along, those most similar to a question; 0 for all.
 	Nearest int `json:"nearest,omitempty"`
-	// Shadow is the folder of another release for the task, which answers a share of the requests
-	// a second time, to be compared.
-	Shadow      string  `json:"shadow,omitempty"`
-	ShadowShare float64 `json:"shadow_share,omitempty"`
 	// Answers from private records, in place of all these except Task.
 	Answers *AnswerSpec `json:"answers,omitempty"`
 }

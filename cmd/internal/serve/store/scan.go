@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -100,20 +99,6 @@ func optional(to **time.Time) scanner {
 		}
 		*to = new(time.Time)
 		return instant(*to)(v)
-	}
-}
-
-// document reads JSON, which is empty for none.
-func document(to *json.RawMessage) scanner {
-	return func(v any) error {
-		text, is := v.(string)
-		if !is {
-			return fmt.Errorf("a document is a %T", v)
-		}
-		if *to = nil; text != "" {
-			*to = json.RawMessage(text)
-		}
-		return nil
 	}
 }
 

@@ -45,7 +45,7 @@ func Open(ctx context.Context, address string, create bool) (_ *Store, err error
 	if err != nil {
 		return nil, failed(err)
 	}
-	if err := s.migrate(ctx, create); err != nil {
+	if err := s.makeTables(ctx, create); err != nil {
 		return nil, errors.Join(failed(err), s.db.Close())
 	}
 	return s, nil
@@ -104,14 +104,6 @@ func (s *Store) openSQLite(path string, create bool) error {
 	return nil
 }
 
-// clock is the database's own, in milliseconds: processes on many machines agree on it.
-func (s *Store) clock() string {
-	if s.postgres {
-		return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
-	}
-	return "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
-}
-
 // Close closes the store.
 func (s *Store) Close() error { return s.db.Close() }
 
@@ -129,6 +121,12 @@ func (s *Store) write(ctx context.Context, by Actor, action, subject string, cha
 		}
 		return s.note(ctx, tx, by, action, subject)
 	})
+}
+
+// Note adds an entry to the audit log about something that changes nothing else, so that nobody
+// reads the store anew for it.
+func (s *Store) Note(ctx context.Context, by Actor, action, subject string) error {
+	return s.note(ctx, s.db, by, action, subject)
 }
 
 // note adds an entry to the audit log.

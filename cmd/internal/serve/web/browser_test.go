@@ -16,8 +16,6 @@ import (
 	printing "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 )
 
 // chromium is a real browser, and what it complained about.
@@ -165,18 +163,14 @@ func (c *chromium) tabTo(what string) {
 	c.t.Fatalf("the tab key does not reach %q", what)
 }
 
-// signIn signs in by keyboard.
-func (c *chromium) signIn(name string) {
+// signIn signs in by a link and the keyboard.
+func (c *chromium) signIn(s *site, name string) {
 	c.t.Helper()
-	c.open("/sign-in")
-	if at := c.focused(); at != "name" {
+	c.open("/sign-in?link=" + s.link(c.t, name))
+	if at := c.focused(); at != "Sign in" {
 		c.t.Errorf("the keyboard begins at %q", at)
 	}
-	c.press(name, kb.Tab)
-	if at := c.focused(); at != "password" {
-		c.t.Errorf("the tab key goes to %q", at)
-	}
-	c.press(password, kb.Enter)
+	c.press(kb.Enter)
 	c.do(chromedp.WaitVisible(chromedp.CSS("nav")))
 }
 
@@ -253,15 +247,12 @@ func (c *chromium) none(what, script string) {
 // window, names what it has, and gives the browser nothing to complain about.
 func TestPlainPagesInChromium(t *testing.T) {
 	in := newChromium(t)
-	s := shores(t, nil)
+	s := newSite(t, nil)
 	s.ask(t, "0.5")
-	s.sent(t, "one", persons(t, "one", [2]int{401, 520}))
 	c := s.window(t, in)
 	pages := map[string]string{
-		"overview": "/", "data-sets": "/data-sets", "data-set": "/data-sets/tickets", "runs": "/runs", "run": "/runs/" + s.run.ID, "run-failed": "/runs/" + s.failed.ID,
-		"certificates": "/certificates", "certificate": "/certificates/run/" + s.run.ID, "routes": "/routes", "keys": "/keys", "data-protection": "/data-protection", "audit": "/audit",
-		"new-run": "/runs/new", "new-run-own": "/runs/new?source=upload%3Aone", "compare": "/compare?task=agnews&size=1000", "playground": "/playground",
-		"upload": "/uploads/one",
+		"overview": "/", "data-sets": "/data-sets", "data-set": "/data-sets/tickets", "certificates": "/certificates", "certificate": "/certificates/tickets",
+		"routes": "/routes", "keys": "/keys", "data-protection": "/data-protection", "audit": "/audit", "playground": "/playground",
 	}
 	for _, size := range [][2]int64{{360, 740}, {1280, 800}} {
 		for _, scheme := range []string{"light", "dark"} {
@@ -278,7 +269,7 @@ func TestPlainPagesInChromium(t *testing.T) {
 			if size[0] == 360 && scheme == "light" {
 				c.open("/sign-in")
 				check("sign-in")
-				c.signIn("owner-one")
+				c.signIn(s, "owner-one")
 			}
 			for name, path := range pages {
 				c.open(path)
@@ -294,10 +285,10 @@ func TestPlainReportInChromium(t *testing.T) {
 	in := newChromium(t)
 	s := newSite(t, nil)
 	c := s.window(t, in)
-	c.signIn("viewer-one")
+	c.signIn(s, "viewer-one")
 	for width, scheme := range map[int64]string{360: "light", 1280: "dark"} {
 		c.look(width, 800, scheme)
-		c.open("/certificates/run/" + s.run.ID + "/report")
+		c.open("/certificates/tickets/report")
 		what := fmt.Sprintf("report-%d-%s", width, scheme)
 		c.none(what+", contrast", contrast)
 		c.none(what+", width", wide)
@@ -326,59 +317,30 @@ func TestPlainReportInChromium(t *testing.T) {
 	}
 }
 
-// TestPlainNewRunInChromium: the plan follows what somebody writes, without a page being loaded anew;
-// the run is started from the same form, and asked about in the playground.
-func TestPlainNewRunInChromium(t *testing.T) {
-	in := newChromium(t)
-	s := newSite(t, nil)
-	c := s.window(t, in)
-	c.signIn("operator-one")
-	c.open("/runs/new")
-	evaluate[int](c, `window.same = 1`)
-	c.do(chromedp.WaitVisible(holding("#plan", "ε ≤ 1 at")))
-	evaluate[string](c, `document.getElementById("epsilon").value = ""`)
-	c.do(chromedp.SendKeys(chromedp.CSS(`#epsilon`), "0.25"), chromedp.WaitVisible(holding("#plan", "ε ≤ 0.25 at")))
-	if evaluate[int](c, `window.same || 0`) != 1 {
-		t.Error("the page was loaded anew")
-	}
-	c.do(chromedp.SendKeys(chromedp.CSS(`#name`), "Fresh examples"), chromedp.Click(chromedp.CSS(`#run-form button.main`)), chromedp.WaitVisible(saying("h1", "Fresh examples")))
-	c.open("/playground")
-	c.do(chromedp.SendKeys(chromedp.CSS(`#question`), "Where is it?"), chromedp.Click(chromedp.CSS(`form.fields button.main`)), chromedp.WaitVisible(holding(".answer", "examples: true")))
-	c.quiet("new run and playground")
-}
-
-// TestPlainKeyboardInChromium: somebody without a mouse signs in, skips to the content, sees where they are,
-// and cancels a run; a page that is open is told of it.
+// TestPlainKeyboardInChromium: somebody without a mouse signs in, skips to the content, sees where they are, asks in the
+// playground, and signs out.
 func TestPlainKeyboardInChromium(t *testing.T) {
 	in := newChromium(t)
 	s := newSite(t, nil)
-	watching := s.window(t, in)
-	watching.signIn("viewer-one")
-	watching.open("/runs/" + s.under.ID)
 	c := s.window(t, in)
-	c.signIn("operator-one")
+	c.signIn(s, "operator-one")
 	c.press(kb.Tab)
 	if at := c.focused(); at != "Skip to the content" {
 		t.Errorf("the tab key begins at %q", at)
 	}
-	c.tabTo("Runs")
+	c.tabTo("Playground")
 	if outline := evaluate[string](c, `getComputedStyle(document.activeElement).outlineStyle + " " + getComputedStyle(document.activeElement).outlineWidth`); outline != "solid 3px" {
 		t.Errorf("what has the keyboard looks like %q", outline)
 	}
 	c.press(kb.Enter)
-	c.do(chromedp.WaitVisible(saying("h1", "Runs")))
-	c.tabTo("Prompts that records choose")
-	c.press(kb.Enter)
-	c.do(chromedp.WaitVisible(saying("h1", "Prompts that records choose")))
-	c.tabTo("Cancel the run")
-	c.press(kb.Enter)
-	c.do(chromedp.WaitVisible(chromedp.CSS(`.said`)))
-	watching.do(chromedp.WaitVisible(saying("span", "asked to end")))
+	c.do(chromedp.WaitVisible(saying("h1", "Playground")))
+	c.tabTo("question")
+	c.press("Where is it?", kb.Tab, kb.Enter)
+	c.do(chromedp.WaitVisible(holding(".answer", "examples: true")))
 	c.tabTo("Sign out")
 	c.press(kb.Enter)
-	c.do(chromedp.WaitVisible(chromedp.CSS(`#password`)))
+	c.do(chromedp.WaitVisible(saying("h1", "Sign in")))
 	c.quiet("by keyboard")
-	watching.quiet("watching")
 }
 
 // TestPlainGrantInChromium: an operator asks, two owners approve in their own browsers, and the
@@ -388,7 +350,7 @@ func TestPlainGrantInChromium(t *testing.T) {
 	s := newSite(t, nil)
 	must(t, s.Store.SetApprovals(t.Context(), "root", string(s.tickets.Fingerprint), 2))
 	c := s.window(t, in)
-	c.signIn("operator-one")
+	c.signIn(s, "operator-one")
 	c.open("/data-sets/tickets")
 	c.do(
 		chromedp.Click(chromedp.CSS(`.ask summary`)), chromedp.WaitVisible(chromedp.CSS(`#epsilon`)), chromedp.SendKeys(chromedp.CSS(`#epsilon`), "0.5"),
@@ -397,7 +359,7 @@ func TestPlainGrantInChromium(t *testing.T) {
 	for i, owner := range []string{"owner-one", "owner-two"} {
 		c := s.window(t, in)
 		c.look(1280, 800, "light")
-		c.signIn(owner)
+		c.signIn(s, owner)
 		c.open("/data-protection")
 		c.picture("grant-" + owner)
 		c.do(chromedp.Click(chromedp.CSS(`.request button.main`)), chromedp.WaitVisible(chromedp.CSS(`.said`)))
@@ -406,44 +368,7 @@ func TestPlainGrantInChromium(t *testing.T) {
 		}
 		c.quiet(owner)
 	}
-	c.do(chromedp.WaitVisible(saying("span", "Granted"))) // the operator's page is told of it
 	c.quiet("operator")
-}
-
-// TestPlainAssignInChromium: an operator's upload waits, each owner decides about their data sets, and then it
-// can be used.
-func TestPlainAssignInChromium(t *testing.T) {
-	in := newChromium(t)
-	s := shores(t, nil)
-	must(t, s.Store.RemoveUpload(t.Context(), store.Account{Name: "operator-one"}, "letters"))
-	s.sent(t, "one", persons(t, "one", [2]int{401, 520}))
-	operator := s.window(t, in)
-	operator.signIn("operator-one")
-	operator.open("/runs/new?source=upload%3Aone")
-	operator.do(chromedp.WaitVisible(chromedp.CSS("#waits")))
-	for _, owner := range []string{"owner-one", "owner-two"} {
-		c := s.window(t, in)
-		c.look(1280, 800, "light")
-		c.signIn(owner)
-		c.do(chromedp.Click(saying("a", "The upload one.csv waits for your decision.")), chromedp.WaitVisible(saying("h1", "Upload one.csv")))
-		for i := range evaluate[int](c, `document.querySelectorAll("fieldset").length`) {
-			choice := "other"
-			if evaluate[bool](c, fmt.Sprintf(`document.querySelectorAll("fieldset")[%d].innerText.includes("share records: ")`, i)) {
-				choice = "claim"
-			}
-			evaluate[int](c, fmt.Sprintf(`document.querySelectorAll("fieldset")[%d].querySelector("input[value=%s]").click(), 0`, i, choice))
-		}
-		c.picture("assign-" + owner)
-		c.do(chromedp.SendKeys(chromedp.CSS(`#reason`), "the list of the clinic"), chromedp.Click(saying("button", "Decide")), chromedp.WaitVisible(chromedp.CSS(`.said`)))
-		c.picture("assigned-" + owner)
-		c.quiet(owner)
-	}
-	if u := s.state(t, "one"); u.State != store.UploadAssigned || u.Dataset != s.print(t, "north") {
-		t.Errorf("%+v", u)
-	}
-	operator.open("/runs/new?source=upload%3Aone&size=500&epsilon=0.5&task=trec")
-	operator.do(chromedp.WaitVisible(holding("#plan", "has ε 3 left")))
-	operator.quiet("operator")
 }
 
 // TestPlainWithoutScript: pages say all they say without a script.
@@ -453,7 +378,7 @@ func TestPlainWithoutScript(t *testing.T) {
 	c := s.window(t, in)
 	_, err := chromedp.Call(c, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	must(t, err)
-	c.signIn("operator-one")
-	c.open("/runs/" + s.under.ID)
-	c.do(chromedp.Click(chromedp.CSS(`.actions button`)), chromedp.WaitVisible(chromedp.CSS(`.said`)))
+	c.signIn(s, "operator-one")
+	c.open("/routes")
+	c.do(chromedp.Click(chromedp.CSS(`details summary`)), chromedp.Click(saying("button", "Remove it")), chromedp.WaitVisible(chromedp.CSS(`.said`)))
 }

@@ -1,10 +1,7 @@
 package web
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,18 +20,18 @@ import (
 func (d *Dashboard) certificateRoutes() []route {
 	return []route{
 		{"GET /certificates", store.Viewer, d.certificatesPage},
-		{"GET /certificates/{kind}/{id}", store.Viewer, d.certificatePage},
-		{"GET /certificates/{kind}/{id}/report", store.Viewer, d.reportPage},
-		{"GET /certificates/{kind}/{id}/files/{name...}", store.Viewer, d.releasedFile},
+		{"GET /certificates/{route}", store.Viewer, d.certificatePage},
+		{"GET /certificates/{route}/report", store.Viewer, d.reportPage},
+		{"GET /certificates/{route}/files/{name...}", store.Viewer, d.releasedFile},
 	}
 }
 
 // certifiedRelease is a folder with a certificate, and what checking it found.
 type certifiedRelease struct {
-	// Kind is run or route, and ID which one.
-	Kind, ID, Title string
-	Report          *certificate.Report // nil if it could not be checked
-	Checked         time.Time
+	// Route that serves it.
+	Route   string
+	Report  *certificate.Report // nil if it could not be checked
+	Checked time.Time
 
 	// dir, as it looked when it was checked.
 	dir, state string
@@ -90,22 +87,11 @@ func certified(dir string) string {
 	return ""
 }
 
-// releases are those of runs that ended well, and of routes, the newest first.
+// releases are those of routes.
 func (d *Dashboard) releases(ctx context.Context) (all []*certifiedRelease, err error) {
-	jobs, err := d.Store.Jobs(ctx, shownRuns)
-	if err != nil {
-		return nil, err
-	}
-	for _, j := range jobs {
-		if j.State == store.Done {
-			if r := d.released("run", j.ID, view(j).Title, j.Place); r != nil {
-				all = append(all, r)
-			}
-		}
-	}
 	routes, err := d.Store.Routes(ctx, true)
 	for _, to := range routes {
-		if r := d.released("route", to.Name, to.Name, to.Spec.Release); r != nil {
+		if r := d.released(to.Name, to.Spec.Release); r != nil {
 			all = append(all, r)
 		}
 	}
@@ -139,7 +125,7 @@ func (d *Dashboard) find(v *visit) (*certifiedRelease, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(r *certifiedRelease) bool { return r.Kind == v.PathValue("kind") && r.ID == v.PathValue("id") })
+	i := slices.IndexFunc(all, func(r *certifiedRelease) bool { return r.Route == v.PathValue("route") })
 	if i < 0 {
 		return nil, errNotFound
 	}
@@ -151,7 +137,7 @@ func (d *Dashboard) certificatePage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.render(200, "certificate", page{Title: "Certificate of " + r.Title, Here: "/certificates", Data: r})
+	v.render(200, "certificate", page{Title: "Certificate of " + r.Route, Here: "/certificates", Data: r})
 	return nil
 }
 
@@ -225,54 +211,4 @@ func (r *certifiedRelease) file(name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // it was read only
 	return bounded.Read(f, bounded.Large)
-}
-
-// text is a released example, field by field.
-type text [][2]string
-
-// texts reads at most so many of the released examples, and how many more there are.
-func (r *certifiedRelease) texts(limit int) (some []text, more int) {
-	data, err := r.file("demos.jsonl")
-	if err != nil {
-		return nil, 0 // it is no release of texts
-	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if len(some) == limit {
-			more++
-			continue
-		}
-		some = append(some, fields(lines.Bytes()))
-	}
-	return some, more
-}
-
-// fields reads a JSON object in its own order.
-func fields(line []byte) (t text) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	if first, err := d.Token(); err != nil || first != json.Delim('{') {
-		return text{{"", string(line)}}
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			break
-		}
-		var value any
-		if d.Decode(&value) != nil {
-			break
-		}
-		label, _ := name.(string)
-		said, is := value.(string)
-		if !is {
-			data, err := json.Marshal(value)
-			if err != nil {
-				break
-			}
-			said = string(data)
-		}
-		t = append(t, [2]string{label, said})
-	}
-	return t
 }

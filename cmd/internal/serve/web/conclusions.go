@@ -42,7 +42,7 @@ const (
 var checking = make(chan struct{}, checksAtOnce)
 
 // released checks what is in a folder, or in one below it; nil if there is no certificate.
-func (d *Dashboard) released(kind, id, title, dir string) *certifiedRelease {
+func (d *Dashboard) released(route, dir string) *certifiedRelease {
 	if dir = certified(dir); dir == "" {
 		return nil
 	}
@@ -58,13 +58,13 @@ func (d *Dashboard) released(kind, id, title, dir string) *certifiedRelease {
 			report, err := d.Verify(dir)
 			if err != nil {
 				report = nil
-				d.Log.Warn("a certificate cannot be checked", kind, id, "error", err.Error())
+				d.Log.Warn("a certificate cannot be checked", "route", route, "error", err.Error())
 			}
 			return d.conclusions.put(dir, conclusion{report, d.Now(), state}), nil
 		})
 		known, _ = checked.(conclusion)
 	}
-	return &certifiedRelease{Kind: kind, ID: id, Title: title, Report: known.report, Checked: known.checked, dir: dir, state: known.state}
+	return &certifiedRelease{Route: route, Report: known.report, Checked: known.checked, dir: dir, state: known.state}
 }
 
 // get returns a conclusion that counts.

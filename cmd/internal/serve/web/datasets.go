@@ -77,7 +77,7 @@ func (d *Dashboard) datasetPage(v *visit) error {
 	if data.Owners, err = d.owners(v.ctx(), string(set.Fingerprint)); err != nil {
 		return err
 	}
-	asked, err := d.Store.Grants(v.ctx(), string(set.Fingerprint), shownRuns)
+	asked, err := d.Store.Grants(v.ctx(), string(set.Fingerprint), maxShown)
 	if err != nil {
 		return err
 	}

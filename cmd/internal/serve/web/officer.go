@@ -101,11 +101,11 @@ func (d *Dashboard) officerSet(ctx context.Context, set ledger.Dataset, all []*c
 			if to.Charge() != c.ID {
 				continue
 			}
-			if r.Release == nil || to.Kind == "run" {
+			if r.Release == nil {
 				r.Release = to
 			}
 			for _, route := range routes {
-				if to.Kind == "route" && to.ID == route.Name {
+				if to.Route == route.Name {
 					r.Served = append(r.Served, route)
 				}
 			}

@@ -97,7 +97,7 @@ func newOrganisation(t testing.TB) *organisation {
 // through goes from the dashboard to the issuer, and returns where that sends the browser back to.
 func (o *organisation) through(b *browser) (back string) {
 	b.t.Helper()
-	begin := b.get("/sign-in/oidc?next=/runs")
+	begin := b.get("/sign-in/oidc?next=/keys")
 	if begin.status != http.StatusSeeOther {
 		b.t.Fatalf("%d %s", begin.status, begin.body)
 	}
@@ -131,7 +131,7 @@ func TestOrganisation(t *testing.T) {
 	}{{nil, store.Viewer}, {[]string{"others", "sotto-operators"}, store.Operator}, {[]string{"sotto-operators", "sotto-owners"}, store.Owner}, {[]string{"others"}, store.Viewer}} {
 		o.groups = c.groups
 		b := s.browser(t)
-		if a := b.get(o.through(b)); a.status != 303 || a.header.Get("Location") != "/runs" {
+		if a := b.get(o.through(b)); a.status != 303 || a.header.Get("Location") != "/keys" {
 			t.Fatalf("%d %s %s", a.status, a.header.Get("Location"), s.log)
 		}
 		if a := b.get("/"); a.status != 200 || !strings.Contains(a.body, fmt.Sprintf("some.body, %s", c.want)) {

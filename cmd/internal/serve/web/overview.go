@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/privacy/ledger"
 )
 
-// shownRuns is how many runs, requests and entries of the log a page shows at most.
-const shownRuns = 200
+// maxShown is how many requests a page shows at most.
+const maxShown = 200
 
 func (d *Dashboard) overviewRoutes() []route {
 	return []route{{"GET /{$}", store.Viewer, d.overview}}
@@ -20,9 +20,6 @@ type overviewData struct {
 	// Waiting are requests for budget that are open, of which the reader may decide Mine.
 	Waiting []store.Grant
 	Mine    int
-	// Uploads wait for a decision of the reader's.
-	Uploads []store.Upload
-	Runs    []runView
 	Routes  []store.Route
 	Keys    int
 }
@@ -41,14 +38,6 @@ func (d *Dashboard) overview(v *visit) (err error) {
 			data.Mine++
 		}
 	}
-	if data.Uploads, err = d.toDecide(v.ctx(), v.account); err != nil {
-		return err
-	}
-	jobs, err := d.Store.Jobs(v.ctx(), 5)
-	if err != nil {
-		return err
-	}
-	data.Runs = views(jobs)
 	if data.Routes, err = d.Store.Routes(v.ctx(), true); err != nil {
 		return err
 	}
@@ -75,7 +64,7 @@ func (d *Dashboard) datasets(ctx context.Context) ([]ledger.Dataset, error) {
 
 // waiting are requests that are not carried out yet.
 func (d *Dashboard) waiting(ctx context.Context) (open []store.Grant, err error) {
-	all, err := d.Store.Grants(ctx, "", shownRuns)
+	all, err := d.Store.Grants(ctx, "", maxShown)
 	for _, g := range all {
 		if g.State == store.GrantOpen || g.State == store.GrantApproved {
 			open = append(open, g)

@@ -33,8 +33,6 @@ var navigation = []struct {
 }{
 	{"/", "Overview", store.Viewer},
 	{"/data-sets", "Data sets", store.Viewer},
-	{"/runs", "Runs", store.Viewer},
-	{"/compare", "Compare", store.Viewer},
 	{"/playground", "Playground", store.Operator},
 	{"/certificates", "Certificates", store.Viewer},
 	{"/routes", "Routes", store.Viewer},
@@ -92,15 +90,12 @@ var functions = template.FuncMap{
 	"atLeast":    func(v any) string { return number(v, ui.AtLeast[float64]) },
 	"whole":      func(v any) string { return number(v, ui.Whole) },
 	"place":      place,
-	"uploadPlace": func(id string, more ...string) string {
-		return place(append([]string{"uploads", strings.TrimPrefix(id, UploadID(store.Upload{}))}, more...)...)
-	},
-	"cut":      ui.CutLine,
-	"counted":  ui.Counted,
-	"sentence": sentence,
-	"standing": standing,
-	"label":    label,
-	"form":     func(p page, about any) formPart { return formPart{p, about} },
+	"cut":        ui.CutLine,
+	"counted":    ui.Counted,
+	"sentence":   sentence,
+	"standing":   standing,
+	"label":      label,
+	"form":       func(p page, about any) formPart { return formPart{p, about} },
 }
 
 // formPart is a form about something on a page.
@@ -161,23 +156,15 @@ func sentence(s string) string {
 
 // said are the sentences that a page shows after something was done; links name them.
 var said = map[string]string{
-	"added":     "The run waits for a worker.",
-	"replanned": "The run was not started: this is its plan, which is not the one that was shown. Look at it, and start the run again.",
-	"uploaded":  "The file is here, encrypted. It waits for an owner to assign it.",
-	"decided":   "Your decision is noted. The upload is assigned once the owners of all data sets have decided.",
-	"assigned":  "The upload is assigned: runs can use it now.",
-	"gone":      "The file is removed.",
-	"cancelled": "The run is asked to end.",
-	"again":     "The run is asked for again.",
-	"asked":     "The owners are asked to decide.",
-	"approved":  "You approved the request. It needs another owner.",
-	"granted":   "The budget is raised.",
-	"denied":    "You denied the request.",
-	"refused":   "The ledger refused the grant. The request says why.",
-	"revoked":   "The key is revoked.",
-	"set":       "The route is set.",
-	"used":      "The route uses another version.",
-	"removed":   "The route is removed.",
+	"asked":    "The owners are asked to decide.",
+	"approved": "You approved the request. It needs another owner.",
+	"granted":  "The budget is raised.",
+	"denied":   "You denied the request.",
+	"refused":  "The ledger refused the grant. The request says why.",
+	"revoked":  "The key is revoked.",
+	"set":      "The route is set.",
+	"used":     "The route uses another version.",
+	"removed":  "The route is removed.",
 }
 
 func (v *visit) render(status int, name string, p page) {

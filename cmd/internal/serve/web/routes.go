@@ -79,7 +79,7 @@ func (d *Dashboard) routesPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(r *certifiedRelease) bool { return r.Kind != "run" || !r.OK() })
+	all = slices.DeleteFunc(all, func(r *certifiedRelease) bool { return !r.OK() })
 	v.render(200, "routes", page{Title: "Routes", Here: "/routes", Data: struct {
 		Routes    []routeView
 		Releases  []*certifiedRelease
@@ -96,20 +96,16 @@ func (d *Dashboard) setRoute(v *visit) error {
 		return d.wrong(Refuse("give the number of examples as a whole number, or leave it empty for all"))
 	}
 	spec.Nearest = nearest
-	if run := form.Get("run"); run != "" {
-		j, err := d.Store.Job(v.ctx(), run)
+	if of := form.Get("release"); of != "" {
+		all, err := d.releases(v.ctx())
 		if err != nil {
-			return d.wrong(ofStore(err))
+			return err
 		}
-		// Before it is said to have ended, it has no release that anybody could know of.
-		var r *certifiedRelease
-		if j.State == store.Done {
-			r = d.released("run", j.ID, j.Name, j.Place)
+		i := slices.IndexFunc(all, func(r *certifiedRelease) bool { return r.Route == of && r.OK() })
+		if i < 0 {
+			return d.wrong(Refuse("the route has no release whose certificate holds"))
 		}
-		if r == nil || !r.OK() {
-			return d.wrong(Refuse("the run has no release whose certificate holds"))
-		}
-		spec.Release = r.dir
+		spec.Release = all[i].dir
 	}
 	if _, err := d.Routes.SetRoute(v.ctx(), v.account.Actor(), strings.TrimSpace(form.Get("name")), spec); err != nil {
 		return d.wrong(ofStore(err))

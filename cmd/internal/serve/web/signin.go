@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -62,15 +61,12 @@ func (v *visit) cookieValue(name string) string {
 const (
 	sessionCookie = "sotto-session"
 	visitCookie   = "sotto-visit"
-	// deviceCookie shows that somebody signed in here before. It lets nobody in.
-	deviceCookie = "sotto-device"
-	deviceLives  = 180 * 24 * time.Hour
 )
 
 // identify finds out whose session it is. Before there is one, a form has the token of the visit.
 func (d *Dashboard) identify(v *visit) (err error) {
 	if v.token = v.cookieValue(sessionCookie); v.token != "" {
-		if v.account, err = d.Store.Session(v.ctx(), v.token, v.Pattern != "GET /events"); err == nil {
+		if v.account, err = d.Store.Session(v.ctx(), v.token); err == nil {
 			return nil
 		}
 	}
@@ -115,54 +111,40 @@ func local(place string) string {
 
 // signInData is what the page for signing in shows.
 type signInData struct {
-	First      bool // there is no account yet
-	OIDC       bool
-	Name, Next string
-	Problem    string
+	OIDC bool
+	Next string
+	// Link is the token of a link that somebody followed.
+	Link    string
+	Problem string
 }
 
+// signInPage shows how to sign in. A link signs nobody in before its button is pressed: programs follow
+// links too, to show what is behind them, and would use it up.
 func (d *Dashboard) signInPage(v *visit) error {
+	to := local(v.URL.Query().Get("next"))
 	if v.account.Name != "" {
-		v.redirect(local(v.URL.Query().Get("next")))
+		v.redirect(to)
 		return nil
 	}
-	return d.showSignIn(v, http.StatusOK, signInData{Next: local(v.URL.Query().Get("next"))})
+	return d.showSignIn(v, http.StatusOK, signInData{Next: to, Link: v.URL.Query().Get("link")})
 }
 
 func (d *Dashboard) showSignIn(v *visit, status int, data signInData) error {
-	all, err := d.Store.Accounts(v.ctx())
-	if err != nil {
-		return err
-	}
 	data.OIDC = d.OIDC != nil
-	data.First = len(all) == 0 && d.Local && !data.OIDC
 	v.render(status, "signin", page{Title: "Sign in", Data: data})
 	return nil
 }
 
+// signIn signs in by a link.
 func (d *Dashboard) signIn(v *visit) error {
-	name, to := strings.TrimSpace(v.PostForm.Get("name")), local(v.PostForm.Get("next"))
-	account, err := d.Store.SignIn(v.ctx(), store.Attempt{Name: name, Password: v.PostForm.Get("password"), Address: v.RemoteAddr, Device: v.cookieValue(deviceCookie)})
-	var wait *store.WaitError
-	var busy *store.BusyError
-	switch {
-	case v.ctx().Err() != nil:
-		return nil // nobody is there to see it
-	case errors.As(err, &busy):
-		v.Header().Set("Retry-After", strconv.Itoa(int(busy.For/time.Second)))
-		return d.showSignIn(v, http.StatusServiceUnavailable, signInData{Name: name, Next: to, Problem: sentence(busy.Error())})
-	case errors.As(err, &wait):
-		v.Header().Set("Retry-After", strconv.Itoa(int(wait.For/time.Second)+1))
-		return d.showSignIn(v, http.StatusTooManyRequests, signInData{Name: name, Next: to, Problem: sentence(wait.Error())})
-	case errors.Is(err, store.ErrDenied):
-		return d.showSignIn(v, http.StatusUnauthorized, signInData{Name: name, Next: to, Problem: sentence(err.Error())})
-	case err != nil:
+	account, err := d.Store.UseLink(v.ctx(), v.PostForm.Get("link"))
+	if errors.Is(err, store.ErrDenied) {
+		return d.showSignIn(v, http.StatusUnauthorized, signInData{Problem: "The link was used, or it is too old. Ask for another: sotto serve account link."})
+	}
+	if err != nil {
 		return err
 	}
-	if !account.Knows(v.cookieValue(deviceCookie)) {
-		http.SetCookie(v.ResponseWriter, d.cookie(deviceCookie, account.Device(), deviceLives))
-	}
-	return d.begin(v, account, to)
+	return d.begin(v, account, "/")
 }
 
 // begin begins a session. Its token is new, whatever the browser had before.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,14 +33,12 @@ func must(t testing.TB, err error) {
 	}
 }
 
-const password = "four words in a row"
-
 // fakeRoutes stands in for the service's own checks of routes.
 type fakeRoutes struct{ *store.Store }
 
 func (f fakeRoutes) Upstreams() []string { return []string{"embedded", "openai"} }
 
-// people is a store with an account of each role, made once: hashing passwords takes time.
+// people is a store with an account of each role, made once.
 func people(t testing.TB) []byte {
 	t.Helper()
 	peopleOnce.Do(func() {
@@ -49,7 +46,7 @@ func people(t testing.TB) []byte {
 		s, err := store.Open(t.Context(), at, true)
 		must(t, err)
 		for name, role := range map[string]store.Role{"viewer-one": store.Viewer, "operator-one": store.Operator, "owner-one": store.Owner, "owner-two": store.Owner, "owner-three": store.Owner} {
-			must(t, s.AddAccount(t.Context(), "operator", store.Account{Name: name, Role: role}, password))
+			must(t, s.AddAccount(t.Context(), "operator", store.Account{Name: name, Role: role}))
 		}
 		must(t, s.Close())
 		peopleStore, err = os.ReadFile(at)
@@ -70,8 +67,8 @@ type site struct {
 	ledger  *ledger.Ledger
 	tickets ledger.Dataset
 	log     *strings.Builder
-	// run has a release, failed has none, and under is under way.
-	run, failed, under store.Job
+	// dir is the folder of the release that the route tickets serves.
+	dir string
 }
 
 // newSite makes a site as it may look after some weeks. change may alter the options.
@@ -86,7 +83,7 @@ func newSite(t testing.TB, change func(*Options)) *site {
 	signer, _, err := certificate.OpenSigner(filepath.Join(dir, "keys"))
 	must(t, err)
 	o := Options{
-		Store: s, Routes: fakeRoutes{s}, Runs: &fakeRuns{store: s, known: map[string]ledger.Identity{"letters": persons(t, "letters", [2]int{8001, 8100})}}, Local: true, Tick: 20 * time.Millisecond,
+		Store: s, Routes: fakeRoutes{s}, Local: true,
 		Ask: func(_ context.Context, route, question string, examples bool) (string, error) {
 			return fmt.Sprintf("%s answers %q, examples: %v", route, question, examples), nil
 		},
@@ -152,7 +149,7 @@ func (s *site) fillLedger(t testing.TB, now *time.Time) (last ledger.Charge) {
 	return last
 }
 
-// examples are what a run released.
+// examples are what was released.
 var examples = []map[string]string{
 	{"text": "I was charged twice for my order last week, can you refund one of them?", "label": "billing"},
 	{"text": "The app closes by itself whenever I open the settings.", "label": "technical"},
@@ -160,45 +157,18 @@ var examples = []map[string]string{
 	{"text": "My code for the discount is refused at the checkout.", "label": "billing"},
 }
 
-// fillStore adds people, runs, a release, routes and keys.
+// fillStore adds owners, a release, routes and keys.
 func (s *site) fillStore(t testing.TB, to *store.Store, dir string, signer *certificate.Signer, charge ledger.Charge) {
 	t.Helper()
 	ctx := t.Context()
 	for _, name := range []string{"owner-one", "owner-two"} {
 		must(t, to.SetOwner(ctx, "operator", name, string(s.tickets.Fingerprint), false))
 	}
-	asked := work(map[string]string{"task": "tickets.toml", "data": "/private/place/records.jsonl"}, [2]string{"task", "tickets.toml"}, [2]string{"size", "20000"}, [2]string{"epsilon", "0.35"})
-	add := func(name string) *store.Job {
-		_, err := to.AddJob(ctx, "account operator-one", store.Job{Name: name, Work: asked, Dir: dir})
-		must(t, err)
-		j, err := to.Claim(ctx, "worker 1", time.Hour)
-		must(t, err)
-		return j
-	}
-	done := add("Examples for support tickets")
-	done.Place, done.State = filepath.Join(dir, "runs", done.ID), store.Done
-	s.release(t, filepath.Join(done.Place, "release"), signer, charge)
-	done.Result = json.RawMessage(`{"private":true,"method":"choose","epsilon":0.35,"texts":[{},{}],"worth":{"metric":"accuracy","value":0.82,"low":0.74,"high":0.9,"epsilon":0.02}}`)
-	must(t, to.Finish(ctx, done))
-	s.run = *done
-	bad := add("Examples of complaints")
-	bad.State, bad.Error = store.Failed, "the privacy budget does not allow it: tickets has ε 0.65 left, and this needs 1"
-	must(t, to.Finish(ctx, bad))
-	s.failed = *bad
-	under := add("Prompts that records choose")
-	_, err := to.Beat(ctx, under, json.RawMessage(`{"event":"text","done":14,"texts":32}`), time.Hour)
+	s.dir = filepath.Join(dir, "release")
+	s.release(t, s.dir, signer, charge)
+	_, err := to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "embedded", Task: "tickets.toml"})
 	must(t, err)
-	s.under = *under
-	_, err = to.AddJob(ctx, "account operator-one", store.Job{Name: "Weekly examples", Work: asked, Dir: dir, Due: time.Now().Add(48 * time.Hour)})
-	must(t, err)
-	_, err = to.SetSchedule(ctx, "account operator-one", store.Schedule{Name: "weekly", Cron: "0 3 * * 1", Work: asked, Dir: dir})
-	must(t, err)
-
-	_, err = to.AddUpload(ctx, "account operator-one", store.Upload{ID: "letters", Name: "letters.csv", File: "/private/place/letters.csv.age", Size: 1 << 20})
-	must(t, err)
-	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "embedded", Task: "tickets.toml"})
-	must(t, err)
-	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "openai", Model: "gpt-large", Release: filepath.Join(done.Place, "release"), Task: "tickets.toml", Nearest: 4})
+	_, err = to.SetRoute(ctx, "account operator-one", "tickets", store.RouteSpec{Upstream: "openai", Model: "gpt-large", Release: s.dir, Task: "tickets.toml", Nearest: 4})
 	must(t, err)
 	_, err = to.SetRoute(ctx, "operator", "ask", store.RouteSpec{Answers: &store.AnswerSpec{Data: "/private/place/records.jsonl", Query: "SELECT secret", Dataset: "tickets"}})
 	must(t, err)
@@ -301,11 +271,25 @@ func (b *browser) send(path string, fields ...string) answer {
 	return b.post(path, form)
 }
 
+// link is one by which an account signs in.
+func (s *site) link(t testing.TB, name string) string {
+	t.Helper()
+	token, err := s.Store.AddLink(t.Context(), "operator", name)
+	must(t, err)
+	return token
+}
+
+// follow opens a link to sign in, and presses its button.
+func (b *browser) follow(link string) answer {
+	b.t.Helper()
+	return b.post("/sign-in", url.Values{"token": {b.token("/sign-in?link=" + link)}, "link": {link}})
+}
+
 // signIn returns a browser that an account is signed in with.
 func (s *site) signIn(t testing.TB, name string) *browser {
 	t.Helper()
 	b := s.browser(t)
-	a := b.post("/sign-in", url.Values{"token": {b.token("/sign-in")}, "name": {name}, "password": {password}})
+	a := b.follow(s.link(t, name))
 	if a.status != http.StatusSeeOther {
 		t.Fatalf("%s cannot sign in: %d %s", name, a.status, a.body)
 	}

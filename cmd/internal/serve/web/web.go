@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -24,10 +25,6 @@ type Ledger interface {
 	List(ctx context.Context) ([]ledger.Dataset, error)
 	Show(ctx context.Context, name string) (ledger.Dataset, error)
 	Grant(ctx context.Context, req ledger.GrantRequest) (ledger.Dataset, error)
-	Compare(ctx context.Context, id ledger.Identity) (ledger.Comparison, error)
-	Resolve(ctx context.Context, req ledger.ResolveRequest) (ledger.Resolution, error)
-	Init(ctx context.Context, req ledger.InitRequest) (ledger.Dataset, error)
-	Link(ctx context.Context, req ledger.LinkRequest) (ledger.Dataset, error)
 }
 
 // Routes changes the service's routes, with the checks that the service makes.
@@ -47,11 +44,10 @@ type Options struct {
 	Ledger func(ctx context.Context) (Ledger, error)
 	Verify func(dir string) (*certificate.Report, error)
 	Routes Routes
-	// Runs makes new runs, and Ask asks a route for people who try it out. Default: nobody does.
-	Runs Runs
-	Ask  func(ctx context.Context, route, question string, examples bool) (string, error)
+	// Ask asks a route for people who try it out. Default: nobody does.
+	Ask func(ctx context.Context, route, question string, examples bool) (string, error)
 	// OIDC lets people of an organisation in, with OIDCSecret as the client's secret; nil for accounts
-	// with passwords only. Without a Claim everyone the issuer knows is a viewer, unless a role is given
+	// with links only. Without a Claim everyone the issuer knows is a viewer, unless a role is given
 	// to the account here.
 	OIDC       *config.OIDC
 	OIDCSecret string
@@ -59,14 +55,10 @@ type Options struct {
 	URL string
 	// Secure: it is reached over TLS, as it also is if URL or that of OIDC says https. Local: from this machine alone.
 	Secure, Local bool
-	// Life ends pages that stay up to date, when the service ends. Default: never.
-	Life context.Context
 	// Log has faults. Default: none.
 	Log *slog.Logger
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
-	// Tick is how often pages that stay up to date look for changes. Default: a second.
-	Tick time.Duration
 }
 
 // Dashboard serves the pages.
@@ -74,34 +66,20 @@ type Dashboard struct {
 	Options
 	http.Handler
 	conclusions conclusions
-	watcher     watcher
 	forms       bounded.Capacity
 	played      plays
 	issuer      issuer
-	// uploadTime is how long an upload may take to bring the next bytes.
-	uploadTime time.Duration
-	// plans has a place for each plan under way; planTime is how long one may take.
-	plans chan struct{}
-	// looked has what uploads are known by.
-	looked   identities
-	planTime time.Duration
 }
 
 // New makes the dashboard.
 func New(o Options) *Dashboard {
-	if o.Life == nil {
-		o.Life = context.Background()
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Tick == 0 {
-		o.Tick = time.Second
-	}
-	d := &Dashboard{Options: o, plans: make(chan struct{}, plansAtOnce), planTime: planTime, uploadTime: uploadTime, looked: identities{all: map[string]*identity{}, turn: make(chan struct{}, 1)}, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
+	d := &Dashboard{Options: o, forms: bounded.Capacity{All: 32 << 20, Each: 2 << 20}}
 	_, _ = rand.Read(d.issuer.key[:]) // it never fails
 	mux := http.NewServeMux()
 	for _, r := range d.routes() {
@@ -123,9 +101,8 @@ type route struct {
 func (d *Dashboard) routes() []route {
 	all := []route{{"/", store.Viewer, func(*visit) error { return errNotFound }}}
 	for _, more := range [][]route{
-		d.signInRoutes(), d.overviewRoutes(), d.datasetRoutes(), d.grantRoutes(), d.runRoutes(), d.liveRoutes(),
-		d.certificateRoutes(), d.routeRoutes(), d.keyRoutes(), d.auditRoutes(), d.officerRoutes(),
-		d.newRunRoutes(), d.uploadRoutes(), d.playgroundRoutes(), d.compareRoutes(),
+		d.signInRoutes(), d.overviewRoutes(), d.datasetRoutes(), d.grantRoutes(),
+		d.certificateRoutes(), d.routeRoutes(), d.keyRoutes(), d.auditRoutes(), d.officerRoutes(), d.playgroundRoutes(),
 	} {
 		all = append(all, more...)
 	}
@@ -133,7 +110,7 @@ func (d *Dashboard) routes() []route {
 }
 
 // The policy of every answer: nothing from elsewhere, nothing inline, no frame.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func (d *Dashboard) withHeaders(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -233,9 +210,6 @@ func (d *Dashboard) admit(v *visit, to route) error {
 		v.Body = http.NoBody // whatever came with it
 		return nil
 	}
-	if to.pattern == uploadPattern {
-		return nil // which reads its form itself, and looks at the token first
-	}
 	largest := int64(maxForm)
 	if to.required == "" {
 		largest = maxFormOfStrangers
@@ -253,7 +227,7 @@ func (d *Dashboard) admit(v *visit, to route) error {
 func (d *Dashboard) readForm(v *visit, largest int64) error {
 	client := "account " + v.account.Name
 	if v.account.Name == "" {
-		client = "from " + store.Network(v.RemoteAddr)
+		client = "from " + network(v.RemoteAddr)
 	}
 	v.held = d.forms.Hold(client)
 	data, err := v.held.Read(http.MaxBytesReader(v.ResponseWriter, v.Body, largest), v.ContentLength, largest)
@@ -271,6 +245,24 @@ func (d *Dashboard) readForm(v *visit, largest int64) error {
 	return nil
 }
 
+// network is where a request comes from: an IPv4 address, or the 64 bits of an IPv6 address by which a
+// network is known.
+func network(address string) string {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return address
+	}
+	ip, bits := at.Addr().Unmap().WithZone(""), 64
+	if ip.Is4() {
+		bits = 32
+	}
+	block, err := ip.Prefix(bits)
+	if err != nil {
+		return address
+	}
+	return block.String()
+}
+
 // release ends what is held of a form.
 func (v *visit) release() {
 	if v.held != nil {
@@ -285,7 +277,7 @@ func (v *visit) failed(err error) {
 		v.d.Log.Error("a page cannot be shown", "page", v.Pattern, "error", err.Error())
 		p = &problem{http.StatusServiceUnavailable, "The store or the ledger cannot be read now. The service's log says why."}
 	}
-	if p == errSignedOut && v.Method == http.MethodGet && v.Pattern != "GET /events" {
+	if p == errSignedOut && v.Method == http.MethodGet {
 		v.redirect("/sign-in" + next(v.URL))
 		return
 	}

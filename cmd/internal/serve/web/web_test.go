@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/privacy/ledger"
@@ -18,19 +17,12 @@ import (
 )
 
 // concrete fills in the wildcards of a pattern.
-func (s *site) concrete(pattern string) (method, path string) {
+func concrete(pattern string) (method, path string) {
 	method, path, found := strings.Cut(pattern, " ")
 	if !found {
 		method, path = http.MethodGet, "/no/such/page"
 	}
-	id := s.run.ID
-	if strings.HasPrefix(path, "/data-sets/") {
-		id = "tickets"
-	}
-	if strings.HasPrefix(path, "/uploads/") {
-		id = "letters"
-	}
-	return method, strings.NewReplacer("{$}", "", "{id}", id, "{kind}", "run", "{name...}", "demos.jsonl", "{name}", "tickets").Replace(path)
+	return method, strings.NewReplacer("{$}", "", "{id}", "tickets", "{route}", "tickets", "{name...}", "demos.jsonl", "{name}", "tickets").Replace(path)
 }
 
 // TestEveryRoute: without a session no page is shown, and each role gets what the table says it may,
@@ -47,21 +39,19 @@ func TestEveryRoute(t *testing.T) {
 	required := map[string]store.Role{ // what changes something, and who may
 		"POST /sign-out": store.Viewer, "POST /data-sets/{id}/grants": store.Operator,
 		"POST /grants/{id}/approve": store.Owner, "POST /grants/{id}/deny": store.Owner, "POST /grants/{id}/carry-out": store.Owner,
-		"POST /runs/{id}/cancel": store.Operator, "POST /runs/{id}/retry": store.Operator,
 		"POST /routes": store.Operator, "POST /routes/{name}/use": store.Operator, "POST /routes/{name}/remove": store.Operator,
 		"POST /keys": store.Operator, "POST /keys/{id}/revoke": store.Operator,
-		"POST /runs": store.Operator, "POST /uploads": store.Operator, "POST /uploads/{id}/remove": store.Operator,
-		"POST /uploads/{id}/decide": store.Owner, "POST /uploads/{id}/carry-out": store.Owner, "POST /playground": store.Operator,
+		"POST /playground": store.Operator,
 	}
 	for _, r := range s.routes() {
-		method, path := s.concrete(r.pattern)
+		method, path := concrete(r.pattern)
 		if r.required == "" != open[r.pattern] {
 			t.Errorf("%s is open: %v", r.pattern, r.required == "")
 		}
 		if method == http.MethodPost && !open[r.pattern] && (required[r.pattern] == "" || required[r.pattern] != r.required) {
 			t.Errorf("%s is for %q", r.pattern, r.required)
 		}
-		if open[r.pattern] || r.pattern == "GET /events" {
+		if open[r.pattern] {
 			continue
 		}
 		stranger := s.browser(t)
@@ -94,7 +84,7 @@ func TestEveryRoute(t *testing.T) {
 	}
 	// With a token, whose role is too little is still refused.
 	for pattern, role := range required {
-		_, path := s.concrete(pattern)
+		_, path := concrete(pattern)
 		for have, b := range browsers {
 			if pattern != "POST /sign-out" && !have.May(role) {
 				if a := b.post(path, url.Values{"token": {tokens[have]}}); a.status != http.StatusForbidden || !strings.Contains(a.body, "Your role") {
@@ -102,9 +92,6 @@ func TestEveryRoute(t *testing.T) {
 				}
 			}
 		}
-	}
-	if a := s.browser(t).get("/events"); a.status != http.StatusUnauthorized {
-		t.Errorf("events without a session: %d", a.status)
 	}
 	if log := s.log.String(); log != "" {
 		t.Errorf("the log: %s", log)
@@ -116,7 +103,7 @@ func TestEveryRoute(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "owner-one")
-	for _, path := range []string{"/", "/data-sets", "/data-sets/tickets", "/runs", "/runs/" + s.run.ID, "/runs/new", "/compare", "/playground", "/certificates", "/certificates/run/" + s.run.ID, "/routes", "/keys", "/audit", "/data-protection", "/static/style.css", "/static/sotto.js", "/nowhere", "/static/nothing"} {
+	for _, path := range []string{"/", "/data-sets", "/data-sets/tickets", "/playground", "/certificates", "/certificates/tickets", "/routes", "/keys", "/audit", "/data-protection", "/static/style.css", "/static/sotto.js", "/nowhere", "/static/nothing"} {
 		a := b.get(path)
 		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"} {
 			if got := a.header.Get(name); got != want {
@@ -136,10 +123,9 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s may be kept", path)
 			}
 		}
-		at := expect.At(t, "%s shows where records are, or a password's hash", path)
+		at := expect.At(t, "%s shows where records are", path)
 		expect.True(at, "no /private/place in a.body", !strings.Contains(a.body, "/private/place"), a.body)
 		expect.True(at, "no SELECT secret in a.body", !strings.Contains(a.body, "SELECT secret"), a.body)
-		expect.True(at, "no argon2 in a.body", !strings.Contains(a.body, "argon2"), a.body)
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/sign-out", nil)
 	must(t, err)
@@ -149,8 +135,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestSignIn: cookies are for this host and no script; a wrong password and a name that there is
-// not look the same, and many of them have to wait; signing out ends the session.
+// TestSignIn: cookies are for this host and no script; a link counts once, and only where its button is pressed;
+// nobody is sent elsewhere; signing out ends the session.
 func TestSignIn(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Secure = true })
 	b := s.browser(t)
@@ -159,19 +145,25 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("cookie %q", cookie)
 	}
 	s.Secure = false // the test's server has no TLS
-	try := func(b *browser, name, word string) answer {
-		return b.post("/sign-in", url.Values{"token": {b.token("/sign-in")}, "name": {name}, "password": {word}, "next": {"//elsewhere.example"}})
+	for _, wrong := range []string{"", "x", s.link(t, "owner-one") + "A"} {
+		if a := b.post("/sign-in", url.Values{"token": {b.token("/sign-in?link=x")}, "link": {wrong}}); a.status != 401 {
+			t.Errorf("the link %q: %d", wrong, a.status)
+		}
 	}
-	wrong, unknown := try(b, "owner-one", "wrong words in a row"), try(b, "nobody-at-all", "wrong words in a row")
-	expect.Equal(t, "wrong.status", wrong.status, 401)
-	expect.Equal(t, "unknown.status", unknown.status, 401)
-	expect.Equal(t, "strings.ReplaceAll(unknown.body, 'nobody-at-all', 'owner-one')", strings.ReplaceAll(unknown.body, "nobody-at-all", "owner-one"), wrong.body)
-	if a := b.post("/sign-in", url.Values{"name": {"owner-one"}, "password": {password}}); a.status != 403 {
+	link := s.link(t, "owner-one")
+	if a := b.post("/sign-in", url.Values{"link": {link}}); a.status != 403 {
 		t.Errorf("without a token: %d", a.status)
 	}
-	right := try(b, "owner-one", password)
+	b.get("/sign-in?link=" + link) // as a program does that shows what is behind a link
+	right := b.follow(link)
 	if right.status != 303 || right.header.Get("Location") != "/" {
 		t.Errorf("%d to %s", right.status, right.header.Get("Location"))
+	}
+	if a := b.get("/sign-in?next=//elsewhere.example"); a.status != 303 || a.header.Get("Location") != "/" {
+		t.Errorf("%d to %s", a.status, a.header.Get("Location"))
+	}
+	if a := s.browser(t).follow(link); a.status != 401 {
+		t.Errorf("the link again: %d", a.status)
 	}
 	if a := b.get("/"); a.status != 200 {
 		t.Errorf("%d", a.status)
@@ -183,16 +175,6 @@ func TestSignIn(t *testing.T) {
 	b.Jar.SetCookies(mustURL(t, s.server.URL), old)
 	if a := b.get("/"); a.status != 303 {
 		t.Errorf("a session that ended counts: %d", a.status)
-	}
-	last := answer{}
-	for range 8 {
-		last = try(s.browser(t), "viewer-one", "wrong words in a row")
-	}
-	if last.status != 429 || last.header.Get("Retry-After") == "" {
-		t.Errorf("%d", last.status)
-	}
-	if a := try(s.browser(t), "viewer-one", password); a.status != 429 {
-		t.Errorf("the right password need not wait: %d", a.status)
 	}
 }
 
@@ -207,7 +189,7 @@ func mustURL(t testing.TB, s string) *url.URL {
 func TestTokens(t *testing.T) {
 	s := newSite(t, nil)
 	one, two := s.signIn(t, "operator-one"), s.signIn(t, "operator-one")
-	path := "/runs/" + s.under.ID + "/cancel"
+	path := "/routes/tickets/remove"
 	for what, token := range map[string]string{"none": "", "another session's": two.token("/audit"), "another": strings.Repeat("a", 43)} {
 		if a := one.post(path, url.Values{"token": {token}}); a.status != 403 {
 			t.Errorf("%s: %d", what, a.status)
@@ -215,9 +197,6 @@ func TestTokens(t *testing.T) {
 	}
 	if a := one.send(path); a.status != 303 {
 		t.Errorf("%d %s", a.status, a.body)
-	}
-	if j, err := s.Store.Job(t.Context(), s.under.ID); err != nil || !j.Cancelling {
-		t.Errorf("%+v, %v", j, err)
 	}
 	if a := one.post("/keys", url.Values{"token": {one.token("/audit")}, "name": {strings.Repeat("a", maxForm)}}); a.status != 400 {
 		t.Errorf("a form without end: %d", a.status)
@@ -231,7 +210,7 @@ func TestDisabledAtOnce(t *testing.T) {
 	b := s.signIn(t, "operator-one")
 	token := b.token("/audit")
 	must(t, s.Store.SetRole(t.Context(), "root", "operator-one", store.Viewer))
-	if a := b.post("/runs/"+s.under.ID+"/cancel", url.Values{"token": {token}}); a.status != 403 {
+	if a := b.post("/routes/tickets/remove", url.Values{"token": {token}}); a.status != 403 {
 		t.Errorf("%d", a.status)
 	}
 	must(t, s.Store.DisableAccount(t.Context(), "root", "operator-one", false))
@@ -240,34 +219,12 @@ func TestDisabledAtOnce(t *testing.T) {
 	}
 }
 
-// TestFirstAccount: where nobody has an account, this machine is shown how to make one, and others
-// are not.
-func TestFirstAccount(t *testing.T) {
-	for _, here := range []bool{true, false} {
-		s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "service.db"), true)
-		must(t, err)
-		d := New(Options{Store: s, Local: here, Routes: fakeRoutes{s}})
-		at := &site{Dashboard: d}
-		at.server = newServer(t, d)
-		b := at.browser(t)
-		if a := b.get("/"); a.status != 303 || a.header.Get("Location") != "/sign-in" {
-			t.Errorf("%d %s", a.status, a.header.Get("Location"))
-		}
-		if got := strings.Contains(b.get("/sign-in").body, "sotto serve account add"); got != here {
-			t.Errorf("on this machine: %v, shown: %v", here, got)
-		}
-		must(t, s.Close())
-	}
-}
-
 // TestHostileNames: what others named is shown as text.
 func TestHostileNames(t *testing.T) {
 	s := newSite(t, nil)
 	ctx := t.Context()
 	const hostile, odd = `<script>alert("1")</script>`, "north/south @ 100+"
-	_, err := s.Store.AddJob(ctx, hostile, store.Job{Name: hostile, Work: work(nil, [2]string{hostile, hostile})})
-	must(t, err)
-	_, _, err = s.Store.AddKey(ctx, hostile, store.Key{Name: hostile, Routes: []string{"*"}})
+	_, _, err := s.Store.AddKey(ctx, hostile, store.Key{Name: hostile, Routes: []string{"*"}})
 	must(t, err)
 	_, err = s.Store.AskGrant(ctx, store.Account{Name: hostile, Role: store.Operator}, store.Grant{Dataset: string(s.tickets.Fingerprint), Name: hostile, Budget: hostile, Epsilon: 1, Reason: hostile})
 	must(t, err)
@@ -276,9 +233,7 @@ func TestHostileNames(t *testing.T) {
 	_, err = s.ledger.Init(ctx, ledger.InitRequest{Dataset: f, Name: odd, Budget: ledger.Budget{Epsilon: 1, Delta: 1e-6}, Reason: hostile})
 	must(t, err)
 	b := s.signIn(t, "owner-one")
-	jobs, err := s.Store.Jobs(ctx, 1)
-	must(t, err)
-	for _, path := range []string{"/", "/data-sets", "/data-sets/" + url.PathEscape(odd), "/data-sets/tickets", "/runs", "/runs/" + jobs[0].ID, "/keys", "/audit", "/data-protection", "/routes?said=" + url.QueryEscape(hostile), "/sign-in?next=" + url.QueryEscape(hostile), "/" + url.PathEscape(hostile)} {
+	for _, path := range []string{"/", "/data-sets", "/data-sets/" + url.PathEscape(odd), "/data-sets/tickets", "/keys", "/audit", "/data-protection", "/routes?said=" + url.QueryEscape(hostile), "/sign-in?next=" + url.QueryEscape(hostile), "/" + url.PathEscape(hostile)} {
 		a := b.get(path)
 		if strings.Contains(a.body, "<script>alert") {
 			t.Errorf("%s: %s", path, a.body)
@@ -292,61 +247,40 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestErrorsOfRuns: why a run failed may name files; operators see it.
-func TestErrorsOfRuns(t *testing.T) {
-	s := newSite(t, nil)
-	for name, want := range map[string]bool{"viewer-one": false, "operator-one": true} {
-		a := s.signIn(t, name).get("/runs/" + s.failed.ID)
-		if got := strings.Contains(a.body, "The privacy budget does not allow it"); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	b := s.signIn(t, "operator-one")
-	if a := b.send("/runs/" + s.failed.ID + "/retry"); a.status != 303 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	if a := b.send("/runs/" + s.run.ID + "/cancel"); a.status != 400 || !strings.Contains(a.body, "The job is done") {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	if a := b.send("/runs/nothing/cancel"); a.status != 404 {
-		t.Errorf("%d", a.status)
-	}
-}
-
 // TestReleases: a release is shown with its guarantee, and only files that its certificate covers
 // are handed out; one that was changed is not.
 func TestReleases(t *testing.T) {
 	s := newSite(t, nil)
 	b := s.signIn(t, "viewer-one")
-	if a := b.get("/runs/" + s.run.ID); !strings.Contains(a.body, "charged twice") || !strings.Contains(a.body, "ε ≤ 0.35") {
+	if a := b.get("/certificates/tickets"); !strings.Contains(a.body, "ε ≤ 0.35") {
 		t.Error(a.body)
 	}
-	files := "/certificates/run/" + s.run.ID + "/files/"
+	files := "/certificates/tickets/files/"
 	if a := b.get(files + "demos.jsonl"); a.status != 200 || !strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("%d", a.status)
 	}
 	if a := b.get(files + "certificate.json"); a.status != 200 {
 		t.Errorf("%d", a.status)
 	}
-	report := "/certificates/run/" + s.run.ID + "/report"
+	report := "/certificates/tickets/report"
 	a := b.get(report)
 	expect.Equal(t, "a.status", a.status, 200)
 	expect.Equal(t, "Content-Security-Policy", a.header.Get("Content-Security-Policy"), reportPolicy)
 	expect.Contains(t, "a.body", a.body, "may be shown to anyone")
-	for _, page := range []string{"/runs/" + s.run.ID, "/certificates/run/" + s.run.ID, "/data-protection"} {
+	for _, page := range []string{"/certificates/tickets", "/data-protection"} {
 		if !strings.Contains(b.get(page).body, `href="`+report+`"`) {
 			t.Errorf("%s does not lead to the report", page)
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "other.txt"), []byte("secret"), 0o600))
-	must(t, os.WriteFile(filepath.Join(s.run.Place, "secret.txt"), []byte("secret"), 0o600))
+	must(t, os.WriteFile(filepath.Join(s.dir, "other.txt"), []byte("secret"), 0o600))
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(s.dir), "secret.txt"), []byte("secret"), 0o600))
 	for _, name := range []string{"other.txt", "..%2Fsecret.txt", "%2e%2e/secret.txt", "%2Fetc%2Fpasswd", ""} {
 		if a := b.get(files + name); a.status == 200 || strings.Contains(a.body, "secret\n") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(s.run.Place, "release", "demos.jsonl"), []byte(`{"text":"forged"}`+"\n"), 0o600))
-	if a := b.get("/runs/" + s.run.ID); strings.Contains(a.body, "forged") || !strings.Contains(a.body, "Does not hold") {
+	must(t, os.WriteFile(filepath.Join(s.dir, "demos.jsonl"), []byte(`{"text":"forged"}`+"\n"), 0o600))
+	if a := b.get("/certificates/tickets"); strings.Contains(a.body, "ε ≤ 0.35") || !strings.Contains(a.body, "Does not hold") {
 		t.Error("a release that was changed is shown")
 	}
 	for _, name := range []string{files + "demos.jsonl", files + "README.md", files + "certificate.json", report} {
@@ -379,14 +313,14 @@ func TestKeysAndRoutes(t *testing.T) {
 			t.Errorf("%s: %d", k.Name, a.status)
 		}
 	}
+	if a := b.send("/routes", "name", "fresh", "upstream", "embedded", "release", "tickets", "task", "tickets.toml"); a.status != 303 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a := b.send("/routes", "name", "bad", "upstream", "embedded", "release", "ask"); a.status != 400 {
+		t.Errorf("%d", a.status)
+	}
 	if a := b.send("/routes/tickets/use", "version", "1"); a.status != 303 {
 		t.Errorf("%d %s", a.status, a.body)
-	}
-	if a := b.send("/routes", "name", "fresh", "upstream", "embedded", "run", s.run.ID, "task", "tickets.toml"); a.status != 303 {
-		t.Errorf("%d %s", a.status, a.body)
-	}
-	if a := b.send("/routes", "name", "bad", "upstream", "embedded", "run", s.failed.ID); a.status != 400 {
-		t.Errorf("%d", a.status)
 	}
 	if a := b.send("/routes/fresh/remove"); a.status != 303 {
 		t.Errorf("%d", a.status)
@@ -526,52 +460,6 @@ func TestConcurrentGrants(t *testing.T) {
 	if g, err := s.Store.Grant(t.Context(), id); err != nil || g.State != store.GrantDone {
 		t.Errorf("%+v, %v", g, err)
 	}
-}
-
-// TestConcurrentEvents: a page is told of changes, and no more once its session has ended.
-func TestConcurrentEvents(t *testing.T) {
-	s := newSite(t, nil)
-	b := s.signIn(t, "viewer-one")
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/events", nil)
-	must(t, err)
-	response, err := b.Do(request)
-	must(t, err)
-	heard := make(chan string, 100)
-	go func() {
-		defer close(heard)
-		buffer := make([]byte, 1000)
-		for {
-			n, err := response.Body.Read(buffer)
-			if err != nil {
-				return
-			}
-			heard <- string(buffer[:n])
-		}
-	}()
-	wait := func(what string) {
-		t.Helper()
-		end := time.After(time.Minute) // a machine may be busy
-		for {
-			select {
-			case text, more := <-heard:
-				if strings.Contains(text, what) || !more && what == "" {
-					return
-				}
-				if !more {
-					t.Fatal("it ended")
-				}
-			case <-end:
-				t.Fatalf("nothing like %q", what)
-			}
-		}
-	}
-	wait(": here")
-	must(t, s.Store.CancelJob(t.Context(), "root", s.under.ID))
-	wait("event: changed")
-	must(t, s.Store.DisableAccount(t.Context(), "root", "viewer-one", false))
-	for range heard { // it ends
-	}
-	must(t, response.Body.Close())
 }
 
 // TestOutOfReach: where the ledger cannot be read, pages say so, and why is in the log alone.

@@ -15,7 +15,7 @@ const (
 	byteColumns = 64                     // of a block
 	byteInput   = 4 + byteColumns        // bytes of a block of activations
 	byteHead    = 8 * panel              // offsets and scales of a block of weights
-	byteStep    = 16                     // columns of a round of a tile
+	byteStep    = 8                      // columns of a round of a tile
 	byteSteps   = byteColumns / byteStep // of a block
 	stepBytes   = byteStep * panel       // of weights
 )
@@ -23,59 +23,36 @@ const (
 // bytes writes the products in bytes.
 func (t *target) bytes() {
 	t.begin("tileBytes", "(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool)")
-	t.choose("tokens", t.tileBytesTokens(), t.tileBytes)
-	if t.vnni {
-		return
+	t.choose("tokens", t.tileBytesSizes(), func(tokens int) {
+		t.passes(func(first reg.Register) {
+			w, bias, dst := t.base("w"), t.base("bias"), t.base("dst")
+			for _, p := range []reg.GPVirtual{w, bias, dst} {
+				t.from(p, first, 4)
+			}
+			t.tileBytes(tokens, w, bias, dst)
+		})
+	})
+	if t.floats() {
+		t.rotate()
 	}
-	t.rotate()
 	if t.isa.name == avx2.name {
 		t.roundBytes()
 	}
 }
 
-// tileBytesTokens returns the largest number of tokens of a tile: its sums fit into the
-// registers beside the weights, which those of 16 vectors read from memory.
-func (i isa) tileBytesTokens() int {
-	switch {
-	case i.vnni:
-		return i.tileIntTokens()
-	case i.vectors == 32:
-		return 8
+// tileBytesSizes are the numbers of tokens that a tile is written for: without dot products, more
+// registers are in use beside the sums.
+func (i isa) tileBytesSizes() []int {
+	if i.vnni {
+		return i.tileSizes()
 	}
-	return 4
+	return []int{1, 2, 3, 4}
 }
 
 // tileBytes multiplies blocks by the inputs of tokens, two vectors of rows at a time. The
 // chains stay in dst, where every block takes them up.
-func (t *target) tileBytes(tokens int) {
-	w, bias, dst := t.base("w"), t.base("bias"), t.base("dst")
-	rows := 2 * t.lanes
-	if rows == panel {
-		t.tileBytesRows(tokens, w, bias, dst)
-		return
-	}
-	left := t.GP64()
-	t.MOVQ(operand.U32(panel/rows), left)
-	t.times("rows", left, func() {
-		t.tileBytesRows(tokens, w, bias, dst)
-		for _, p := range []reg.GPVirtual{w, bias, dst} {
-			t.ADDQ(operand.U32(4*rows), p)
-		}
-	})
-}
-
-func (t *target) tileBytesRows(tokens int, wBase, bias, dst reg.GPVirtual) {
-	start := t.label("start")
-	add := t.GP8()
-	t.Load(t.Param("add"), add)
-	t.TESTB(add, add)
-	t.JNZ(operand.LabelRef(start))
-	begin := t.vecs(2)
-	for v, to := range begin {
-		t.VMOVUPS(at(bias, v*t.size()), to)
-	}
-	t.eachResult("dstStride", tokens, 2, dst, func(i int, m operand.Mem) { t.VMOVUPS(begin[i%2], m) })
-	t.Label(start)
+func (t *target) tileBytes(tokens int, w, bias, dst reg.GPVirtual) {
+	t.startChains(tokens, 2, dst, func(v int, to reg.VecVirtual) { t.VMOVUPS(at(bias, v*t.size()), to) })
 
 	stride, stride3 := t.integer("xStride"), t.GP64()
 	t.SHLQ(operand.U8(2), stride)
@@ -89,8 +66,6 @@ func (t *target) tileBytesRows(tokens int, wBase, bias, dst reg.GPVirtual) {
 			t.ADDQ(operand.U32(n), r)
 		}
 	}
-	w := t.GP64()
-	t.MOVQ(wBase, w)
 	var ones reg.VecVirtual
 	if !t.vnni {
 		ones = t.vec()
@@ -101,9 +76,7 @@ func (t *target) tileBytesRows(tokens int, wBase, bias, dst reg.GPVirtual) {
 		for i, s := range sums {
 			t.VMOVUPS(at(w, i%2*t.size()), s)
 		}
-		rounds := t.GP64()
-		t.MOVQ(operand.U32(byteSteps), rounds)
-		t.times("columns", rounds, func() {
+		t.repeat("columns", byteSteps, func() {
 			weight := func(four, v int) operand.Mem { return at(w, byteHead+4*panel*four+v*t.size()) }
 			offset := func(four int) int { return 4 + 4*four }
 			switch {
@@ -133,7 +106,7 @@ func (t *target) tileBytesRows(tokens int, wBase, bias, dst reg.GPVirtual) {
 	})
 }
 
-// dotSteps adds the products of 16 columns with the instruction for dot products of bytes.
+// dotSteps adds the products of some columns with the instruction for dot products of bytes.
 func (t *target) dotSteps(tokens int, weight func(four, v int) operand.Mem, x func(token, four int) operand.Mem, sums []reg.VecVirtual) {
 	weights, factor := t.vecs(2), t.vec()
 	for four := range byteStep / 4 {
@@ -160,28 +133,14 @@ func (t *target) dotBytes(signed, unsigned, sums reg.VecVirtual) {
 // pairSteps adds them up in 16 bits first, which hold the sums of eight columns.
 func (t *target) pairSteps(tokens int, weight func(four, v int) operand.Mem, x func(token, four int) operand.Mem, ones reg.VecVirtual, sums []reg.VecVirtual) {
 	const fours = byteStep / 4
-	var weights []reg.VecVirtual
-	if t.wide() {
-		weights = t.vecs(2 * fours)
-		for i, to := range weights {
-			t.VMOVUPS(weight(i/2, i%2), to)
-		}
-	}
-	multiply := func(four, v int, factor, to reg.VecVirtual) {
-		if weights != nil {
-			t.VPMADDUBSW(weights[2*four+v], factor, to)
-		} else {
-			t.VPMADDUBSW(weight(four, v), factor, to)
-		}
-	}
 	first, second, products, pairs := t.vec(), t.vec(), t.vec(), t.vec()
 	for i := range tokens {
 		for four := 0; four < fours; four += 2 {
 			t.VPBROADCASTD(x(i, four), first)
 			t.VPBROADCASTD(x(i, four+1), second)
 			for v := range 2 {
-				multiply(four, v, first, pairs)
-				multiply(four+1, v, second, products)
+				t.VPMADDUBSW(weight(four, v), first, pairs)
+				t.VPMADDUBSW(weight(four+1, v), second, products)
 				t.VPADDW(products, pairs, pairs)
 				t.VPMADDWD(ones, pairs, pairs)
 				t.VPADDD(pairs, sums[2*i+v], sums[2*i+v])

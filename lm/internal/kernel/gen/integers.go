@@ -34,86 +34,59 @@ func (f shape) fours() bool { return f == asFours }
 // integers writes the products in integers.
 func (t *target) integers(f shape) {
 	for _, p := range packings {
-		if !p.integers() {
-			continue
-		}
-		if !t.vnni || f.fours() {
+		if t.unpacks(f) {
 			t.unpackInt(f, p)
 		}
 		t.begin("vector"+f.name+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)")
-		t.choose("tokens", t.vectorIntTokens(), func(tokens int) { t.vectorInt(f, p, tokens) })
+		t.choose("tokens", t.vectorBodies(), func(tokens int) { t.vectorInt(f, p, tokens) })
 	}
-	t.begin("tile"+f.name, "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
-	t.choose("tokens", t.tileIntTokens(), func(tokens int) { t.tileInt(f, tokens) })
-	if t.pairTokens() > 0 {
-		t.begin("tile"+f.name+"Pair", "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)")
-		t.choose("tokens", t.pairTokens(), func(tokens int) { t.tileIntRows(f, tokens, 4, t.base("w"), t.base("dst")) })
+	const signature = "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)"
+	t.begin("tile"+f.name, signature)
+	t.choose("tokens", t.tileSizes(), func(tokens int) { t.tileInt(f, tokens, 2) })
+	if sizes := t.pairSizes(); sizes != nil {
+		t.begin("tile"+f.name+"Pair", signature)
+		t.choose("tokens", sizes, func(tokens int) { t.tileInt(f, tokens, 4) })
 	}
 }
 
-// integers reports whether products with the format are computed in integers.
-func (p packedFormat) integers() bool { return !p.minima || p.group == 32 }
+// unpacks reports whether the level unpacks weights by itself, not as the one that it adds to.
+func (i isa) unpacks(f shape) bool { return i.floats() || f.fours() }
 
-// tileIntTokens returns the largest number of tokens of a tile in integers: its sums fit
-// into the registers beside the scales and minima of two vectors of rows, and one more.
-func (i isa) tileIntTokens() int { return (i.vectors-5)/2 - i.vectors/32 }
+// tileSizes are the numbers of tokens that a tile is written for. The sums of the largest fit into
+// the registers beside two vectors of weights, an input and a product.
+func (i isa) tileSizes() []int {
+	if i.wide() {
+		return []int{1, 2, 3, 4, 5, 6, 8, 10, 12}
+	}
+	return []int{1, 2, 3, 4, 5}
+}
 
-// pairTokens is the same for two panels at once, where the registers hold enough: an input
+// pairSizes is the same for two panels at once, where the registers hold enough: an input
 // is then loaded once for four vectors of rows.
-func (i isa) pairTokens() int {
-	if i.vectors == 32 && i.vnni {
-		return 6
+func (i isa) pairSizes() []int {
+	if i.wide() {
+		return []int{1, 2, 3, 4, 5, 6}
 	}
-	return 0
+	return nil
 }
 
-// vectorIntTokens is the same for the products without unpacking.
-func (i isa) vectorIntTokens() int {
-	if i.vectors == 32 {
-		return 4
+// vectorBodies are the numbers of tokens that products without unpacking are written for. Fewer
+// tokens take the next larger one, which computes the last token more than once.
+func (i isa) vectorBodies() []int {
+	if i.wide() {
+		return []int{1, 2, 4}
 	}
-	return 1
+	return []int{1}
 }
 
 // The words of a block of activations in bytes that the sums start at, where 128 was added to
 // the weights to rid them of their signs: -128 times the sum of all columns, of the first half
 // and of the second.
 const (
-	startNone   = -1 << 20 // at zero
 	startAll    = 2
 	startFirst  = 3
 	startSecond = 4
 )
-
-// start returns where the sums of the columns from first on start.
-func (p packedFormat) start(first int) int {
-	switch {
-	case p.minima:
-		return startNone
-	case p.group == 32:
-		return startAll
-	case first == 0:
-		return startFirst
-	}
-	return startSecond
-}
-
-// startSums sets the sums of a token; nibbles are 8 too large instead of 128.
-func (t *target) startSums(start int, nibbles bool, place func(word int) operand.Mem, sums []reg.VecVirtual) {
-	if start == startNone {
-		for _, v := range sums {
-			t.zero(v)
-		}
-		return
-	}
-	t.VPBROADCASTD(place(start), sums[0])
-	if nibbles {
-		t.VPSRAD(operand.U8(4), sums[0], sums[0])
-	}
-	for _, v := range sums[1:] {
-		t.VMOVAPS(sums[0], v)
-	}
-}
 
 // dot adds the products of pairs of int16, or of fours of bytes, to the sums of a lane. Of
 // bytes, weights have no sign.
@@ -134,23 +107,68 @@ func (t *target) dot(f shape, weights, x, sums reg.VecVirtual) {
 	})
 }
 
-// intWorker takes the columns of a panel apart into integers. It passes each pair or four
-// of columns to use, with its place among those of 32 columns and the index of its
-// vector of rows.
+// intWorker takes the columns of two vectors of rows of a panel apart into integers.
 type intWorker struct {
-	*worker
+	*target
+	packedFormat
 	shape shape
 	mask  reg.VecVirtual
-	first int // column of the 32 that the group begins at
+
+	// The parts of a block that belong to the rows: its scales, its subscales and its columns.
+	header, sub, quants reg.GPVirtual
+	// column counts the bytes of the inputs of 32 columns that are done, and half is 4 in the second
+	// half of columns with two scales.
+	column, half reg.GPVirtual
+
+	unsigned bool // adds 128 to all weights, as bytes
 	// start, if there is one, is called before the columns of a group.
 	start func()
-	use   func(place, v int, w reg.VecVirtual)
-	// end takes the scales and minima of the group.
-	end func(scale, minimum []reg.VecVirtual)
+	// use takes words of unroll eights of columns of a vector of rows, and next is called after them.
+	unroll int
+	use    func(word, v int, w reg.VecVirtual)
+	next   func()
+	// end takes the scales and minima of a group, and done is called after 32 columns.
+	end  func(scale, minimum []reg.VecVirtual)
+	done func()
 }
 
-func (t *target) intWorker(f shape, p packedFormat, rows []int) *intWorker {
-	w := &intWorker{worker: &worker{target: t, packedFormat: p, rows: rows, quants: t.base("src")}, shape: f}
+// vectorsOfRows is the number of vectors of rows that are worked on at a time.
+const vectorsOfRows = 2
+
+// passes writes the body once, for two vectors of rows, and repeats it until a panel is done. The
+// register holds the first row; it is nil where that is the first of the panel.
+func (t *target) passes(body func(first reg.Register)) {
+	rows := vectorsOfRows * t.lanes
+	if rows == panel {
+		body(nil)
+		return
+	}
+	first, pass := t.GP64(), t.label("pass")
+	t.MOVQ(operand.U32(0), first)
+	t.Label(pass)
+	body(first)
+	t.ADDQ(operand.U32(rows), first)
+	t.CMPQ(first, operand.U8(panel))
+	t.JNE(operand.LabelRef(pass))
+}
+
+// from moves a pointer to the first row of a pass.
+func (t *target) from(p reg.GPVirtual, first reg.Register, size uint8) {
+	if first != nil {
+		t.LEAQ(operand.Mem{Base: p, Index: first, Scale: size}, p)
+	}
+}
+
+func (t *target) intWorker(f shape, p packedFormat, first reg.Register) *intWorker {
+	w := &intWorker{target: t, packedFormat: p, shape: f, header: t.base("src"), quants: t.GP64(), unroll: 1, next: func() {}}
+	t.LEAQ(at(w.header, p.quants()), w.quants)
+	t.from(w.quants, first, 4)
+	if p.sub {
+		w.sub = t.GP64()
+		t.LEAQ(at(w.header, p.subscales()), w.sub)
+		t.from(w.sub, first, 1)
+	}
+	t.from(w.header, first, 2)
 	if p.bits == 4 || f.fours() {
 		w.mask = t.vec()
 		t.VMOVUPS(t.bits(w.maskBits()), w.mask)
@@ -171,57 +189,87 @@ func (w *intWorker) maskBits() uint32 {
 
 // block works off a block and moves on to the next.
 func (w *intWorker) block() {
-	if !w.packedFormat.sub {
-		header := w.GP64()
-		w.MOVQ(w.quants, header)
-		w.ADDQ(operand.U32(w.packedFormat.quants()), w.quants)
-		w.columns()
-		w.end(w.affine(header))
-		return
+	if w.packedFormat.sub {
+		w.repeat("group", w.values/32, w.wholeGroup)
+		w.ADDQ(operand.U32(w.blockSize()-w.groups()*panel), w.sub)
+	} else {
+		w.wholeGroup()
 	}
-	w.enter()
-	groups := w.GP64()
-	w.MOVQ(operand.U32(w.values/32), groups)
-	w.times("group", groups, w.wholeGroup)
+	w.ADDQ(operand.U32(w.packedFormat.quants()), w.quants)
+	w.ADDQ(operand.U32(w.blockSize()), w.header)
 }
 
-// affine loads the scales and minima of a block.
-func (w *intWorker) affine(header reg.GPVirtual) (scale, minimum []reg.VecVirtual) {
-	scale, minimum = w.vecs(len(w.rows)), w.vecs(len(w.rows))
-	for v, row := range w.rows {
-		w.VCVTPH2PS(at(header, 2*row), scale[v])
+// wholeGroup works off 32 columns.
+func (w *intWorker) wholeGroup() {
+	w.column = w.GP64()
+	w.MOVQ(operand.U32(0), w.column)
+	if w.packedFormat.group == 32 {
+		w.group()
+	} else {
+		second := w.label("half")
+		w.half = w.GP64()
+		w.MOVQ(operand.U32(0), w.half)
+		w.Label(second)
+		w.group()
+		w.ADDQ(operand.U8(4), w.half)
+		w.CMPQ(w.half, operand.U8(8))
+		w.JNE(operand.LabelRef(second))
+	}
+	w.done()
+}
+
+// group works off columns that share a scale, and moves the pointers behind them.
+func (w *intWorker) group() {
+	if w.start != nil {
+		w.start()
+	}
+	step := panel * w.packedFormat.bits // bytes of eight columns
+	w.repeat("columns", w.packedFormat.group/8/w.unroll, func() {
+		for eight := range w.unroll {
+			for o := 0; o < step; o += 64 {
+				w.PREFETCHT0(at(w.quants, ahead+eight*step+o))
+			}
+			for v := range vectorsOfRows {
+				take := w.eightColumns
+				if w.shape.fours() {
+					take = w.eightBytes
+				}
+				take(eight*step+v*w.size(), func(word int, weight reg.VecVirtual) { w.use(eight*w.shape.size/4+word, v, weight) })
+			}
+		}
+		w.ADDQ(operand.U32(w.unroll*step), w.quants)
+		w.ADDQ(operand.U8(w.unroll*w.shape.size), w.column)
+		w.next()
+	})
+	w.end(w.affine())
+}
+
+// affine loads the scales and minima of a group and moves on to the next one's.
+func (w *intWorker) affine() (scale, minimum []reg.VecVirtual) {
+	scale, minimum = w.vecs(vectorsOfRows), w.vecs(vectorsOfRows)
+	for v := range vectorsOfRows {
+		w.VCVTPH2PS(at(w.header, 2*v*w.lanes), scale[v])
 		if w.minima {
-			w.VCVTPH2PS(at(header, 2*panel+2*row), minimum[v])
+			w.VCVTPH2PS(at(w.header, 2*panel+2*v*w.lanes), minimum[v])
 		}
 	}
-	return scale, minimum
-}
-
-// subGroup works off a group of a block with subscales and moves on.
-func (w *intWorker) subGroup() {
-	w.columns()
-	scale, minimum := w.affine(w.header)
+	if !w.packedFormat.sub {
+		return scale, minimum
+	}
 	factor := w.vec()
-	for v, row := range w.rows {
-		w.VPMOVSXBD(at(w.sub, row), factor)
+	for v := range vectorsOfRows {
+		w.VPMOVSXBD(at(w.sub, v*w.lanes), factor)
 		w.VCVTDQ2PS(factor, factor)
 		w.VMULPS(factor, scale[v], scale[v])
 		if w.minima {
-			w.VPMOVSXBD(at(w.sub, w.groups()*panel+row), factor)
+			w.VPMOVSXBD(at(w.sub, w.groups()*panel+v*w.lanes), factor)
 			w.VCVTDQ2PS(factor, factor)
 			w.VMULPS(factor, minimum[v], minimum[v])
 			w.VXORPS(w.target.bits(signBit), minimum[v], minimum[v])
 		}
 	}
 	w.ADDQ(operand.U32(panel), w.sub)
-	w.end(scale, minimum)
-}
-
-// wholeGroup works off the groups of 32 columns.
-func (w *intWorker) wholeGroup() {
-	for w.first = 0; w.first < 32; w.first += w.packedFormat.group {
-		w.subGroup()
-	}
+	return scale, minimum
 }
 
 // and keeps the bits of b that are set in a.
@@ -231,27 +279,6 @@ func (t *target) and(a, b, to reg.VecVirtual) {
 	} else {
 		t.VPAND(a, b, to)
 	}
-}
-
-// columns takes the columns of a group apart and moves the pointer behind them.
-func (w *intWorker) columns() {
-	if w.start != nil {
-		w.start()
-	}
-	step := panel * w.packedFormat.bits // bytes of eight columns
-	for c := 0; c < w.packedFormat.group; c += 8 {
-		for o := 0; o < step; o += 64 {
-			w.PREFETCHT0(at(w.quants, ahead+c/8*step+o))
-		}
-		for v, row := range w.rows {
-			take := w.eightColumns
-			if w.shape.fours() {
-				take = w.eightBytes
-			}
-			take(c/8*step+4*row, func(i int, weight reg.VecVirtual) { w.use((w.first+c)*w.shape.size/32+i, v, weight) })
-		}
-	}
-	w.ADDQ(operand.U32(w.packedFormat.group/8*step), w.quants)
 }
 
 // eightColumns gives the four pairs of eight columns of a vector of rows.
@@ -289,16 +316,20 @@ func (w *intWorker) eightColumns(offset int, give func(i int, weight reg.VecVirt
 }
 
 // eightBytes gives the two fours of eight columns of a vector of rows: the even ones, and the
-// odd ones. To weights with a sign it adds 128.
+// odd ones. It adds 128 to weights with a sign, which nibbles have none of, and to all if told so.
 func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtual)) {
 	even, odd := w.vec(), w.vec()
 	if w.packedFormat.bits == 4 {
 		w.VMOVUPS(at(w.quants, offset), odd)
 		w.and(w.mask, odd, even)
-		give(0, even)
 		w.VPSRLW(operand.U8(4), odd, odd)
 		w.and(w.mask, odd, odd)
-		give(1, odd)
+		for i, weight := range []reg.VecVirtual{even, odd} {
+			if w.unsigned {
+				w.VPADDB(w.target.bits(uint32(128-w.packedFormat.zero)*0x01010101), weight, weight)
+			}
+			give(i, weight)
+		}
 		return
 	}
 	// Columns 0, 1, 4, 5 and 2, 3, 6, 7.
@@ -317,7 +348,7 @@ func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtua
 		w.VPOR(second, odd, odd)
 	}
 	for i, weight := range []reg.VecVirtual{even, odd} {
-		if !w.minima {
+		if w.unsigned || !w.minima {
 			sign := w.target.bits(0x80808080)
 			if w.wide() {
 				w.VPXORD(sign, weight, weight)
@@ -333,235 +364,341 @@ func (w *intWorker) eightBytes(offset int, give func(i int, weight reg.VecVirtua
 // scales and minima.
 func (t *target) unpackInt(f shape, p packedFormat) {
 	t.begin("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)")
-	for _, rows := range t.passes() {
-		dst := t.base("dst")
-		w := t.intWorker(f, p, rows)
-		w.use = func(place, v int, weight reg.VecVirtual) {
-			if f.fours() && p.zero != 0 {
-				t.VPADDB(t.bits(uint32(128-p.zero)*0x01010101), weight, weight)
-			}
-			t.VMOVUPS(weight, at(dst, 4*(place*panel+rows[v])))
+	t.passes(func(first reg.Register) {
+		w := t.intWorker(f, p, first)
+		w.unsigned = true
+		dst, scales := t.base("dst"), t.GP64()
+		t.from(dst, first, 4)
+		t.LEAQ(at(dst, 4*f.size*panel), scales)
+		w.use = func(word, v int, weight reg.VecVirtual) {
+			t.VMOVUPS(weight, at(dst, 4*word*panel+v*t.size()))
 		}
+		w.next = func() { t.ADDQ(operand.U32(f.size*panel), dst) }
+		ends := 2
 		w.end = func(scale, minimum []reg.VecVirtual) {
-			for v, row := range rows {
-				t.VMOVUPS(scale[v], at(dst, 4*((f.size+w.first/16)*panel+row)))
+			for v := range vectorsOfRows {
+				t.VMOVUPS(scale[v], at(scales, v*t.size()))
 				if p.minima {
-					t.VMOVUPS(minimum[v], at(dst, 4*((f.size+1)*panel+row)))
+					t.VMOVUPS(minimum[v], at(scales, 4*panel+v*t.size()))
 				}
 			}
-			if w.first+p.group == 32 {
-				t.ADDQ(operand.U32(f.group()), dst)
+			if p.group == 16 {
+				t.ADDQ(operand.U32(4*panel), scales)
+				ends = 0
 			}
+		}
+		w.done = func() {
+			t.ADDQ(operand.U32(2*4*panel), dst)
+			t.ADDQ(operand.U32(f.group()-(2-ends)*4*panel), scales)
 		}
 		if !p.sub {
 			t.times("block", t.integer("groups"), w.block)
-			continue
+			return
 		}
-		w.enter()
 		skip, bytes := t.integer("skip"), t.GP64()
 		t.IMUL3Q(operand.U32(32*panel*p.bits/8), skip, bytes)
 		t.ADDQ(bytes, w.quants)
 		t.IMUL3Q(operand.U32(32/p.group*panel), skip, skip)
 		t.ADDQ(skip, w.sub)
 		t.times("group", t.integer("groups"), w.wholeGroup)
-	}
+	})
 	t.end()
 }
 
 // vectorInt multiplies a panel by the inputs of a few tokens: so few that writing
 // the weights to memory would cost more than computing with them.
 func (t *target) vectorInt(f shape, p packedFormat, tokens int) {
-	for _, rows := range t.passes() {
+	t.passes(func(first reg.Register) {
 		x := t.strided("x", tokens)
-		n := tokens * len(rows)
-		chains, sums := t.vecs(n), t.vecs(n)
-		w := t.intWorker(f, p, rows)
-		factor := t.vec()
-		for i := range n {
-			t.zero(chains[i])
-			if !f.fours() {
-				t.zero(sums[i])
-			}
+		n := tokens * vectorsOfRows
+		chains, sums, factor := t.vecs(n), t.vecs(n), t.vec()
+		w := t.intWorker(f, p, first)
+		if tokens == 1 {
+			w.unroll = 2
 		}
-		w.use = func(place, v int, weight reg.VecVirtual) {
+		for _, c := range chains {
+			t.zero(c)
+		}
+		w.start = func() {
 			for i := range tokens {
-				t.VPBROADCASTD(at(x[i], 4*(f.head+place)), factor)
-				t.dot(f, weight, factor, sums[i*len(rows)+v])
+				t.startVector(w, x[i], sums[i*vectorsOfRows:(i+1)*vectorsOfRows])
 			}
 		}
-		if f.fours() {
-			w.start = func() {
-				for i := range tokens {
-					t.startSums(p.start(w.first), p.zero != 0, func(word int) operand.Mem { return at(x[i], 4*word) }, sums[i*len(rows):(i+1)*len(rows)])
-				}
+		w.use = func(word, v int, weight reg.VecVirtual) {
+			for i := range tokens {
+				t.VPBROADCASTD(operand.Mem{Base: x[i], Index: w.column, Scale: 1, Disp: 4 * (f.head + word)}, factor)
+				t.dot(f, weight, factor, sums[i*vectorsOfRows+v])
 			}
 		}
 		w.end = func(scale, minimum []reg.VecVirtual) {
 			for i := range tokens {
-				for v := range rows {
-					sum, chain := sums[i*len(rows)+v], chains[i*len(rows)+v]
-					t.VCVTDQ2PS(sum, sum)
-					t.VBROADCASTSS(at(x[i], 0), factor)
-					t.VMULPS(factor, sum, sum)
-					t.VFMADD231PS(scale[v], sum, chain)
-					if p.minima {
-						t.VBROADCASTSS(at(x[i], 4), factor)
-						t.VFMADD231PS(minimum[v], factor, chain)
-					}
-					if !f.fours() {
-						t.zero(sum)
+				of := sums[i*vectorsOfRows:]
+				t.VBROADCASTSS(at(x[i], 0), factor)
+				for v := range vectorsOfRows {
+					t.VCVTDQ2PS(of[v], of[v])
+					t.VMULPS(factor, of[v], of[v])
+					t.VFMADD231PS(scale[v], of[v], chains[i*vectorsOfRows+v])
+				}
+				if p.minima {
+					t.VBROADCASTSS(at(x[i], 4), factor)
+					for v := range vectorsOfRows {
+						t.VFMADD231PS(minimum[v], factor, chains[i*vectorsOfRows+v])
 					}
 				}
-				if w.first+p.group == 32 {
-					t.ADDQ(operand.U32(f.block()), x[i])
-				}
+			}
+		}
+		w.done = func() {
+			for _, r := range x {
+				t.ADDQ(operand.U32(f.block()), r)
 			}
 		}
 		t.times("block", t.integer("blocks"), w.block)
-		dst := t.strided("dst", tokens)
-		for i := range tokens {
-			for v, row := range rows {
-				t.VMOVUPS(chains[i*len(rows)+v], at(dst[i], 4*row))
+		for i, dst := range t.strided("dst", tokens) {
+			t.from(dst, first, 4)
+			for v := range vectorsOfRows {
+				t.VMOVUPS(chains[i*vectorsOfRows+v], at(dst, v*t.size()))
 			}
 		}
-	}
+	})
 }
 
-// tileInt multiplies unpacked groups by the inputs of tokens, two vectors of rows
-// at a time. The chains stay in dst, where every group takes them up.
-func (t *target) tileInt(f shape, tokens int) {
-	wBase, dstBase := t.base("w"), t.base("dst")
-	rows := 2 * t.lanes
-	if rows == panel {
-		t.tileIntRows(f, tokens, 2, wBase, dstBase)
+// startVector sets the sums of a token before the columns of a group; nibbles are 8 too large
+// instead of 128.
+func (t *target) startVector(w *intWorker, x reg.GPVirtual, sums []reg.VecVirtual) {
+	if !w.shape.fours() || w.minima {
+		for _, v := range sums {
+			t.zero(v)
+		}
 		return
 	}
-	left := t.GP64()
-	t.MOVQ(operand.U32(panel/rows), left)
-	t.times("rows", left, func() {
-		t.tileIntRows(f, tokens, 2, wBase, dstBase)
-		t.ADDQ(operand.U32(4*rows), wBase)
-		t.ADDQ(operand.U32(4*rows), dstBase)
+	place := at(x, 4*startAll)
+	if w.packedFormat.group == 16 {
+		place = operand.Mem{Base: x, Index: w.half, Scale: 1, Disp: 4 * startFirst}
+	}
+	t.VPBROADCASTD(place, sums[0])
+	if w.packedFormat.zero != 0 {
+		t.VPSRAD(operand.U8(4), sums[0], sums[0])
+	}
+	for _, v := range sums[1:] {
+		t.VMOVAPS(sums[0], v)
+	}
+}
+
+// strided loads the pointers to the rows of a parameter. Where there are three tokens for a body of
+// four, the last pointer is that of the third.
+func (t *target) strided(name string, rows int) []reg.GPVirtual {
+	pointers := []reg.GPVirtual{t.base(name)}
+	if rows == 1 {
+		return pointers
+	}
+	stride := t.integer(name + "Stride")
+	for i := 1; i < rows; i++ {
+		next := t.GP64()
+		t.LEAQ(operand.Mem{Base: pointers[i-1], Index: stride, Scale: 4}, next)
+		if i == 3 {
+			tokens := t.integer("tokens")
+			t.CMPQ(tokens, operand.U8(i))
+			t.CMOVQLE(pointers[i-1], next)
+		}
+		pointers = append(pointers, next)
+	}
+	return pointers
+}
+
+// tileInt multiplies unpacked groups by the inputs of tokens: two vectors of rows of a panel at a
+// time, or four of two panels. The chains stay in dst, where every group takes them up.
+func (t *target) tileInt(f shape, tokens, vectors int) {
+	t.passes(func(first reg.Register) {
+		dst := t.base("dst")
+		t.from(dst, first, 4)
+		t.startChains(tokens, vectors, dst, func(_ int, to reg.VecVirtual) { t.zero(to) })
+		i := &intTile{
+			target: t, shape: f, tokens: tokens, vectors: vectors, dst: dst,
+			w: t.base("w"), stride: t.integer("xStride"), stride3: t.GP64(), factor: t.vec(), sums: t.vecs(vectors * tokens),
+		}
+		t.from(i.w, first, 4)
+		t.SHLQ(operand.U8(2), i.stride)
+		t.LEAQ(operand.Mem{Base: i.stride, Index: i.stride, Scale: 2}, i.stride3)
+		i.x = t.fours(t.base("x"), i.stride, tokens)
+		t.times("group", t.integer("groups"), i.group)
 	})
 }
 
-// tileIntRows does that for so many vectors of rows: two of a panel, or four of two.
-func (t *target) tileIntRows(f shape, tokens, vectors int, wBase, dstBase reg.GPVirtual) {
-	t.startChains(tokens, vectors, dstBase)
-
-	stride, stride3 := t.integer("xStride"), t.GP64()
-	t.SHLQ(operand.U8(2), stride)
-	t.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
-	x := t.fours(t.base("x"), stride, tokens)
-	place := func(token, word int) operand.Mem {
-		return rowOf(x[token/4], stride, stride3, token%4).Offset(4 * word)
-	}
-	w := t.GP64()
-	t.MOVQ(wBase, w)
-	// of is the address of a row of words of the group, for a vector of rows.
-	of := func(word, v int) operand.Mem { return at(w, 4*word*panel+v%2*t.size()+v/2*f.panel()) }
-	share := t.GP8()
-	t.Load(t.Param("share"), share)
-
-	factor, sums := t.vec(), t.vecs(vectors*tokens)
-	// dots adds up the products of so many words. Of bytes, the sums start at the word of the
-	// tokens' blocks, or at zero.
-	dots := func(n, start int) {
-		for i := range tokens {
-			t.startSums(start, false, func(word int) operand.Mem { return place(i, word) }, sums[vectors*i:vectors*(i+1)])
-		}
-		weights := t.vecs(vectors)
-		const unroll = 4
-		rounds := t.GP64()
-		t.MOVQ(operand.U32(n/unroll), rounds)
-		t.times("pairs", rounds, func() {
-			for word := range unroll {
-				for v, to := range weights {
-					t.VMOVUPS(of(word, v), to)
-				}
-				for i := range tokens {
-					t.VPBROADCASTD(place(i, f.head+word), factor)
-					for v, weight := range weights {
-						t.dot(f, weight, factor, sums[vectors*i+v])
-					}
-				}
-			}
-			for _, r := range x {
-				t.ADDQ(operand.U32(4*unroll), r)
-			}
-			t.ADDQ(operand.U32(4*unroll*panel), w)
-		})
-	}
-	// finish adds sums to the chains, with the scales and, if they have a place, the minima,
-	// counted in words from w. All pairs of the tokens' blocks are behind by so many words.
-	finish := func(scales, minima, behind int) {
-		scale := t.vecs(vectors)
-		for v, to := range scale {
-			t.VMOVUPS(of(scales, v), to)
-		}
-		total := t.vec()
-		t.eachResult("dstStride", tokens, vectors, dstBase, func(i int, chain operand.Mem) {
-			token, v := i/vectors, i%vectors
-			if v == 0 {
-				t.VBROADCASTSS(place(token, -behind), factor)
-				if minima > 0 {
-					t.VBROADCASTSS(place(token, 1-behind), total)
-				}
-			}
-			t.VCVTDQ2PS(sums[i], sums[i])
-			t.VMULPS(factor, sums[i], sums[i])
-			t.VFMADD213PS(chain, scale[v], sums[i])
-			if minima > 0 {
-				t.VFMADD231PS(of(minima, v), total, sums[i])
-			}
-			t.VMOVUPS(sums[i], chain)
-		})
-	}
-	t.times("group", t.integer("groups"), func() {
-		two, one, next := t.label("two"), t.label("one"), t.label("next")
-		t.CMPB(share, operand.U8(twoScales))
-		t.JEQ(operand.LabelRef(two))
-		if !f.fours() {
-			dots(f.size, startNone)
-		}
-		t.CMPB(share, operand.U8(oneScale))
-		t.JEQ(operand.LabelRef(one))
-		if f.fours() {
-			dots(f.size, startNone)
-		}
-		finish(0, 1, f.size)
-		t.JMP(operand.LabelRef(next))
-		t.Label(one)
-		if f.fours() {
-			dots(f.size, startAll)
-		}
-		finish(0, 0, f.size)
-		t.JMP(operand.LabelRef(next))
-		t.Label(two)
-		first, second := startNone, startNone
-		if f.fours() {
-			first, second = startFirst, startSecond-f.size/2
-		}
-		dots(f.size/2, first)
-		finish(f.size/2, 0, f.size/2)
-		dots(f.size/2, second)
-		finish(1, 0, f.size)
-		t.Label(next)
-		for _, r := range x {
-			t.ADDQ(operand.U32(f.block()-4*f.size), r)
-		}
-		t.ADDQ(operand.U32(f.group()-4*f.size*panel), w)
-	})
+// intTile is a tile while it is written.
+type intTile struct {
+	*target
+	shape           shape
+	tokens, vectors int
+	stride, stride3 reg.GPVirtual
+	x               []reg.GPVirtual // of every fourth token
+	w, dst          reg.GPVirtual
+	factor          reg.VecVirtual
+	sums            []reg.VecVirtual
 }
 
-// startChains clears the chains of a tile unless they are to be taken up.
-func (t *target) startChains(tokens, vectors int, dstBase reg.GPVirtual) {
-	start, zero := t.label("start"), t.vec()
-	add := t.GP8()
-	t.Load(t.Param("add"), add)
-	t.TESTB(add, add)
-	t.JNZ(operand.LabelRef(start))
-	t.zero(zero)
-	t.eachResult("dstStride", tokens, vectors, dstBase, func(_ int, m operand.Mem) { t.VMOVUPS(zero, m) })
+// place is the address of a word of a token's block.
+func (i *intTile) place(token, word int) operand.Mem {
+	return rowOf(i.x[token/4], i.stride, i.stride3, token%4).Offset(4 * word)
+}
+
+// of is the address of a row of words of the group, for a vector of rows.
+func (i *intTile) of(p reg.GPVirtual, row, v int) operand.Mem {
+	return at(p, 4*row*panel+v%2*i.size()+v/2*i.shape.panel())
+}
+
+// group multiplies 32 columns: all at once, or one half after the other where each has its scale.
+func (i *intTile) group() {
+	f := i.shape
+	share, err := i.Param("share").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	unroll := 2
+	if i.tokens*i.vectors <= 8 {
+		unroll = 4
+	}
+	// rounds of the inner loop, done bytes of the inputs after it, and the place of the scales.
+	rounds, done, scales := i.GP64(), i.GP64(), i.GP64()
+	part, next := i.label("part"), i.label("next")
+	i.MOVQ(operand.U32(f.size/unroll), rounds)
+	i.MOVQ(operand.U32(4*f.size), done)
+	i.LEAQ(at(i.w, 4*f.size*panel), scales)
+	begin := i.GP64() // of the word that the sums start at
+	if f.fours() {
+		i.MOVQ(operand.I32(4*(startAll-f.head)), begin)
+	}
+	i.advance(operand.U8(4*f.head), i.x...)
+	i.CMPB(share.Addr, operand.U8(twoScales))
+	i.JNE(operand.LabelRef(part))
+	i.SHRQ(operand.U8(1), rounds)
+	i.SHRQ(operand.U8(1), done)
+	if f.fours() {
+		i.ADDQ(operand.U8(4*(startFirst-startAll)), begin)
+	}
+
+	i.Label(part)
+	i.start(begin)
+	i.dots(rounds, unroll)
+	for _, x := range i.x {
+		i.SUBQ(done, x)
+	}
+	i.finish(scales, share.Addr)
+	i.advance(done, i.x...)
+	i.CMPB(share.Addr, operand.U8(twoScales))
+	i.JNE(operand.LabelRef(next))
+	i.CMPQ(done, operand.U8(4*f.size))
+	i.JEQ(operand.LabelRef(next))
+	i.MOVQ(operand.U32(f.size/2/unroll), rounds)
+	i.MOVQ(operand.U32(4*f.size), done)
+	i.ADDQ(operand.U32(4*panel), scales)
+	if f.fours() {
+		i.MOVQ(operand.I32(4*(startSecond-f.head-f.size/2)), begin)
+	}
+	i.JMP(operand.LabelRef(part))
+	i.Label(next)
+	i.ADDQ(operand.U32(2*4*panel), i.w)
+}
+
+// advance adds to pointers.
+func (t *target) advance(by operand.Op, pointers ...reg.GPVirtual) {
+	for _, p := range pointers {
+		t.ADDQ(by, p)
+	}
+}
+
+// start sets the sums: of bytes to the word at begin from the inputs.
+func (i *intTile) start(begin reg.GPVirtual) {
+	if !i.shape.fours() {
+		for _, s := range i.sums {
+			i.zero(s)
+		}
+		return
+	}
+	i.advance(begin, i.x...)
+	for token := range i.tokens {
+		of := i.sums[token*i.vectors:][:i.vectors]
+		i.VPBROADCASTD(i.place(token, 0), of[0])
+		for _, s := range of[1:] {
+			i.VMOVAPS(of[0], s)
+		}
+	}
+	for _, x := range i.x {
+		i.SUBQ(begin, x)
+	}
+}
+
+// dots adds up the products of columns and moves on.
+func (i *intTile) dots(rounds reg.GPVirtual, unroll int) {
+	weights, top := i.vecs(i.vectors), i.label("dots")
+	i.Label(top)
+	for word := range unroll {
+		for v, to := range weights {
+			i.VMOVUPS(i.of(i.w, word, v), to)
+		}
+		for token := range i.tokens {
+			i.VPBROADCASTD(i.place(token, word), i.factor)
+			for v, weight := range weights {
+				i.dot(i.shape, weight, i.factor, i.sums[i.vectors*token+v])
+			}
+		}
+	}
+	i.advance(operand.U8(4*unroll), i.x...)
+	i.ADDQ(operand.U32(4*unroll*panel), i.w)
+	i.DECQ(rounds)
+	i.JNZ(operand.LabelRef(top))
+}
+
+// finish adds the sums to the chains, with the scales and, if there are any, the minima after them.
+func (i *intTile) finish(scales reg.GPVirtual, share operand.Op) {
+	scale := i.vecs(i.vectors)
+	for v, to := range scale {
+		i.VMOVUPS(i.of(scales, 0, v), to)
+	}
+	head := i.shape.head
+	i.eachResult("dstStride", i.tokens, i.vectors, i.dst, func(n int, chain operand.Mem) {
+		token, v, sum := n/i.vectors, n%i.vectors, i.sums[n]
+		if v == 0 {
+			i.VBROADCASTSS(i.place(token, -head), i.factor)
+		}
+		i.VCVTDQ2PS(sum, sum)
+		i.VMULPS(i.factor, sum, sum)
+		i.VFMADD213PS(chain, scale[v], sum)
+	})
+	store := i.label("store")
+	i.CMPB(share, operand.U8(withMinimum))
+	i.JNE(operand.LabelRef(store))
+	for v, to := range scale {
+		i.VMOVUPS(i.of(scales, 1, v), to)
+	}
+	for token := range i.tokens {
+		i.VBROADCASTSS(i.place(token, 1-head), i.factor)
+		for v, minimum := range scale {
+			i.VFMADD231PS(minimum, i.factor, i.sums[token*i.vectors+v])
+		}
+	}
+	i.Label(store)
+	i.eachResult("dstStride", i.tokens, i.vectors, i.dst, func(n int, chain operand.Mem) { i.VMOVUPS(i.sums[n], chain) })
+}
+
+// startChains sets the chains of a tile, for every token alike, unless they are to be taken up.
+func (t *target) startChains(tokens, vectors int, dst reg.GPVirtual, set func(v int, to reg.VecVirtual)) {
+	start, values := t.label("start"), t.vecs(vectors)
+	add, err := t.Param("add").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	t.CMPB(add.Addr, operand.U8(0))
+	t.JNE(operand.LabelRef(start))
+	for v, to := range values {
+		set(v, to)
+	}
+	row, stride := t.GP64(), t.integer("dstStride")
+	t.MOVQ(dst, row)
+	t.repeat("clear", tokens, func() {
+		for v, from := range values {
+			t.VMOVUPS(from, at(row, v*t.size()))
+		}
+		t.LEAQ(operand.Mem{Base: row, Index: stride, Scale: 4}, row)
+	})
 	t.Label(start)
 }

@@ -43,7 +43,7 @@ type part struct {
 }
 
 var parts = []part{
-	{"product", func(t *target) { t.tile(); t.weights() }},
+	{"product", func(t *target) { t.tile(); t.halves() }},
 	{"integers", func(t *target) { t.integers(asPairs); t.quantizers() }},
 	{"short", func(t *target) { t.integers(asFours) }},
 	{"bytes", (*target).bytes},
@@ -53,9 +53,9 @@ var parts = []part{
 // generate returns the contents of the generated files by name.
 func generate() (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	for _, isa := range []isa{avx2, avxVNNI, avx512, avx512VNNI} {
+	for _, isa := range []isa{avx2, avxVNNI, avx512} {
 		for _, p := range parts {
-			if isa.vnni && (p.name == "product" || p.name == "rows") || !isa.vnni && p.name == "short" {
+			if !isa.floats() && (p.name == "product" || p.name == "rows") || !isa.vnni && p.name == "short" {
 				continue
 			}
 			t := newTarget(isa)

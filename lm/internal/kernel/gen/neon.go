@@ -223,21 +223,21 @@ func (a *arm) repeat(name string, n int, body func()) {
 	a.times(name, counter, body)
 }
 
-// choose writes a body for each value from 1 to limit of an integer parameter. Values above
-// get the body of the last.
-func (a *arm) choose(name string, limit int, body func(n int)) {
-	labels := make([]string, limit)
+// choose writes a body for each of some values of an integer parameter.
+func (a *arm) choose(name string, values []int, body func(n int)) {
+	last := len(values) - 1
+	labels := make([]string, last)
 	a.op("MOVD %s, %v", a.param(name), spare)
-	for i := 1; i < limit; i++ {
+	for i := range labels {
 		labels[i] = a.label(name)
-		a.op("CMP $%d, %v", i, spare)
+		a.op("CMP $%d, %v", values[i], spare)
 		a.op("BEQ %s", labels[i])
 	}
-	a.scope(func() { body(limit) })
-	for i := 1; i < limit; i++ {
+	a.scope(func() { body(values[last]) })
+	for i, label := range labels {
 		a.op("RET")
-		a.mark(labels[i])
-		a.scope(func() { body(i) })
+		a.mark(label)
+		a.scope(func() { body(values[i]) })
 	}
 }
 

@@ -5,8 +5,12 @@ import "math"
 // Products in bytes on arm64. Four rows by four columns of weights are a vector, and 16
 // activations another.
 
-// tileBytesVectors is the number of vectors of rows that a tile works on at a time.
-const tileBytesVectors = 4
+const (
+	// tileBytesVectors is the number of vectors of rows that a tile works on at a time.
+	tileBytesVectors = 4
+	// inputColumns is the number of columns of a vector of inputs.
+	inputColumns = 16
+)
 
 // fourPlain adds the products of four columns without an instruction for dot products.
 func fourPlain(a *arm, sum, weights, x vreg, four int) {
@@ -28,16 +32,13 @@ func fourDot(a *arm, sum, weights, x vreg, four int) { a.doLane(sdotLane, sum, w
 // bytes writes the product of a level, and what turns activations into bytes for all.
 func (a *arm) bytes(l byteLevel) {
 	a.function("tileBytes", "(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool)", func() {
-		a.choose("tokens", neonTileBytesTokens, func(tokens int) { a.tileBytes(l, tokens) })
+		a.choose("tokens", neonTileSizes, func(tokens int) { a.tileBytes(l, tokens) })
 	})
 	if l.base == "" {
 		a.rotate()
 		a.roundBytes()
 	}
 }
-
-// neonTileBytesTokens is the largest number of tokens of a tile.
-const neonTileBytesTokens = 4
 
 // tileBytes multiplies blocks by the inputs of tokens. The chains stay in dst.
 func (a *arm) tileBytes(l byteLevel, tokens int) {
@@ -65,12 +66,12 @@ func (a *arm) tileBytes(l byteLevel, tokens int) {
 			for v, s := range scales {
 				a.load(block, byteHead/2+16*v, s)
 			}
-			a.repeat("columns", byteSteps, func() {
+			a.repeat("columns", byteColumns/inputColumns, func() {
 				inputs, weights := a.vecs(tokens), a.vec()
 				for i, p := range x {
 					a.load(p, 4, inputs[i])
 				}
-				for four := range byteStep / 4 {
+				for four := range inputColumns / 4 {
 					for v := range vectors {
 						a.load(block, byteHead+4*panel*four+16*v, weights)
 						for i, input := range inputs {
@@ -78,8 +79,8 @@ func (a *arm) tileBytes(l byteLevel, tokens int) {
 						}
 					}
 				}
-				a.advance(byteStep, x...)
-				a.advance(stepBytes, block)
+				a.advance(inputColumns, x...)
+				a.advance(inputColumns*panel, block)
 			})
 			input, chain := a.vec(), a.vec()
 			a.eachResult("dstStride", tokens, vectors, dst, func(i int, p greg, offset int) {

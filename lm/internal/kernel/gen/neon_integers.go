@@ -92,19 +92,16 @@ func joinMatrix(a *arm, sums []vreg) {
 	})
 }
 
-// Places in an unpacked group of 32 columns, in bytes: behind the weights,
-// [4][2][32]uint32, lie the scales, then minima or the scales of the last 16 columns.
+// Sizes of an unpacked group of 32 columns, in bytes: the weights are [4][2][32]uint32. Behind them lie
+// the scales, then minima or the scales of the last 16 columns.
 const (
-	groupScales = 4 * 2 * 4 * panel
-	groupOthers = groupScales + 4*panel
+	eightWeights = 2 * 4 * panel
+	groupWeights = 4 * eightWeights
 )
 
 // integers writes the products in integers.
 func (a *arm) integers(l byteLevel, f shape) {
 	for _, p := range packings {
-		if !p.integers() {
-			continue
-		}
 		if l.zip || l.base == "" || f.fours() {
 			a.unpackInt(l, f, p)
 		}
@@ -113,19 +110,19 @@ func (a *arm) integers(l byteLevel, f shape) {
 		}
 		a.function("vector"+f.name+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)", func() {
 			a.useConstants()
-			a.choose("tokens", neonVectorIntTokens, func(tokens int) { a.vectorInt(l, f, p, tokens) })
+			a.choose("tokens", neonVectorBodies, func(tokens int) { a.vectorInt(l, f, p, tokens) })
 		})
 	}
 	a.function("tile"+f.name, "(tokens, groups int, x []uint32, xStride int, w []uint32, dst []float32, dstStride int, share uint8, add bool)", func() {
-		a.choose("tokens", neonTileIntTokens, func(tokens int) { a.tileInt(l, f, tokens) })
+		a.choose("tokens", neonTileSizes, func(tokens int) { a.tileInt(l, f, tokens) })
 	})
 }
 
-// neonTileIntTokens is the largest number of tokens of a tile in integers, and
-// neonVectorIntTokens that of the products without unpacking.
-const (
-	neonTileIntTokens   = 4
-	neonVectorIntTokens = 2
+// neonTileSizes are the numbers of tokens that a tile is written for, and neonVectorBodies those of the
+// products without unpacking.
+var (
+	neonTileSizes    = []int{1, 2, 3, 4}
+	neonVectorBodies = []int{1, 2}
 )
 
 // bytesOf gives the weights of eight columns and four rows as two vectors of bytes.
@@ -160,18 +157,17 @@ type armIntWorker struct {
 	*armWorker
 	level byteLevel
 	eight vreg // bytes of the zero
-	first int  // column of the 32 that the group begins at
-	// use takes the weights of the e-th eight of 32 columns and the v-th four rows.
-	use func(e, v int, weights []vreg)
-	// end takes the scales and minima of the group.
-	end func(scale, minimum []vreg)
+	// use takes the weights of eight columns of the v-th four rows, and next is called after eight
+	// columns.
+	use  func(v int, weights []vreg)
+	next func()
+	// end takes the scales and minima of the group, and done is called after 32 columns.
+	end  func(scale, minimum []vreg)
+	done func()
 }
 
 func (a *arm) intWorker(l byteLevel, p packedFormat, vectors int, first greg) *armIntWorker {
 	w := &armIntWorker{armWorker: a.worker(p, vectors, first), level: l}
-	if p.bits == 4 {
-		a.bits(0x0f0f0f0f, w.mask)
-	}
 	if p.zero != 0 {
 		w.eight = a.vec()
 		a.bits(uint32(p.zero)*0x01010101, w.eight)
@@ -185,8 +181,7 @@ func (w *armIntWorker) block() {
 		w.repeat("group", w.values/32, w.wholeGroup)
 		w.advance(w.blockSize()-w.groups()*panel, w.sub)
 	} else {
-		w.columns()
-		w.scope(func() { w.end(w.affine()) })
+		w.wholeGroup()
 	}
 	w.advance(w.packedFormat.quants(), w.quants)
 	w.advance(w.blockSize(), w.header)
@@ -203,34 +198,35 @@ func (w *armIntWorker) affine() (scale, minimum []vreg) {
 	return scale, minimum
 }
 
-// wholeGroup works off the groups of 32 columns of a block with subscales.
+// wholeGroup works off 32 columns, in parts that share a scale.
 func (w *armIntWorker) wholeGroup() {
-	for w.first = 0; w.first < 32; w.first += w.packedFormat.group {
+	w.repeat("part", 32/w.packedFormat.group, func() {
 		w.columns()
 		w.scope(func() {
 			scale, minimum := w.affine()
-			w.subscale(scale, minimum)
+			if w.packedFormat.sub {
+				w.subscale(scale, minimum)
+				w.advance(panel, w.sub)
+			}
 			w.end(scale, minimum)
 		})
-		w.advance(panel, w.sub)
-	}
+	})
+	w.done()
 }
-
-// last reports whether the group is the last one of 32 columns.
-func (w *armIntWorker) last() bool { return w.first+w.packedFormat.group >= 32 }
 
 // columns takes the columns of a group apart and moves the pointer behind them.
 func (w *armIntWorker) columns() {
 	step := panel * w.packedFormat.bits
-	for i := range w.packedFormat.group / 8 {
+	w.repeat("columns", w.packedFormat.group/8, func() {
 		for o := 0; o < step; o += 64 {
-			w.op("PRFM %d(%v), PLDL1KEEP", ahead+i*step+o, w.quants)
+			w.op("PRFM %d(%v), PLDL1KEEP", ahead+o, w.quants)
 		}
 		for v := range w.vectors {
-			w.bytesOf(w.level, i*step+16*v, w.eight, func(weights []vreg) { w.use(w.first/8+i, v, weights) })
+			w.bytesOf(w.level, 16*v, w.eight, func(weights []vreg) { w.use(v, weights) })
 		}
-	}
-	w.advance(w.packedFormat.group/8*step, w.quants)
+		w.advance(step, w.quants)
+		w.next()
+	})
 }
 
 // unpackInt writes groups of 32 columns to memory as bytes, with their scales and minima.
@@ -239,24 +235,28 @@ func (a *arm) unpackInt(l byteLevel, f shape, p packedFormat) {
 	a.function("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)", func() {
 		a.useConstants()
 		a.passes(vectors, func(first greg) {
-			dst := a.base("dst")
+			dst, scales := a.base("dst"), a.gp()
 			a.op("ADD %v<<2, %v", first, dst)
-			put := func(offset int, v []vreg) {
+			a.op("ADD $%d, %v, %v", groupWeights, dst, scales)
+			put := func(p greg, offset int, v []vreg) {
 				for i, r := range v {
-					a.store(r, dst, offset+16*i)
+					a.store(r, p, offset+16*i)
 				}
 			}
 			w := a.intWorker(l, p, vectors, first)
-			w.use = func(e, v int, weights []vreg) {
-				a.store(weights[0], dst, 8*panel*e+16*v)
-				a.store(weights[1], dst, 8*panel*e+4*panel+16*v)
+			w.use = func(v int, weights []vreg) {
+				a.store(weights[0], dst, 16*v)
+				a.store(weights[1], dst, 4*panel+16*v)
 			}
+			w.next = func() { a.advance(eightWeights, dst) }
 			w.end = func(scale, minimum []vreg) {
-				put(groupScales+w.first/16*4*panel, scale)
-				put(groupOthers, minimum)
-				if w.last() {
-					a.advance(f.group(), dst)
-				}
+				put(scales, 0, scale)
+				put(scales, 4*panel, minimum)
+				a.advance(4*panel, scales)
+			}
+			w.done = func() {
+				a.advance(f.group()-groupWeights, dst)
+				a.advance(f.group()-32/p.group*4*panel, scales)
 			}
 			if !p.sub {
 				a.times("block", a.integer("groups"), w.block)
@@ -274,21 +274,27 @@ func (a *arm) vectorInt(l byteLevel, f shape, p packedFormat, tokens int) {
 	vectors := 4 / tokens
 	n := tokens * vectors
 	a.passes(vectors, func(first greg) {
-		x := a.strided("x", "xStride", tokens)
+		x := a.strided("x", "xStride", tokens) // of the block
+		in := make([]greg, tokens)             // of the columns
+		for i := range in {
+			in[i] = a.gp()
+			a.op("ADD $%d, %v, %v", 4*f.head, x[i], in[i])
+		}
 		chains, sums := a.vecs(n), a.vecs(2*n)
 		a.zero(chains...)
 		a.zero(sums...)
 		w := a.intWorker(l, p, vectors, first)
 		inputs := a.vecs(tokens)
-		w.use = func(e, v int, weights []vreg) {
+		w.use = func(v int, weights []vreg) {
 			for i := range tokens {
 				if v == 0 {
-					a.eight(f, x[i], e, inputs[i])
+					a.eight(f, in[i], inputs[i])
 				}
 				k := i*vectors + v
 				l.dot(a, sums[2*k:2*k+2], weights, inputs[i])
 			}
 		}
+		w.next = func() { a.advance(f.eight(), in...) }
 		w.end = func(scale, minimum []vreg) {
 			for k := range n {
 				i, v, pair := k/vectors, k%vectors, sums[2*k:2*k+2]
@@ -296,12 +302,16 @@ func (a *arm) vectorInt(l byteLevel, f shape, p packedFormat, tokens int) {
 					a.op("FMOVD (%v), F%d", x[i], int(inputs[i]))
 				}
 				l.join(a, pair)
-				a.addGroup(chains[k], pair[0], inputs[i], scale[v], minimum, v)
+				a.addGroup(chains[k], pair[0], inputs[i], scale[v])
+				if minimum != nil {
+					a.doLane(fmlaLane, chains[k], minimum[v], inputs[i], 1)
+				}
 				a.zero(pair...)
 			}
-			if w.last() {
-				a.advance(f.block(), x...)
-			}
+		}
+		w.done = func() {
+			a.advance(f.block(), x...)
+			a.advance(4*f.head, in...)
 		}
 		a.times("block", a.integer("blocks"), w.block)
 		for i, dst := range a.strided("dst", "dstStride", tokens) {
@@ -313,22 +323,21 @@ func (a *arm) vectorInt(l byteLevel, f shape, p packedFormat, tokens int) {
 	})
 }
 
-// eight loads the activations of the e-th eight columns of a block.
-func (a *arm) eight(f shape, x greg, e int, to vreg) {
+// eight is the number of bytes that the integers of eight columns take.
+func (f shape) eight() int { return f.size }
+
+// eight loads the activations of eight columns.
+func (a *arm) eight(f shape, x greg, to vreg) {
 	if f.fours() {
-		a.op("FMOVD %d(%v), F%d", 4*f.head+8*e, x, int(to))
+		a.op("FMOVD (%v), F%d", x, int(to))
 		return
 	}
-	a.load(x, 4*f.head+16*e, to)
+	a.load(x, 0, to)
 }
 
-// addGroup adds the sum of a group to a chain. The first two lanes of x are the scale of
-// the activations and the scaled sum of them.
-func (a *arm) addGroup(chain, sum, x, scale vreg, minimum []vreg, v int) {
+// addGroup adds the sum of a group to a chain. The first lane of x is the scale of the activations.
+func (a *arm) addGroup(chain, sum, x, scale vreg) {
 	a.to(scvtf, sum, sum)
 	a.doLane(fmulLane, sum, sum, x, 0)
 	a.fma(chain, sum, scale)
-	if minimum != nil {
-		a.doLane(fmlaLane, chain, minimum[v], x, 1)
-	}
 }

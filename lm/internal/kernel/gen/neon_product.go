@@ -1,8 +1,8 @@
 package main
 
-// neonTileRows is the largest number of rows of a tile: its chains fit into the registers
-// beside four values of each row of a, and two pairs of vectors of b.
-const neonTileRows = 8
+// neonTileRows are the numbers of rows that a tile is written for: the chains of the most fit into the
+// registers beside four values of each row of a, and two pairs of vectors of b.
+var neonTileRows = []int{1, 2, 3, 4, 6, 8}
 
 // tile writes the function that multiplies rows of a by b: few columns at a time where
 // there are many rows.
@@ -92,16 +92,8 @@ func (a *arm) eachResult(stride string, rows, vectors int, base greg, visit func
 	})
 }
 
-// weights writes the functions that unpack panels and those that multiply a panel by the
-// inputs of a few tokens.
-func (a *arm) weights() {
-	for _, p := range packings {
-		a.unpack(p)
-		a.function("vector"+p.name, "(tokens int, dst []float32, dstStride int, src []byte, x []float32, xStride, blocks int)", func() {
-			a.useConstants()
-			a.choose("tokens", neonVectorTokens, func(tokens int) { a.vector(p, tokens) })
-		})
-	}
+// halves writes the functions that unpack float formats of 16 bits.
+func (a *arm) halves() {
 	a.unpackHalf("F16", func(v, low, high vreg) {
 		a.to(fcvtl, low, v)
 		a.to(fcvtl2, high, v)
@@ -116,9 +108,10 @@ func (a *arm) weights() {
 
 // unpackHalf writes columns of a format of 16 bits.
 func (a *arm) unpackHalf(name string, convert func(v, low, high vreg)) {
-	a.function("unpack"+name, "(dst []float32, src []byte, skip, groups int)", func() {
-		dst, src := a.base("dst"), a.base("src")
-		a.times("column", a.integer("groups"), func() {
+	a.function("unpack"+name, "(dst []float32, src []byte)", func() {
+		dst, src, columns := a.base("dst"), a.base("src"), a.length("dst")
+		a.op("LSR $5, %v", columns)
+		a.times("column", columns, func() {
 			for row := 0; row < panel; row += 8 {
 				a.scope(func() {
 					v, low, high := a.vec(), a.vec(), a.vec()
@@ -134,28 +127,6 @@ func (a *arm) unpackHalf(name string, convert func(v, low, high vreg)) {
 	})
 }
 
-// unpack writes the weights of groups of columns to memory. Of a format with subscales,
-// they are groups of one block.
-func (a *arm) unpack(p packedFormat) {
-	const vectors = 4
-	a.function("unpack"+p.name, "(dst []float32, src []byte, skip, groups int)", func() {
-		a.useConstants()
-		a.passes(vectors, func(pass greg) {
-			dst := a.base("dst")
-			a.op("ADD %v<<2, %v", pass, dst)
-			w := a.worker(p, vectors, pass)
-			w.use = func(k, v int, weight vreg) { a.store(weight, dst, 4*k*panel+16*v) }
-			w.next = func() { a.advance(4*8*panel, dst) }
-			if !p.sub {
-				a.times("block", a.integer("groups"), w.block)
-				return
-			}
-			w.skip(panel, p.group*p.bits/8*panel)
-			a.times("group", a.integer("groups"), w.subGroup)
-		})
-	})
-}
-
 // passes repeats the body for the rows of some vectors of a panel, with a register that
 // holds the first of them.
 func (a *arm) passes(vectors int, body func(first greg)) {
@@ -164,42 +135,5 @@ func (a *arm) passes(vectors int, body func(first greg)) {
 	a.repeat("rows", panel/4/vectors, func() {
 		body(first)
 		a.advance(4*vectors, first)
-	})
-}
-
-// neonVectorTokens is the largest number of tokens that vector is written for.
-const neonVectorTokens = 4
-
-// vector multiplies a panel by the inputs of a few tokens: so few that writing the weights
-// to memory would cost more than computing with them.
-func (a *arm) vector(p packedFormat, tokens int) {
-	vectors := 4
-	if tokens > 2 {
-		vectors = 2
-	}
-	a.passes(vectors, func(first greg) {
-		x := a.strided("x", "xStride", tokens)
-		sums, values := a.vecs(tokens*vectors), a.vecs(2*tokens)
-		a.zero(sums...)
-		w := a.worker(p, vectors, first)
-		w.start = func() {
-			for i := range tokens {
-				a.load(x[i], 0, values[2*i])
-				a.load(x[i], 16, values[2*i+1])
-			}
-			a.advance(4*8, x...)
-		}
-		w.use = func(k, v int, weight vreg) {
-			for i := range tokens {
-				a.doLane(fmlaLane, sums[i*vectors+v], weight, values[2*i+k/4], k%4)
-			}
-		}
-		a.times("block", a.integer("blocks"), w.block)
-		for i, dst := range a.strided("dst", "dstStride", tokens) {
-			a.op("ADD %v<<2, %v", first, dst)
-			for v := range vectors {
-				a.store(sums[i*vectors+v], dst, 16*v)
-			}
-		}
 	})
 }

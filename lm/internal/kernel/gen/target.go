@@ -20,30 +20,27 @@ type isa struct {
 	lanes    int    // float32 of a vector
 	vectors  int    // vector registers
 	vnni     bool   // dot products of int16 in one instruction
-	base     string // table that vnni adds to
+	base     string // table that it adds to, portable if there is none
 	features []string
 }
 
 var (
 	avx2 = isa{
 		name: "AVX2", file: "avx2", lanes: 8, vectors: 16,
-		features: []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C"},
+		features: []string{"CMOV", "MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C"},
+	}
+	avxVNNI = isa{
+		name: "AVXVNNI", file: "avxvnni", lanes: 8, vectors: 16, vnni: true, base: "avx2",
+		features: append(slices.Clone(avx2.features), "VNNI"),
 	}
 	avx512 = isa{
-		name: "AVX512", file: "avx512", lanes: 16, vectors: 32,
-		features: []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "F16C", "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"},
+		name: "AVX512", file: "avx512", lanes: 16, vectors: 32, vnni: true, base: "avx2",
+		features: append(slices.Clone(avxVNNI.features), "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"),
 	}
-	avxVNNI    = avx2.withVNNI("AVXVNNI", "avxvnni")
-	avx512VNNI = avx512.withVNNI("AVX512VNNI", "avx512vnni")
 )
 
-// withVNNI is the instruction set with VPDPWSSD. It shares everything but the
-// products in integers.
-func (i isa) withVNNI(name, file string) isa {
-	i.name, i.file, i.base, i.vnni = name, file, i.file, true
-	i.features = append(slices.Clone(i.features), "VNNI")
-	return i
-}
+// floats reports whether the level has float functions of its own: AVX-VNNI adds integers only.
+func (i isa) floats() bool { return !i.vnni || i.wide() }
 
 // target collects the functions of one assembly file.
 type target struct {
@@ -59,7 +56,7 @@ func newTarget(i isa) *target {
 }
 
 // wide reports whether vectors have 16 lanes.
-func (t *target) wide() bool { return t.lanes == 16 }
+func (i isa) wide() bool { return i.lanes == 16 }
 
 // begin starts a function. Package kernel describes it where its table has a field for it.
 func (t *target) begin(name, signature string) {
@@ -181,21 +178,36 @@ func (t *target) times(name string, counter reg.GPVirtual, body func()) {
 	t.Label(done)
 }
 
-// choose writes a body for each value from 1 to limit of an integer parameter, with the end
-// of the function after it. Values above get the body of the last.
-func (t *target) choose(name string, limit int, body func(n int)) {
-	value := t.integer(name)
-	labels := make([]string, limit)
-	for i := 1; i < limit; i++ {
-		labels[i] = t.label(name)
-		t.CMPQ(value, operand.U8(i))
-		t.JEQ(operand.LabelRef(labels[i]))
+// repeat writes the body once and repeats it n times.
+func (t *target) repeat(name string, n int, body func()) {
+	if n == 1 {
+		body()
+		return
 	}
-	body(limit)
+	counter, top := t.GP64(), t.label(name)
+	t.MOVQ(operand.U32(n), counter)
+	t.Label(top)
+	body()
+	t.DECQ(counter)
+	t.JNZ(operand.LabelRef(top))
+}
+
+// choose writes a body for each of some values of an integer parameter, in rising order, with the end
+// of the function after it. Values between two get the body of the larger one.
+func (t *target) choose(name string, values []int, body func(n int)) {
+	value := t.integer(name)
+	last := len(values) - 1
+	labels := make([]string, last)
+	for i := range labels {
+		labels[i] = t.label(name)
+		t.CMPQ(value, operand.U8(values[i]))
+		t.JLE(operand.LabelRef(labels[i]))
+	}
+	body(values[last])
 	t.end()
-	for i := 1; i < limit; i++ {
-		t.Label(labels[i])
-		body(i)
+	for i, label := range labels {
+		t.Label(label)
+		body(values[i])
 		t.end()
 	}
 }

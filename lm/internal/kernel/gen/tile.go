@@ -8,37 +8,30 @@ import (
 // panel is the number of columns of b and c.
 const panel = 32
 
-// tileRows returns the largest number of rows of a tile: its chains fit into the registers
-// beside two vectors of b and one value of a.
-func (i isa) tileRows() int {
-	if i.vectors == 32 {
-		return 12
+// tileRows are the numbers of rows that a tile is written for. The chains of the most fit into the
+// registers beside two vectors of b and one value of a.
+func (i isa) tileRows() []int {
+	if i.wide() {
+		return i.tileSizes()
 	}
-	return 6
+	return []int{1, 2, 3, 4, 5, 6}
 }
 
 // tile writes the function that multiplies rows of a by b, two vectors of columns at a time.
 func (t *target) tile() {
 	t.begin("tile", "(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)")
 	t.choose("rows", t.tileRows(), func(rows int) {
-		bBase, cBase := t.base("b"), t.base("c")
-		columns := 2 * t.lanes
-		if columns == panel {
-			t.tileColumns(rows, bBase, cBase)
-			return
-		}
-		left := t.GP64()
-		t.MOVQ(operand.U32(panel/columns), left)
-		t.times("columns", left, func() {
-			t.tileColumns(rows, bBase, cBase)
-			t.ADDQ(operand.U32(4*columns), bBase)
-			t.ADDQ(operand.U32(4*columns), cBase)
+		t.passes(func(first reg.Register) {
+			b, c := t.base("b"), t.base("c")
+			t.from(b, first, 4)
+			t.from(c, first, 4)
+			t.tileColumns(rows, b, c)
 		})
 	})
 }
 
 // tileColumns computes the columns of two vectors.
-func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
+func (t *target) tileColumns(rows int, b, cBase reg.GPVirtual) {
 	sums := t.vecs(2 * rows)
 	start := t.label("start")
 	for _, v := range sums {
@@ -56,8 +49,6 @@ func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
 	t.SHLQ(operand.U8(2), stride)
 	t.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	a := t.fours(t.base("a"), stride, rows)
-	b := t.GP64()
-	t.MOVQ(bBase, b)
 
 	step := func(k int) {
 		left, right, x := t.vec(), t.vec(), t.vec()
@@ -75,11 +66,11 @@ func (t *target) tileColumns(rows int, bBase, cBase reg.GPVirtual) {
 		}
 		t.ADDQ(operand.U32(4*panel*n), b)
 	}
-	const unroll = 4
+	const unroll = 2
 	depth, rest := t.integer("depth"), t.GP64()
 	t.MOVQ(depth, rest)
 	t.ANDQ(operand.U8(unroll-1), rest)
-	t.SHRQ(operand.U8(2), depth)
+	t.SHRQ(operand.U8(1), depth)
 	t.times("unrolled", depth, func() {
 		for k := range unroll {
 			step(k)
