@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // records are the data of runs on texts; nil if none are read.

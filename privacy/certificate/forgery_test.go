@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/sotto-dp/sotto/privacy"
 )
 

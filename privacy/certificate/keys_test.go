@@ -111,7 +111,7 @@ func TestConcurrentFirstKey(t *testing.T) {
 }
 
 // TestKeysAfterCrashes: a crash between the trust file and the private key leaves a key that is
-// trusted for less, and the same command goes on.
+// trusted for less, and the same command continues.
 func TestKeysAfterCrashes(t *testing.T) {
 	dir := t.TempDir()
 	old := openSigner(t, dir)

@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // Checkpoint fixes the ledger up to one row; see [Ledger.Checkpoint].
@@ -61,11 +61,6 @@ func (l *Ledger) Check(ctx context.Context, opt CheckOptions) (Report, error) {
 		return Report{}, err
 	}
 	defer l.release()
-	if a, ok := l.store.(chain.Auditor); ok {
-		if err := a.Audit(ctx); err != nil {
-			return Report{}, err
-		}
-	}
 	var s *state
 	err := l.store.View(ctx, func(r chain.Reader) error {
 		s = newState()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // dataset is the state of one data set. The methods that change it are for rows that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // DrawResult is a use that was taken out of a series.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // ErrBudget is in every [*RefusedError].
@@ -23,8 +23,8 @@ var ErrMissing = chain.ErrMissing
 // TamperedError names the first row that is not as it was written.
 type TamperedError = chain.TamperedError
 
-// SchemaError means that a newer version of the program wrote the ledger.
-type SchemaError = chain.SchemaError
+// FormatError means that another version of the program wrote the ledger.
+type FormatError = chain.FormatError
 
 // RefusedError reports the budget that a charge does not fit. Nothing was charged.
 type RefusedError struct {

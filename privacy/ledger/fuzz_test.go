@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 
@@ -71,6 +71,18 @@ func FuzzRow(f *testing.F) {
 		expect.Equal(t, "charges", len(s.charges), charges)
 		expect.Equal(t, "keys", len(s.keys), keys)
 	})
+}
+
+// TestOtherFormat: a ledger that another version made is not called damaged.
+func TestOtherFormat(t *testing.T) {
+	first := chain.Seal(chain.Head{}, chain.Entry{Kind: kindLedger, Body: `{"format":2}`})
+	if err := newState().apply(first); !errors.As(err, new(*FormatError)) {
+		t.Errorf("a ledger of format 2: %v", err)
+	}
+	s := someState(t)
+	if err := s.apply(chain.Seal(s.rows.Head(), chain.Entry{Kind: kindLedger, Body: `{"format":2}`})); !errors.As(err, new(*TamperedError)) {
+		t.Errorf("a second beginning: %v", err)
+	}
 }
 
 // TestSumsStayCountable: counts of equal events cannot overflow.

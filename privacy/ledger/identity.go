@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/sketch"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
-	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
-	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/postgres"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlite"
 )
 
 // Options of a ledger. The zero value opens an existing ledger.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // LinkRequest states whose records some data holds.

@@ -236,7 +236,7 @@ const maxEvent = 1 << 16
 
 func (r *ledgerRecord) check() error {
 	if r.Format != format {
-		return fmt.Errorf("the ledger has format %d, this version of the program reads format %d alone: use the version that made it, or begin a new ledger", r.Format, format)
+		return &FormatError{Found: r.Format, Known: format}
 	}
 	return nil
 }

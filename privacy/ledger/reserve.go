@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // Reserve charges the worst case of a run to every budget that applies, or to none: if the

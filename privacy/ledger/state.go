@@ -2,11 +2,12 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // state is the fold of the rows up to a head. It is a function of the rows alone, so every
@@ -65,7 +66,11 @@ func (s *state) apply(r chain.Row) error {
 	if err := rows.Next(r); err != nil {
 		return err
 	}
-	if err := s.fold(r); err != nil {
+	err := s.fold(r)
+	if other, ok := errors.AsType[*FormatError](err); ok && r.Seq == 1 {
+		return other
+	}
+	if err != nil {
 		return &TamperedError{Seq: r.Seq, Reason: "the row is not one that this program writes: " + err.Error()}
 	}
 	s.rows = rows

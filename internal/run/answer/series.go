@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/sotto-dp/sotto/internal/private"
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/internal/run/env"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // take pays for a question. Where budgets add up what single charges cost, answers are

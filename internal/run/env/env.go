@@ -6,9 +6,9 @@
 package env
 
 import (
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 )
 
 // Environment is what a run or a session works with, whatever it does.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
-	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlite"
 )
 
 // options that every back-end has.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
-	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
-	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/postgres"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlite"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // testStore checks the contract of [chain.Store].

@@ -1,23 +1,10 @@
 package sqlchain
 
-import "context"
-
-// Conn is one connection to a database.
-type Conn interface {
-	// Exec runs a statement and returns how many rows it changed.
-	Exec(ctx context.Context, statement string, args ...any) (int64, error)
-	// Query runs a statement that returns rows.
-	Query(ctx context.Context, statement string, args ...any) (Cursor, error)
-	Close() error
-}
-
-// Cursor reads the rows of a query.
-type Cursor interface {
-	Next() bool
-	Scan(dest ...any) error
-	Err() error
-	Close()
-}
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
 
 // Fault classifies an error of a statement other than COMMIT; in each case nothing was
 // written.
@@ -34,31 +21,27 @@ const (
 
 // Dialect holds what differs between databases.
 type Dialect struct {
-	// Connect opens a connection. create allows to make the database itself;
-	// without it a missing one is [chain.ErrMissing].
-	Connect func(ctx context.Context, create bool) (Conn, error)
+	// Connect opens a connection ([Dial]) with the settings that durability rests on. create
+	// allows to make the database; without it a missing one is [chain.ErrMissing].
+	Connect func(ctx context.Context, create bool) (*Connection, error)
 	// Begin starts a writing, BeginView a reading transaction; all reads of the
 	// latter see one state.
 	Begin, BeginView string
-	// Exists selects 1 if the table of schema versions is there, else 0.
-	Exists string
-	// LockSchema makes concurrent migrations wait for each other; may be empty.
-	LockSchema string
-	// LockHead selects the id, count and hash of the head and the newest schema
-	// version, so that no other transaction gets past its own LockHead before
-	// this one ends.
+	// Commit ends a writing transaction.
+	Commit func(context.Context, *sql.Conn) error
+	// LockHead follows the selection of the head, so that no other transaction gets past its
+	// own before this one ends; empty where Begin locks.
 	LockHead string
-	// Insert adds a row, MoveHead replaces a head (new count and hash, old count
-	// and hash).
-	Insert, MoveHead string
-	// Rows selects the rows with a number above its argument, in order; Hash
-	// selects the hash of one row.
-	Rows, Hash string
-	// AddVersion records a migration.
-	AddVersion string
-	// Migrations holds the statements that lead from one version of the schema
-	// to the next; the first ones lead from nothing to version 1.
-	Migrations [][]string
+	// Exists selects 1 if the tables are there, else 0. LockSchema makes those who create
+	// them at the same time wait for each other; may be empty.
+	Exists, LockSchema string
+	// Integer is the type of whole numbers of 64 bits, Table follows the definition of a
+	// table. Triggers are against slips, not against intent: who may drop a trigger may also
+	// change rows, and the chain shows it.
+	Integer, Table string
+	Triggers       []string
+	// Explain adds a remedy to errors that a user can fix.
+	Explain func(error) error
 	// Classify classifies an error of a statement.
 	Classify func(error) Fault
 	// NotCommitted reports whether an error of COMMIT proves that nothing was
@@ -66,10 +49,42 @@ type Dialect struct {
 	NotCommitted func(error) (Fault, bool)
 }
 
+// Connection is the one connection of a database.
+type Connection struct {
+	*sql.Conn
+	db *sql.DB
+}
+
+// Dial connects to a database, and configures the connection.
+func Dial(ctx context.Context, db *sql.DB, configure func(context.Context, *sql.Conn) error) (*Connection, error) {
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	c := &Connection{conn, db}
+	if err := configure(ctx, conn); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close closes the connection and the database.
+func (c *Connection) Close() error { return errors.Join(c.Conn.Close(), c.db.Close()) }
+
 // Statements that are the same everywhere.
 const (
 	commit   = "COMMIT"
 	rollback = "ROLLBACK"
-	readHead = "SELECT h.id, h.count, h.hash, (SELECT max(version) FROM sotto_ledger_schema) FROM sotto_ledger_head h"
-	versions = "SELECT version FROM sotto_ledger_schema ORDER BY version"
+	readHead = "SELECT id, count, hash FROM sotto_ledger_head"
+	insert   = "INSERT INTO sotto_ledger_row (seq, at, kind, subject, body, nonce, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+	moveHead = "UPDATE sotto_ledger_head SET count = $1, hash = $2 WHERE count = $3 AND hash = $4"
+	readRows = "SELECT seq, at, kind, subject, body, nonce, hash FROM sotto_ledger_row WHERE seq > $1 ORDER BY seq"
+	readHash = "SELECT hash FROM sotto_ledger_row WHERE seq = $1"
 )
+
+// Commit runs COMMIT as any other statement.
+func Commit(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, commit)
+	return err
+}

@@ -1,8 +1,8 @@
 // Package sqlchain keeps a [chain.Store] in the tables of an SQL database.
 //
-// The transaction logic is here, once; a [Dialect] says what differs between
-// databases: how to connect, how to begin a transaction that excludes other
-// writers, and what an error proves.
+// Both databases are reached through database/sql. The transactions, statements and
+// tables are here, once; a [Dialect] says what differs: how to connect, how to begin a
+// transaction that excludes other writers, and what an error proves.
 //
 // # Why no two writers interleave
 //

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // Options of a store.
@@ -30,7 +30,7 @@ type Store struct {
 
 	// turn is held by the one who uses conn. It is a channel, so that waiting can be cancelled.
 	turn chan struct{}
-	conn Conn
+	conn *Connection
 	once sync.Once
 	done chan struct{}
 }
@@ -45,13 +45,13 @@ const (
 
 var errClosed = errors.New("the ledger was closed")
 
-// Open connects and brings the tables to the newest version.
+// Open connects, and makes the tables where that is allowed and they are not there.
 func Open(ctx context.Context, d Dialect, opt Options) (chain.Store, error) {
 	s := &Store{dialect: d, trace: opt.Trace, turn: make(chan struct{}, 1), done: make(chan struct{})}
 	if s.trace == nil {
 		s.trace = func(string, string) {}
 	}
-	err := s.retry(ctx, func() (Fault, error) { return s.migrate(ctx, opt.Create) })
+	err := s.retry(ctx, func() (Fault, error) { return s.prepare(ctx, opt.Create) })
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -153,7 +153,7 @@ func (s *Store) abort(ctx context.Context) {
 	if s.conn == nil {
 		return
 	}
-	if _, err := s.conn.Exec(ctx, rollback); err != nil {
+	if _, err := s.conn.ExecContext(ctx, rollback); err != nil {
 		s.drop()
 	}
 }
@@ -173,7 +173,7 @@ func (s *Store) try(ctx context.Context, f func(chain.Tx) error) (Fault, error) 
 		return fault, err
 	}
 	tx := &transaction{store: s, ctx: ctx, writing: true}
-	err := tx.begin(s.dialect.Begin, s.dialect.LockHead)
+	err := tx.begin(s.dialect.Begin, readHead+s.dialect.LockHead)
 	if err == nil {
 		err = f(tx)
 	}
@@ -197,9 +197,7 @@ func (s *Store) commit(ctx context.Context, tx *transaction) (Fault, error) {
 	// that would only leave its outcome open.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	s.trace("before", commit)
-	_, err := s.conn.Exec(ctx, commit)
-	s.trace("after", commit)
+	err := s.end(ctx)
 	if err == nil {
 		return Failed, nil
 	}
@@ -218,6 +216,13 @@ func (s *Store) commit(ctx context.Context, tx *transaction) (Fault, error) {
 	return Lost, err
 }
 
+// end runs the commit.
+func (s *Store) end(ctx context.Context) error {
+	s.trace("before", commit)
+	defer s.trace("after", commit)
+	return s.dialect.Explain(s.dialect.Commit(ctx, s.conn.Conn))
+}
+
 // resolve determines whether a row was committed, by another transaction that comes after
 // the one that was to write it.
 func (s *Store) resolve(ctx context.Context, r chain.Row) (there bool, err error) {
@@ -228,7 +233,7 @@ func (s *Store) resolve(ctx context.Context, r chain.Row) (there bool, err error
 			return fault, err
 		}
 		tx := &transaction{store: s, ctx: ctx, writing: true}
-		err := tx.begin(s.dialect.Begin, s.dialect.LockHead)
+		err := tx.begin(s.dialect.Begin, readHead+s.dialect.LockHead)
 		if err == nil {
 			there, err = tx.has(r)
 		}

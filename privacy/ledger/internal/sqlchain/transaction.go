@@ -2,11 +2,11 @@ package sqlchain
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 )
 
 // transaction implements [chain.Tx].
@@ -31,6 +31,10 @@ func (tx *transaction) fault(err error) Fault {
 }
 
 func (tx *transaction) failed(err error) error {
+	err = tx.store.dialect.Explain(err)
+	if given := tx.ctx.Err(); given != nil && !errors.Is(err, given) {
+		err = fmt.Errorf("%w: %w", given, err) // drivers may report what the connection became
+	}
 	if tx.err == nil {
 		tx.err = err
 	}
@@ -42,30 +46,30 @@ func (tx *transaction) exec(statement string, args ...any) (int64, error) {
 		tx.store.trace("before", statement)
 		defer tx.store.trace("after", statement)
 	}
-	n, err := tx.store.conn.Exec(tx.ctx, statement, args...)
+	r, err := tx.store.conn.ExecContext(tx.ctx, statement, args...)
 	if err != nil {
 		return 0, tx.failed(err)
 	}
-	return n, nil
+	return r.RowsAffected()
 }
 
 // query calls row for each row of the result.
-func (tx *transaction) query(row func(Cursor) error, statement string, args ...any) error {
+func (tx *transaction) query(row func(scan func(...any) error) error, statement string, args ...any) error {
 	if tx.writing {
 		tx.store.trace("before", statement)
 		defer tx.store.trace("after", statement)
 	}
-	cursor, err := tx.store.conn.Query(tx.ctx, statement, args...)
+	rows, err := tx.store.conn.QueryContext(tx.ctx, statement, args...)
 	if err != nil {
 		return tx.failed(err)
 	}
-	defer cursor.Close()
-	for cursor.Next() {
-		if err := row(cursor); err != nil {
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
 			return err
 		}
 	}
-	if err := cursor.Err(); err != nil {
+	if err := rows.Err(); err != nil {
 		return tx.failed(err)
 	}
 	return nil
@@ -79,12 +83,11 @@ func (tx *transaction) begin(begin, head string) error {
 	found := 0
 	var hash string
 	var id int64
-	var version sql.NullInt64
-	err := tx.query(func(c Cursor) error {
+	err := tx.query(func(scan func(...any) error) error {
 		if found++; found > 1 {
 			return &chain.TamperedError{Reason: "there is more than one head"}
 		}
-		if err := c.Scan(&id, &tx.read.Count, &hash, &version); err != nil || id != 1 {
+		if err := scan(&id, &tx.read.Count, &hash); err != nil || id != 1 {
 			return &chain.TamperedError{Reason: "the head cannot be read"}
 		}
 		return nil
@@ -98,11 +101,6 @@ func (tx *transaction) begin(begin, head string) error {
 	if tx.read.Hash, err = chain.ParseHash(hash); err != nil {
 		return &chain.TamperedError{Reason: "the head cannot be read: " + err.Error()}
 	}
-	if known := len(tx.store.dialect.Migrations); int(version.Int64) > known {
-		return &chain.SchemaError{Found: int(version.Int64), Known: known}
-	} else if int(version.Int64) != known {
-		return &chain.TamperedError{Reason: fmt.Sprintf("the schema version went back from %d to %d", known, version.Int64)}
-	}
 	tx.head = tx.read
 	return nil
 }
@@ -110,14 +108,14 @@ func (tx *transaction) begin(begin, head string) error {
 // has reports whether the log holds a row.
 func (tx *transaction) has(r chain.Row) (bool, error) {
 	found := false
-	err := tx.query(func(c Cursor) error {
+	err := tx.query(func(scan func(...any) error) error {
 		var hash string
-		if err := c.Scan(&hash); err != nil {
+		if err := scan(&hash); err != nil {
 			return tx.failed(err)
 		}
 		found = hash == r.Hash.String()
 		return nil
-	}, tx.store.dialect.Hash, r.Seq)
+	}, readHash, r.Seq)
 	return found, err
 }
 
@@ -129,8 +127,8 @@ func (tx *transaction) Rows(after int64) iter.Seq2[chain.Row, error] {
 	return func(yield func(chain.Row, error) bool) {
 		stopped := false
 		last := after
-		err := tx.query(func(c Cursor) error {
-			r, err := scan(c, last)
+		err := tx.query(func(scan func(...any) error) error {
+			r, err := readRow(scan, last)
 			if err != nil {
 				return err
 			}
@@ -140,7 +138,7 @@ func (tx *transaction) Rows(after int64) iter.Seq2[chain.Row, error] {
 				return errStopped
 			}
 			return nil
-		}, tx.store.dialect.Rows, after)
+		}, readRows, after)
 		if err != nil && !stopped {
 			yield(chain.Row{}, err)
 		}
@@ -149,10 +147,10 @@ func (tx *transaction) Rows(after int64) iter.Seq2[chain.Row, error] {
 
 var errStopped = fmt.Errorf("reading was stopped")
 
-func scan(c Cursor, last int64) (chain.Row, error) {
+func readRow(scan func(...any) error, last int64) (chain.Row, error) {
 	var r chain.Row
 	var hash string
-	if err := c.Scan(&r.Seq, &r.At, &r.Kind, &r.Subject, &r.Body, &r.Nonce, &hash); err != nil {
+	if err := scan(&r.Seq, &r.At, &r.Kind, &r.Subject, &r.Body, &r.Nonce, &hash); err != nil {
 		return r, &chain.TamperedError{Seq: last + 1, Reason: "the row cannot be read"}
 	}
 	h, err := chain.ParseHash(hash)
@@ -168,7 +166,7 @@ func (tx *transaction) Append(r chain.Row) error {
 	if r.Seq != tx.head.Count+1 || r.Hash != r.Sum(tx.head.Hash) {
 		return fmt.Errorf("row %d is not sealed on the head of the log", r.Seq)
 	}
-	if _, err := tx.exec(tx.store.dialect.Insert, r.Seq, r.At, r.Kind, r.Subject, r.Body, r.Nonce, r.Hash.String()); err != nil {
+	if _, err := tx.exec(insert, r.Seq, r.At, r.Kind, r.Subject, r.Body, r.Nonce, r.Hash.String()); err != nil {
 		return err
 	}
 	tx.head = chain.Head{Count: r.Seq, Hash: r.Hash}
@@ -178,7 +176,7 @@ func (tx *transaction) Append(r chain.Row) error {
 
 // moveHead stores the new head, if the stored one is still the one read.
 func (tx *transaction) moveHead() error {
-	n, err := tx.exec(tx.store.dialect.MoveHead, tx.head.Count, tx.head.Hash.String(), tx.read.Count, tx.read.Hash.String())
+	n, err := tx.exec(moveHead, tx.head.Count, tx.head.Hash.String(), tx.read.Count, tx.read.Hash.String())
 	if err == nil && n != 1 {
 		err = &chain.TamperedError{Reason: "the head changed under a lock"}
 	}

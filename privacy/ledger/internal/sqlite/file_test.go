@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlite"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
-	"github.com/sotto-dp/sotto/privacy/ledger/sqlite"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
 

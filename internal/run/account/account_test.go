@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/run/account"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/privacy/ledger/account"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
 )
 

@@ -31,13 +31,13 @@ var ErrUnknown = errors.New("it is not known whether the change was written")
 // ErrMissing means that there is no log where one was to be opened.
 var ErrMissing = errors.New("there is no ledger here")
 
-// SchemaError reports that a newer version wrote the database.
-type SchemaError struct {
-	// Found is the version of the database, Known the newest of this program.
+// FormatError reports that another version of the program wrote the log.
+type FormatError struct {
+	// Found is the format of the log, Known that of this program.
 	Found, Known int
 }
 
-// Error names both versions.
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("the ledger has schema version %d, this program knows versions up to %d: use a newer version of the program", e.Found, e.Known)
+// Error names both formats.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("the ledger has format %d, this version of the program reads format %d alone: use the version that made it, or begin a new ledger", e.Found, e.Known)
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,7 +14,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
@@ -35,7 +36,7 @@ func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
 	d := dialect
-	d.Connect = func(ctx context.Context, create bool) (sqlchain.Conn, error) {
+	d.Connect = func(ctx context.Context, create bool) (*sqlchain.Connection, error) {
 		c, err := connect(ctx, absolute, create)
 		if err != nil {
 			return nil, fmt.Errorf("ledger %s: %w", path, err)
@@ -45,8 +46,8 @@ func Open(ctx context.Context, path string, opt Options) (chain.Store, error) {
 	return sqlchain.Open(ctx, d, opt)
 }
 
-// connect opens one connection with the settings that durability rests on.
-func connect(ctx context.Context, path string, create bool) (sqlchain.Conn, error) {
+// connect opens a connection with the settings that durability rests on.
+func connect(ctx context.Context, path string, create bool) (*sqlchain.Connection, error) {
 	ownLocks()
 	info, err := os.Stat(path)
 	missing := errors.Is(err, os.ErrNotExist)
@@ -78,16 +79,8 @@ func connect(ctx context.Context, path string, create bool) (sqlchain.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(explain(err), db.Close())
-	}
-	conn := &conn{db: db, Conn: c}
-	if err := conn.configure(ctx); err != nil {
-		return nil, errors.Join(explain(err), conn.Close())
-	}
-	return conn, nil
+	c, err := sqlchain.Dial(ctx, db, configure)
+	return c, explain(err)
 }
 
 // settings are set on each connection, and must read back as given.
@@ -102,7 +95,7 @@ var settings = []struct{ name, value, reads string }{
 	{"cell_size_check", "ON", "1"},
 }
 
-func (c *conn) configure(ctx context.Context) error {
+func configure(ctx context.Context, c *sql.Conn) error {
 	for _, s := range settings {
 		if _, err := c.ExecContext(ctx, "PRAGMA "+s.name+" = "+s.value); err != nil {
 			return err
@@ -117,38 +110,6 @@ func (c *conn) configure(ctx context.Context) error {
 	}
 	return nil
 }
-
-// conn adapts a connection of database/sql.
-type conn struct {
-	*sql.Conn
-	db *sql.DB
-}
-
-// Exec implements [sqlchain.Conn].
-func (c *conn) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	r, err := c.ExecContext(ctx, statement, args...)
-	if err != nil {
-		return 0, explain(err)
-	}
-	return r.RowsAffected()
-}
-
-// Query implements [sqlchain.Conn].
-func (c *conn) Query(ctx context.Context, statement string, args ...any) (sqlchain.Cursor, error) {
-	rows, err := c.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return nil, explain(err)
-	}
-	return cursor{rows}, nil
-}
-
-// Close implements [sqlchain.Conn].
-func (c *conn) Close() error { return errors.Join(c.Conn.Close(), c.db.Close()) }
-
-type cursor struct{ *sql.Rows }
-
-// Close implements [sqlchain.Cursor]. What went wrong is in Err.
-func (c cursor) Close() { _ = c.Rows.Close() }
 
 // explain adds a remedy to errors that a user can fix.
 func explain(err error) error {
@@ -178,7 +139,7 @@ func classify(err error) sqlchain.Fault {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return sqlchain.Busy
 	}
-	if errors.Is(err, sql.ErrConnDone) {
+	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
 		return sqlchain.Lost
 	}
 	return sqlchain.Failed

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/postgres"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
-	"github.com/sotto-dp/sotto/privacy/ledger/postgres"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 

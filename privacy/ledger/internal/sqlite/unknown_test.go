@@ -2,20 +2,16 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"path/filepath"
 	"testing"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 )
 
-// flaky is a disk that fails at a commit.
-type flaky struct {
-	sqlchain.Conn
-	f *failure
-}
-
+// failure is a disk that fails at a commit.
 type failure struct {
 	// commits counts the commits that fail, after or without having committed.
 	commits   int
@@ -26,18 +22,18 @@ type failure struct {
 
 var errDisk = errors.New("the disk failed")
 
-func (c flaky) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	if statement != "COMMIT" || c.f.commits == 0 {
-		return c.Conn.Exec(ctx, statement, args...)
+func (f *failure) commit(ctx context.Context, c *sql.Conn) error {
+	if f.commits == 0 {
+		return sqlchain.Commit(ctx, c)
 	}
-	c.f.commits--
-	c.f.failed = true
-	if c.f.committed {
-		if _, err := c.Conn.Exec(ctx, statement); err != nil {
-			return 0, err
+	f.commits--
+	f.failed = true
+	if f.committed {
+		if err := sqlchain.Commit(ctx, c); err != nil {
+			return err
 		}
 	}
-	return 0, errDisk
+	return errDisk
 }
 
 // TestUnknownOutcomes: when a commit fails in a way that leaves its outcome
@@ -63,12 +59,12 @@ func TestUnknownOutcomes(t *testing.T) {
 			}
 			f := tt.failure
 			d := dialect
-			d.Connect = func(ctx context.Context, create bool) (sqlchain.Conn, error) {
+			d.Commit = f.commit
+			d.Connect = func(ctx context.Context, create bool) (*sqlchain.Connection, error) {
 				if f.gone && f.failed {
 					return nil, errDisk
 				}
-				c, err := connect(ctx, path, create)
-				return flaky{c, &f}, err
+				return connect(ctx, path, create)
 			}
 			s, err := sqlchain.Open(t.Context(), d, sqlchain.Options{})
 			if err != nil {

@@ -46,9 +46,3 @@ type Tx interface {
 	// Append adds a row sealed on the current head, and moves the head to it.
 	Append(Row) error
 }
-
-// Auditor is a store that can check what lies around its rows and head, such as
-// the version of its tables.
-type Auditor interface {
-	Audit(ctx context.Context) error
-}

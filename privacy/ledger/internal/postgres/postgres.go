@@ -3,6 +3,8 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +14,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/sotto-dp/sotto/privacy/ledger/chain"
+	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
 	"github.com/sotto-dp/sotto/sys/pgtls"
 )
@@ -36,32 +39,30 @@ func Open(ctx context.Context, address string, opt Options) (chain.Store, error)
 	}
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 10*time.Second)
 	d := dialect
-	d.Connect = func(ctx context.Context, _ bool) (sqlchain.Conn, error) { return connect(ctx, config) }
+	d.Connect = func(ctx context.Context, _ bool) (*sqlchain.Connection, error) { return connect(ctx, config) }
 	return sqlchain.Open(ctx, d, opt)
 }
 
-func connect(ctx context.Context, config *pgx.ConnConfig) (sqlchain.Conn, error) {
-	c, err := pgx.ConnectConfig(ctx, config.Copy())
+func connect(ctx context.Context, config *pgx.ConnConfig) (*sqlchain.Connection, error) {
+	c, err := sqlchain.Dial(ctx, stdlib.OpenDB(*config.Copy()), configure)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the ledger: %w", err)
 	}
-	conn := &conn{c}
-	if err := conn.configure(ctx); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	return c, nil
 }
 
 // settings end the session, and with it the lock, of a client that is gone: in
 // 20 s if its machine no longer answers, and in any case when it did nothing for
 // longer than any measuring takes.
-const settings = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
-	SET idle_in_transaction_session_timeout = '5min'`
+var settings = []string{
+	"SET tcp_keepalives_idle = 5", "SET tcp_keepalives_interval = 5", "SET tcp_keepalives_count = 3",
+	"SET idle_in_transaction_session_timeout = '5min'",
+}
 
 // configure raises what is too weak and refuses what cannot be raised.
-func (c *conn) configure(ctx context.Context) error {
+func configure(ctx context.Context, c *sql.Conn) error {
 	var fsync, pages, commit string
-	err := c.QueryRow(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).
+	err := c.QueryRowContext(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).
 		Scan(&fsync, &pages, &commit)
 	if err != nil {
 		return fmt.Errorf("reading the settings of the ledger's server: %w", err)
@@ -70,54 +71,40 @@ func (c *conn) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.PgConn().Exec(ctx, set).ReadAll(); err != nil {
-		return fmt.Errorf("preparing the connection to the ledger: %w", err)
+	for _, statement := range set {
+		if _, err := c.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("preparing the connection to the ledger: %w", err)
+		}
 	}
 	return nil
 }
 
-// durable returns the statement that makes a session durable on a server with these
+// durable returns the statements that make a session durable on a server with these
 // settings.
-func durable(fsync, fullPageWrites, synchronousCommit string) (string, error) {
+func durable(fsync, fullPageWrites, synchronousCommit string) ([]string, error) {
 	if fsync != "on" || fullPageWrites != "on" {
-		return "", fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, fullPageWrites)
+		return nil, fmt.Errorf("the ledger's server runs with fsync=%s, full_page_writes=%s and could forget charges in a power cut: turn both on", fsync, fullPageWrites)
 	}
 	if synchronousCommit == "off" || synchronousCommit == "local" {
-		return settings + "; SET synchronous_commit = on", nil
+		return append(slices.Clone(settings), "SET synchronous_commit = on"), nil
 	}
 	return settings, nil
 }
 
-// conn adapts a connection of pgx.
-type conn struct{ *pgx.Conn }
-
-// Exec implements [sqlchain.Conn].
-func (c *conn) Exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	tag, err := c.Conn.Exec(ctx, statement, args...)
-	if err != nil {
-		return 0, err
-	}
-	if statement == "COMMIT" && tag.String() != "COMMIT" {
-		return 0, errRolledBack
-	}
-	return tag.RowsAffected(), nil
+// commit ends a transaction, and looks at what the server made of it.
+func commit(ctx context.Context, c *sql.Conn) error {
+	return c.Raw(func(driven any) error {
+		tag, err := driven.(*stdlib.Conn).Conn().Exec(ctx, "COMMIT")
+		if err == nil && tag.String() != "COMMIT" {
+			return errRolledBack
+		}
+		return err
+	})
 }
 
 // errRolledBack is what the server makes of the COMMIT of a transaction in
 // which a statement failed.
 var errRolledBack = errors.New("the transaction had failed and was rolled back")
-
-// Query implements [sqlchain.Conn].
-func (c *conn) Query(ctx context.Context, statement string, args ...any) (sqlchain.Cursor, error) {
-	return c.Conn.Query(ctx, statement, args...)
-}
-
-// Close implements [sqlchain.Conn].
-func (c *conn) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	return c.Conn.Close(ctx)
-}
 
 // SQLSTATEs after which another try may succeed.
 var busy = []string{
@@ -142,7 +129,7 @@ func classify(err error) sqlchain.Fault {
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
+		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || pgconn.SafeToRetry(err) {
 		return sqlchain.Lost
 	}
 	return sqlchain.Failed
