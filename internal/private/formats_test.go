@@ -186,9 +186,9 @@ func TestSameRows(t *testing.T) {
 	private := t.TempDir()
 	base := place{"comma.csv", "testdata/twins/comma.csv", ""}
 	texts, rows := asTexts(t, base, private), asTable(t, base, private)
-	if len(texts.records) != 48 || len(rows.records) != 48 || !strings.Contains(strings.Join(texts.records, ""), "\nafter a year") {
-		t.Fatalf("%d records, %d rows, or without their lines", len(texts.records), len(rows.records))
-	}
+	expect.Len(t, "texts", texts.records, 48)
+	expect.Len(t, "rows", rows.records, 48)
+	expect.Contains(t, "texts", strings.Join(texts.records, ""), "\nafter a year")
 	for _, at := range twins(t) {
 		for kind, read := range map[string]struct {
 			as   func(*testing.T, place, string) view

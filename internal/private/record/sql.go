@@ -12,9 +12,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
-// queried is what a query on a database gives. The place of a row is its number in it, from 0. The
+// querySource is what a query on a database gives. The place of a row is its number in it, from 0. The
 // checksums show if others changed what is read between two passes.
-type queried struct {
+type querySource struct {
 	db       databases.DB
 	query    string
 	header   []string
@@ -23,8 +23,8 @@ type queried struct {
 	width    int // values of a row
 }
 
-func newQuery(ctx context.Context, location string, o *Options) (_ *queried, err error) {
-	s := &queried{query: databases.Statement(o.Query), progress: o.Progress, width: len(o.columns())}
+func newQuery(ctx context.Context, location string, o *Options) (_ *querySource, err error) {
+	s := &querySource{query: databases.Statement(o.Query), progress: o.Progress, width: len(o.columns())}
 	if s.db, err = databases.Open(ctx, location); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func newQuery(ctx context.Context, location string, o *Options) (_ *queried, err
 	return s, nil
 }
 
-func (s *queried) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
+func (s *querySource) scan(ctx context.Context, w *witness, yield func(*rows.Row) error) error {
 	content := newRowHash(w, s.header)
 	place, read := int64(0), int64(0)
 	report := func() {
@@ -61,7 +61,7 @@ func (s *queried) scan(ctx context.Context, w *witness, yield func(*rows.Row) er
 	})
 }
 
-func (s *queried) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
+func (s *querySource) fetch(ctx context.Context, at []spot, yield func(int, *rows.Row) error) error {
 	places := make([]int64, len(at))
 	for i := range at {
 		places[i] = at[i].place
@@ -74,7 +74,7 @@ func (s *queried) fetch(ctx context.Context, at []spot, yield func(int, *rows.Ro
 }
 
 // row takes the cells of the columns that are used.
-func (s *queried) row(place int64, cells []databases.Cell) *rows.Row {
+func (s *querySource) row(place int64, cells []databases.Cell) *rows.Row {
 	r := &rows.Row{Place: place, Values: make([]rows.Value, s.width)}
 	for i, roles := range s.roles {
 		if len(roles) == 0 {
@@ -88,10 +88,10 @@ func (s *queried) row(place int64, cells []databases.Cell) *rows.Row {
 	return r
 }
 
-func (s *queried) seeks() (bool, error) { return false, nil }
-func (s *queried) stamp() string        { return "" }
-func (s *queried) names() []string      { return s.header }
-func (s *queried) close() error         { return s.db.Close() }
+func (s *querySource) seeks() (bool, error) { return false, nil }
+func (s *querySource) stamp() string        { return "" }
+func (s *querySource) names() []string      { return s.header }
+func (s *querySource) close() error         { return s.db.Close() }
 
 // rowHash puts rows into a fingerprint, encoded injectively: the names of the columns,
 // then every value with its length, or that there is none. And it gives them to the sketch.
