@@ -144,7 +144,7 @@ func TestInitAsks(t *testing.T) {
 // TestInitReadsNoJSON: keys of records may be content. Nothing that is written or printed has them, whatever the file is
 // called.
 func TestInitReadsNoJSON(t *testing.T) {
-	for _, data := range []string{"t.jsonl", "T.JSON", "t.jsonl.age", "hub", "hub/train.ndjson"} {
+	for _, data := range []string{"t.jsonl", "T.JSON", "hub", "hub/train.ndjson"} {
 		clitest.Home(t)
 		file := data
 		if data == "hub" {
