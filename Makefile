@@ -37,7 +37,7 @@ BENCHFLAGS ?=
 DEMOFLAGS ?=
 VENV := .venv/accountant
 
-.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-scale bench-table forecast picture report-picture audit fuzz planted docs site clean
+.PHONY: help build demo check test test-all test-arm64 test-models test-vllm test-flink test-clients lint postgres chromium qemu models llamacpp bench bench-accountant bench-lm bench-synth bench-table forecast picture report-picture audit fuzz planted docs site clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -166,7 +166,7 @@ bench-accountant: ## compare with PyPI's dp-accounting and prv-accountant
 	@command -v python3 >/dev/null || { echo "python3 is needed for the accountants to compare with"; exit 1; }
 	@[ -x $(VENV)/bin/pip ] || python3 -I -m venv $(VENV) || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r lab/bench/accountant/requirements.txt
-	go run ./lab/bench/accountant -python $(VENV)/bin/python -out docs/bench-accountant.md $(BENCHFLAGS)
+	go run ./lab/bench/accountant -python $(VENV)/bin/python -out dist/bench-accountant.md $(BENCHFLAGS)
 
 # llama.cpp is built for this machine, but without AMX: under some hypervisors those
 # instructions fault though the processor reports them, and without them it may use
@@ -177,11 +177,7 @@ LM_MODELS := smollm2,qwen2.5-coder
 LM_FLAGS := $(if $(filter x86_64 amd64,$(shell uname -m)),-mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
 bench-synth: ## what a private text costs: every method, beside its published schedule
 	@go run ./cmd/sotto model pull
-	go run ./lab/bench/synth -out docs/bench-synth.md $(BENCHFLAGS)
-
-# For example: make bench-scale BENCHFLAGS="-sizes 1000,10000000 -dir /var/tmp" (7 GB of disk)
-bench-scale: ## what a run costs beside its model, from a thousand to a million records (minutes)
-	go run ./lab/bench/scale -out docs/bench-scale.md $(BENCHFLAGS)
+	go run ./lab/bench/synth -out dist/bench-synth.md $(BENCHFLAGS)
 
 .PHONY: results
 results: lab ## tables and plots of every published suite, from its rows, in lab/results
@@ -200,7 +196,7 @@ bench-table: ## private profiles beside diffprivlib and DuckDB, reconstruction b
 	@command -v python3 >/dev/null || { echo "python3 is needed for what is compared with"; exit 1; }
 	@[ -x .venv/table/bin/pip ] || python3 -I -m venv .venv/table || { echo "python3 cannot make a virtual environment: install python3-venv"; exit 1; }
 	.venv/table/bin/pip install --quiet --disable-pip-version-check -r lab/bench/table/requirements.txt
-	go run ./lab/bench/table -python .venv/table/bin/python -out docs/bench-table.md $(BENCHFLAGS)
+	go run ./lab/bench/table -python .venv/table/bin/python -out dist/bench-table.md $(BENCHFLAGS)
 
 bench-lm: ## compare the embedded engine with llama.cpp, built for this machine; LM_MODELS=smollm2 for the small model alone
 	@command -v python3 >/dev/null || { echo "python3 is needed for llama.cpp's side"; exit 1; }
@@ -218,7 +214,7 @@ bench-lm: ## compare the embedded engine with llama.cpp, built for this machine;
 		cp lab/bench/lm/sentences.txt $(LM_SENTENCES)/built; }
 	@for model in $$(tr , ' ' <<<'$(LM_MODELS)') minilm; do go run ./cmd/sotto model pull $$model || exit 1; done
 	go run ./lab/bench/lm -python $(LM_VENV)/bin/python -sentences $(LM_SENTENCES)/bin/python \
-		-models $(LM_MODELS) -repack -out docs/bench-lm.md $(BENCHFLAGS)
+		-models $(LM_MODELS) -repack -out dist/bench-lm.md $(BENCHFLAGS)
 
 audit: build ## bounds on ε from below: every mechanism on the inputs that are worst for it, 1,000,000 times
 	@mkdir -p lab/results/audit

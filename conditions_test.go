@@ -45,7 +45,7 @@ func TestConditions(t *testing.T) {
 		return nil
 	})
 	expect.NoError(t, err)
-	expect.Min(t, "files of tests", files, 700)
+	expect.Min(t, "files of tests", files, 500)
 }
 
 // TestConditionsAreFound: what TestConditions looks for, and what it leaves alone.

@@ -135,7 +135,6 @@ func TestTrustRefuses(t *testing.T) {
 var mayTrust = map[string]string{
 	"internal/evidence/rows": "turns rows of a table into vectors by their public schema, in this process",
 	"lm/backend":             "opens the embedded engine, and end points that the configuration marks as trusted",
-	"lab/bench/scale":        "encodes records that it makes up",
 	"internal/private/worst": "scripts a model of its own for records that are made up",
 	"lab/bench/gpu":          "runs seeded comparisons, which have no privacy guarantee, on a GPU of the machine it is started on",
 }

@@ -115,8 +115,8 @@ func reason(b block) (entry, why string) {
 // before is what has to be there for a block, by how it begins.
 var before = map[string]string{
 	"sotto serve account set":        "sotto ledger init tickets --epsilon 2 --delta 1e-6",
-	"sotto serve route set tickets":  "sotto synth --no-choose --set batch=16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
-	"sotto serve route set messages": "sotto synth --no-choose --set batch=16 --task task.toml --data messages.jsonl --size 2000 --epsilon 4 --out demos",
+	"sotto serve route set tickets":  "sotto synth --method clipped --set batch=16 --task tickets.toml --data tickets.jsonl --size 400 --epsilon 4 --out demos",
+	"sotto serve route set messages": "sotto synth --method clipped --set batch=16 --task task.toml --data messages.jsonl --size 2000 --epsilon 4 --out demos",
 	"sotto table items":              "sotto table profile --schema loans.toml --data loans.csv --size 20000 --epsilon 1 --groups 4 --out demos",
 }
 
@@ -286,7 +286,7 @@ func both(messages []byte) []byte {
 const shellStart = `set -euo pipefail
 sotto() {
 	case "$1 $*" in
-	*" --no-choose"* | *" --method"* | *" --time"* | *" --help"*) ;;
+	*" --method"* | *" --time"* | *" --help"*) ;;
 	"synth "* | "choose "* | "rehearse "*) command sotto "$@" --time 1s; return ;;
 	esac
 	if [ "$1" != serve ] || { [ $# -gt 1 ] && [[ "$2" != --* ]]; }; then command sotto "$@"; return; fi

@@ -40,7 +40,7 @@ func TestFailuresNameNoRecord(t *testing.T) {
 	words := []string{"--schema", "loans.toml", "--data", "broken.csv", "--epsilon", "2"}
 	count := regexp.MustCompile(`(?i)\b[0-9]+ (more|malformed|refused|records?|rows?)\b|\b(records?|rows?) [0-9]`)
 	for _, args := range [][]string{
-		append([]string{"synth", "--no-choose", "--set", "batch=16", "--inputs", "questions.txt", "--out", "out"}, texts...),
+		append([]string{"synth", "--method", "clipped", "--set", "batch=16", "--inputs", "questions.txt", "--out", "out"}, texts...),
 		append([]string{"answer", "--set", "batch=16", "--input", "One?"}, texts...),
 		append([]string{"answer", "--set", "batch=16", "--inputs", "questions.txt"}, texts...),
 		append([]string{"eval", "private", "--out", "measured"}, texts...),

@@ -50,7 +50,6 @@ var otherWays = map[string]string{
 	"sotto/cmd/internal/cli/start.demoRun.openModel sotto.Open": "messages of a demo are made up",
 	"sotto/cmd/internal/cli/check.setting.drawReal sotto.Open":  "eval shows records as they are, seeded: nothing is charged",
 	"sotto/lab/suite.runner.client sotto.Open":                  "suites are seeded: nothing is charged",
-	"sotto/lab/bench/scale.scene.charge ledger.Open":            "a benchmark's own, in a folder that it makes",
 	"sotto/lab/attack.NewMaker sotto.Open":                      "attacks are seeded: nothing is charged",
 }
 

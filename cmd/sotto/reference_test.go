@@ -55,7 +55,7 @@ func cliPage(*testing.T) string {
 	b.WriteString("# Command line\n\n`sotto VERB --help` prints the same. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 refused by the\nbudget, 4 verification failed. [What `--json` prints](json.md) has a page of its own.\n")
 	root := clitest.TestRoot(&cli.Program{})
 	b.WriteString("\n## Flags of every verb\n")
-	flagTable(&b, root.PersistentFlags())
+	flagTable(&b, "--", root.PersistentFlags())
 	var all func(*cobra.Command, int)
 	all = func(cmd *cobra.Command, level int) {
 		for _, c := range cmd.Commands() {
@@ -67,7 +67,6 @@ func cliPage(*testing.T) string {
 		}
 	}
 	all(root, 2)
-	settingTable(&b, root)
 	return b.String()
 }
 
@@ -80,19 +79,15 @@ func verbPage(b *strings.Builder, c *cobra.Command, level int) {
 	if c.HasExample() {
 		fmt.Fprintf(b, "\nExamples:\n\n```text\n%s\n```\n", unindent(c.Example))
 	}
-	flagTable(b, c.LocalNonPersistentFlags())
-}
-
-// settingTable lists what --set and plan files take.
-func settingTable(b *strings.Builder, root *cobra.Command) {
-	b.WriteString("\n## Settings\n\nFor `--set NAME=VALUE` and plan files, as `sotto plan --settings` lists them. A verb refuses those that it has no use for.\n\n| Setting | About | Takes | |\n|---|---|---|---|\n")
-	for _, s := range settings.Of(clitest.Verbs(root)["sotto plan"]).Result().Settings {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", s.Name, s.Group, s.Type, cell(s.Help))
+	flagTable(b, "--", c.LocalNonPersistentFlags())
+	if s := settings.Of(c); s != nil {
+		b.WriteString("\nFor `--set NAME=VALUE`:\n")
+		flagTable(b, "", s.Flags)
 	}
 }
 
 // flagTable lists flags with what they take and their defaults.
-func flagTable(b *strings.Builder, flags *pflag.FlagSet) {
+func flagTable(b *strings.Builder, before string, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return
 	}
@@ -109,7 +104,7 @@ func flagTable(b *strings.Builder, flags *pflag.FlagSet) {
 		if otherwise != "" {
 			otherwise = "`" + otherwise + "`"
 		}
-		fmt.Fprintf(b, "| `--%s` | %s | %s | %s |\n", f.Name, takes, otherwise, cell(about))
+		fmt.Fprintf(b, "| `%s%s` | %s | %s | %s |\n", before, f.Name, takes, otherwise, cell(about))
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
@@ -194,6 +196,23 @@ func TestHelpIsComplete(t *testing.T) {
 			checkExamples(t, c.CommandPath(), c.Example)
 		}
 	}
+}
+
+// TestFewFlags: a verb or a flag more is a decision. Settings of few people are no flags: --set takes them.
+func TestFewFlags(t *testing.T) {
+	root := clitest.TestRoot(&cli.Program{})
+	all, flags := clitest.Verbs(root), 0
+	count := func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			flags++
+		}
+	}
+	root.LocalFlags().VisitAll(count)
+	for _, cmd := range all {
+		cmd.LocalNonPersistentFlags().VisitAll(count)
+	}
+	expect.Max(t, "verbs", len(all), 64)
+	expect.Max(t, "flags of all of them", flags, 357)
 }
 
 func checkExamples(t *testing.T, path, examples string) {

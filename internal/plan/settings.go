@@ -19,7 +19,7 @@ func (r ProfileRequest) With(v method.Values) (ProfileRequest, error) {
 		return r, err
 	}
 	r.Noise, r.Adjacency = global.Noise(v.Word("noise", "")), privacy.Adjacency(v.Word("adjacency", ""))
-	r.Rate, r.CountWeight, r.Published = v.Float("rate", 0), v.Float("count_weight", 0), v.Is("paper")
+	r.Rate, r.CountWeight = v.Float("rate", 0), v.Float("count_weight", 0)
 	if r.Noise == global.None {
 		if r.Epsilon != 0 {
 			return r, about("noise", "noise none has no ε: leave ε out")
@@ -36,8 +36,8 @@ func (r ProfileRequest) With(v method.Values) (ProfileRequest, error) {
 		return r, err
 	}
 	if v.Is("histograms") {
-		if v.Has("statistic") || v.Has("group") || v.Has("groups") || v.Is("paper") {
-			return r, about("histograms", "histograms says what to release for which groups: leave statistic, group, groups and paper out")
+		if v.Has("statistic") || v.Has("group") || v.Has("groups") {
+			return r, about("histograms", "histograms says what to release for which groups: leave statistic, group and groups out")
 		}
 		if r, err = r.Histograms(); err != nil {
 			return r, about("histograms", "histograms: %v", err)

@@ -42,7 +42,7 @@ func TestProfileGroups(t *testing.T) {
 func TestTableSettings(t *testing.T) {
 	r, err := plan.ProfileRequest{Schema: bank(t), Epsilon: 1}.With(method.Values{
 		"noise": "gaussian", "rate": 0.5, "unit": "customer", "rows_per_unit": 2, "adjacency": "replace-one", "weights": "age=2, income=1/2", "count_weight": 3,
-		"statistic": []string{"age=quantile:0.1", "age=quantile:9/10", "income=median", "home=skip"}, "paper": true,
+		"statistic": []string{"age=quantile:0.1", "age=quantile:9/10", "income=median", "home=skip"},
 	})
 	expect.NoError(t, err)
 	expect.Equal(t, "r.Noise", r.Noise, global.Gaussian)
@@ -53,7 +53,6 @@ func TestTableSettings(t *testing.T) {
 	expect.Equal(t, "r.Weights['age']", r.Weights["age"], 2)
 	expect.Equal(t, "r.Weights['income']", r.Weights["income"], 0.5)
 	expect.Equal(t, "r.CountWeight", r.CountWeight, 3)
-	expect.True(t, "r.Published", r.Published)
 	expect.Len(t, "r.Groups", r.Groups, 1)
 	expect.Equal(t, "r.Statistics['age']", r.Statistics["age"], global.Quantiles)
 	expect.Len(t, "r.Quantiles['age']", r.Quantiles["age"], 2)

@@ -135,8 +135,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/count": "counts units of a source",
 		module + "/lab/bench/synth":        "measures with made-up records",
 		module + "/internal/run/answer":    "a session reads its data set",
-
-		module + "/lab/bench/scale": "measures with made-up records",
 	},
 	"decode": {
 		module + "/internal/private/worst":    "plays on made-up inputs, for audits",
@@ -169,7 +167,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/run":           "a run adds up its records",
 		module + "/internal/plan":          "chooses settings of sums; reads no record",
 		module + "/internal/private/worst": "plays on made-up inputs, for audits",
-		module + "/lab/bench/scale":        "measures with made-up records",
 	},
 	"draw": {
 		module + "/internal/private/worst":           "plays on made-up inputs, for audits",
@@ -182,7 +179,6 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/choose":   "judges prompts by draws",
 		module + "/internal/private/measure":  "measures prompts by draws",
 		module + "/internal/private/sums":     "adds up all records of a pool",
-		module + "/lab/bench/scale":           "measures with made-up records",
 		module + "/internal/run/answer":       "a session names its answers",
 	},
 	"draw/drawtest": {},
@@ -352,7 +348,6 @@ var callers = map[string]map[string]string{
 		module + "/internal/private/worst": "scripts encoders of its own for records that are made up",
 		module + "/lm/backend":             "opens the encoder of this process",
 		module + "/internal/evidence/rows": "the encoder is a function of a public schema, in this process",
-		module + "/lab/bench/scale":        "measures on made-up records",
 		module + "/lab/bench/gpu":          "measures on data that may be shown",
 	},
 	"certificate.NewStatement": {

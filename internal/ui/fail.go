@@ -147,8 +147,8 @@ func describe(err error) (text, expr string, offset int) {
 var optionFlags = map[string]string{
 	"NonPrivate": "--non-private", "StandIn": "--stand-in", "Answers": "--answers", "Dataset": "--dataset",
 	"Epsilon": "--epsilon E", "Delta": "--delta D", "Size": "--size N", "Method": "--method NAME", "Sampler": "sampler=NAME",
-	"Batch": "--set batch=N, --set prompts=N, or a larger --size if there are more", "Sizes": "--label-size LABEL=N", "Shots": "--shots N",
-	"Inputs": "--inputs FILE", "Labels": "--labels FILE, or --discover-labels",
+	"Batch": "--set batch=N, --set prompts=N, or a larger --size if there are more", "Sizes": "--set label-size=LABEL=N", "Shots": "--shots N",
+	"Inputs": "--inputs FILE", "Labels": "--inputs FILE, or --set discover-labels",
 }
 
 // byFlag names the flag that would help, in brackets.

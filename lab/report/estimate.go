@@ -109,24 +109,6 @@ func difference(pairs ...stat.PairedScores) (stat.Comparison, bool) {
 	return c, err == nil
 }
 
-// differenceOver compares two cells of each data set over all that are given. It fails where
-// one lacks a cell.
-func differenceOver(groups []*group, of func(*group) (a, b *cell)) (stat.Comparison, bool) {
-	var pairs []stat.PairedScores
-	for _, g := range groups {
-		a, b := of(g)
-		if b == nil {
-			return stat.Comparison{}, false
-		}
-		p, ok := pair(a, b)
-		if !ok {
-			return stat.Comparison{}, false
-		}
-		pairs = append(pairs, p)
-	}
-	return difference(pairs...)
-}
-
 // average returns the mean over data sets of what one method did.
 func average(cells []*cell) estimate {
 	e := estimate{std: math.NaN(), low: math.NaN(), high: math.NaN()}

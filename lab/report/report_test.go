@@ -76,7 +76,6 @@ func TestNumbers(t *testing.T) {
 		"37.5 ± 17.7",
 		"50.0 ± 0.0",
 		"+50.0",             // clipped less gaussian
-		"+37.5",             // clipped less real
 		"| 0.500 | 0.500 |", // of four sign changes, two are as far out
 		"| 1 | 100 | 250 |", // tokens
 		"| 1 | 100 | – |",   // clipped is in no paper
@@ -281,9 +280,6 @@ func TestAverages(t *testing.T) {
 	markdown := render(t, in)
 	for _, want := range []string{
 		"| clipped | 56.2<br>", // (62.5+50)/2
-		"| 0.3 | **+6.2**<br>", // 56.25 − 50, rounded to even
-		"| **+43.8**<br>",
-		"2 of 2",
 		"| average of 2 | 1 | gaussian | +43.8 |",
 	} {
 		if !strings.Contains(markdown, want) {

@@ -23,7 +23,7 @@ import (
 )
 
 // reference is what a model's weights give in plain F32 arithmetic: see
-// lab/bench/lm/reference/README.md, also for the format.
+// lab/bench/lm/reference/README.md.
 type reference struct {
 	SHA256  string            `json:"model_sha256"`
 	Prompts []referencePrompt `json:"prompts"`

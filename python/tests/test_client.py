@@ -82,7 +82,7 @@ def test_budget_and_certificate(place: pathlib.Path) -> None:
 def test_plan_and_rehearse(place: pathlib.Path) -> None:
     plan = sotto.plan(TASK, size=400, epsilon=4, methods=["clipped", "public"], shots=2)
     assert [row.method for row in plan.rows] == ["clipped", "public"] and (plan.rows[0].epsilon_upper or 0) <= 4
-    rehearsal = sotto.rehearse(TASK, size=400, epsilon=4, stand_in=office(40, seed=9), items=4, shots=2, flags={"no-choose": True, "sets": 1}, settings={"batch": 8, "tokens": 6})
+    rehearsal = sotto.rehearse(TASK, size=400, epsilon=4, stand_in=office(40, seed=9), items=4, shots=2, flags={"method": "clipped"}, settings={"sets": 1, "batch": 8, "tokens": 6})
     assert rehearsal.method == "clipped" and rehearsal.rows and rehearsal.epsilon <= 4
     assert not sotto.ledger_list().rows
 

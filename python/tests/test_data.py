@@ -129,7 +129,7 @@ def test_indexes_do_not_pile_up(place: pathlib.Path) -> None:
     data = office(200)
     for i in range(3):
         try:
-            sotto.synthesize(task, data, size=200, epsilon=1, out=f"out-{i}", sets=[EXAMPLES[:2]], records=2, flags={"known": True}, settings={"measurement-share": 0})
+            sotto.synthesize(task, data, size=200, epsilon=1, out=f"out-{i}", sets=[EXAMPLES[:2]], records=2, settings={"known": True, "measurement-share": 0})
         except sotto.SottoError as e:
             assert e.code in (2, 3)
     index = list(place.glob("home/data/sotto/private/index/*.index"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/flags"
 )
 
 // Program is what all verbs share.
@@ -15,6 +16,9 @@ type Program struct {
 	ui.Terminal
 	// Places has what flags say of ledger, keys, private folder, store and configuration.
 	Places config.Places
+
+	// Chosen is the model that flags of every verb name.
+	Chosen flags.Model
 
 	// MadeKey: the fingerprint key of the private folder, if there is one, is of this command.
 	MadeKey bool

@@ -6,26 +6,22 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-// Require refuses a command line on which flags are missing that a verb needs, all at once.
-func Require(cmd *cobra.Command, names ...string) error {
-	var left []string
+// Needs marks flags without which a verb does nothing.
+func Needs(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
-		if f := cmd.Flags().Lookup(name); f != nil && !f.Changed {
-			left = append(left, "--"+name)
-		}
+		_ = cmd.MarkFlagRequired(name) // the flag exists
 	}
-	switch {
-	case len(left) == 0, left[0] == "--task" && len(left) == 1, left[0] == "--schema" && len(left) == 1:
-		return nil // these list what there is
-	case len(left) == 1:
-		_, help := pflag.UnquoteUsage(cmd.Flags().Lookup(left[0][2:]))
-		return Usage("%s is missing: %s", left[0], strings.TrimSuffix(help, "; required"))
+}
+
+// Require is Needs for flags that other flags decide about, when a verb runs.
+func Require(cmd *cobra.Command, names ...string) error {
+	Needs(cmd, names...)
+	if err := cmd.ValidateRequiredFlags(); err != nil {
+		return Usage("%w: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 	}
-	last := len(left) - 1
-	return Usage("%s and %s are missing: %s", strings.Join(left[:last], ", "), left[last], strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+	return nil
 }
 
 // tooMany refuses an argument that a verb does not take, and names the flag that it may belong to.
@@ -35,7 +31,7 @@ func tooMany(cmd *cobra.Command, arg string, takes ...string) error {
 			return Usage("there is one argument too many, %q: an expression with spaces or parentheses goes in quotes, as in sotto %s 'repeat(100, gaussian(3))'", arg, cmd.Name())
 		}
 	}
-	flags := []string{"data", "test", "input", "demos", "estimate", "keys"}
+	flags := []string{"data", "test", "input", "demos", "estimate"}
 	if filepath.Ext(arg) == ".toml" {
 		flags = []string{"task", "schema"}
 	}

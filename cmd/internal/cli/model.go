@@ -13,11 +13,14 @@ import (
 	"github.com/sotto-dp/sotto/lm/models"
 )
 
-// ModelSpec finds the model to use.
+// ModelSpec finds the model to use: the one that flags of every verb name, unless m names one.
 func (p *Program) ModelSpec(m flags.Model) (backend.Spec, error) {
 	settings, err := p.Configured()
 	if err != nil {
 		return backend.Spec{}, err
+	}
+	if m.Name == "" && m.URL == "" {
+		m.Name, m.URL = p.Chosen.Name, p.Chosen.URL
 	}
 	return m.Spec(settings)
 }

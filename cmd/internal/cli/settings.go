@@ -19,6 +19,8 @@ type SettingFlags struct {
 	proof   string
 
 	Given func(name string) bool
+	// Shown are settings of methods that are flags, where others are not.
+	Shown []string
 	// Rest are the verb's other settings, nil where those of methods are flags.
 	Rest *settings.Settings
 }
@@ -26,9 +28,12 @@ type SettingFlags struct {
 // Add takes the kinds of methods that a verb has.
 func (s *SettingFlags) Add(cmd *cobra.Command, kinds ...method.Kind) {
 	s.Rest, s.Values = settings.Of(cmd), ui.SettingFlags(kinds...)
-	s.Given = func(name string) bool { f := settings.Flag(cmd, name); return f != nil && f.Changed }
-	flags := settings.Flags(cmd)
+	s.Given = settings.Given(cmd)
 	for _, flag := range s.Values {
+		flags := settings.Flags(cmd)
+		if slices.Contains(s.Shown, flag.Flag()) {
+			flags = cmd.Flags()
+		}
 		flags.Var(flag, flag.Flag(), flag.Usage)
 		if flag.IsBoolFlag() {
 			flags.Lookup(flag.Flag()).NoOptDefVal = "true"

@@ -32,16 +32,22 @@ type DataFlags struct {
 	Later bool
 }
 
-// Add takes what --data and --query are, and the records that --on-error is about.
+// Add takes what --data and --query are, and the records that the setting on-error is about.
 func (o *DataFlags) Add(cmd *cobra.Command, data, query, unusable string) {
 	f := cmd.Flags()
 	f.StringVar(&o.Data, "data", "", data)
 	f.StringVar(&o.Query, "query", "", query)
-	AddOnError(cmd, &o.OnError, unusable)
-	f.StringVar(&o.Name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
-	f.BoolVar(&o.known, "known", false, "refuse data that the ledger does not know, instead of giving it a budget of what is asked for")
 	f.StringArrayVar(&o.Scope, "label", nil, "a `LABEL=VALUE` of the charge, for scoped budgets; may be repeated")
 	f.Var(&o.Seed, "seed", "take all random numbers from `N`, for tests: what comes out is NOT PRIVATE")
+	o.addFew(cmd, unusable)
+}
+
+// addFew adds what few people change.
+func (o *DataFlags) addFew(cmd *cobra.Command, unusable string) {
+	AddOnError(cmd, &o.OnError, unusable)
+	f := settings.Flags(cmd)
+	f.StringVar(&o.Name, "name", "", "what people call the data set, for the ledger if it is new there (default: the name of the file)")
+	f.BoolVar(&o.known, "known", false, "refuse data that the ledger does not know, instead of giving it a budget of what is asked for")
 }
 
 // AddOnError adds what becomes of data that cannot be used.
@@ -52,7 +58,7 @@ func AddOnError(cmd *cobra.Command, to *string, unusable string) {
 // Skips reports whether to leave out what cannot be used.
 func (o *DataFlags) Skips() (bool, error) {
 	if o.OnError != string(record.Fail) && o.OnError != string(record.Skip) {
-		return false, Usage("--on-error is %q, it should be fail or skip", o.OnError)
+		return false, Usage("--set on-error is %q, it should be fail or skip", o.OnError)
 	}
 	return o.OnError == string(record.Skip), nil
 }
@@ -75,12 +81,19 @@ type SourceFlags struct {
 // Add takes what the verb makes of records, in the plural.
 func (o *SourceFlags) Add(cmd *cobra.Command, texts string) {
 	o.AddRecords(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
+	// No plan file may say it.
+	cmd.Flags().BoolVar(&o.nonPrivate, "non-private", false, "allow a method that has no privacy guarantee, for comparisons")
 	AddParallel(cmd, &o.Parallel, texts)
 	if s := settings.Of(cmd); s != nil {
 		s.Group(settings.Machine)
 	}
+}
+
+// AddFew adds the settings alone, for plan files.
+func (o *SourceFlags) AddFew(cmd *cobra.Command, texts, unusable string) {
+	o.addFew(cmd, unusable)
+	o.AddColumns(cmd)
+	AddParallel(cmd, &o.Parallel, texts)
 }
 
 // AddParallel adds how many of what the verb makes are written at once.
@@ -97,7 +110,7 @@ func (o *SourceFlags) AddRecords(cmd *cobra.Command) {
 
 // AddColumns adds the flags that name columns in place of the task's.
 func (o *SourceFlags) AddColumns(cmd *cobra.Command) {
-	f := cmd.Flags()
+	f := settings.Flags(cmd)
 	f.StringVar(&o.TextColumn, "text-column", "", "the `COLUMN` of the text, if not the task's (for generation: of the output)")
 	f.StringVar(&o.LabelColumn, "label-column", "", "the `COLUMN` of the label, if not the task's (for generation: of the input)")
 }

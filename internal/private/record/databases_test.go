@@ -101,7 +101,7 @@ func TestPostgresTypes(t *testing.T) {
 		if err := c.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
-		s, err := newPostgres(ctx, location, &Options{Text: "v", Query: "SELECT " + expression + " AS v ORDER BY 1"})
+		s, err := newQuery(ctx, location, &Options{Text: "v", Query: "SELECT " + expression + " AS v ORDER BY 1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -135,7 +135,7 @@ func tickets(n int) []sample {
 // TestAllFormatsDrawTheSame: the same records give the same units, draws and counts,
 // whatever they are stored in. Postgres has more rows than a batch of its cursor.
 func TestAllFormatsDrawTheSame(t *testing.T) {
-	records := tickets(postgresBatch + 17)
+	records := tickets(1000 + 17)
 	private := t.TempDir()
 	for _, o := range []Options{
 		{Condition: "label", OneLine: true},

@@ -74,10 +74,8 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 	switch {
 	case o.format == origin.ParquetFile:
 		return newParquetFile(location, o)
-	case o.format == origin.SQL && origin.IsPostgres(location):
-		return newPostgres(ctx, location, o)
 	case o.format == origin.SQL:
-		return newSQLite(ctx, location, o)
+		return newQuery(ctx, location, o)
 	}
 	return newTextFile(location, o)
 }

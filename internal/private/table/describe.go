@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/databases"
@@ -34,14 +33,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return nil, nil, err
 	}
 	if format == origin.SQL {
-		query, err := selection(o)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case origin.IsPostgres(location):
-			return describePostgres(ctx, location, query)
-		}
-		return describeSQLite(ctx, location, query)
+		return describeDatabase(ctx, location, o)
 	}
 	if format == origin.ParquetFile {
 		f, info, err := origin.Open(location, o.open)
@@ -108,54 +100,29 @@ func parquetKind(c *parquet.Column) schema.Kind {
 	return schema.Numeric
 }
 
-// selection is the query that has the columns.
-func selection(o Options) (string, error) {
-	if o.Query != "" {
-		return databases.Statement(o.Query), nil
-	}
-	parts, err := splitName(o.Table)
-	return "SELECT * FROM " + quoteAll(parts), err
-}
-
-func describePostgres(ctx context.Context, address, query string) (names []string, kinds []schema.Kind, err error) {
-	c, err := databases.Postgres(ctx, address)
+// describeDatabase asks the catalogue.
+func describeDatabase(ctx context.Context, location string, o Options) (names []string, kinds []schema.Kind, err error) {
+	clause, _, err := from(&o)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	fields, err := databases.PostgresDescribe(ctx, c, query)
-	for _, f := range fields {
-		kind := schema.Kind("")
-		switch f.DataTypeOID {
-		case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
-			kind = schema.Numeric
-		case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.BoolOID:
-			kind = schema.Categorical
-		}
-		names, kinds = append(names, f.Name), append(kinds, kind)
-	}
-	return names, kinds, err
-}
-
-func describeSQLite(ctx context.Context, location, query string) (names []string, kinds []schema.Kind, err error) {
-	db, err := databases.SQLite(location)
+	db, err := databases.Open(ctx, location)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(ctx, "SELECT * FROM (\n"+query+"\n) LIMIT 0")
-	if err != nil {
-		return nil, nil, databases.SQLiteRefused(err)
+	columns, err := db.Describe(ctx, "SELECT * FROM "+clause)
+	for _, c := range columns {
+		kind := declaredKind(c.Declared)
+		switch {
+		case c.Class.Number():
+			kind = schema.Numeric
+		case c.Class == databases.Text:
+			kind = schema.Categorical
+		}
+		kinds = append(kinds, kind)
 	}
-	defer rows.Close()
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		return nil, nil, databases.SQLiteFailed(ctx, err)
-	}
-	for _, t := range types {
-		names, kinds = append(names, t.Name()), append(kinds, declaredKind(t.DatabaseTypeName()))
-	}
-	return names, kinds, nil
+	return databases.Names(columns), kinds, err
 }
 
 // declaredKind goes by the words that SQLite itself goes by for a column's affinity.

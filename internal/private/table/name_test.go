@@ -3,6 +3,8 @@ package table
 import (
 	"slices"
 	"testing"
+
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
 )
 
 // TestSplitName and what cannot be the name of a table.
@@ -16,7 +18,7 @@ func TestSplitName(t *testing.T) {
 			t.Errorf("%q is %q, want %q: %v", name, got, want, err)
 		}
 	}
-	if got := quoteAll([]string{`a"; DROP TABLE b; --`, "c"}); got != `"a""; DROP TABLE b; --"."c"` {
+	if got := databases.QuoteAll([]string{`a"; DROP TABLE b; --`, "c"}); got != `"a""; DROP TABLE b; --"."c"` {
 		t.Errorf("got %s", got)
 	}
 }

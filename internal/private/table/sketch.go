@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"strconv"
-	"strings"
 
+	"github.com/sotto-dp/sotto/internal/private/internal/databases"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
@@ -104,24 +103,19 @@ var errEnough = errors.New("enough")
 
 func (d *database) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
 	rows := parts[0]
-	names, list := d.distinctNames()
+	names := d.distinctNames()
 	if len(names) == 0 {
 		return nil
 	}
 	columns := rows.Columns(names)
-	end, err := d.e.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
 	var room []byte
-	err = d.e.query(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+d.from, func(cells []cell) error {
+	err := d.db.Scan(ctx, d.selecting(names), func(cells []databases.Cell) error {
 		if rows.Count() == sketchRows {
 			rows.Stop()
 			return errEnough
 		}
 		for i, c := range columns {
-			room = cells[i].appendTo(room[:0])
+			room = cells[1+i].Append(room[:0])
 			rows.Add(c, room)
 		}
 		rows.Next()
@@ -133,37 +127,16 @@ func (d *database) sketch(ctx context.Context, parts []*rowsketch.Rows) error {
 	return err
 }
 
-// distinctNames are the columns that can be named, and how they are read: as text, except
-// where values have types of their own.
-func (d *database) distinctNames() (names, list []string) {
+// distinctNames are the columns that can be named.
+func (d *database) distinctNames() (names []string) {
 	times := map[string]int{}
-	for _, n := range d.names {
-		times[n]++
+	for _, c := range d.columns {
+		times[c.Name]++
 	}
-	for i, n := range d.names {
-		if times[n] > 1 {
-			continue
-		}
-		names = append(names, n)
-		q := "sotto_rows." + quote(n)
-		if d.classes[i] == anything {
-			list = append(list, "+"+q)
-		} else {
-			list = append(list, "CAST("+q+" AS "+d.e.dialect().text+")")
+	for _, c := range d.columns {
+		if times[c.Name] == 1 {
+			names = append(names, c.Name)
 		}
 	}
-	return names, list
-}
-
-// appendTo writes the value as text.
-func (c cell) appendTo(room []byte) []byte {
-	switch c.kind {
-	case textCell:
-		return append(room, c.text...)
-	case numberCell:
-		return strconv.AppendFloat(room, c.number, 'g', -1, 64)
-	case wholeCell:
-		return strconv.AppendInt(room, c.whole, 10)
-	}
-	return room
+	return names
 }

@@ -72,18 +72,8 @@ func openSource(ctx context.Context, location string, o *Options) (source, error
 		return newCSVFile(location, format, o)
 	case format == origin.ParquetFile:
 		return newParquetFile(location, o)
-	case origin.IsPostgres(location):
-		e, err := newPostgres(ctx, location)
-		if err != nil {
-			return nil, err
-		}
-		return newDatabase(ctx, e, o)
 	}
-	e, err := newSQLite(ctx, location)
-	if err != nil {
-		return nil, err
-	}
-	return newDatabase(ctx, e, o)
+	return openDatabase(ctx, location, o)
 }
 
 // newData takes a source over: with an error it is closed.

@@ -4,10 +4,10 @@ package flags
 import (
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
@@ -36,48 +36,38 @@ A server sees private records only if your own configuration trusts it.`
 
 // Add adds the flags to a verb.
 func (m *Model) Add(cmd *cobra.Command) {
-	f := cmd.Flags()
+	m.AddNames(cmd.Flags())
+	m.AddFew(cmd)
+}
+
+// AddNames adds the flags that name the model.
+func (m *Model) AddNames(f *pflag.FlagSet) {
 	f.StringVar(&m.Name, "model", "", "the model: a `NAME` of \"sotto model list\", hf:OWNER/REPOSITORY/FILE.gguf that was pulled, the path of a GGUF file, or with --url the server's name of it (default: SOTTO_MODEL, your configuration, smollm2)")
-	settings.Flags(cmd).IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
-	settings.Flags(cmd).IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8 or 16 bits: 8 is faster, and another model to a run that resumes (default: 16)")
-	m.AddServer(cmd)
-}
-
-// Args are the arguments by which a verb that has settings uses the same model.
-func (m *Model) Args() (args []string) {
-	for _, o := range [][2]string{{"--model", m.Name}, {"--url", m.URL}} {
-		if o[1] != "" {
-			args = append(args, o[0], o[1])
-		}
-	}
-	for _, o := range [][2]string{{"dialect", m.Dialect}, {"key-env", m.KeyEnv}, {"threads", strconv.Itoa(m.Threads)}, {"activations", strconv.Itoa(m.Activations)}} {
-		if o[1] != "" && o[1] != "0" {
-			args = append(args, "--set", o[0]+"="+o[1])
-		}
-	}
-	return args
-}
-
-// AddServer adds the flags that are about servers.
-func (m *Model) AddServer(cmd *cobra.Command) {
-	f := cmd.Flags()
 	f.StringVar(&m.URL, "url", "", "use the model of the server at `URL` instead of the embedded engine")
+}
+
+// AddFew adds what few people change to the settings of a verb; without settings, the configuration has it.
+func (m *Model) AddFew(cmd *cobra.Command) {
+	s := settings.Of(cmd)
+	if s == nil {
+		return
+	}
+	s.Flags.IntVar(&m.Threads, "threads", 0, "compute with this many threads (default: one for each processor)")
+	s.Flags.IntVar(&m.Activations, "activations", 0, "round the inputs of products with weights to 8 or 16 bits: 8 is faster, and another model to a run that resumes (default: 16)")
 	var dialects []string
 	for _, d := range remote.Dialects() {
 		dialects = append(dialects, string(d))
 	}
 	settings.Choice(cmd, &m.Dialect, "dialect", "", "what the server speaks: vllm, sglang, llamacpp, ollama, openai or azure (default: find out)", dialects...)
-	settings.Flags(cmd).StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
-	if s := settings.Of(cmd); s != nil {
-		s.Group(settings.Machine)
-	}
+	s.Flags.StringVar(&m.KeyEnv, "key-env", "", "the environment `VARIABLE` that holds the server's key (default: your configuration's, for its server)")
+	s.Group(settings.Machine)
 }
 
 // Spec finds the model to use. Trust comes from the user's own configuration alone, and only for the
 // very end point that it names.
 func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 	if m.Threads < 0 {
-		return backend.Spec{}, ui.Usage("--threads must be positive, or 0 for one for each processor")
+		return backend.Spec{}, ui.Usage("threads must be positive, or 0 for one for each processor")
 	}
 	chosen, server := m.Name, m.URL
 	if chosen == "" && server == "" {
@@ -122,7 +112,7 @@ func (m Model) Spec(settings *config.Settings) (backend.Spec, error) {
 		return backend.Spec{}, ui.Usage("activations are about the embedded engine: a server computes as it was started")
 	}
 	if !spec.Remote() && (m.Dialect != "" || m.KeyEnv != "") {
-		return backend.Spec{}, ui.Usage("--dialect and --key-env are about a server: give its --url")
+		return backend.Spec{}, ui.Usage("the settings dialect and key-env are about a server: give its --url")
 	}
 	return spec, nil
 }

@@ -28,16 +28,21 @@ type Settings struct {
 	file  string
 }
 
-// Add gives a verb settings. What adds others asks for [Of] the verb.
+// Add gives a verb settings, and plan files. What adds others asks for [Of] the verb.
 func Add(cmd *cobra.Command) *Settings {
+	s := AddSet(cmd)
+	cmd.Flags().StringVar(&s.file, "plan", "", "take settings from the plan `FILE`, which \"sotto plan --write\" makes")
+	_ = cmd.MarkFlagFilename("plan", "toml") // the flag exists
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return s.Read(cmd) }
+	return s
+}
+
+// AddSet gives a verb settings that no plan file has.
+func AddSet(cmd *cobra.Command) *Settings {
 	s := &Settings{Flags: pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)}
 	s.Flags.SortFlags = false
-	f := cmd.Flags()
-	f.Var(s, "set", "give a setting a value, over that of --plan, as `NAME=VALUE`; may be repeated; \"sotto plan --settings\" lists all")
-	f.StringVar(&s.file, "plan", "", "take settings from the plan `FILE`, which \"sotto plan --write\" makes")
-	_ = cmd.MarkFlagFilename("plan", "toml") // the flags exist
-	_ = cmd.RegisterFlagCompletionFunc("set", s.Complete)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return s.Read(cmd) }
+	cmd.Flags().Var(s, "set", "give a setting a value, as `NAME=VALUE`; may be repeated; --help lists all")
+	_ = cmd.RegisterFlagCompletionFunc("set", s.Complete) // the flag exists
 	return s
 }
 
@@ -74,6 +79,11 @@ func Flag(cmd *cobra.Command, name string) *pflag.Flag {
 		f = s.Flags.Lookup(name)
 	}
 	return f
+}
+
+// Given reports whether a flag of a verb, or a setting, was given.
+func Given(cmd *cobra.Command) func(name string) bool {
+	return func(name string) bool { f := Flag(cmd, name); return f != nil && f.Changed }
 }
 
 // Named is how a verb is given a value: as a setting, or as a flag where it is one.
@@ -121,7 +131,7 @@ func (s *Settings) Set(text string) error {
 	case f == nil && has:
 		return s.unknown(name)
 	case f == nil:
-		return errors.New("it should be NAME=VALUE, such as rounds=3; \"sotto plan --settings\" lists all names")
+		return errors.New("it should be NAME=VALUE, such as rounds=3; --help lists all names")
 	case !has && f.NoOptDefVal == "":
 		return fmt.Errorf("%s needs a value: --set %s=%s", f.Name, f.Name, placeholder(f))
 	case !has:
@@ -138,7 +148,7 @@ func (s *Settings) Type() string { return "setting" }
 
 func (s *Settings) unknown(name string) error {
 	near := spell.Near(name, s.names())
-	return fmt.Errorf("there is no setting %q here%s; \"sotto plan --settings\" lists all", name, ui.If(len(near) > 0, "; did you mean "+strings.Join(near, " or ")+"?"))
+	return fmt.Errorf("there is no setting %q here%s; --help lists all", name, ui.If(len(near) > 0, "; did you mean "+strings.Join(near, " or ")+"?"))
 }
 
 func (s *Settings) names() (all []string) {
@@ -188,6 +198,9 @@ var placeholders = map[string]struct {
 	"number": {"X", "a number", reflect.TypeFor[*float64]()},
 	"bool":   {"true", "true or false", reflect.TypeFor[*bool]()},
 	"string": {`"…"`, "a text", reflect.TypeFor[*string]()},
+	"unit":   {`"…"`, "a column", reflect.TypeFor[*string]()},
+
+	"stringArray": {`["…"]`, "texts", reflect.TypeFor[*[]string]()},
 }
 
 // placeholder is a value that a setting could have.
@@ -235,8 +248,14 @@ func (s *Settings) fill(cmd *cobra.Command, data []byte) []document.Problem {
 		if value.IsNil() || f.Changed {
 			continue
 		}
-		if err := SetTo(f, fmt.Sprint(value.Elem())); err != nil {
-			found.Wrong(name, err.Error(), "leave it out for the default")
+		texts := []string{fmt.Sprint(value.Elem())}
+		if list, several := value.Elem().Interface().([]string); several {
+			texts = list
+		}
+		for _, text := range texts {
+			if err := SetTo(f, text); err != nil {
+				found.Wrong(name, err.Error(), "leave it out for the default")
+			}
 		}
 	}
 	return found.List
@@ -251,7 +270,7 @@ func (s *Settings) method(cmd *cobra.Command, name string, found *document.Probl
 		found.Wrong("method", fmt.Sprintf("there is no method %q", name), "sotto plan lists them")
 	case f == nil && name != plan.Chooses:
 		found.Wrong("method", cmd.CommandPath()+" writes no texts by "+name, "leave it out")
-	case f != nil && !f.Changed && !cmd.Flags().Changed("no-choose"):
+	case f != nil && !f.Changed:
 		if err := cmd.Flags().Set("method", name); err != nil {
 			found.Wrong("method", err.Error(), "leave it out for the default")
 		}
@@ -262,7 +281,7 @@ func (s *Settings) method(cmd *cobra.Command, name string, found *document.Probl
 // comments, with what the plan comes to where that is a number or a word.
 func (s *Settings) Write(about, name string, answers bool, planned map[string]any) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Settings for %s.\n# Use them with --plan FILE: sotto synth, choose, rehearse, answer and plan read it, and --set\n# NAME=VALUE goes over it. A line that begins with \"#\" has the default.\n\n", about)
+	fmt.Fprintf(&b, "# Settings for %s.\n# Use them with --plan FILE: sotto synth, rehearse, answer and plan read it, and --set\n# NAME=VALUE goes over it. A line that begins with \"#\" has the default.\n\n", about)
 	fmt.Fprintf(&b, "method = %s\n", document.TOML(name))
 	for _, group := range settingGroups {
 		heading := "\n## " + group + "\n"
@@ -293,6 +312,13 @@ func (s *Settings) Write(about, name string, answers bool, planned map[string]an
 
 // tomlOf is a value of a setting in a plan file.
 func tomlOf(text string, f *pflag.Flag) string {
+	if list, several := f.Value.(pflag.SliceValue); several {
+		var out []string
+		for _, one := range list.GetSlice() {
+			out = append(out, document.TOML(one))
+		}
+		return "[" + strings.Join(out, ", ") + "]"
+	}
 	if f.Value.Type() == "string" {
 		return document.TOML(text)
 	}
@@ -354,39 +380,3 @@ const (
 )
 
 var settingGroups = []string{Texts, Choosing, Methods, Machine}
-
-// Result is all settings there are.
-type Result struct {
-	Settings []Row `json:"settings"`
-}
-
-type Row struct {
-	Name    string   `json:"name"`
-	Group   string   `json:"group"`
-	Type    string   `json:"type"`
-	Help    string   `json:"help"`
-	Choices []string `json:"choices,omitempty"`
-}
-
-func (s *Settings) Result() *Result {
-	r := &Result{}
-	s.Flags.VisitAll(func(f *pflag.Flag) {
-		r.Settings = append(r.Settings, Row{f.Name, f.Annotations[settingGroup][0], placeholders[f.Value.Type()].words, usageOf(f), f.Annotations[Choices]})
-	})
-	slices.SortStableFunc(r.Settings, func(a, b Row) int {
-		return slices.Index(settingGroups, a.Group) - slices.Index(settingGroups, b.Group)
-	})
-	return r
-}
-
-func (r *Result) Print(p *ui.Page) {
-	p.Head("settings, for --set NAME=VALUE and plan files")
-	group := ""
-	for i, s := range r.Settings {
-		if s.Group != group {
-			group = s.Group
-			p.Line("%s%s:", ui.If(i > 0, "\n"), group)
-		}
-		p.Hanging("  "+ui.Pad(s.Name, 17)+"  ", s.Help, ui.Width-21)
-	}
-}

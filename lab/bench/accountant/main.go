@@ -2,7 +2,7 @@
 // prv-accountant, on the same events in one run. Each case runs in a process of
 // its own on either side, so that peak memory belongs to it.
 //
-//	go run ./bench/accountant -python .venv/bin/python -out docs/bench-accountant.md
+//	go run ./bench/accountant -python .venv/bin/python -out dist/bench-accountant.md
 package main
 
 import (

@@ -41,6 +41,9 @@ func Write(path, text string) error {
 	if path == "" {
 		return nil
 	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 

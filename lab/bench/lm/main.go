@@ -3,7 +3,7 @@
 // of its own that loads the model once; they take turns, so that what else happens on the
 // machine hits all of them.
 //
-//	go run ./bench/lm -python .venv/lm/bin/python -out docs/bench-lm.md
+//	go run ./bench/lm -python .venv/lm/bin/python -out dist/bench-lm.md
 package main
 
 import (

@@ -3,7 +3,7 @@
 // token, one after the other, nothing kept), at the same ε and length. It also measures
 // how costs grow with the number of records.
 //
-//	go run ./bench/synth -out docs/bench-synth.md
+//	go run ./bench/synth -out dist/bench-synth.md
 package main
 
 import (

@@ -3,7 +3,7 @@
 // privacy, perturbing rows, and reconstructing a joint distribution beside a dense solve.
 // Randomness is from seeds: nothing here protects anybody, and nobody is in the data.
 //
-//	go run ./bench/table -python .venv/table/bin/python -out docs/bench-table.md
+//	go run ./bench/table -python .venv/table/bin/python -out dist/bench-table.md
 package main
 
 import (

@@ -478,14 +478,10 @@ blockDone25:
 	VZEROUPPER
 	RET
 
-DATA lanes_00010001<>+0(SB)/4, $0x00010001
-DATA lanes_00010001<>+4(SB)/4, $0x00010001
-DATA lanes_00010001<>+8(SB)/4, $0x00010001
-DATA lanes_00010001<>+12(SB)/4, $0x00010001
-DATA lanes_00010001<>+16(SB)/4, $0x00010001
-DATA lanes_00010001<>+20(SB)/4, $0x00010001
-DATA lanes_00010001<>+24(SB)/4, $0x00010001
-DATA lanes_00010001<>+28(SB)/4, $0x00010001
+DATA lanes_00010001<>+0(SB)/8, $0x0001000100010001
+DATA lanes_00010001<>+8(SB)/8, $0x0001000100010001
+DATA lanes_00010001<>+16(SB)/8, $0x0001000100010001
+DATA lanes_00010001<>+24(SB)/8, $0x0001000100010001
 GLOBL lanes_00010001<>(SB), RODATA|NOPTR, $32
 
 // func rotateAVX2(dst []float32, x []float32)
@@ -780,84 +776,52 @@ blockDone28:
 	VZEROUPPER
 	RET
 
-DATA signs_4<>+0(SB)/4, $0x3f800000
-DATA signs_4<>+4(SB)/4, $0x3f800000
-DATA signs_4<>+8(SB)/4, $0x3f800000
-DATA signs_4<>+12(SB)/4, $0x3f800000
-DATA signs_4<>+16(SB)/4, $0xbf800000
-DATA signs_4<>+20(SB)/4, $0xbf800000
-DATA signs_4<>+24(SB)/4, $0xbf800000
-DATA signs_4<>+28(SB)/4, $0xbf800000
+DATA signs_4<>+0(SB)/8, $0x3f8000003f800000
+DATA signs_4<>+8(SB)/8, $0x3f8000003f800000
+DATA signs_4<>+16(SB)/8, $0xbf800000bf800000
+DATA signs_4<>+24(SB)/8, $0xbf800000bf800000
 GLOBL signs_4<>(SB), RODATA|NOPTR, $32
 
-DATA signs_2<>+0(SB)/4, $0x3f800000
-DATA signs_2<>+4(SB)/4, $0x3f800000
-DATA signs_2<>+8(SB)/4, $0xbf800000
-DATA signs_2<>+12(SB)/4, $0xbf800000
-DATA signs_2<>+16(SB)/4, $0x3f800000
-DATA signs_2<>+20(SB)/4, $0x3f800000
-DATA signs_2<>+24(SB)/4, $0xbf800000
-DATA signs_2<>+28(SB)/4, $0xbf800000
+DATA signs_2<>+0(SB)/8, $0x3f8000003f800000
+DATA signs_2<>+8(SB)/8, $0xbf800000bf800000
+DATA signs_2<>+16(SB)/8, $0x3f8000003f800000
+DATA signs_2<>+24(SB)/8, $0xbf800000bf800000
 GLOBL signs_2<>(SB), RODATA|NOPTR, $32
 
-DATA signs_1<>+0(SB)/4, $0x3f800000
-DATA signs_1<>+4(SB)/4, $0xbf800000
-DATA signs_1<>+8(SB)/4, $0x3f800000
-DATA signs_1<>+12(SB)/4, $0xbf800000
-DATA signs_1<>+16(SB)/4, $0x3f800000
-DATA signs_1<>+20(SB)/4, $0xbf800000
-DATA signs_1<>+24(SB)/4, $0x3f800000
-DATA signs_1<>+28(SB)/4, $0xbf800000
+DATA signs_1<>+0(SB)/8, $0xbf8000003f800000
+DATA signs_1<>+8(SB)/8, $0xbf8000003f800000
+DATA signs_1<>+16(SB)/8, $0xbf8000003f800000
+DATA signs_1<>+24(SB)/8, $0xbf8000003f800000
 GLOBL signs_1<>(SB), RODATA|NOPTR, $32
 
-DATA flips_0_0<>+0(SB)/4, $0x00000000
-DATA flips_0_0<>+4(SB)/4, $0x00000000
-DATA flips_0_0<>+8(SB)/4, $0x00000000
-DATA flips_0_0<>+12(SB)/4, $0x80000000
-DATA flips_0_0<>+16(SB)/4, $0x00000000
-DATA flips_0_0<>+20(SB)/4, $0x00000000
-DATA flips_0_0<>+24(SB)/4, $0x00000000
-DATA flips_0_0<>+28(SB)/4, $0x80000000
+DATA flips_0_0<>+0(SB)/8, $0x0000000000000000
+DATA flips_0_0<>+8(SB)/8, $0x8000000000000000
+DATA flips_0_0<>+16(SB)/8, $0x0000000000000000
+DATA flips_0_0<>+24(SB)/8, $0x8000000000000000
 GLOBL flips_0_0<>(SB), RODATA|NOPTR, $32
 
-DATA flips_0_1<>+0(SB)/4, $0x80000000
-DATA flips_0_1<>+4(SB)/4, $0x80000000
-DATA flips_0_1<>+8(SB)/4, $0x80000000
-DATA flips_0_1<>+12(SB)/4, $0x00000000
-DATA flips_0_1<>+16(SB)/4, $0x80000000
-DATA flips_0_1<>+20(SB)/4, $0x80000000
-DATA flips_0_1<>+24(SB)/4, $0x80000000
-DATA flips_0_1<>+28(SB)/4, $0x00000000
+DATA flips_0_1<>+0(SB)/8, $0x8000000080000000
+DATA flips_0_1<>+8(SB)/8, $0x0000000080000000
+DATA flips_0_1<>+16(SB)/8, $0x8000000080000000
+DATA flips_0_1<>+24(SB)/8, $0x0000000080000000
 GLOBL flips_0_1<>(SB), RODATA|NOPTR, $32
 
-DATA flips_1_0<>+0(SB)/4, $0x00000000
-DATA flips_1_0<>+4(SB)/4, $0x00000000
-DATA flips_1_0<>+8(SB)/4, $0x00000000
-DATA flips_1_0<>+12(SB)/4, $0x80000000
-DATA flips_1_0<>+16(SB)/4, $0x80000000
-DATA flips_1_0<>+20(SB)/4, $0x80000000
-DATA flips_1_0<>+24(SB)/4, $0x80000000
-DATA flips_1_0<>+28(SB)/4, $0x00000000
+DATA flips_1_0<>+0(SB)/8, $0x0000000000000000
+DATA flips_1_0<>+8(SB)/8, $0x8000000000000000
+DATA flips_1_0<>+16(SB)/8, $0x8000000080000000
+DATA flips_1_0<>+24(SB)/8, $0x0000000080000000
 GLOBL flips_1_0<>(SB), RODATA|NOPTR, $32
 
-DATA flips_1_1<>+0(SB)/4, $0x80000000
-DATA flips_1_1<>+4(SB)/4, $0x80000000
-DATA flips_1_1<>+8(SB)/4, $0x80000000
-DATA flips_1_1<>+12(SB)/4, $0x00000000
-DATA flips_1_1<>+16(SB)/4, $0x00000000
-DATA flips_1_1<>+20(SB)/4, $0x00000000
-DATA flips_1_1<>+24(SB)/4, $0x00000000
-DATA flips_1_1<>+28(SB)/4, $0x80000000
+DATA flips_1_1<>+0(SB)/8, $0x8000000080000000
+DATA flips_1_1<>+8(SB)/8, $0x0000000080000000
+DATA flips_1_1<>+16(SB)/8, $0x0000000000000000
+DATA flips_1_1<>+24(SB)/8, $0x8000000000000000
 GLOBL flips_1_1<>(SB), RODATA|NOPTR, $32
 
-DATA packed<>+0(SB)/4, $0x00000000
-DATA packed<>+4(SB)/4, $0x00000004
-DATA packed<>+8(SB)/4, $0x00000001
-DATA packed<>+12(SB)/4, $0x00000005
-DATA packed<>+16(SB)/4, $0x00000002
-DATA packed<>+20(SB)/4, $0x00000006
-DATA packed<>+24(SB)/4, $0x00000003
-DATA packed<>+28(SB)/4, $0x00000007
+DATA packed<>+0(SB)/8, $0x0000000400000000
+DATA packed<>+8(SB)/8, $0x0000000500000001
+DATA packed<>+16(SB)/8, $0x0000000600000002
+DATA packed<>+24(SB)/8, $0x0000000700000003
 GLOBL packed<>(SB), RODATA|NOPTR, $32
 
 // func roundBytesAVX2(dst []uint32, x []float32)
@@ -956,32 +920,20 @@ blockDone30:
 	VZEROUPPER
 	RET
 
-DATA lanes_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA lanes_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL lanes_7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_427c0000<>+0(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+4(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+8(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+12(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+16(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+20(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+24(SB)/4, $0x427c0000
-DATA lanes_427c0000<>+28(SB)/4, $0x427c0000
+DATA lanes_427c0000<>+0(SB)/8, $0x427c0000427c0000
+DATA lanes_427c0000<>+8(SB)/8, $0x427c0000427c0000
+DATA lanes_427c0000<>+16(SB)/8, $0x427c0000427c0000
+DATA lanes_427c0000<>+24(SB)/8, $0x427c0000427c0000
 GLOBL lanes_427c0000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_40404040<>+0(SB)/4, $0x40404040
-DATA lanes_40404040<>+4(SB)/4, $0x40404040
-DATA lanes_40404040<>+8(SB)/4, $0x40404040
-DATA lanes_40404040<>+12(SB)/4, $0x40404040
-DATA lanes_40404040<>+16(SB)/4, $0x40404040
-DATA lanes_40404040<>+20(SB)/4, $0x40404040
-DATA lanes_40404040<>+24(SB)/4, $0x40404040
-DATA lanes_40404040<>+28(SB)/4, $0x40404040
+DATA lanes_40404040<>+0(SB)/8, $0x4040404040404040
+DATA lanes_40404040<>+8(SB)/8, $0x4040404040404040
+DATA lanes_40404040<>+16(SB)/8, $0x4040404040404040
+DATA lanes_40404040<>+24(SB)/8, $0x4040404040404040
 GLOBL lanes_40404040<>(SB), RODATA|NOPTR, $32

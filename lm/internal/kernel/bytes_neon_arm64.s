@@ -2,34 +2,20 @@
 
 #include "textflag.h"
 
-DATA constants_bytes_neon<>+0(SB)/4, $0xffffffff
-DATA constants_bytes_neon<>+4(SB)/4, $0xffffffff
-DATA constants_bytes_neon<>+8(SB)/4, $0xffffffff
-DATA constants_bytes_neon<>+12(SB)/4, $0xffffffff
-DATA constants_bytes_neon<>+16(SB)/4, $0x00000000
-DATA constants_bytes_neon<>+20(SB)/4, $0x00000000
-DATA constants_bytes_neon<>+24(SB)/4, $0x00000000
-DATA constants_bytes_neon<>+28(SB)/4, $0x00000000
-DATA constants_bytes_neon<>+32(SB)/4, $0x3f800000
-DATA constants_bytes_neon<>+36(SB)/4, $0x3f800000
-DATA constants_bytes_neon<>+40(SB)/4, $0x3f800000
-DATA constants_bytes_neon<>+44(SB)/4, $0x3f800000
-DATA constants_bytes_neon<>+48(SB)/4, $0xbf800000
-DATA constants_bytes_neon<>+52(SB)/4, $0xbf800000
-DATA constants_bytes_neon<>+56(SB)/4, $0xbf800000
-DATA constants_bytes_neon<>+60(SB)/4, $0xbf800000
-DATA constants_bytes_neon<>+64(SB)/4, $0x80000000
-DATA constants_bytes_neon<>+68(SB)/4, $0x80000000
-DATA constants_bytes_neon<>+72(SB)/4, $0x80000000
-DATA constants_bytes_neon<>+76(SB)/4, $0x80000000
-DATA constants_bytes_neon<>+80(SB)/4, $0x427c0000
-DATA constants_bytes_neon<>+84(SB)/4, $0x427c0000
-DATA constants_bytes_neon<>+88(SB)/4, $0x427c0000
-DATA constants_bytes_neon<>+92(SB)/4, $0x427c0000
-DATA constants_bytes_neon<>+96(SB)/4, $0x40404040
-DATA constants_bytes_neon<>+100(SB)/4, $0x40404040
-DATA constants_bytes_neon<>+104(SB)/4, $0x40404040
-DATA constants_bytes_neon<>+108(SB)/4, $0x40404040
+DATA constants_bytes_neon<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_bytes_neon<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_bytes_neon<>+16(SB)/8, $0x0000000000000000
+DATA constants_bytes_neon<>+24(SB)/8, $0x0000000000000000
+DATA constants_bytes_neon<>+32(SB)/8, $0x3f8000003f800000
+DATA constants_bytes_neon<>+40(SB)/8, $0x3f8000003f800000
+DATA constants_bytes_neon<>+48(SB)/8, $0xbf800000bf800000
+DATA constants_bytes_neon<>+56(SB)/8, $0xbf800000bf800000
+DATA constants_bytes_neon<>+64(SB)/8, $0x8000000080000000
+DATA constants_bytes_neon<>+72(SB)/8, $0x8000000080000000
+DATA constants_bytes_neon<>+80(SB)/8, $0x427c0000427c0000
+DATA constants_bytes_neon<>+88(SB)/8, $0x427c0000427c0000
+DATA constants_bytes_neon<>+96(SB)/8, $0x4040404040404040
+DATA constants_bytes_neon<>+104(SB)/8, $0x4040404040404040
 GLOBL constants_bytes_neon<>(SB), RODATA|NOPTR, $112
 
 // func tileBytesNEON(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool)

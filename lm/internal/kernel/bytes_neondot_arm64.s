@@ -2,14 +2,10 @@
 
 #include "textflag.h"
 
-DATA constants_bytes_neondot<>+0(SB)/4, $0xffffffff
-DATA constants_bytes_neondot<>+4(SB)/4, $0xffffffff
-DATA constants_bytes_neondot<>+8(SB)/4, $0xffffffff
-DATA constants_bytes_neondot<>+12(SB)/4, $0xffffffff
-DATA constants_bytes_neondot<>+16(SB)/4, $0x00000000
-DATA constants_bytes_neondot<>+20(SB)/4, $0x00000000
-DATA constants_bytes_neondot<>+24(SB)/4, $0x00000000
-DATA constants_bytes_neondot<>+28(SB)/4, $0x00000000
+DATA constants_bytes_neondot<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_bytes_neondot<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_bytes_neondot<>+16(SB)/8, $0x0000000000000000
+DATA constants_bytes_neondot<>+24(SB)/8, $0x0000000000000000
 GLOBL constants_bytes_neondot<>(SB), RODATA|NOPTR, $32
 
 // func tileBytesNEONDot(tokens, blocks int, x []uint32, xStride int, w []byte, bias, dst []float32, dstStride int, add bool)

@@ -22,7 +22,7 @@ pass1:
 
 block2:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns4:
 	PREFETCHT0 4096(DX)
@@ -57,9 +57,41 @@ columns4:
 	VPSRLW     $0x0c, Y1, Y1
 	VPSUBW     lanes_00080008<>+0(SB), Y1, Y1
 	VMOVUPS    Y1, 416(BX)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 512(BX)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 640(BX)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 768(BX)
+	VPSRLW     $0x0c, Y1, Y1
+	VPSUBW     lanes_00080008<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 896(BX)
+	VMOVUPS    160(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 544(BX)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 672(BX)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VPSUBW     lanes_00080008<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 800(BX)
+	VPSRLW     $0x0c, Y1, Y1
+	VPSUBW     lanes_00080008<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 928(BX)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns4
 	VCVTPH2PS  (CX), Y1
@@ -80,24 +112,16 @@ blockDone3:
 	VZEROUPPER
 	RET
 
-DATA lanes_000f000f<>+0(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+4(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+8(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+12(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+16(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+20(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+24(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+28(SB)/4, $0x000f000f
+DATA lanes_000f000f<>+0(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+8(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+16(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+24(SB)/8, $0x000f000f000f000f
 GLOBL lanes_000f000f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_00080008<>+0(SB)/4, $0x00080008
-DATA lanes_00080008<>+4(SB)/4, $0x00080008
-DATA lanes_00080008<>+8(SB)/4, $0x00080008
-DATA lanes_00080008<>+12(SB)/4, $0x00080008
-DATA lanes_00080008<>+16(SB)/4, $0x00080008
-DATA lanes_00080008<>+20(SB)/4, $0x00080008
-DATA lanes_00080008<>+24(SB)/4, $0x00080008
-DATA lanes_00080008<>+28(SB)/4, $0x00080008
+DATA lanes_00080008<>+0(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+8(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+16(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+24(SB)/8, $0x0008000800080008
 GLOBL lanes_00080008<>(SB), RODATA|NOPTR, $32
 
 // func vectorInt4AVX2(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -272,7 +296,7 @@ pass9:
 
 block10:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns12:
 	PREFETCHT0 4096(DX)
@@ -299,9 +323,33 @@ columns12:
 	VMOVUPS    Y2, 288(BX)
 	VPSRLW     $0x0c, Y1, Y1
 	VMOVUPS    Y1, 416(BX)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VMOVUPS    Y2, 512(BX)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 640(BX)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 768(BX)
+	VPSRLW     $0x0c, Y1, Y1
+	VMOVUPS    Y1, 896(BX)
+	VMOVUPS    160(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VMOVUPS    Y2, 544(BX)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 672(BX)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 800(BX)
+	VPSRLW     $0x0c, Y1, Y1
+	VMOVUPS    Y1, 928(BX)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns12
 	VCVTPH2PS  (CX), Y1
@@ -494,7 +542,7 @@ pass17:
 
 group18:
 	MOVQ $0x00000000, R9
-	MOVQ $0x00000004, R10
+	MOVQ $0x00000002, R10
 
 columns20:
 	PREFETCHT0 4096(DX)
@@ -521,9 +569,33 @@ columns20:
 	VMOVUPS    Y2, 288(SI)
 	VPSRLW     $0x0c, Y1, Y1
 	VMOVUPS    Y1, 416(SI)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x10, R9
-	ADDQ       $0x00000200, SI
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VMOVUPS    Y2, 512(SI)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 640(SI)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 768(SI)
+	VPSRLW     $0x0c, Y1, Y1
+	VMOVUPS    Y1, 896(SI)
+	VMOVUPS    160(DX), Y1
+	VPAND      Y0, Y1, Y2
+	VMOVUPS    Y2, 544(SI)
+	VPSRLW     $0x04, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 672(SI)
+	VPSRLW     $0x08, Y1, Y2
+	VPAND      Y0, Y2, Y2
+	VMOVUPS    Y2, 800(SI)
+	VPSRLW     $0x0c, Y1, Y1
+	VMOVUPS    Y1, 928(SI)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x20, R9
+	ADDQ       $0x00000400, SI
 	DECQ       R10
 	JNZ        columns20
 	VCVTPH2PS  (CX), Y1
@@ -561,14 +633,10 @@ groupDone19:
 	VZEROUPPER
 	RET
 
-DATA lanes_80000000<>+0(SB)/4, $0x80000000
-DATA lanes_80000000<>+4(SB)/4, $0x80000000
-DATA lanes_80000000<>+8(SB)/4, $0x80000000
-DATA lanes_80000000<>+12(SB)/4, $0x80000000
-DATA lanes_80000000<>+16(SB)/4, $0x80000000
-DATA lanes_80000000<>+20(SB)/4, $0x80000000
-DATA lanes_80000000<>+24(SB)/4, $0x80000000
-DATA lanes_80000000<>+28(SB)/4, $0x80000000
+DATA lanes_80000000<>+0(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+8(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+16(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
 // func vectorInt4kAVX2(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -754,7 +822,7 @@ pass26:
 
 block27:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns29:
 	PREFETCHT0 4096(DX)
@@ -785,9 +853,37 @@ columns29:
 	VMOVUPS    Y1, 288(BX)
 	VPSRAW     $0x08, Y0, Y0
 	VMOVUPS    Y0, 416(BX)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 512(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 640(BX)
+	VMOVUPS    384(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 768(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 896(BX)
+	VMOVUPS    288(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 544(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 672(BX)
+	VMOVUPS    416(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 800(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 928(BX)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns29
 	VCVTPH2PS  (CX), Y0
@@ -970,7 +1066,7 @@ pass34:
 
 block35:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns37:
 	PREFETCHT0 4096(DX)
@@ -1001,9 +1097,37 @@ columns37:
 	VMOVUPS    Y1, 288(BX)
 	VPSRAW     $0x08, Y0, Y0
 	VMOVUPS    Y0, 416(BX)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 512(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 640(BX)
+	VMOVUPS    384(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 768(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 896(BX)
+	VMOVUPS    288(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 544(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 672(BX)
+	VMOVUPS    416(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 800(BX)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 928(BX)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns37
 	VCVTPH2PS  (CX), Y0
@@ -1202,7 +1326,7 @@ pass42:
 
 group43:
 	MOVQ $0x00000000, R9
-	MOVQ $0x00000004, R10
+	MOVQ $0x00000002, R10
 
 columns45:
 	PREFETCHT0 4096(DX)
@@ -1233,9 +1357,37 @@ columns45:
 	VMOVUPS    Y1, 288(SI)
 	VPSRAW     $0x08, Y0, Y0
 	VMOVUPS    Y0, 416(SI)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x10, R9
-	ADDQ       $0x00000200, SI
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 512(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 640(SI)
+	VMOVUPS    384(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 768(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 896(SI)
+	VMOVUPS    288(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 544(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 672(SI)
+	VMOVUPS    416(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 800(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 928(SI)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x20, R9
+	ADDQ       $0x00000400, SI
 	DECQ       R10
 	JNZ        columns45
 	VCVTPH2PS  (CX), Y0
@@ -1473,9 +1625,6 @@ group52:
 	MOVQ $0x00000000, R10
 
 half54:
-	MOVQ $0x00000002, R11
-
-columns55:
 	PREFETCHT0 4096(DX)
 	PREFETCHT0 4160(DX)
 	PREFETCHT0 4224(DX)
@@ -1504,11 +1653,37 @@ columns55:
 	VMOVUPS    Y1, 288(SI)
 	VPSRAW     $0x08, Y0, Y0
 	VMOVUPS    Y0, 416(SI)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x10, R9
-	ADDQ       $0x00000200, SI
-	DECQ       R11
-	JNZ        columns55
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 512(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 640(SI)
+	VMOVUPS    384(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 768(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 896(SI)
+	VMOVUPS    288(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 544(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 672(SI)
+	VMOVUPS    416(DX), Y0
+	VPSLLW     $0x08, Y0, Y1
+	VPSRAW     $0x08, Y1, Y1
+	VMOVUPS    Y1, 800(SI)
+	VPSRAW     $0x08, Y0, Y0
+	VMOVUPS    Y0, 928(SI)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x20, R9
+	ADDQ       $0x00000400, SI
 	VCVTPH2PS  (CX), Y0
 	VCVTPH2PS  16(CX), Y1
 	VPMOVSXBD  (BX), Y2
@@ -1542,7 +1717,7 @@ TEXT ·vectorInt6kAVX2(SB), NOSPLIT, $0-104
 	MOVQ tokens+0(FP), AX
 	MOVQ $0x00000000, AX
 
-pass56:
+pass55:
 	MOVQ  x_base+64(FP), CX
 	MOVQ  src_base+40(FP), DX
 	LEAQ  576(DX), BX
@@ -1554,16 +1729,16 @@ pass56:
 	VPXOR Y1, Y1, Y1
 	MOVQ  blocks+96(FP), DI
 	TESTQ DI, DI
-	JZ    blockDone58
+	JZ    blockDone57
 
-block57:
+block56:
 	MOVQ $0x00000008, R8
 
-group59:
+group58:
 	MOVQ $0x00000000, R9
 	MOVQ $0x00000000, R10
 
-half60:
+half59:
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y3, Y3, Y3
 	PREFETCHT0   4096(BX)
@@ -1674,24 +1849,24 @@ half60:
 	VFMADD231PS  Y6, Y3, Y1
 	ADDQ         $0x04, R10
 	CMPQ         R10, $0x08
-	JNE          half60
+	JNE          half59
 	ADDQ         $0x00000048, CX
 	DECQ         R8
-	JNZ          group59
+	JNZ          group58
 	ADDQ         $0x00002040, SI
 	ADDQ         $0x00000240, BX
 	ADDQ         $0x00002240, DX
 	DECQ         DI
-	JNZ          block57
+	JNZ          block56
 
-blockDone58:
+blockDone57:
 	MOVQ    dst_base+8(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    $0x00000010, AX
 	CMPQ    AX, $0x20
-	JNE     pass56
+	JNE     pass55
 	VZEROUPPER
 	RET
 
@@ -1700,34 +1875,34 @@ blockDone58:
 TEXT ·tileIntAVX2(SB), NOSPLIT, $0-106
 	MOVQ tokens+0(FP), AX
 	CMPQ AX, $0x01
-	JLE  tokens61
+	JLE  tokens60
 	CMPQ AX, $0x02
-	JLE  tokens62
+	JLE  tokens61
 	CMPQ AX, $0x03
-	JLE  tokens63
+	JLE  tokens62
 	CMPQ AX, $0x04
-	JLE  tokens64
+	JLE  tokens63
 	MOVQ $0x00000000, AX
 
-pass65:
+pass64:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start66
+	JNE   start65
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000005, SI
 
-clear67:
+clear66:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear67
+	JNZ     clear66
 
-start66:
+start65:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1737,20 +1912,20 @@ start66:
 	LEAQ  (DI)(BX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone69
+	JZ    groupDone68
 
-group68:
+group67:
 	MOVQ $0x00000008, R10
 	MOVQ $0x00000040, R11
 	LEAQ 2048(DX), R12
 	ADDQ $0x08, DI
 	ADDQ $0x08, R8
 	CMPB share+104(FP), $0x02
-	JNE  part70
+	JNE  part69
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 
-part70:
+part69:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -1762,7 +1937,7 @@ part70:
 	VPXOR Y9, Y9, Y9
 	VPXOR Y10, Y10, Y10
 
-dots72:
+dots71:
 	VMOVUPS      (DX), Y11
 	VMOVUPS      32(DX), Y12
 	VPBROADCASTD (DI), Y0
@@ -1821,7 +1996,7 @@ dots72:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, DX
 	DECQ         R10
-	JNZ          dots72
+	JNZ          dots71
 	SUBQ         R11, DI
 	SUBQ         R11, R8
 	VMOVUPS      (R12), Y11
@@ -1868,7 +2043,7 @@ dots72:
 	VMULPS       Y0, Y10, Y10
 	VFMADD213PS  32(R13), Y12, Y10
 	CMPB         share+104(FP), $0x01
-	JNE          store73
+	JNE          store72
 	VMOVUPS      128(R12), Y11
 	VMOVUPS      160(R12), Y12
 	VBROADCASTSS -4(DI), Y0
@@ -1887,7 +2062,7 @@ dots72:
 	VFMADD231PS  Y11, Y0, Y9
 	VFMADD231PS  Y12, Y0, Y10
 
-store73:
+store72:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    CX, R13
 	VMOVUPS Y1, (R13)
@@ -1907,34 +2082,34 @@ store73:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next71
+	JNE     next70
 	CMPQ    R11, $0x40
-	JEQ     next71
+	JEQ     next70
 	MOVQ    $0x00000004, R10
 	MOVQ    $0x00000040, R11
 	ADDQ    $0x00000080, R12
-	JMP     part70
+	JMP     part69
 
-next71:
+next70:
 	ADDQ $0x00000100, DX
 	DECQ R9
-	JNZ  group68
+	JNZ  group67
 
-groupDone69:
+groupDone68:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass65
+	JNE  pass64
 	VZEROUPPER
 	RET
 
-tokens61:
+tokens60:
 	MOVQ $0x00000000, AX
 
-pass74:
+pass73:
 	MOVQ    dst_base+72(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	CMPB    add+105(FP), $0x00
-	JNE     start75
+	JNE     start74
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	MOVQ    dstStride+96(FP), BX
@@ -1943,7 +2118,7 @@ pass74:
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 
-start75:
+start74:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1952,23 +2127,23 @@ start75:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone77
+	JZ    groupDone76
 
-group76:
+group75:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(DX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part78
+	JNE  part77
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part78:
+part77:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 
-dots80:
+dots79:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPBROADCASTD (BX), Y0
@@ -2000,7 +2175,7 @@ dots80:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, DX
 	DECQ         DI
-	JNZ          dots80
+	JNZ          dots79
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
@@ -2014,62 +2189,62 @@ dots80:
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(DI), Y4, Y2
 	CMPB         share+104(FP), $0x01
-	JNE          store81
+	JNE          store80
 	VMOVUPS      128(R9), Y3
 	VMOVUPS      160(R9), Y4
 	VBROADCASTSS -4(BX), Y0
 	VFMADD231PS  Y3, Y0, Y1
 	VFMADD231PS  Y4, Y0, Y2
 
-store81:
+store80:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    CX, DI
 	VMOVUPS Y1, (DI)
 	VMOVUPS Y2, 32(DI)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next79
+	JNE     next78
 	CMPQ    R8, $0x40
-	JEQ     next79
+	JEQ     next78
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part78
+	JMP     part77
 
-next79:
+next78:
 	ADDQ $0x00000100, DX
 	DECQ SI
-	JNZ  group76
+	JNZ  group75
 
-groupDone77:
+groupDone76:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass74
+	JNE  pass73
 	VZEROUPPER
 	RET
 
-tokens62:
+tokens61:
 	MOVQ $0x00000000, AX
 
-pass82:
+pass81:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start83
+	JNE   start82
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000002, SI
 
-clear84:
+clear83:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear84
+	JNZ     clear83
 
-start83:
+start82:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2078,25 +2253,25 @@ start83:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone86
+	JZ    groupDone85
 
-group85:
+group84:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part87
+	JNE  part86
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part87:
+part86:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 
-dots89:
+dots88:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VPBROADCASTD (SI), Y0
@@ -2148,7 +2323,7 @@ dots89:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots89
+	JNZ          dots88
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y5
 	VMOVUPS      32(R10), Y6
@@ -2170,7 +2345,7 @@ dots89:
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y6, Y4
 	CMPB         share+104(FP), $0x01
-	JNE          store90
+	JNE          store89
 	VMOVUPS      128(R10), Y5
 	VMOVUPS      160(R10), Y6
 	VBROADCASTSS -4(SI), Y0
@@ -2180,7 +2355,7 @@ dots89:
 	VFMADD231PS  Y5, Y0, Y3
 	VFMADD231PS  Y6, Y0, Y4
 
-store90:
+store89:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    CX, R11
 	VMOVUPS Y1, (R11)
@@ -2190,48 +2365,48 @@ store90:
 	VMOVUPS Y4, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next88
+	JNE     next87
 	CMPQ    R9, $0x40
-	JEQ     next88
+	JEQ     next87
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part87
+	JMP     part86
 
-next88:
+next87:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group85
+	JNZ  group84
 
-groupDone86:
+groupDone85:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass82
+	JNE  pass81
 	VZEROUPPER
 	RET
 
-tokens63:
+tokens62:
 	MOVQ $0x00000000, AX
 
-pass91:
+pass90:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start92
+	JNE   start91
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000003, SI
 
-clear93:
+clear92:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear93
+	JNZ     clear92
 
-start92:
+start91:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2240,19 +2415,19 @@ start92:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone95
+	JZ    groupDone94
 
-group94:
+group93:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part96
+	JNE  part95
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part96:
+part95:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -2260,7 +2435,7 @@ part96:
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
 
-dots98:
+dots97:
 	VMOVUPS      (DX), Y7
 	VMOVUPS      32(DX), Y8
 	VPBROADCASTD (SI), Y0
@@ -2332,7 +2507,7 @@ dots98:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots98
+	JNZ          dots97
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y7
 	VMOVUPS      32(R10), Y8
@@ -2362,7 +2537,7 @@ dots98:
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R11), Y8, Y6
 	CMPB         share+104(FP), $0x01
-	JNE          store99
+	JNE          store98
 	VMOVUPS      128(R10), Y7
 	VMOVUPS      160(R10), Y8
 	VBROADCASTSS -4(SI), Y0
@@ -2375,7 +2550,7 @@ dots98:
 	VFMADD231PS  Y7, Y0, Y5
 	VFMADD231PS  Y8, Y0, Y6
 
-store99:
+store98:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    CX, R11
 	VMOVUPS Y1, (R11)
@@ -2388,48 +2563,48 @@ store99:
 	VMOVUPS Y6, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next97
+	JNE     next96
 	CMPQ    R9, $0x40
-	JEQ     next97
+	JEQ     next96
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part96
+	JMP     part95
 
-next97:
+next96:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group94
+	JNZ  group93
 
-groupDone95:
+groupDone94:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass91
+	JNE  pass90
 	VZEROUPPER
 	RET
 
-tokens64:
+tokens63:
 	MOVQ $0x00000000, AX
 
-pass100:
+pass99:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start101
+	JNE   start100
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000004, SI
 
-clear102:
+clear101:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear102
+	JNZ     clear101
 
-start101:
+start100:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2438,19 +2613,19 @@ start101:
 	MOVQ  x_base+16(FP), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone104
+	JZ    groupDone103
 
-group103:
+group102:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(DX), R11
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part105
+	JNE  part104
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part105:
+part104:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -2460,7 +2635,7 @@ part105:
 	VPXOR Y7, Y7, Y7
 	VPXOR Y8, Y8, Y8
 
-dots107:
+dots106:
 	VMOVUPS      (DX), Y9
 	VMOVUPS      32(DX), Y10
 	VPBROADCASTD (DI), Y0
@@ -2552,7 +2727,7 @@ dots107:
 	ADDQ         $0x10, DI
 	ADDQ         $0x00000200, DX
 	DECQ         R9
-	JNZ          dots107
+	JNZ          dots106
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Y9
 	VMOVUPS      32(R11), Y10
@@ -2590,7 +2765,7 @@ dots107:
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R12), Y10, Y8
 	CMPB         share+104(FP), $0x01
-	JNE          store108
+	JNE          store107
 	VMOVUPS      128(R11), Y9
 	VMOVUPS      160(R11), Y10
 	VBROADCASTSS -4(DI), Y0
@@ -2606,7 +2781,7 @@ dots107:
 	VFMADD231PS  Y9, Y0, Y7
 	VFMADD231PS  Y10, Y0, Y8
 
-store108:
+store107:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    CX, R12
 	VMOVUPS Y1, (R12)
@@ -2622,23 +2797,23 @@ store108:
 	VMOVUPS Y8, 32(R12)
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next106
+	JNE     next105
 	CMPQ    R10, $0x40
-	JEQ     next106
+	JEQ     next105
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part105
+	JMP     part104
 
-next106:
+next105:
 	ADDQ $0x00000100, DX
 	DECQ R8
-	JNZ  group103
+	JNZ  group102
 
-groupDone104:
+groupDone103:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass100
+	JNE  pass99
 	VZEROUPPER
 	RET
 
@@ -2650,9 +2825,9 @@ TEXT ·quantizeAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone110
+	JZ    blockDone109
 
-block109:
+block108:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -2674,9 +2849,9 @@ block109:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank111
+	JLT          blank110
 	CMPL         BX, $0x7f800000
-	JGE          special112
+	JGE          special111
 	VMOVSS       lanes_46fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -2720,46 +2895,38 @@ block109:
 	VMULSS       X4, X1, X1
 	VMOVSS       X4, (AX)
 	VMOVSS       X1, 4(AX)
-	JMP          done113
+	JMP          done112
 
-special112:
+special111:
 	MOVL $0x7fc00000, SI
 
-blank111:
+blank110:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 8(AX)
 	VMOVUPS Y0, 40(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done113:
+done112:
 	ADDQ $0x48, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block109
+	JNZ  block108
 
-blockDone110:
+blockDone109:
 	VZEROUPPER
 	RET
 
-DATA lanes_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA lanes_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL lanes_7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_46fe0000<>+0(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+4(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+8(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+12(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+16(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+20(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+24(SB)/4, $0x46fe0000
-DATA lanes_46fe0000<>+28(SB)/4, $0x46fe0000
+DATA lanes_46fe0000<>+0(SB)/8, $0x46fe000046fe0000
+DATA lanes_46fe0000<>+8(SB)/8, $0x46fe000046fe0000
+DATA lanes_46fe0000<>+16(SB)/8, $0x46fe000046fe0000
+DATA lanes_46fe0000<>+24(SB)/8, $0x46fe000046fe0000
 GLOBL lanes_46fe0000<>(SB), RODATA|NOPTR, $32
 
 // func quantizeShortPairsAVX2(dst []uint32, x []float32)
@@ -2770,9 +2937,9 @@ TEXT ·quantizeShortPairsAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone115
+	JZ    blockDone114
 
-block114:
+block113:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -2794,9 +2961,9 @@ block114:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank116
+	JLT          blank115
 	CMPL         BX, $0x7f800000
-	JGE          special117
+	JGE          special116
 	VMOVSS       lanes_42fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -2840,36 +3007,32 @@ block114:
 	VMULSS       X4, X1, X1
 	VMOVSS       X4, (AX)
 	VMOVSS       X1, 4(AX)
-	JMP          done118
+	JMP          done117
 
-special117:
+special116:
 	MOVL $0x7fc00000, SI
 
-blank116:
+blank115:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 8(AX)
 	VMOVUPS Y0, 40(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done118:
+done117:
 	ADDQ $0x48, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block114
+	JNZ  block113
 
-blockDone115:
+blockDone114:
 	VZEROUPPER
 	RET
 
-DATA lanes_42fe0000<>+0(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+4(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+8(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+12(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+16(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+20(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+24(SB)/4, $0x42fe0000
-DATA lanes_42fe0000<>+28(SB)/4, $0x42fe0000
+DATA lanes_42fe0000<>+0(SB)/8, $0x42fe000042fe0000
+DATA lanes_42fe0000<>+8(SB)/8, $0x42fe000042fe0000
+DATA lanes_42fe0000<>+16(SB)/8, $0x42fe000042fe0000
+DATA lanes_42fe0000<>+24(SB)/8, $0x42fe000042fe0000
 GLOBL lanes_42fe0000<>(SB), RODATA|NOPTR, $32
 
 // func quantizeShortAVX2(dst []uint32, x []float32)
@@ -2880,9 +3043,9 @@ TEXT ·quantizeShortAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone120
+	JZ    blockDone119
 
-block119:
+block118:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -2904,9 +3067,9 @@ block119:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank121
+	JLT          blank120
 	CMPL         BX, $0x7f800000
-	JGE          special122
+	JGE          special121
 	VMOVSS       lanes_42fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -2972,36 +3135,32 @@ block119:
 	VMULSS       X4, X0, X0
 	VMOVSS       X4, (AX)
 	VMOVSS       X0, 4(AX)
-	JMP          done123
+	JMP          done122
 
-special122:
+special121:
 	MOVL $0x7fc00000, SI
 
-blank121:
+blank120:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS X0, 8(AX)
 	VMOVUPS Y0, 20(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done123:
+done122:
 	ADDQ $0x34, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block119
+	JNZ  block118
 
-blockDone120:
+blockDone119:
 	VZEROUPPER
 	RET
 
-DATA fours_low<>+0(SB)/4, $0x80800800
-DATA fours_low<>+4(SB)/4, $0x80800c04
-DATA fours_low<>+8(SB)/4, $0x80808080
-DATA fours_low<>+12(SB)/4, $0x80808080
+DATA fours_low<>+0(SB)/8, $0x80800c0480800800
+DATA fours_low<>+8(SB)/8, $0x8080808080808080
 GLOBL fours_low<>(SB), RODATA|NOPTR, $16
 
-DATA fours_high<>+0(SB)/4, $0x08008080
-DATA fours_high<>+4(SB)/4, $0x0c048080
-DATA fours_high<>+8(SB)/4, $0x80808080
-DATA fours_high<>+12(SB)/4, $0x80808080
+DATA fours_high<>+0(SB)/8, $0x0c04808008008080
+DATA fours_high<>+8(SB)/8, $0x8080808080808080
 GLOBL fours_high<>(SB), RODATA|NOPTR, $16

@@ -16,7 +16,7 @@ TEXT ·unpackInt4AVX512(SB), NOSPLIT, $0-64
 
 block1:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns3:
 	PREFETCHT0 4096(CX)
@@ -51,9 +51,41 @@ columns3:
 	VPSRLW     $0x0c, Z1, Z1
 	VPSUBW     lanes_00080008<>+0(SB), Z1, Z1
 	VMOVUPS    Z1, 448(DX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x10, DI
-	ADDQ       $0x00000200, DX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 512(DX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 640(DX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 768(DX)
+	VPSRLW     $0x0c, Z1, Z1
+	VPSUBW     lanes_00080008<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 896(DX)
+	VMOVUPS    192(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 576(DX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 704(DX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VPSUBW     lanes_00080008<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 832(DX)
+	VPSRLW     $0x0c, Z1, Z1
+	VPSUBW     lanes_00080008<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 960(DX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DI
+	ADDQ       $0x00000400, DX
 	DECQ       R8
 	JNZ        columns3
 	VCVTPH2PS  (AX), Z1
@@ -71,40 +103,24 @@ blockDone2:
 	VZEROUPPER
 	RET
 
-DATA lanes_000f000f<>+0(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+4(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+8(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+12(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+16(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+20(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+24(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+28(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+32(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+36(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+40(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+44(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+48(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+52(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+56(SB)/4, $0x000f000f
-DATA lanes_000f000f<>+60(SB)/4, $0x000f000f
+DATA lanes_000f000f<>+0(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+8(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+16(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+24(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+32(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+40(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+48(SB)/8, $0x000f000f000f000f
+DATA lanes_000f000f<>+56(SB)/8, $0x000f000f000f000f
 GLOBL lanes_000f000f<>(SB), RODATA|NOPTR, $64
 
-DATA lanes_00080008<>+0(SB)/4, $0x00080008
-DATA lanes_00080008<>+4(SB)/4, $0x00080008
-DATA lanes_00080008<>+8(SB)/4, $0x00080008
-DATA lanes_00080008<>+12(SB)/4, $0x00080008
-DATA lanes_00080008<>+16(SB)/4, $0x00080008
-DATA lanes_00080008<>+20(SB)/4, $0x00080008
-DATA lanes_00080008<>+24(SB)/4, $0x00080008
-DATA lanes_00080008<>+28(SB)/4, $0x00080008
-DATA lanes_00080008<>+32(SB)/4, $0x00080008
-DATA lanes_00080008<>+36(SB)/4, $0x00080008
-DATA lanes_00080008<>+40(SB)/4, $0x00080008
-DATA lanes_00080008<>+44(SB)/4, $0x00080008
-DATA lanes_00080008<>+48(SB)/4, $0x00080008
-DATA lanes_00080008<>+52(SB)/4, $0x00080008
-DATA lanes_00080008<>+56(SB)/4, $0x00080008
-DATA lanes_00080008<>+60(SB)/4, $0x00080008
+DATA lanes_00080008<>+0(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+8(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+16(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+24(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+32(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+40(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+48(SB)/8, $0x0008000800080008
+DATA lanes_00080008<>+56(SB)/8, $0x0008000800080008
 GLOBL lanes_00080008<>(SB), RODATA|NOPTR, $64
 
 // func vectorInt4AVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -558,7 +574,7 @@ TEXT ·unpackInt4mAVX512(SB), NOSPLIT, $0-64
 
 block15:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns17:
 	PREFETCHT0 4096(CX)
@@ -585,9 +601,33 @@ columns17:
 	VMOVUPS    Z2, 320(DX)
 	VPSRLW     $0x0c, Z1, Z1
 	VMOVUPS    Z1, 448(DX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x10, DI
-	ADDQ       $0x00000200, DX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VMOVUPS    Z2, 512(DX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 640(DX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 768(DX)
+	VPSRLW     $0x0c, Z1, Z1
+	VMOVUPS    Z1, 896(DX)
+	VMOVUPS    192(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VMOVUPS    Z2, 576(DX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 704(DX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 832(DX)
+	VPSRLW     $0x0c, Z1, Z1
+	VMOVUPS    Z1, 960(DX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DI
+	ADDQ       $0x00000400, DX
 	DECQ       R8
 	JNZ        columns17
 	VCVTPH2PS  (AX), Z1
@@ -1061,7 +1101,7 @@ TEXT ·unpackInt4kAVX512(SB), NOSPLIT, $0-64
 
 group29:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns31:
 	PREFETCHT0 4096(CX)
@@ -1088,9 +1128,33 @@ columns31:
 	VMOVUPS    Z2, 320(BX)
 	VPSRLW     $0x0c, Z1, Z1
 	VMOVUPS    Z1, 448(BX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VMOVUPS    Z2, 512(BX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 640(BX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 768(BX)
+	VPSRLW     $0x0c, Z1, Z1
+	VMOVUPS    Z1, 896(BX)
+	VMOVUPS    192(CX), Z1
+	VPANDD     Z0, Z1, Z2
+	VMOVUPS    Z2, 576(BX)
+	VPSRLW     $0x04, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 704(BX)
+	VPSRLW     $0x08, Z1, Z2
+	VPANDD     Z0, Z2, Z2
+	VMOVUPS    Z2, 832(BX)
+	VPSRLW     $0x0c, Z1, Z1
+	VMOVUPS    Z1, 960(BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns31
 	VCVTPH2PS  (AX), Z1
@@ -1125,22 +1189,14 @@ groupDone30:
 	VZEROUPPER
 	RET
 
-DATA lanes_80000000<>+0(SB)/4, $0x80000000
-DATA lanes_80000000<>+4(SB)/4, $0x80000000
-DATA lanes_80000000<>+8(SB)/4, $0x80000000
-DATA lanes_80000000<>+12(SB)/4, $0x80000000
-DATA lanes_80000000<>+16(SB)/4, $0x80000000
-DATA lanes_80000000<>+20(SB)/4, $0x80000000
-DATA lanes_80000000<>+24(SB)/4, $0x80000000
-DATA lanes_80000000<>+28(SB)/4, $0x80000000
-DATA lanes_80000000<>+32(SB)/4, $0x80000000
-DATA lanes_80000000<>+36(SB)/4, $0x80000000
-DATA lanes_80000000<>+40(SB)/4, $0x80000000
-DATA lanes_80000000<>+44(SB)/4, $0x80000000
-DATA lanes_80000000<>+48(SB)/4, $0x80000000
-DATA lanes_80000000<>+52(SB)/4, $0x80000000
-DATA lanes_80000000<>+56(SB)/4, $0x80000000
-DATA lanes_80000000<>+60(SB)/4, $0x80000000
+DATA lanes_80000000<>+0(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+8(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+16(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+24(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+32(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+40(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+48(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+56(SB)/8, $0x8000000080000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $64
 
 // func vectorInt4kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -1654,7 +1710,7 @@ TEXT ·unpackInt8AVX512(SB), NOSPLIT, $0-64
 
 block46:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns48:
 	PREFETCHT0 4096(CX)
@@ -1685,9 +1741,37 @@ columns48:
 	VMOVUPS    Z1, 320(DX)
 	VPSRAW     $0x08, Z0, Z0
 	VMOVUPS    Z0, 448(DX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x10, DI
-	ADDQ       $0x00000200, DX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 512(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 640(DX)
+	VMOVUPS    384(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 768(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(DX)
+	VMOVUPS    320(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 576(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(DX)
+	VMOVUPS    448(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 832(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(DX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, DI
+	ADDQ       $0x00000400, DX
 	DECQ       R8
 	JNZ        columns48
 	VCVTPH2PS  (AX), Z0
@@ -2136,7 +2220,7 @@ TEXT ·unpackInt8mAVX512(SB), NOSPLIT, $0-64
 
 block60:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns62:
 	PREFETCHT0 4096(CX)
@@ -2167,9 +2251,37 @@ columns62:
 	VMOVUPS    Z1, 320(DX)
 	VPSRAW     $0x08, Z0, Z0
 	VMOVUPS    Z0, 448(DX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x10, DI
-	ADDQ       $0x00000200, DX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 512(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 640(DX)
+	VMOVUPS    384(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 768(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(DX)
+	VMOVUPS    320(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 576(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(DX)
+	VMOVUPS    448(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 832(DX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(DX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, DI
+	ADDQ       $0x00000400, DX
 	DECQ       R8
 	JNZ        columns62
 	VCVTPH2PS  (AX), Z0
@@ -2655,7 +2767,7 @@ TEXT ·unpackInt8kAVX512(SB), NOSPLIT, $0-64
 
 group74:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns76:
 	PREFETCHT0 4096(CX)
@@ -2686,9 +2798,37 @@ columns76:
 	VMOVUPS    Z1, 320(BX)
 	VPSRAW     $0x08, Z0, Z0
 	VMOVUPS    Z0, 448(BX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 512(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 640(BX)
+	VMOVUPS    384(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 768(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(BX)
+	VMOVUPS    320(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 576(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(BX)
+	VMOVUPS    448(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 832(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(BX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	DECQ       R9
 	JNZ        columns76
 	VCVTPH2PS  (AX), Z0
@@ -3256,9 +3396,6 @@ group91:
 	MOVQ $0x00000000, R9
 
 half93:
-	MOVQ $0x00000002, R10
-
-columns94:
 	PREFETCHT0 4096(CX)
 	PREFETCHT0 4160(CX)
 	PREFETCHT0 4224(CX)
@@ -3287,11 +3424,37 @@ columns94:
 	VMOVUPS    Z1, 320(BX)
 	VPSRAW     $0x08, Z0, Z0
 	VMOVUPS    Z0, 448(BX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x10, R8
-	ADDQ       $0x00000200, BX
-	DECQ       R10
-	JNZ        columns94
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 512(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 640(BX)
+	VMOVUPS    384(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 768(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(BX)
+	VMOVUPS    320(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 576(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(BX)
+	VMOVUPS    448(CX), Z0
+	VPSLLW     $0x08, Z0, Z1
+	VPSRAW     $0x08, Z1, Z1
+	VMOVUPS    Z1, 832(BX)
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(BX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x20, R8
+	ADDQ       $0x00000400, BX
 	VCVTPH2PS  (AX), Z0
 	VCVTPH2PS  32(AX), Z1
 	VPMOVSXBD  (DX), Z2
@@ -3321,9 +3484,9 @@ groupDone92:
 TEXT ·vectorInt6kAVX512(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	CMPQ    AX, $0x01
-	JLE     tokens95
+	JLE     tokens94
 	CMPQ    AX, $0x02
-	JLE     tokens96
+	JLE     tokens95
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
@@ -3345,16 +3508,16 @@ TEXT ·vectorInt6kAVX512(SB), NOSPLIT, $0-104
 	VPXORD  Z7, Z7, Z7
 	MOVQ    blocks+96(FP), R9
 	TESTQ   R9, R9
-	JZ      blockDone98
+	JZ      blockDone97
 
-block97:
+block96:
 	MOVQ $0x00000008, R10
 
-group99:
+group98:
 	MOVQ $0x00000000, R11
 	MOVQ $0x00000000, R12
 
-half100:
+half99:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
@@ -3365,7 +3528,7 @@ half100:
 	VPXORD Z15, Z15, Z15
 	MOVQ   $0x00000002, R13
 
-columns101:
+columns100:
 	PREFETCHT0   4096(DI)
 	PREFETCHT0   4160(DI)
 	PREFETCHT0   4224(DI)
@@ -3453,7 +3616,7 @@ columns101:
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x10, R11
 	DECQ         R13
-	JNZ          columns101
+	JNZ          columns100
 	VCVTPH2PS    (SI), Z17
 	VCVTPH2PS    32(SI), Z18
 	VPMOVSXBD    (R8), Z16
@@ -3493,20 +3656,20 @@ columns101:
 	VFMADD231PS  Z18, Z15, Z7
 	ADDQ         $0x04, R12
 	CMPQ         R12, $0x08
-	JNE          half100
+	JNE          half99
 	ADDQ         $0x00000048, AX
 	ADDQ         $0x00000048, DX
 	ADDQ         $0x00000048, BX
 	ADDQ         $0x00000048, CX
 	DECQ         R10
-	JNZ          group99
+	JNZ          group98
 	ADDQ         $0x00002040, R8
 	ADDQ         $0x00000240, DI
 	ADDQ         $0x00002240, SI
 	DECQ         R9
-	JNZ          block97
+	JNZ          block96
 
-blockDone98:
+blockDone97:
 	MOVQ    dst_base+8(FP), AX
 	MOVQ    dstStride+32(FP), CX
 	LEAQ    (AX)(CX*4), DX
@@ -3526,7 +3689,7 @@ blockDone98:
 	VZEROUPPER
 	RET
 
-tokens95:
+tokens94:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   src_base+40(FP), CX
 	LEAQ   576(CX), DX
@@ -3535,16 +3698,16 @@ tokens95:
 	VPXORD Z1, Z1, Z1
 	MOVQ   blocks+96(FP), SI
 	TESTQ  SI, SI
-	JZ     blockDone103
+	JZ     blockDone102
 
-block102:
+block101:
 	MOVQ $0x00000008, DI
 
-group104:
+group103:
 	MOVQ $0x00000000, R8
 	MOVQ $0x00000000, R9
 
-half105:
+half104:
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 	PREFETCHT0   4096(DX)
@@ -3639,24 +3802,24 @@ half105:
 	VFMADD231PS  Z6, Z3, Z1
 	ADDQ         $0x04, R9
 	CMPQ         R9, $0x08
-	JNE          half105
+	JNE          half104
 	ADDQ         $0x00000048, AX
 	DECQ         DI
-	JNZ          group104
+	JNZ          group103
 	ADDQ         $0x00002040, BX
 	ADDQ         $0x00000240, DX
 	ADDQ         $0x00002240, CX
 	DECQ         SI
-	JNZ          block102
+	JNZ          block101
 
-blockDone103:
+blockDone102:
 	MOVQ    dst_base+8(FP), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-tokens96:
+tokens95:
 	MOVQ   x_base+64(FP), AX
 	MOVQ   xStride+88(FP), CX
 	LEAQ   (AX)(CX*4), CX
@@ -3669,23 +3832,23 @@ tokens96:
 	VPXORD Z3, Z3, Z3
 	MOVQ   blocks+96(FP), DI
 	TESTQ  DI, DI
-	JZ     blockDone107
+	JZ     blockDone106
 
-block106:
+block105:
 	MOVQ $0x00000008, R8
 
-group108:
+group107:
 	MOVQ $0x00000000, R9
 	MOVQ $0x00000000, R10
 
-half109:
+half108:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	MOVQ   $0x00000002, R11
 
-columns110:
+columns109:
 	PREFETCHT0   4096(BX)
 	PREFETCHT0   4160(BX)
 	PREFETCHT0   4224(BX)
@@ -3741,7 +3904,7 @@ columns110:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x10, R9
 	DECQ         R11
-	JNZ          columns110
+	JNZ          columns109
 	VCVTPH2PS    (DX), Z9
 	VCVTPH2PS    32(DX), Z10
 	VPMOVSXBD    (SI), Z8
@@ -3767,18 +3930,18 @@ columns110:
 	VFMADD231PS  Z10, Z7, Z3
 	ADDQ         $0x04, R10
 	CMPQ         R10, $0x08
-	JNE          half109
+	JNE          half108
 	ADDQ         $0x00000048, AX
 	ADDQ         $0x00000048, CX
 	DECQ         R8
-	JNZ          group108
+	JNZ          group107
 	ADDQ         $0x00002040, SI
 	ADDQ         $0x00000240, BX
 	ADDQ         $0x00002240, DX
 	DECQ         DI
-	JNZ          block106
+	JNZ          block105
 
-blockDone107:
+blockDone106:
 	MOVQ    dst_base+8(FP), AX
 	MOVQ    dstStride+32(FP), CX
 	LEAQ    (AX)(CX*4), CX
@@ -3794,38 +3957,38 @@ blockDone107:
 TEXT ·tileIntAVX512(SB), NOSPLIT, $0-106
 	MOVQ   tokens+0(FP), AX
 	CMPQ   AX, $0x01
-	JLE    tokens111
+	JLE    tokens110
 	CMPQ   AX, $0x02
-	JLE    tokens112
+	JLE    tokens111
 	CMPQ   AX, $0x03
-	JLE    tokens113
+	JLE    tokens112
 	CMPQ   AX, $0x04
-	JLE    tokens114
+	JLE    tokens113
 	CMPQ   AX, $0x05
-	JLE    tokens115
+	JLE    tokens114
 	CMPQ   AX, $0x06
-	JLE    tokens116
+	JLE    tokens115
 	CMPQ   AX, $0x08
-	JLE    tokens117
+	JLE    tokens116
 	CMPQ   AX, $0x0a
-	JLE    tokens118
+	JLE    tokens117
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start119
+	JNE    start118
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x0000000c, BX
 
-clear120:
+clear119:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear120
+	JNZ     clear119
 
-start119:
+start118:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -3835,9 +3998,9 @@ start119:
 	LEAQ  (DI)(DX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone122
+	JZ    groupDone121
 
-group121:
+group120:
 	MOVQ $0x00000008, R10
 	MOVQ $0x00000040, R11
 	LEAQ 2048(CX), R12
@@ -3845,11 +4008,11 @@ group121:
 	ADDQ $0x08, DI
 	ADDQ $0x08, R8
 	CMPB share+104(FP), $0x02
-	JNE  part123
+	JNE  part122
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 
-part123:
+part122:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -3875,7 +4038,7 @@ part123:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 
-dots125:
+dots124:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z26
 	VPBROADCASTD (SI), Z0
@@ -3957,7 +4120,7 @@ dots125:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, CX
 	DECQ         R10
-	JNZ          dots125
+	JNZ          dots124
 	SUBQ         R11, SI
 	SUBQ         R11, DI
 	SUBQ         R11, R8
@@ -4061,7 +4224,7 @@ dots125:
 	VMULPS       Z0, Z25, Z25
 	VFMADD213PS  64(R13), Z26, Z25
 	CMPB         share+104(FP), $0x01
-	JNE          store126
+	JNE          store125
 	VMOVUPS      128(R12), Z1
 	VMOVUPS      192(R12), Z26
 	VBROADCASTSS -4(SI), Z0
@@ -4101,7 +4264,7 @@ dots125:
 	VFMADD231PS  Z1, Z0, Z24
 	VFMADD231PS  Z26, Z0, Z25
 
-store126:
+store125:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    AX, R13
 	VMOVUPS Z2, (R13)
@@ -4143,27 +4306,27 @@ store126:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next124
+	JNE     next123
 	CMPQ    R11, $0x40
-	JEQ     next124
+	JEQ     next123
 	MOVQ    $0x00000004, R10
 	MOVQ    $0x00000040, R11
 	ADDQ    $0x00000080, R12
-	JMP     part123
+	JMP     part122
 
-next124:
+next123:
 	ADDQ $0x00000100, CX
 	DECQ R9
-	JNZ  group121
+	JNZ  group120
 
-groupDone122:
+groupDone121:
 	VZEROUPPER
 	RET
 
-tokens111:
+tokens110:
 	MOVQ    dst_base+72(FP), AX
 	CMPB    add+105(FP), $0x00
-	JNE     start127
+	JNE     start126
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	MOVQ    dstStride+96(FP), DX
@@ -4172,7 +4335,7 @@ tokens111:
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 
-start127:
+start126:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4180,23 +4343,23 @@ start127:
 	MOVQ  x_base+16(FP), DX
 	MOVQ  groups+8(FP), BX
 	TESTQ BX, BX
-	JZ    groupDone129
+	JZ    groupDone128
 
-group128:
+group127:
 	MOVQ $0x00000004, SI
 	MOVQ $0x00000040, DI
 	LEAQ 2048(CX), R8
 	ADDQ $0x08, DX
 	CMPB share+104(FP), $0x02
-	JNE  part130
+	JNE  part129
 	SHRQ $0x01, SI
 	SHRQ $0x01, DI
 
-part130:
+part129:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-dots132:
+dots131:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z4
 	VPBROADCASTD (DX), Z0
@@ -4220,7 +4383,7 @@ dots132:
 	ADDQ         $0x10, DX
 	ADDQ         $0x00000200, CX
 	DECQ         SI
-	JNZ          dots132
+	JNZ          dots131
 	SUBQ         DI, DX
 	VMOVUPS      (R8), Z1
 	VMOVUPS      64(R8), Z4
@@ -4234,55 +4397,55 @@ dots132:
 	VMULPS       Z0, Z3, Z3
 	VFMADD213PS  64(SI), Z4, Z3
 	CMPB         share+104(FP), $0x01
-	JNE          store133
+	JNE          store132
 	VMOVUPS      128(R8), Z1
 	VMOVUPS      192(R8), Z4
 	VBROADCASTSS -4(DX), Z0
 	VFMADD231PS  Z1, Z0, Z2
 	VFMADD231PS  Z4, Z0, Z3
 
-store133:
+store132:
 	MOVQ    dstStride+96(FP), SI
 	MOVQ    AX, SI
 	VMOVUPS Z2, (SI)
 	VMOVUPS Z3, 64(SI)
 	ADDQ    DI, DX
 	CMPB    share+104(FP), $0x02
-	JNE     next131
+	JNE     next130
 	CMPQ    DI, $0x40
-	JEQ     next131
+	JEQ     next130
 	MOVQ    $0x00000002, SI
 	MOVQ    $0x00000040, DI
 	ADDQ    $0x00000080, R8
-	JMP     part130
+	JMP     part129
 
-next131:
+next130:
 	ADDQ $0x00000100, CX
 	DECQ BX
-	JNZ  group128
+	JNZ  group127
 
-groupDone129:
+groupDone128:
 	VZEROUPPER
 	RET
 
-tokens112:
+tokens111:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start134
+	JNE    start133
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000002, BX
 
-clear135:
+clear134:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear135
+	JNZ     clear134
 
-start134:
+start133:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4290,25 +4453,25 @@ start134:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone137
+	JZ    groupDone136
 
-group136:
+group135:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(CX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part138
+	JNE  part137
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part138:
+part137:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 
-dots140:
+dots139:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z6
 	VPBROADCASTD (BX), Z0
@@ -4344,7 +4507,7 @@ dots140:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots140
+	JNZ          dots139
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z1
 	VMOVUPS      64(R9), Z6
@@ -4366,7 +4529,7 @@ dots140:
 	VMULPS       Z0, Z5, Z5
 	VFMADD213PS  64(R10), Z6, Z5
 	CMPB         share+104(FP), $0x01
-	JNE          store141
+	JNE          store140
 	VMOVUPS      128(R9), Z1
 	VMOVUPS      192(R9), Z6
 	VBROADCASTSS -4(BX), Z0
@@ -4376,7 +4539,7 @@ dots140:
 	VFMADD231PS  Z1, Z0, Z4
 	VFMADD231PS  Z6, Z0, Z5
 
-store141:
+store140:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z2, (R10)
@@ -4386,41 +4549,41 @@ store141:
 	VMOVUPS Z5, 64(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next139
+	JNE     next138
 	CMPQ    R8, $0x40
-	JEQ     next139
+	JEQ     next138
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part138
+	JMP     part137
 
-next139:
+next138:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group136
+	JNZ  group135
 
-groupDone137:
+groupDone136:
 	VZEROUPPER
 	RET
 
-tokens113:
+tokens112:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start142
+	JNE    start141
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000003, BX
 
-clear143:
+clear142:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear143
+	JNZ     clear142
 
-start142:
+start141:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4428,19 +4591,19 @@ start142:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone145
+	JZ    groupDone144
 
-group144:
+group143:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(CX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part146
+	JNE  part145
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part146:
+part145:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -4448,7 +4611,7 @@ part146:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-dots148:
+dots147:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z8
 	VPBROADCASTD (BX), Z0
@@ -4496,7 +4659,7 @@ dots148:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots148
+	JNZ          dots147
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z1
 	VMOVUPS      64(R9), Z8
@@ -4526,7 +4689,7 @@ dots148:
 	VMULPS       Z0, Z7, Z7
 	VFMADD213PS  64(R10), Z8, Z7
 	CMPB         share+104(FP), $0x01
-	JNE          store149
+	JNE          store148
 	VMOVUPS      128(R9), Z1
 	VMOVUPS      192(R9), Z8
 	VBROADCASTSS -4(BX), Z0
@@ -4539,7 +4702,7 @@ dots148:
 	VFMADD231PS  Z1, Z0, Z6
 	VFMADD231PS  Z8, Z0, Z7
 
-store149:
+store148:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z2, (R10)
@@ -4552,41 +4715,41 @@ store149:
 	VMOVUPS Z7, 64(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next147
+	JNE     next146
 	CMPQ    R8, $0x40
-	JEQ     next147
+	JEQ     next146
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part146
+	JMP     part145
 
-next147:
+next146:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group144
+	JNZ  group143
 
-groupDone145:
+groupDone144:
 	VZEROUPPER
 	RET
 
-tokens114:
+tokens113:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start150
+	JNE    start149
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000004, BX
 
-clear151:
+clear150:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear151
+	JNZ     clear150
 
-start150:
+start149:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4594,19 +4757,19 @@ start150:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone153
+	JZ    groupDone152
 
-group152:
+group151:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(CX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part154
+	JNE  part153
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part154:
+part153:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -4616,7 +4779,7 @@ part154:
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
 
-dots156:
+dots155:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z10
 	VPBROADCASTD (SI), Z0
@@ -4676,7 +4839,7 @@ dots156:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, CX
 	DECQ         R8
-	JNZ          dots156
+	JNZ          dots155
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Z1
 	VMOVUPS      64(R10), Z10
@@ -4714,7 +4877,7 @@ dots156:
 	VMULPS       Z0, Z9, Z9
 	VFMADD213PS  64(R11), Z10, Z9
 	CMPB         share+104(FP), $0x01
-	JNE          store157
+	JNE          store156
 	VMOVUPS      128(R10), Z1
 	VMOVUPS      192(R10), Z10
 	VBROADCASTSS -4(SI), Z0
@@ -4730,7 +4893,7 @@ dots156:
 	VFMADD231PS  Z1, Z0, Z8
 	VFMADD231PS  Z10, Z0, Z9
 
-store157:
+store156:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    AX, R11
 	VMOVUPS Z2, (R11)
@@ -4746,41 +4909,41 @@ store157:
 	VMOVUPS Z9, 64(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next155
+	JNE     next154
 	CMPQ    R9, $0x40
-	JEQ     next155
+	JEQ     next154
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part154
+	JMP     part153
 
-next155:
+next154:
 	ADDQ $0x00000100, CX
 	DECQ DI
-	JNZ  group152
+	JNZ  group151
 
-groupDone153:
+groupDone152:
 	VZEROUPPER
 	RET
 
-tokens115:
+tokens114:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start158
+	JNE    start157
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000005, BX
 
-clear159:
+clear158:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear159
+	JNZ     clear158
 
-start158:
+start157:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4789,20 +4952,20 @@ start158:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone161
+	JZ    groupDone160
 
-group160:
+group159:
 	MOVQ $0x00000008, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(CX), R11
 	ADDQ $0x08, SI
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part162
+	JNE  part161
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part162:
+part161:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -4814,7 +4977,7 @@ part162:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
 
-dots164:
+dots163:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z12
 	VPBROADCASTD (SI), Z0
@@ -4853,7 +5016,7 @@ dots164:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots164
+	JNZ          dots163
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z1
@@ -4900,7 +5063,7 @@ dots164:
 	VMULPS       Z0, Z11, Z11
 	VFMADD213PS  64(R12), Z12, Z11
 	CMPB         share+104(FP), $0x01
-	JNE          store165
+	JNE          store164
 	VMOVUPS      128(R11), Z1
 	VMOVUPS      192(R11), Z12
 	VBROADCASTSS -4(SI), Z0
@@ -4919,7 +5082,7 @@ dots164:
 	VFMADD231PS  Z1, Z0, Z10
 	VFMADD231PS  Z12, Z0, Z11
 
-store165:
+store164:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z2, (R12)
@@ -4939,41 +5102,41 @@ store165:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next163
+	JNE     next162
 	CMPQ    R10, $0x40
-	JEQ     next163
+	JEQ     next162
 	MOVQ    $0x00000004, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part162
+	JMP     part161
 
-next163:
+next162:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group160
+	JNZ  group159
 
-groupDone161:
+groupDone160:
 	VZEROUPPER
 	RET
 
-tokens116:
+tokens115:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start166
+	JNE    start165
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000006, BX
 
-clear167:
+clear166:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear167
+	JNZ     clear166
 
-start166:
+start165:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4982,20 +5145,20 @@ start166:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone169
+	JZ    groupDone168
 
-group168:
+group167:
 	MOVQ $0x00000008, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(CX), R11
 	ADDQ $0x08, SI
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part170
+	JNE  part169
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part170:
+part169:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -5009,7 +5172,7 @@ part170:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 
-dots172:
+dots171:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z14
 	VPBROADCASTD (SI), Z0
@@ -5054,7 +5217,7 @@ dots172:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots172
+	JNZ          dots171
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z1
@@ -5109,7 +5272,7 @@ dots172:
 	VMULPS       Z0, Z13, Z13
 	VFMADD213PS  64(R12), Z14, Z13
 	CMPB         share+104(FP), $0x01
-	JNE          store173
+	JNE          store172
 	VMOVUPS      128(R11), Z1
 	VMOVUPS      192(R11), Z14
 	VBROADCASTSS -4(SI), Z0
@@ -5131,7 +5294,7 @@ dots172:
 	VFMADD231PS  Z1, Z0, Z12
 	VFMADD231PS  Z14, Z0, Z13
 
-store173:
+store172:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z2, (R12)
@@ -5154,41 +5317,41 @@ store173:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next171
+	JNE     next170
 	CMPQ    R10, $0x40
-	JEQ     next171
+	JEQ     next170
 	MOVQ    $0x00000004, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part170
+	JMP     part169
 
-next171:
+next170:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group168
+	JNZ  group167
 
-groupDone169:
+groupDone168:
 	VZEROUPPER
 	RET
 
-tokens117:
+tokens116:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start174
+	JNE    start173
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000008, BX
 
-clear175:
+clear174:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear175
+	JNZ     clear174
 
-start174:
+start173:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5197,20 +5360,20 @@ start174:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone177
+	JZ    groupDone176
 
-group176:
+group175:
 	MOVQ $0x00000008, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(CX), R11
 	ADDQ $0x08, SI
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part178
+	JNE  part177
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part178:
+part177:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -5228,7 +5391,7 @@ part178:
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 
-dots180:
+dots179:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z18
 	VPBROADCASTD (SI), Z0
@@ -5285,7 +5448,7 @@ dots180:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots180
+	JNZ          dots179
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z1
@@ -5356,7 +5519,7 @@ dots180:
 	VMULPS       Z0, Z17, Z17
 	VFMADD213PS  64(R12), Z18, Z17
 	CMPB         share+104(FP), $0x01
-	JNE          store181
+	JNE          store180
 	VMOVUPS      128(R11), Z1
 	VMOVUPS      192(R11), Z18
 	VBROADCASTSS -4(SI), Z0
@@ -5384,7 +5547,7 @@ dots180:
 	VFMADD231PS  Z1, Z0, Z16
 	VFMADD231PS  Z18, Z0, Z17
 
-store181:
+store180:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z2, (R12)
@@ -5413,41 +5576,41 @@ store181:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next179
+	JNE     next178
 	CMPQ    R10, $0x40
-	JEQ     next179
+	JEQ     next178
 	MOVQ    $0x00000004, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part178
+	JMP     part177
 
-next179:
+next178:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group176
+	JNZ  group175
 
-groupDone177:
+groupDone176:
 	VZEROUPPER
 	RET
 
-tokens118:
+tokens117:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start182
+	JNE    start181
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x0000000a, BX
 
-clear183:
+clear182:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear183
+	JNZ     clear182
 
-start182:
+start181:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5457,9 +5620,9 @@ start182:
 	LEAQ  (DI)(DX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone185
+	JZ    groupDone184
 
-group184:
+group183:
 	MOVQ $0x00000008, R10
 	MOVQ $0x00000040, R11
 	LEAQ 2048(CX), R12
@@ -5467,11 +5630,11 @@ group184:
 	ADDQ $0x08, DI
 	ADDQ $0x08, R8
 	CMPB share+104(FP), $0x02
-	JNE  part186
+	JNE  part185
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 
-part186:
+part185:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
@@ -5493,7 +5656,7 @@ part186:
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
 
-dots188:
+dots187:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z22
 	VPBROADCASTD (SI), Z0
@@ -5563,7 +5726,7 @@ dots188:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, CX
 	DECQ         R10
-	JNZ          dots188
+	JNZ          dots187
 	SUBQ         R11, SI
 	SUBQ         R11, DI
 	SUBQ         R11, R8
@@ -5651,7 +5814,7 @@ dots188:
 	VMULPS       Z0, Z21, Z21
 	VFMADD213PS  64(R13), Z22, Z21
 	CMPB         share+104(FP), $0x01
-	JNE          store189
+	JNE          store188
 	VMOVUPS      128(R12), Z1
 	VMOVUPS      192(R12), Z22
 	VBROADCASTSS -4(SI), Z0
@@ -5685,7 +5848,7 @@ dots188:
 	VFMADD231PS  Z1, Z0, Z20
 	VFMADD231PS  Z22, Z0, Z21
 
-store189:
+store188:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    AX, R13
 	VMOVUPS Z2, (R13)
@@ -5721,20 +5884,20 @@ store189:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next187
+	JNE     next186
 	CMPQ    R11, $0x40
-	JEQ     next187
+	JEQ     next186
 	MOVQ    $0x00000004, R10
 	MOVQ    $0x00000040, R11
 	ADDQ    $0x00000080, R12
-	JMP     part186
+	JMP     part185
 
-next187:
+next186:
 	ADDQ $0x00000100, CX
 	DECQ R9
-	JNZ  group184
+	JNZ  group183
 
-groupDone185:
+groupDone184:
 	VZEROUPPER
 	RET
 
@@ -5743,18 +5906,18 @@ groupDone185:
 TEXT ·tileIntPairAVX512(SB), NOSPLIT, $0-106
 	MOVQ   tokens+0(FP), AX
 	CMPQ   AX, $0x01
-	JLE    tokens190
+	JLE    tokens189
 	CMPQ   AX, $0x02
-	JLE    tokens191
+	JLE    tokens190
 	CMPQ   AX, $0x03
-	JLE    tokens192
+	JLE    tokens191
 	CMPQ   AX, $0x04
-	JLE    tokens193
+	JLE    tokens192
 	CMPQ   AX, $0x05
-	JLE    tokens194
+	JLE    tokens193
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start195
+	JNE    start194
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5763,16 +5926,16 @@ TEXT ·tileIntPairAVX512(SB), NOSPLIT, $0-106
 	MOVQ   AX, CX
 	MOVQ   $0x00000006, BX
 
-clear196:
+clear195:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear196
+	JNZ     clear195
 
-start195:
+start194:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5781,20 +5944,20 @@ start195:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone198
+	JZ    groupDone197
 
-group197:
+group196:
 	MOVQ $0x00000008, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(CX), R11
 	ADDQ $0x08, SI
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part199
+	JNE  part198
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part199:
+part198:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -5820,7 +5983,7 @@ part199:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-dots201:
+dots200:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -5893,7 +6056,7 @@ dots201:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots201
+	JNZ          dots200
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z1
@@ -5986,7 +6149,7 @@ dots201:
 	VMULPS       Z0, Z27, Z27
 	VFMADD213PS  192(R12), Z28, Z27
 	CMPB         share+104(FP), $0x01
-	JNE          store202
+	JNE          store201
 	VMOVUPS      128(R11), Z1
 	VMOVUPS      192(R11), Z2
 	VMOVUPS      18560(R11), Z3
@@ -6022,7 +6185,7 @@ dots201:
 	VFMADD231PS  Z3, Z0, Z26
 	VFMADD231PS  Z28, Z0, Z27
 
-store202:
+store201:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z4, (R12)
@@ -6057,27 +6220,27 @@ store202:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next200
+	JNE     next199
 	CMPQ    R10, $0x40
-	JEQ     next200
+	JEQ     next199
 	MOVQ    $0x00000004, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part199
+	JMP     part198
 
-next200:
+next199:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group197
+	JNZ  group196
 
-groupDone198:
+groupDone197:
 	VZEROUPPER
 	RET
 
-tokens190:
+tokens189:
 	MOVQ    dst_base+72(FP), AX
 	CMPB    add+105(FP), $0x00
-	JNE     start203
+	JNE     start202
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -6090,7 +6253,7 @@ tokens190:
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 
-start203:
+start202:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6098,25 +6261,25 @@ start203:
 	MOVQ  x_base+16(FP), DX
 	MOVQ  groups+8(FP), BX
 	TESTQ BX, BX
-	JZ    groupDone205
+	JZ    groupDone204
 
-group204:
+group203:
 	MOVQ $0x00000004, SI
 	MOVQ $0x00000040, DI
 	LEAQ 2048(CX), R8
 	ADDQ $0x08, DX
 	CMPB share+104(FP), $0x02
-	JNE  part206
+	JNE  part205
 	SHRQ $0x01, SI
 	SHRQ $0x01, DI
 
-part206:
+part205:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-dots208:
+dots207:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -6156,7 +6319,7 @@ dots208:
 	ADDQ         $0x10, DX
 	ADDQ         $0x00000200, CX
 	DECQ         SI
-	JNZ          dots208
+	JNZ          dots207
 	SUBQ         DI, DX
 	VMOVUPS      (R8), Z1
 	VMOVUPS      64(R8), Z2
@@ -6178,7 +6341,7 @@ dots208:
 	VMULPS       Z0, Z7, Z7
 	VFMADD213PS  192(SI), Z8, Z7
 	CMPB         share+104(FP), $0x01
-	JNE          store209
+	JNE          store208
 	VMOVUPS      128(R8), Z1
 	VMOVUPS      192(R8), Z2
 	VMOVUPS      18560(R8), Z3
@@ -6189,7 +6352,7 @@ dots208:
 	VFMADD231PS  Z3, Z0, Z6
 	VFMADD231PS  Z8, Z0, Z7
 
-store209:
+store208:
 	MOVQ    dstStride+96(FP), SI
 	MOVQ    AX, SI
 	VMOVUPS Z4, (SI)
@@ -6198,27 +6361,27 @@ store209:
 	VMOVUPS Z7, 192(SI)
 	ADDQ    DI, DX
 	CMPB    share+104(FP), $0x02
-	JNE     next207
+	JNE     next206
 	CMPQ    DI, $0x40
-	JEQ     next207
+	JEQ     next206
 	MOVQ    $0x00000002, SI
 	MOVQ    $0x00000040, DI
 	ADDQ    $0x00000080, R8
-	JMP     part206
+	JMP     part205
 
-next207:
+next206:
 	ADDQ $0x00000100, CX
 	DECQ BX
-	JNZ  group204
+	JNZ  group203
 
-groupDone205:
+groupDone204:
 	VZEROUPPER
 	RET
 
-tokens191:
+tokens190:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start210
+	JNE    start209
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6227,16 +6390,16 @@ tokens191:
 	MOVQ   AX, CX
 	MOVQ   $0x00000002, BX
 
-clear211:
+clear210:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear211
+	JNZ     clear210
 
-start210:
+start209:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6244,19 +6407,19 @@ start210:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone213
+	JZ    groupDone212
 
-group212:
+group211:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(CX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part214
+	JNE  part213
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part214:
+part213:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -6266,7 +6429,7 @@ part214:
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
 
-dots216:
+dots215:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -6326,7 +6489,7 @@ dots216:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots216
+	JNZ          dots215
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z1
 	VMOVUPS      64(R9), Z2
@@ -6362,7 +6525,7 @@ dots216:
 	VMULPS       Z0, Z11, Z11
 	VFMADD213PS  192(R10), Z12, Z11
 	CMPB         share+104(FP), $0x01
-	JNE          store217
+	JNE          store216
 	VMOVUPS      128(R9), Z1
 	VMOVUPS      192(R9), Z2
 	VMOVUPS      18560(R9), Z3
@@ -6378,7 +6541,7 @@ dots216:
 	VFMADD231PS  Z3, Z0, Z10
 	VFMADD231PS  Z12, Z0, Z11
 
-store217:
+store216:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z4, (R10)
@@ -6392,27 +6555,27 @@ store217:
 	VMOVUPS Z11, 192(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next215
+	JNE     next214
 	CMPQ    R8, $0x40
-	JEQ     next215
+	JEQ     next214
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part214
+	JMP     part213
 
-next215:
+next214:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group212
+	JNZ  group211
 
-groupDone213:
+groupDone212:
 	VZEROUPPER
 	RET
 
-tokens192:
+tokens191:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start218
+	JNE    start217
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6421,16 +6584,16 @@ tokens192:
 	MOVQ   AX, CX
 	MOVQ   $0x00000003, BX
 
-clear219:
+clear218:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear219
+	JNZ     clear218
 
-start218:
+start217:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6438,19 +6601,19 @@ start218:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone221
+	JZ    groupDone220
 
-group220:
+group219:
 	MOVQ $0x00000008, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(CX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part222
+	JNE  part221
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part222:
+part221:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -6464,7 +6627,7 @@ part222:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-dots224:
+dots223:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -6506,7 +6669,7 @@ dots224:
 	ADDQ         $0x08, BX
 	ADDQ         $0x00000100, CX
 	DECQ         DI
-	JNZ          dots224
+	JNZ          dots223
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z1
 	VMOVUPS      64(R9), Z2
@@ -6556,7 +6719,7 @@ dots224:
 	VMULPS       Z0, Z15, Z15
 	VFMADD213PS  192(R10), Z16, Z15
 	CMPB         share+104(FP), $0x01
-	JNE          store225
+	JNE          store224
 	VMOVUPS      128(R9), Z1
 	VMOVUPS      192(R9), Z2
 	VMOVUPS      18560(R9), Z3
@@ -6577,7 +6740,7 @@ dots224:
 	VFMADD231PS  Z3, Z0, Z14
 	VFMADD231PS  Z16, Z0, Z15
 
-store225:
+store224:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z4, (R10)
@@ -6596,27 +6759,27 @@ store225:
 	VMOVUPS Z15, 192(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next223
+	JNE     next222
 	CMPQ    R8, $0x40
-	JEQ     next223
+	JEQ     next222
 	MOVQ    $0x00000004, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part222
+	JMP     part221
 
-next223:
+next222:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group220
+	JNZ  group219
 
-groupDone221:
+groupDone220:
 	VZEROUPPER
 	RET
 
-tokens193:
+tokens192:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start226
+	JNE    start225
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6625,16 +6788,16 @@ tokens193:
 	MOVQ   AX, CX
 	MOVQ   $0x00000004, BX
 
-clear227:
+clear226:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear227
+	JNZ     clear226
 
-start226:
+start225:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6642,19 +6805,19 @@ start226:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone229
+	JZ    groupDone228
 
-group228:
+group227:
 	MOVQ $0x00000008, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(CX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part230
+	JNE  part229
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part230:
+part229:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -6672,7 +6835,7 @@ part230:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 
-dots232:
+dots231:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -6724,7 +6887,7 @@ dots232:
 	ADDQ         $0x08, SI
 	ADDQ         $0x00000100, CX
 	DECQ         R8
-	JNZ          dots232
+	JNZ          dots231
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Z1
 	VMOVUPS      64(R10), Z2
@@ -6788,7 +6951,7 @@ dots232:
 	VMULPS       Z0, Z19, Z19
 	VFMADD213PS  192(R11), Z20, Z19
 	CMPB         share+104(FP), $0x01
-	JNE          store233
+	JNE          store232
 	VMOVUPS      128(R10), Z1
 	VMOVUPS      192(R10), Z2
 	VMOVUPS      18560(R10), Z3
@@ -6814,7 +6977,7 @@ dots232:
 	VFMADD231PS  Z3, Z0, Z18
 	VFMADD231PS  Z20, Z0, Z19
 
-store233:
+store232:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    AX, R11
 	VMOVUPS Z4, (R11)
@@ -6838,27 +7001,27 @@ store233:
 	VMOVUPS Z19, 192(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next231
+	JNE     next230
 	CMPQ    R9, $0x40
-	JEQ     next231
+	JEQ     next230
 	MOVQ    $0x00000004, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part230
+	JMP     part229
 
-next231:
+next230:
 	ADDQ $0x00000100, CX
 	DECQ DI
-	JNZ  group228
+	JNZ  group227
 
-groupDone229:
+groupDone228:
 	VZEROUPPER
 	RET
 
-tokens194:
+tokens193:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start234
+	JNE    start233
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6867,16 +7030,16 @@ tokens194:
 	MOVQ   AX, CX
 	MOVQ   $0x00000005, BX
 
-clear235:
+clear234:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear235
+	JNZ     clear234
 
-start234:
+start233:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6885,20 +7048,20 @@ start234:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone237
+	JZ    groupDone236
 
-group236:
+group235:
 	MOVQ $0x00000008, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(CX), R11
 	ADDQ $0x08, SI
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part238
+	JNE  part237
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part238:
+part237:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
@@ -6920,7 +7083,7 @@ part238:
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
 
-dots240:
+dots239:
 	VMOVUPS      (CX), Z1
 	VMOVUPS      64(CX), Z2
 	VMOVUPS      18432(CX), Z3
@@ -6983,7 +7146,7 @@ dots240:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots240
+	JNZ          dots239
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z1
@@ -7062,7 +7225,7 @@ dots240:
 	VMULPS       Z0, Z23, Z23
 	VFMADD213PS  192(R12), Z24, Z23
 	CMPB         share+104(FP), $0x01
-	JNE          store241
+	JNE          store240
 	VMOVUPS      128(R11), Z1
 	VMOVUPS      192(R11), Z2
 	VMOVUPS      18560(R11), Z3
@@ -7093,7 +7256,7 @@ dots240:
 	VFMADD231PS  Z3, Z0, Z22
 	VFMADD231PS  Z24, Z0, Z23
 
-store241:
+store240:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z4, (R12)
@@ -7123,19 +7286,19 @@ store241:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next239
+	JNE     next238
 	CMPQ    R10, $0x40
-	JEQ     next239
+	JEQ     next238
 	MOVQ    $0x00000004, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part238
+	JMP     part237
 
-next239:
+next238:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group236
+	JNZ  group235
 
-groupDone237:
+groupDone236:
 	VZEROUPPER
 	RET

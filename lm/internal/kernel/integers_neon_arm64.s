@@ -2,22 +2,14 @@
 
 #include "textflag.h"
 
-DATA constants_integers_neon<>+0(SB)/4, $0xffffffff
-DATA constants_integers_neon<>+4(SB)/4, $0xffffffff
-DATA constants_integers_neon<>+8(SB)/4, $0xffffffff
-DATA constants_integers_neon<>+12(SB)/4, $0xffffffff
-DATA constants_integers_neon<>+16(SB)/4, $0x00000000
-DATA constants_integers_neon<>+20(SB)/4, $0x00000000
-DATA constants_integers_neon<>+24(SB)/4, $0x00000000
-DATA constants_integers_neon<>+28(SB)/4, $0x00000000
-DATA constants_integers_neon<>+32(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neon<>+36(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neon<>+40(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neon<>+44(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neon<>+48(SB)/4, $0x08080808
-DATA constants_integers_neon<>+52(SB)/4, $0x08080808
-DATA constants_integers_neon<>+56(SB)/4, $0x08080808
-DATA constants_integers_neon<>+60(SB)/4, $0x08080808
+DATA constants_integers_neon<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_integers_neon<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_integers_neon<>+16(SB)/8, $0x0000000000000000
+DATA constants_integers_neon<>+24(SB)/8, $0x0000000000000000
+DATA constants_integers_neon<>+32(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants_integers_neon<>+40(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants_integers_neon<>+48(SB)/8, $0x0808080808080808
+DATA constants_integers_neon<>+56(SB)/8, $0x0808080808080808
 GLOBL constants_integers_neon<>(SB), RODATA|NOPTR, $64
 
 // func unpackInt4NEON(dst []uint32, src []byte, skip, groups int)

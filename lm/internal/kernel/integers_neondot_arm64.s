@@ -2,22 +2,14 @@
 
 #include "textflag.h"
 
-DATA constants_integers_neondot<>+0(SB)/4, $0xffffffff
-DATA constants_integers_neondot<>+4(SB)/4, $0xffffffff
-DATA constants_integers_neondot<>+8(SB)/4, $0xffffffff
-DATA constants_integers_neondot<>+12(SB)/4, $0xffffffff
-DATA constants_integers_neondot<>+16(SB)/4, $0x00000000
-DATA constants_integers_neondot<>+20(SB)/4, $0x00000000
-DATA constants_integers_neondot<>+24(SB)/4, $0x00000000
-DATA constants_integers_neondot<>+28(SB)/4, $0x00000000
-DATA constants_integers_neondot<>+32(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neondot<>+36(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neondot<>+40(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neondot<>+44(SB)/4, $0x0f0f0f0f
-DATA constants_integers_neondot<>+48(SB)/4, $0x08080808
-DATA constants_integers_neondot<>+52(SB)/4, $0x08080808
-DATA constants_integers_neondot<>+56(SB)/4, $0x08080808
-DATA constants_integers_neondot<>+60(SB)/4, $0x08080808
+DATA constants_integers_neondot<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_integers_neondot<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_integers_neondot<>+16(SB)/8, $0x0000000000000000
+DATA constants_integers_neondot<>+24(SB)/8, $0x0000000000000000
+DATA constants_integers_neondot<>+32(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants_integers_neondot<>+40(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants_integers_neondot<>+48(SB)/8, $0x0808080808080808
+DATA constants_integers_neondot<>+56(SB)/8, $0x0808080808080808
 GLOBL constants_integers_neondot<>(SB), RODATA|NOPTR, $64
 
 // func vectorInt4NEONDot(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride, blocks int)

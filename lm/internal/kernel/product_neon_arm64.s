@@ -2,14 +2,10 @@
 
 #include "textflag.h"
 
-DATA constants_product_neon<>+0(SB)/4, $0xffffffff
-DATA constants_product_neon<>+4(SB)/4, $0xffffffff
-DATA constants_product_neon<>+8(SB)/4, $0xffffffff
-DATA constants_product_neon<>+12(SB)/4, $0xffffffff
-DATA constants_product_neon<>+16(SB)/4, $0x00000000
-DATA constants_product_neon<>+20(SB)/4, $0x00000000
-DATA constants_product_neon<>+24(SB)/4, $0x00000000
-DATA constants_product_neon<>+28(SB)/4, $0x00000000
+DATA constants_product_neon<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_product_neon<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_product_neon<>+16(SB)/8, $0x0000000000000000
+DATA constants_product_neon<>+24(SB)/8, $0x0000000000000000
 GLOBL constants_product_neon<>(SB), RODATA|NOPTR, $32
 
 // func tileNEON(rows, depth int, a []float32, aStride int, b, c []float32, cStride int, add bool)

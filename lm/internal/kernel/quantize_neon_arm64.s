@@ -2,22 +2,14 @@
 
 #include "textflag.h"
 
-DATA constants_quantize_neon<>+0(SB)/4, $0xffffffff
-DATA constants_quantize_neon<>+4(SB)/4, $0xffffffff
-DATA constants_quantize_neon<>+8(SB)/4, $0xffffffff
-DATA constants_quantize_neon<>+12(SB)/4, $0xffffffff
-DATA constants_quantize_neon<>+16(SB)/4, $0x00000000
-DATA constants_quantize_neon<>+20(SB)/4, $0x00000000
-DATA constants_quantize_neon<>+24(SB)/4, $0x00000000
-DATA constants_quantize_neon<>+28(SB)/4, $0x00000000
-DATA constants_quantize_neon<>+32(SB)/4, $0x46fe0000
-DATA constants_quantize_neon<>+36(SB)/4, $0x46fe0000
-DATA constants_quantize_neon<>+40(SB)/4, $0x46fe0000
-DATA constants_quantize_neon<>+44(SB)/4, $0x46fe0000
-DATA constants_quantize_neon<>+48(SB)/4, $0x42fe0000
-DATA constants_quantize_neon<>+52(SB)/4, $0x42fe0000
-DATA constants_quantize_neon<>+56(SB)/4, $0x42fe0000
-DATA constants_quantize_neon<>+60(SB)/4, $0x42fe0000
+DATA constants_quantize_neon<>+0(SB)/8, $0xffffffffffffffff
+DATA constants_quantize_neon<>+8(SB)/8, $0xffffffffffffffff
+DATA constants_quantize_neon<>+16(SB)/8, $0x0000000000000000
+DATA constants_quantize_neon<>+24(SB)/8, $0x0000000000000000
+DATA constants_quantize_neon<>+32(SB)/8, $0x46fe000046fe0000
+DATA constants_quantize_neon<>+40(SB)/8, $0x46fe000046fe0000
+DATA constants_quantize_neon<>+48(SB)/8, $0x42fe000042fe0000
+DATA constants_quantize_neon<>+56(SB)/8, $0x42fe000042fe0000
 GLOBL constants_quantize_neon<>(SB), RODATA|NOPTR, $64
 
 // func quantizeNEON(dst []uint32, x []float32)

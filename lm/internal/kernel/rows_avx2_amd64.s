@@ -48,38 +48,22 @@ done3:
 	VZEROUPPER
 	RET
 
-DATA tail<>+0(SB)/4, $0xffffffff
-DATA tail<>+4(SB)/4, $0xffffffff
-DATA tail<>+8(SB)/4, $0xffffffff
-DATA tail<>+12(SB)/4, $0xffffffff
-DATA tail<>+16(SB)/4, $0xffffffff
-DATA tail<>+20(SB)/4, $0xffffffff
-DATA tail<>+24(SB)/4, $0xffffffff
-DATA tail<>+28(SB)/4, $0xffffffff
-DATA tail<>+32(SB)/4, $0xffffffff
-DATA tail<>+36(SB)/4, $0xffffffff
-DATA tail<>+40(SB)/4, $0xffffffff
-DATA tail<>+44(SB)/4, $0xffffffff
-DATA tail<>+48(SB)/4, $0xffffffff
-DATA tail<>+52(SB)/4, $0xffffffff
-DATA tail<>+56(SB)/4, $0xffffffff
-DATA tail<>+60(SB)/4, $0xffffffff
-DATA tail<>+64(SB)/4, $0x00000000
-DATA tail<>+68(SB)/4, $0x00000000
-DATA tail<>+72(SB)/4, $0x00000000
-DATA tail<>+76(SB)/4, $0x00000000
-DATA tail<>+80(SB)/4, $0x00000000
-DATA tail<>+84(SB)/4, $0x00000000
-DATA tail<>+88(SB)/4, $0x00000000
-DATA tail<>+92(SB)/4, $0x00000000
-DATA tail<>+96(SB)/4, $0x00000000
-DATA tail<>+100(SB)/4, $0x00000000
-DATA tail<>+104(SB)/4, $0x00000000
-DATA tail<>+108(SB)/4, $0x00000000
-DATA tail<>+112(SB)/4, $0x00000000
-DATA tail<>+116(SB)/4, $0x00000000
-DATA tail<>+120(SB)/4, $0x00000000
-DATA tail<>+124(SB)/4, $0x00000000
+DATA tail<>+0(SB)/8, $0xffffffffffffffff
+DATA tail<>+8(SB)/8, $0xffffffffffffffff
+DATA tail<>+16(SB)/8, $0xffffffffffffffff
+DATA tail<>+24(SB)/8, $0xffffffffffffffff
+DATA tail<>+32(SB)/8, $0xffffffffffffffff
+DATA tail<>+40(SB)/8, $0xffffffffffffffff
+DATA tail<>+48(SB)/8, $0xffffffffffffffff
+DATA tail<>+56(SB)/8, $0xffffffffffffffff
+DATA tail<>+64(SB)/8, $0x0000000000000000
+DATA tail<>+72(SB)/8, $0x0000000000000000
+DATA tail<>+80(SB)/8, $0x0000000000000000
+DATA tail<>+88(SB)/8, $0x0000000000000000
+DATA tail<>+96(SB)/8, $0x0000000000000000
+DATA tail<>+104(SB)/8, $0x0000000000000000
+DATA tail<>+112(SB)/8, $0x0000000000000000
+DATA tail<>+120(SB)/8, $0x0000000000000000
 GLOBL tail<>(SB), RODATA|NOPTR, $128
 
 // func scaleAVX2(dst []float32, x []float32, a float32)
@@ -390,134 +374,82 @@ done15:
 	VZEROUPPER
 	RET
 
-DATA lanes_80000000<>+0(SB)/4, $0x80000000
-DATA lanes_80000000<>+4(SB)/4, $0x80000000
-DATA lanes_80000000<>+8(SB)/4, $0x80000000
-DATA lanes_80000000<>+12(SB)/4, $0x80000000
-DATA lanes_80000000<>+16(SB)/4, $0x80000000
-DATA lanes_80000000<>+20(SB)/4, $0x80000000
-DATA lanes_80000000<>+24(SB)/4, $0x80000000
-DATA lanes_80000000<>+28(SB)/4, $0x80000000
+DATA lanes_80000000<>+0(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+8(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+16(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_c2aeac4f<>+0(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+4(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+8(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+12(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+16(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+20(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+24(SB)/4, $0xc2aeac4f
-DATA lanes_c2aeac4f<>+28(SB)/4, $0xc2aeac4f
+DATA lanes_c2aeac4f<>+0(SB)/8, $0xc2aeac4fc2aeac4f
+DATA lanes_c2aeac4f<>+8(SB)/8, $0xc2aeac4fc2aeac4f
+DATA lanes_c2aeac4f<>+16(SB)/8, $0xc2aeac4fc2aeac4f
+DATA lanes_c2aeac4f<>+24(SB)/8, $0xc2aeac4fc2aeac4f
 GLOBL lanes_c2aeac4f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_42b170a4<>+0(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+4(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+8(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+12(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+16(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+20(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+24(SB)/4, $0x42b170a4
-DATA lanes_42b170a4<>+28(SB)/4, $0x42b170a4
+DATA lanes_42b170a4<>+0(SB)/8, $0x42b170a442b170a4
+DATA lanes_42b170a4<>+8(SB)/8, $0x42b170a442b170a4
+DATA lanes_42b170a4<>+16(SB)/8, $0x42b170a442b170a4
+DATA lanes_42b170a4<>+24(SB)/8, $0x42b170a442b170a4
 GLOBL lanes_42b170a4<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_4b400000<>+0(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+4(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+8(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+12(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+16(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+20(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+24(SB)/4, $0x4b400000
-DATA lanes_4b400000<>+28(SB)/4, $0x4b400000
+DATA lanes_4b400000<>+0(SB)/8, $0x4b4000004b400000
+DATA lanes_4b400000<>+8(SB)/8, $0x4b4000004b400000
+DATA lanes_4b400000<>+16(SB)/8, $0x4b4000004b400000
+DATA lanes_4b400000<>+24(SB)/8, $0x4b4000004b400000
 GLOBL lanes_4b400000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA lanes_3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA lanes_3fb8aa3b<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA lanes_3fb8aa3b<>+8(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA lanes_3fb8aa3b<>+16(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA lanes_3fb8aa3b<>+24(SB)/8, $0x3fb8aa3b3fb8aa3b
 GLOBL lanes_3fb8aa3b<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f318000<>+0(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+4(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+8(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+12(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+16(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+20(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+24(SB)/4, $0x3f318000
-DATA lanes_3f318000<>+28(SB)/4, $0x3f318000
+DATA lanes_3f318000<>+0(SB)/8, $0x3f3180003f318000
+DATA lanes_3f318000<>+8(SB)/8, $0x3f3180003f318000
+DATA lanes_3f318000<>+16(SB)/8, $0x3f3180003f318000
+DATA lanes_3f318000<>+24(SB)/8, $0x3f3180003f318000
 GLOBL lanes_3f318000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_b95e8083<>+0(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+4(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+8(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+12(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+16(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+20(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+24(SB)/4, $0xb95e8083
-DATA lanes_b95e8083<>+28(SB)/4, $0xb95e8083
+DATA lanes_b95e8083<>+0(SB)/8, $0xb95e8083b95e8083
+DATA lanes_b95e8083<>+8(SB)/8, $0xb95e8083b95e8083
+DATA lanes_b95e8083<>+16(SB)/8, $0xb95e8083b95e8083
+DATA lanes_b95e8083<>+24(SB)/8, $0xb95e8083b95e8083
 GLOBL lanes_b95e8083<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3ab50d38<>+0(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+4(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+8(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+12(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+16(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+20(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+24(SB)/4, $0x3ab50d38
-DATA lanes_3ab50d38<>+28(SB)/4, $0x3ab50d38
+DATA lanes_3ab50d38<>+0(SB)/8, $0x3ab50d383ab50d38
+DATA lanes_3ab50d38<>+8(SB)/8, $0x3ab50d383ab50d38
+DATA lanes_3ab50d38<>+16(SB)/8, $0x3ab50d383ab50d38
+DATA lanes_3ab50d38<>+24(SB)/8, $0x3ab50d383ab50d38
 GLOBL lanes_3ab50d38<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3c091fe3<>+0(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+4(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+8(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+12(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+16(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+20(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+24(SB)/4, $0x3c091fe3
-DATA lanes_3c091fe3<>+28(SB)/4, $0x3c091fe3
+DATA lanes_3c091fe3<>+0(SB)/8, $0x3c091fe33c091fe3
+DATA lanes_3c091fe3<>+8(SB)/8, $0x3c091fe33c091fe3
+DATA lanes_3c091fe3<>+16(SB)/8, $0x3c091fe33c091fe3
+DATA lanes_3c091fe3<>+24(SB)/8, $0x3c091fe33c091fe3
 GLOBL lanes_3c091fe3<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3d2aac8b<>+0(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+4(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+8(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+12(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+16(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+20(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+24(SB)/4, $0x3d2aac8b
-DATA lanes_3d2aac8b<>+28(SB)/4, $0x3d2aac8b
+DATA lanes_3d2aac8b<>+0(SB)/8, $0x3d2aac8b3d2aac8b
+DATA lanes_3d2aac8b<>+8(SB)/8, $0x3d2aac8b3d2aac8b
+DATA lanes_3d2aac8b<>+16(SB)/8, $0x3d2aac8b3d2aac8b
+DATA lanes_3d2aac8b<>+24(SB)/8, $0x3d2aac8b3d2aac8b
 GLOBL lanes_3d2aac8b<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3e2aaa45<>+0(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+4(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+8(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+12(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+16(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+20(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+24(SB)/4, $0x3e2aaa45
-DATA lanes_3e2aaa45<>+28(SB)/4, $0x3e2aaa45
+DATA lanes_3e2aaa45<>+0(SB)/8, $0x3e2aaa453e2aaa45
+DATA lanes_3e2aaa45<>+8(SB)/8, $0x3e2aaa453e2aaa45
+DATA lanes_3e2aaa45<>+16(SB)/8, $0x3e2aaa453e2aaa45
+DATA lanes_3e2aaa45<>+24(SB)/8, $0x3e2aaa453e2aaa45
 GLOBL lanes_3e2aaa45<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3efffffe<>+0(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+4(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+8(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+12(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+16(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+20(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+24(SB)/4, $0x3efffffe
-DATA lanes_3efffffe<>+28(SB)/4, $0x3efffffe
+DATA lanes_3efffffe<>+0(SB)/8, $0x3efffffe3efffffe
+DATA lanes_3efffffe<>+8(SB)/8, $0x3efffffe3efffffe
+DATA lanes_3efffffe<>+16(SB)/8, $0x3efffffe3efffffe
+DATA lanes_3efffffe<>+24(SB)/8, $0x3efffffe3efffffe
 GLOBL lanes_3efffffe<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f800000<>+0(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+4(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+8(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+12(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+16(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+20(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+24(SB)/4, $0x3f800000
-DATA lanes_3f800000<>+28(SB)/4, $0x3f800000
+DATA lanes_3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA lanes_3f800000<>+8(SB)/8, $0x3f8000003f800000
+DATA lanes_3f800000<>+16(SB)/8, $0x3f8000003f800000
+DATA lanes_3f800000<>+24(SB)/8, $0x3f8000003f800000
 GLOBL lanes_3f800000<>(SB), RODATA|NOPTR, $32
 
 // func geluAVX2(dst []float32, x []float32)
@@ -750,184 +682,112 @@ done18:
 	VZEROUPPER
 	RET
 
-DATA lanes_3f000000<>+0(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+4(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+8(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+12(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+16(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+20(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+24(SB)/4, $0x3f000000
-DATA lanes_3f000000<>+28(SB)/4, $0x3f000000
+DATA lanes_3f000000<>+0(SB)/8, $0x3f0000003f000000
+DATA lanes_3f000000<>+8(SB)/8, $0x3f0000003f000000
+DATA lanes_3f000000<>+16(SB)/8, $0x3f0000003f000000
+DATA lanes_3f000000<>+24(SB)/8, $0x3f0000003f000000
 GLOBL lanes_3f000000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f3504f3<>+0(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+4(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+8(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+12(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+16(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+20(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+24(SB)/4, $0x3f3504f3
-DATA lanes_3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA lanes_3f3504f3<>+0(SB)/8, $0x3f3504f33f3504f3
+DATA lanes_3f3504f3<>+8(SB)/8, $0x3f3504f33f3504f3
+DATA lanes_3f3504f3<>+16(SB)/8, $0x3f3504f33f3504f3
+DATA lanes_3f3504f3<>+24(SB)/8, $0x3f3504f33f3504f3
 GLOBL lanes_3f3504f3<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA lanes_7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA lanes_7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL lanes_7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_40800000<>+0(SB)/4, $0x40800000
-DATA lanes_40800000<>+4(SB)/4, $0x40800000
-DATA lanes_40800000<>+8(SB)/4, $0x40800000
-DATA lanes_40800000<>+12(SB)/4, $0x40800000
-DATA lanes_40800000<>+16(SB)/4, $0x40800000
-DATA lanes_40800000<>+20(SB)/4, $0x40800000
-DATA lanes_40800000<>+24(SB)/4, $0x40800000
-DATA lanes_40800000<>+28(SB)/4, $0x40800000
+DATA lanes_40800000<>+0(SB)/8, $0x4080000040800000
+DATA lanes_40800000<>+8(SB)/8, $0x4080000040800000
+DATA lanes_40800000<>+16(SB)/8, $0x4080000040800000
+DATA lanes_40800000<>+24(SB)/8, $0x4080000040800000
 GLOBL lanes_40800000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_38a57261<>+0(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+4(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+8(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+12(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+16(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+20(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+24(SB)/4, $0x38a57261
-DATA lanes_38a57261<>+28(SB)/4, $0x38a57261
+DATA lanes_38a57261<>+0(SB)/8, $0x38a5726138a57261
+DATA lanes_38a57261<>+8(SB)/8, $0x38a5726138a57261
+DATA lanes_38a57261<>+16(SB)/8, $0x38a5726138a57261
+DATA lanes_38a57261<>+24(SB)/8, $0x38a5726138a57261
 GLOBL lanes_38a57261<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_ba5242f3<>+0(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+4(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+8(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+12(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+16(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+20(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+24(SB)/4, $0xba5242f3
-DATA lanes_ba5242f3<>+28(SB)/4, $0xba5242f3
+DATA lanes_ba5242f3<>+0(SB)/8, $0xba5242f3ba5242f3
+DATA lanes_ba5242f3<>+8(SB)/8, $0xba5242f3ba5242f3
+DATA lanes_ba5242f3<>+16(SB)/8, $0xba5242f3ba5242f3
+DATA lanes_ba5242f3<>+24(SB)/8, $0xba5242f3ba5242f3
 GLOBL lanes_ba5242f3<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3baa0cfa<>+0(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+4(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+8(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+12(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+16(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+20(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+24(SB)/4, $0x3baa0cfa
-DATA lanes_3baa0cfa<>+28(SB)/4, $0x3baa0cfa
+DATA lanes_3baa0cfa<>+0(SB)/8, $0x3baa0cfa3baa0cfa
+DATA lanes_3baa0cfa<>+8(SB)/8, $0x3baa0cfa3baa0cfa
+DATA lanes_3baa0cfa<>+16(SB)/8, $0x3baa0cfa3baa0cfa
+DATA lanes_3baa0cfa<>+24(SB)/8, $0x3baa0cfa3baa0cfa
 GLOBL lanes_3baa0cfa<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_bcdbfdda<>+0(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+4(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+8(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+12(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+16(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+20(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+24(SB)/4, $0xbcdbfdda
-DATA lanes_bcdbfdda<>+28(SB)/4, $0xbcdbfdda
+DATA lanes_bcdbfdda<>+0(SB)/8, $0xbcdbfddabcdbfdda
+DATA lanes_bcdbfdda<>+8(SB)/8, $0xbcdbfddabcdbfdda
+DATA lanes_bcdbfdda<>+16(SB)/8, $0xbcdbfddabcdbfdda
+DATA lanes_bcdbfdda<>+24(SB)/8, $0xbcdbfddabcdbfdda
 GLOBL lanes_bcdbfdda<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3de71690<>+0(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+4(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+8(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+12(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+16(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+20(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+24(SB)/4, $0x3de71690
-DATA lanes_3de71690<>+28(SB)/4, $0x3de71690
+DATA lanes_3de71690<>+0(SB)/8, $0x3de716903de71690
+DATA lanes_3de71690<>+8(SB)/8, $0x3de716903de71690
+DATA lanes_3de71690<>+16(SB)/8, $0x3de716903de71690
+DATA lanes_3de71690<>+24(SB)/8, $0x3de716903de71690
 GLOBL lanes_3de71690<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_bec0939f<>+0(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+4(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+8(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+12(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+16(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+20(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+24(SB)/4, $0xbec0939f
-DATA lanes_bec0939f<>+28(SB)/4, $0xbec0939f
+DATA lanes_bec0939f<>+0(SB)/8, $0xbec0939fbec0939f
+DATA lanes_bec0939f<>+8(SB)/8, $0xbec0939fbec0939f
+DATA lanes_bec0939f<>+16(SB)/8, $0xbec0939fbec0939f
+DATA lanes_bec0939f<>+24(SB)/8, $0xbec0939fbec0939f
 GLOBL lanes_bec0939f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f906eba<>+0(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+4(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+8(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+12(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+16(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+20(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+24(SB)/4, $0x3f906eba
-DATA lanes_3f906eba<>+28(SB)/4, $0x3f906eba
+DATA lanes_3f906eba<>+0(SB)/8, $0x3f906eba3f906eba
+DATA lanes_3f906eba<>+8(SB)/8, $0x3f906eba3f906eba
+DATA lanes_3f906eba<>+16(SB)/8, $0x3f906eba3f906eba
+DATA lanes_3f906eba<>+24(SB)/8, $0x3f906eba3f906eba
 GLOBL lanes_3f906eba<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_b948ce5c<>+0(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+4(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+8(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+12(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+16(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+20(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+24(SB)/4, $0xb948ce5c
-DATA lanes_b948ce5c<>+28(SB)/4, $0xb948ce5c
+DATA lanes_b948ce5c<>+0(SB)/8, $0xb948ce5cb948ce5c
+DATA lanes_b948ce5c<>+8(SB)/8, $0xb948ce5cb948ce5c
+DATA lanes_b948ce5c<>+16(SB)/8, $0xb948ce5cb948ce5c
+DATA lanes_b948ce5c<>+24(SB)/8, $0xb948ce5cb948ce5c
 GLOBL lanes_b948ce5c<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3b4493dd<>+0(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+4(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+8(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+12(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+16(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+20(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+24(SB)/4, $0x3b4493dd
-DATA lanes_3b4493dd<>+28(SB)/4, $0x3b4493dd
+DATA lanes_3b4493dd<>+0(SB)/8, $0x3b4493dd3b4493dd
+DATA lanes_3b4493dd<>+8(SB)/8, $0x3b4493dd3b4493dd
+DATA lanes_3b4493dd<>+16(SB)/8, $0x3b4493dd3b4493dd
+DATA lanes_3b4493dd<>+24(SB)/8, $0x3b4493dd3b4493dd
 GLOBL lanes_3b4493dd<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_bcb4a65a<>+0(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+4(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+8(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+12(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+16(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+20(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+24(SB)/4, $0xbcb4a65a
-DATA lanes_bcb4a65a<>+28(SB)/4, $0xbcb4a65a
+DATA lanes_bcb4a65a<>+0(SB)/8, $0xbcb4a65abcb4a65a
+DATA lanes_bcb4a65a<>+8(SB)/8, $0xbcb4a65abcb4a65a
+DATA lanes_bcb4a65a<>+16(SB)/8, $0xbcb4a65abcb4a65a
+DATA lanes_bcb4a65a<>+24(SB)/8, $0xbcb4a65abcb4a65a
 GLOBL lanes_bcb4a65a<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3dd41adc<>+0(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+4(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+8(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+12(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+16(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+20(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+24(SB)/4, $0x3dd41adc
-DATA lanes_3dd41adc<>+28(SB)/4, $0x3dd41adc
+DATA lanes_3dd41adc<>+0(SB)/8, $0x3dd41adc3dd41adc
+DATA lanes_3dd41adc<>+8(SB)/8, $0x3dd41adc3dd41adc
+DATA lanes_3dd41adc<>+16(SB)/8, $0x3dd41adc3dd41adc
+DATA lanes_3dd41adc<>+24(SB)/8, $0x3dd41adc3dd41adc
 GLOBL lanes_3dd41adc<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f2339c2<>+0(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+4(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+8(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+12(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+16(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+20(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+24(SB)/4, $0x3f2339c2
-DATA lanes_3f2339c2<>+28(SB)/4, $0x3f2339c2
+DATA lanes_3f2339c2<>+0(SB)/8, $0x3f2339c23f2339c2
+DATA lanes_3f2339c2<>+8(SB)/8, $0x3f2339c23f2339c2
+DATA lanes_3f2339c2<>+16(SB)/8, $0x3f2339c23f2339c2
+DATA lanes_3f2339c2<>+24(SB)/8, $0x3f2339c23f2339c2
 GLOBL lanes_3f2339c2<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3f904f7f<>+0(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+4(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+8(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+12(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+16(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+20(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+24(SB)/4, $0x3f904f7f
-DATA lanes_3f904f7f<>+28(SB)/4, $0x3f904f7f
+DATA lanes_3f904f7f<>+0(SB)/8, $0x3f904f7f3f904f7f
+DATA lanes_3f904f7f<>+8(SB)/8, $0x3f904f7f3f904f7f
+DATA lanes_3f904f7f<>+16(SB)/8, $0x3f904f7f3f904f7f
+DATA lanes_3f904f7f<>+24(SB)/8, $0x3f904f7f3f904f7f
 GLOBL lanes_3f904f7f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_3986742f<>+0(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+4(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+8(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+12(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+16(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+20(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+24(SB)/4, $0x3986742f
-DATA lanes_3986742f<>+28(SB)/4, $0x3986742f
+DATA lanes_3986742f<>+0(SB)/8, $0x3986742f3986742f
+DATA lanes_3986742f<>+8(SB)/8, $0x3986742f3986742f
+DATA lanes_3986742f<>+16(SB)/8, $0x3986742f3986742f
+DATA lanes_3986742f<>+24(SB)/8, $0x3986742f3986742f
 GLOBL lanes_3986742f<>(SB), RODATA|NOPTR, $32
 
 // func geluMulAVX2(dst []float32, gate []float32, up []float32)
@@ -1078,24 +938,16 @@ done21:
 	VZEROUPPER
 	RET
 
-DATA lanes_bfcc422a<>+0(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+4(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+8(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+12(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+16(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+20(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+24(SB)/4, $0xbfcc422a
-DATA lanes_bfcc422a<>+28(SB)/4, $0xbfcc422a
+DATA lanes_bfcc422a<>+0(SB)/8, $0xbfcc422abfcc422a
+DATA lanes_bfcc422a<>+8(SB)/8, $0xbfcc422abfcc422a
+DATA lanes_bfcc422a<>+16(SB)/8, $0xbfcc422abfcc422a
+DATA lanes_bfcc422a<>+24(SB)/8, $0xbfcc422abfcc422a
 GLOBL lanes_bfcc422a<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_bd922279<>+0(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+4(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+8(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+12(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+16(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+20(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+24(SB)/4, $0xbd922279
-DATA lanes_bd922279<>+28(SB)/4, $0xbd922279
+DATA lanes_bd922279<>+0(SB)/8, $0xbd922279bd922279
+DATA lanes_bd922279<>+8(SB)/8, $0xbd922279bd922279
+DATA lanes_bd922279<>+16(SB)/8, $0xbd922279bd922279
+DATA lanes_bd922279<>+24(SB)/8, $0xbd922279bd922279
 GLOBL lanes_bd922279<>(SB), RODATA|NOPTR, $32
 
 // func sumAVX2(x []float32) float32
@@ -1245,14 +1097,10 @@ done30:
 	VZEROUPPER
 	RET
 
-DATA lanes_ff800000<>+0(SB)/4, $0xff800000
-DATA lanes_ff800000<>+4(SB)/4, $0xff800000
-DATA lanes_ff800000<>+8(SB)/4, $0xff800000
-DATA lanes_ff800000<>+12(SB)/4, $0xff800000
-DATA lanes_ff800000<>+16(SB)/4, $0xff800000
-DATA lanes_ff800000<>+20(SB)/4, $0xff800000
-DATA lanes_ff800000<>+24(SB)/4, $0xff800000
-DATA lanes_ff800000<>+28(SB)/4, $0xff800000
+DATA lanes_ff800000<>+0(SB)/8, $0xff800000ff800000
+DATA lanes_ff800000<>+8(SB)/8, $0xff800000ff800000
+DATA lanes_ff800000<>+16(SB)/8, $0xff800000ff800000
+DATA lanes_ff800000<>+24(SB)/8, $0xff800000ff800000
 GLOBL lanes_ff800000<>(SB), RODATA|NOPTR, $32
 
 // func expSumAVX2(x []float32, scale float32, shift float32) float32

@@ -16,7 +16,7 @@ TEXT ·unpackShort4AVX512(SB), NOSPLIT, $0-64
 
 block1:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns3:
 	PREFETCHT0 4096(CX)
@@ -37,9 +37,27 @@ columns3:
 	VMOVUPS    Z1, 64(DX)
 	VPADDB     lanes_78787878<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(DX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x08, DI
-	ADDQ       $0x00000100, DX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_78787878<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(DX)
+	VPADDB     lanes_78787878<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(DX)
+	VMOVUPS    192(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_78787878<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(DX)
+	VPADDB     lanes_78787878<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(DX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x10, DI
+	ADDQ       $0x00000200, DX
 	DECQ       R8
 	JNZ        columns3
 	VCVTPH2PS  (AX), Z1
@@ -57,40 +75,24 @@ blockDone2:
 	VZEROUPPER
 	RET
 
-DATA lanes_0f0f0f0f<>+0(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+4(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+8(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+12(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+16(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+20(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+24(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+28(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+32(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+36(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+40(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+44(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+48(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+52(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+56(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+60(SB)/4, $0x0f0f0f0f
+DATA lanes_0f0f0f0f<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+32(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+40(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+48(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+56(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL lanes_0f0f0f0f<>(SB), RODATA|NOPTR, $64
 
-DATA lanes_78787878<>+0(SB)/4, $0x78787878
-DATA lanes_78787878<>+4(SB)/4, $0x78787878
-DATA lanes_78787878<>+8(SB)/4, $0x78787878
-DATA lanes_78787878<>+12(SB)/4, $0x78787878
-DATA lanes_78787878<>+16(SB)/4, $0x78787878
-DATA lanes_78787878<>+20(SB)/4, $0x78787878
-DATA lanes_78787878<>+24(SB)/4, $0x78787878
-DATA lanes_78787878<>+28(SB)/4, $0x78787878
-DATA lanes_78787878<>+32(SB)/4, $0x78787878
-DATA lanes_78787878<>+36(SB)/4, $0x78787878
-DATA lanes_78787878<>+40(SB)/4, $0x78787878
-DATA lanes_78787878<>+44(SB)/4, $0x78787878
-DATA lanes_78787878<>+48(SB)/4, $0x78787878
-DATA lanes_78787878<>+52(SB)/4, $0x78787878
-DATA lanes_78787878<>+56(SB)/4, $0x78787878
-DATA lanes_78787878<>+60(SB)/4, $0x78787878
+DATA lanes_78787878<>+0(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+8(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+16(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+24(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+32(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+40(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+48(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+56(SB)/8, $0x7878787878787878
 GLOBL lanes_78787878<>(SB), RODATA|NOPTR, $64
 
 // func vectorShort4AVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -431,7 +433,7 @@ TEXT ·unpackShort4mAVX512(SB), NOSPLIT, $0-64
 
 block15:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns17:
 	PREFETCHT0 4096(CX)
@@ -452,9 +454,27 @@ columns17:
 	VMOVUPS    Z1, 64(DX)
 	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(DX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x08, DI
-	ADDQ       $0x00000100, DX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(DX)
+	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(DX)
+	VMOVUPS    192(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(DX)
+	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(DX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x10, DI
+	ADDQ       $0x00000200, DX
 	DECQ       R8
 	JNZ        columns17
 	VCVTPH2PS  (AX), Z1
@@ -476,22 +496,14 @@ blockDone16:
 	VZEROUPPER
 	RET
 
-DATA lanes_80808080<>+0(SB)/4, $0x80808080
-DATA lanes_80808080<>+4(SB)/4, $0x80808080
-DATA lanes_80808080<>+8(SB)/4, $0x80808080
-DATA lanes_80808080<>+12(SB)/4, $0x80808080
-DATA lanes_80808080<>+16(SB)/4, $0x80808080
-DATA lanes_80808080<>+20(SB)/4, $0x80808080
-DATA lanes_80808080<>+24(SB)/4, $0x80808080
-DATA lanes_80808080<>+28(SB)/4, $0x80808080
-DATA lanes_80808080<>+32(SB)/4, $0x80808080
-DATA lanes_80808080<>+36(SB)/4, $0x80808080
-DATA lanes_80808080<>+40(SB)/4, $0x80808080
-DATA lanes_80808080<>+44(SB)/4, $0x80808080
-DATA lanes_80808080<>+48(SB)/4, $0x80808080
-DATA lanes_80808080<>+52(SB)/4, $0x80808080
-DATA lanes_80808080<>+56(SB)/4, $0x80808080
-DATA lanes_80808080<>+60(SB)/4, $0x80808080
+DATA lanes_80808080<>+0(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+8(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+16(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+24(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+32(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+40(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+48(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+56(SB)/8, $0x8080808080808080
 GLOBL lanes_80808080<>(SB), RODATA|NOPTR, $64
 
 // func vectorShort4mAVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -858,7 +870,7 @@ TEXT ·unpackShort4kAVX512(SB), NOSPLIT, $0-64
 
 group29:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns31:
 	PREFETCHT0 4096(CX)
@@ -879,9 +891,27 @@ columns31:
 	VMOVUPS    Z1, 64(BX)
 	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(BX)
-	ADDQ       $0x00000080, CX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4224(CX)
+	PREFETCHT0 4288(CX)
+	VMOVUPS    128(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(BX)
+	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(BX)
+	VMOVUPS    192(CX), Z2
+	VPANDD     Z0, Z2, Z1
+	VPSRLW     $0x04, Z2, Z2
+	VPANDD     Z0, Z2, Z2
+	VPADDB     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(BX)
+	VPADDB     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns31
 	VCVTPH2PS  (AX), Z1
@@ -916,22 +946,14 @@ groupDone30:
 	VZEROUPPER
 	RET
 
-DATA lanes_80000000<>+0(SB)/4, $0x80000000
-DATA lanes_80000000<>+4(SB)/4, $0x80000000
-DATA lanes_80000000<>+8(SB)/4, $0x80000000
-DATA lanes_80000000<>+12(SB)/4, $0x80000000
-DATA lanes_80000000<>+16(SB)/4, $0x80000000
-DATA lanes_80000000<>+20(SB)/4, $0x80000000
-DATA lanes_80000000<>+24(SB)/4, $0x80000000
-DATA lanes_80000000<>+28(SB)/4, $0x80000000
-DATA lanes_80000000<>+32(SB)/4, $0x80000000
-DATA lanes_80000000<>+36(SB)/4, $0x80000000
-DATA lanes_80000000<>+40(SB)/4, $0x80000000
-DATA lanes_80000000<>+44(SB)/4, $0x80000000
-DATA lanes_80000000<>+48(SB)/4, $0x80000000
-DATA lanes_80000000<>+52(SB)/4, $0x80000000
-DATA lanes_80000000<>+56(SB)/4, $0x80000000
-DATA lanes_80000000<>+60(SB)/4, $0x80000000
+DATA lanes_80000000<>+0(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+8(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+16(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+24(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+32(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+40(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+48(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+56(SB)/8, $0x8000000080000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $64
 
 // func vectorShort4kAVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -1358,7 +1380,7 @@ TEXT ·unpackShort8AVX512(SB), NOSPLIT, $0-64
 
 block46:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns48:
 	PREFETCHT0 4096(CX)
@@ -1385,9 +1407,33 @@ columns48:
 	VMOVUPS    Z1, 64(DX)
 	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(DX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x08, DI
-	ADDQ       $0x00000100, DX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z3
+	VMOVUPS    384(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(DX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(DX)
+	VMOVUPS    320(CX), Z3
+	VMOVUPS    448(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(DX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(DX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x10, DI
+	ADDQ       $0x00000200, DX
 	DECQ       R8
 	JNZ        columns48
 	VCVTPH2PS  (AX), Z1
@@ -1405,22 +1451,14 @@ blockDone47:
 	VZEROUPPER
 	RET
 
-DATA lanes_00ff00ff<>+0(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+4(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+8(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+12(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+16(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+20(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+24(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+28(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+32(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+36(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+40(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+44(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+48(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+52(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+56(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+60(SB)/4, $0x00ff00ff
+DATA lanes_00ff00ff<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+24(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+32(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+40(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+48(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+56(SB)/8, $0x00ff00ff00ff00ff
 GLOBL lanes_00ff00ff<>(SB), RODATA|NOPTR, $64
 
 // func vectorShort8AVX512(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -1794,7 +1832,7 @@ TEXT ·unpackShort8mAVX512(SB), NOSPLIT, $0-64
 
 block60:
 	MOVQ $0x00000000, DI
-	MOVQ $0x00000004, R8
+	MOVQ $0x00000002, R8
 
 columns62:
 	PREFETCHT0 4096(CX)
@@ -1821,9 +1859,33 @@ columns62:
 	VMOVUPS    Z1, 64(DX)
 	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(DX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x08, DI
-	ADDQ       $0x00000100, DX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z3
+	VMOVUPS    384(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(DX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(DX)
+	VMOVUPS    320(CX), Z3
+	VMOVUPS    448(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(DX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(DX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x10, DI
+	ADDQ       $0x00000200, DX
 	DECQ       R8
 	JNZ        columns62
 	VCVTPH2PS  (AX), Z1
@@ -2233,7 +2295,7 @@ TEXT ·unpackShort8kAVX512(SB), NOSPLIT, $0-64
 
 group74:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns76:
 	PREFETCHT0 4096(CX)
@@ -2260,9 +2322,33 @@ columns76:
 	VMOVUPS    Z1, 64(BX)
 	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(BX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z3
+	VMOVUPS    384(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(BX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(BX)
+	VMOVUPS    320(CX), Z3
+	VMOVUPS    448(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(BX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(BX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns76
 	VCVTPH2PS  (AX), Z1
@@ -2754,9 +2840,6 @@ group91:
 	MOVQ $0x00000000, R9
 
 half93:
-	MOVQ $0x00000002, R10
-
-columns94:
 	PREFETCHT0 4096(CX)
 	PREFETCHT0 4160(CX)
 	PREFETCHT0 4224(CX)
@@ -2781,11 +2864,33 @@ columns94:
 	VMOVUPS    Z1, 64(BX)
 	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
 	VMOVUPS    Z2, 192(BX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
-	DECQ       R10
-	JNZ        columns94
+	PREFETCHT0 4352(CX)
+	PREFETCHT0 4416(CX)
+	PREFETCHT0 4480(CX)
+	PREFETCHT0 4544(CX)
+	VMOVUPS    256(CX), Z3
+	VMOVUPS    384(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 256(BX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 384(BX)
+	VMOVUPS    320(CX), Z3
+	VMOVUPS    448(CX), Z4
+	VPSLLW     $0x08, Z4, Z1
+	VPSRLW     $0x08, Z3, Z2
+	VPTERNLOGD $0xf8, Z0, Z3, Z1
+	VPTERNLOGD $0xf4, Z0, Z4, Z2
+	VPXORD     lanes_80808080<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, 320(BX)
+	VPXORD     lanes_80808080<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, 448(BX)
+	ADDQ       $0x00000200, CX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	VCVTPH2PS  (AX), Z1
 	VCVTPH2PS  32(AX), Z2
 	VPMOVSXBD  (DX), Z3
@@ -2815,9 +2920,9 @@ groupDone92:
 TEXT ·vectorShort6kAVX512(SB), NOSPLIT, $0-104
 	MOVQ    tokens+0(FP), AX
 	CMPQ    AX, $0x01
-	JLE     tokens95
+	JLE     tokens94
 	CMPQ    AX, $0x02
-	JLE     tokens96
+	JLE     tokens95
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), DX
@@ -2840,16 +2945,16 @@ TEXT ·vectorShort6kAVX512(SB), NOSPLIT, $0-104
 	VPXORD  Z7, Z7, Z7
 	MOVQ    blocks+96(FP), R9
 	TESTQ   R9, R9
-	JZ      blockDone98
+	JZ      blockDone97
 
-block97:
+block96:
 	MOVQ $0x00000008, R10
 
-group99:
+group98:
 	MOVQ $0x00000000, R11
 	MOVQ $0x00000000, R12
 
-half100:
+half99:
 	VPBROADCASTD 12(AX)(R12*1), Z8
 	VMOVAPS      Z8, Z9
 	VPBROADCASTD 12(DX)(R12*1), Z10
@@ -2860,7 +2965,7 @@ half100:
 	VMOVAPS      Z14, Z15
 	MOVQ         $0x00000002, R13
 
-columns101:
+columns100:
 	PREFETCHT0   4096(DI)
 	PREFETCHT0   4160(DI)
 	PREFETCHT0   4224(DI)
@@ -2916,7 +3021,7 @@ columns101:
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x08, R11
 	DECQ         R13
-	JNZ          columns101
+	JNZ          columns100
 	VCVTPH2PS    (SI), Z18
 	VCVTPH2PS    32(SI), Z19
 	VPMOVSXBD    (R8), Z16
@@ -2956,20 +3061,20 @@ columns101:
 	VFMADD231PS  Z19, Z15, Z7
 	ADDQ         $0x04, R12
 	CMPQ         R12, $0x08
-	JNE          half100
+	JNE          half99
 	ADDQ         $0x00000034, AX
 	ADDQ         $0x00000034, DX
 	ADDQ         $0x00000034, BX
 	ADDQ         $0x00000034, CX
 	DECQ         R10
-	JNZ          group99
+	JNZ          group98
 	ADDQ         $0x00002040, R8
 	ADDQ         $0x00000240, DI
 	ADDQ         $0x00002240, SI
 	DECQ         R9
-	JNZ          block97
+	JNZ          block96
 
-blockDone98:
+blockDone97:
 	MOVQ    dst_base+8(FP), AX
 	MOVQ    dstStride+32(FP), CX
 	LEAQ    (AX)(CX*4), DX
@@ -2989,7 +3094,7 @@ blockDone98:
 	VZEROUPPER
 	RET
 
-tokens95:
+tokens94:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    src_base+40(FP), CX
 	LEAQ    576(CX), DX
@@ -2999,16 +3104,16 @@ tokens95:
 	VPXORD  Z1, Z1, Z1
 	MOVQ    blocks+96(FP), SI
 	TESTQ   SI, SI
-	JZ      blockDone103
+	JZ      blockDone102
 
-block102:
+block101:
 	MOVQ $0x00000008, DI
 
-group104:
+group103:
 	MOVQ $0x00000000, R8
 	MOVQ $0x00000000, R9
 
-half105:
+half104:
 	VPBROADCASTD 12(AX)(R9*1), Z2
 	VMOVAPS      Z2, Z3
 	PREFETCHT0   4096(DX)
@@ -3087,24 +3192,24 @@ half105:
 	VFMADD231PS  Z7, Z3, Z1
 	ADDQ         $0x04, R9
 	CMPQ         R9, $0x08
-	JNE          half105
+	JNE          half104
 	ADDQ         $0x00000034, AX
 	DECQ         DI
-	JNZ          group104
+	JNZ          group103
 	ADDQ         $0x00002040, BX
 	ADDQ         $0x00000240, DX
 	ADDQ         $0x00002240, CX
 	DECQ         SI
-	JNZ          block102
+	JNZ          block101
 
-blockDone103:
+blockDone102:
 	MOVQ    dst_base+8(FP), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-tokens96:
+tokens95:
 	MOVQ    x_base+64(FP), AX
 	MOVQ    xStride+88(FP), CX
 	LEAQ    (AX)(CX*4), CX
@@ -3118,23 +3223,23 @@ tokens96:
 	VPXORD  Z3, Z3, Z3
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
-	JZ      blockDone107
+	JZ      blockDone106
 
-block106:
+block105:
 	MOVQ $0x00000008, R8
 
-group108:
+group107:
 	MOVQ $0x00000000, R9
 	MOVQ $0x00000000, R10
 
-half109:
+half108:
 	VPBROADCASTD 12(AX)(R10*1), Z4
 	VMOVAPS      Z4, Z5
 	VPBROADCASTD 12(CX)(R10*1), Z6
 	VMOVAPS      Z6, Z7
 	MOVQ         $0x00000002, R11
 
-columns110:
+columns109:
 	PREFETCHT0   4096(BX)
 	PREFETCHT0   4160(BX)
 	PREFETCHT0   4224(BX)
@@ -3174,7 +3279,7 @@ columns110:
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x08, R9
 	DECQ         R11
-	JNZ          columns110
+	JNZ          columns109
 	VCVTPH2PS    (DX), Z10
 	VCVTPH2PS    32(DX), Z11
 	VPMOVSXBD    (SI), Z8
@@ -3200,18 +3305,18 @@ columns110:
 	VFMADD231PS  Z11, Z7, Z3
 	ADDQ         $0x04, R10
 	CMPQ         R10, $0x08
-	JNE          half109
+	JNE          half108
 	ADDQ         $0x00000034, AX
 	ADDQ         $0x00000034, CX
 	DECQ         R8
-	JNZ          group108
+	JNZ          group107
 	ADDQ         $0x00002040, SI
 	ADDQ         $0x00000240, BX
 	ADDQ         $0x00002240, DX
 	DECQ         DI
-	JNZ          block106
+	JNZ          block105
 
-blockDone107:
+blockDone106:
 	MOVQ    dst_base+8(FP), AX
 	MOVQ    dstStride+32(FP), CX
 	LEAQ    (AX)(CX*4), CX
@@ -3227,38 +3332,38 @@ blockDone107:
 TEXT ·tileShortAVX512(SB), NOSPLIT, $0-106
 	MOVQ   tokens+0(FP), AX
 	CMPQ   AX, $0x01
-	JLE    tokens111
+	JLE    tokens110
 	CMPQ   AX, $0x02
-	JLE    tokens112
+	JLE    tokens111
 	CMPQ   AX, $0x03
-	JLE    tokens113
+	JLE    tokens112
 	CMPQ   AX, $0x04
-	JLE    tokens114
+	JLE    tokens113
 	CMPQ   AX, $0x05
-	JLE    tokens115
+	JLE    tokens114
 	CMPQ   AX, $0x06
-	JLE    tokens116
+	JLE    tokens115
 	CMPQ   AX, $0x08
-	JLE    tokens117
+	JLE    tokens116
 	CMPQ   AX, $0x0a
-	JLE    tokens118
+	JLE    tokens117
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start119
+	JNE    start118
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x0000000c, BX
 
-clear120:
+clear119:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear120
+	JNZ     clear119
 
-start119:
+start118:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -3268,9 +3373,9 @@ start119:
 	LEAQ  (DI)(DX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone122
+	JZ    groupDone121
 
-group121:
+group120:
 	MOVQ $0x00000004, R10
 	MOVQ $0x00000020, R11
 	LEAQ 1024(CX), R12
@@ -3279,44 +3384,44 @@ group121:
 	ADDQ $0x14, DI
 	ADDQ $0x14, R8
 	CMPB share+104(FP), $0x02
-	JNE  part123
+	JNE  part122
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 	ADDQ $0x04, R13
 
-part123:
+part122:
 	ADDQ         R13, SI
 	ADDQ         R13, DI
 	ADDQ         R13, R8
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPBROADCASTD (DI), Z9
-	VMOVAPS      Z9, Z10
+	VPBROADCASTD (DI), Z10
 	VPBROADCASTD (DI)(DX*1), Z11
-	VMOVAPS      Z11, Z12
+	VPBROADCASTD (DI)(DX*1), Z12
 	VPBROADCASTD (DI)(DX*2), Z13
-	VMOVAPS      Z13, Z14
+	VPBROADCASTD (DI)(DX*2), Z14
 	VPBROADCASTD (DI)(BX*1), Z15
-	VMOVAPS      Z15, Z16
+	VPBROADCASTD (DI)(BX*1), Z16
 	VPBROADCASTD (R8), Z17
-	VMOVAPS      Z17, Z18
+	VPBROADCASTD (R8), Z18
 	VPBROADCASTD (R8)(DX*1), Z19
-	VMOVAPS      Z19, Z20
+	VPBROADCASTD (R8)(DX*1), Z20
 	VPBROADCASTD (R8)(DX*2), Z21
-	VMOVAPS      Z21, Z22
+	VPBROADCASTD (R8)(DX*2), Z22
 	VPBROADCASTD (R8)(BX*1), Z23
-	VMOVAPS      Z23, Z24
+	VPBROADCASTD (R8)(BX*1), Z24
 	SUBQ         R13, SI
 	SUBQ         R13, DI
 	SUBQ         R13, R8
 
-dots125:
+dots124:
 	VMOVUPS      (CX), Z25
 	VMOVUPS      64(CX), Z26
 	VPBROADCASTD (SI), Z0
@@ -3398,7 +3503,7 @@ dots125:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, CX
 	DECQ         R10
-	JNZ          dots125
+	JNZ          dots124
 	SUBQ         R11, SI
 	SUBQ         R11, DI
 	SUBQ         R11, R8
@@ -3502,7 +3607,7 @@ dots125:
 	VMULPS       Z0, Z24, Z24
 	VFMADD213PS  64(R13), Z26, Z24
 	CMPB         share+104(FP), $0x01
-	JNE          store126
+	JNE          store125
 	VMOVUPS      128(R12), Z25
 	VMOVUPS      192(R12), Z26
 	VBROADCASTSS -16(SI), Z0
@@ -3542,7 +3647,7 @@ dots125:
 	VFMADD231PS  Z25, Z0, Z23
 	VFMADD231PS  Z26, Z0, Z24
 
-store126:
+store125:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    AX, R13
 	VMOVUPS Z1, (R13)
@@ -3584,28 +3689,28 @@ store126:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next124
+	JNE     next123
 	CMPQ    R11, $0x20
-	JEQ     next124
+	JEQ     next123
 	MOVQ    $0x00000002, R10
 	MOVQ    $0x00000020, R11
 	ADDQ    $0x00000080, R12
 	MOVQ    $-20, R13
-	JMP     part123
+	JMP     part122
 
-next124:
+next123:
 	ADDQ $0x00000100, CX
 	DECQ R9
-	JNZ  group121
+	JNZ  group120
 
-groupDone122:
+groupDone121:
 	VZEROUPPER
 	RET
 
-tokens111:
+tokens110:
 	MOVQ    dst_base+72(FP), AX
 	CMPB    add+105(FP), $0x00
-	JNE     start127
+	JNE     start126
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	MOVQ    dstStride+96(FP), DX
@@ -3614,7 +3719,7 @@ tokens111:
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 
-start127:
+start126:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -3622,27 +3727,27 @@ start127:
 	MOVQ  x_base+16(FP), DX
 	MOVQ  groups+8(FP), BX
 	TESTQ BX, BX
-	JZ    groupDone129
+	JZ    groupDone128
 
-group128:
+group127:
 	MOVQ $0x00000002, SI
 	MOVQ $0x00000020, DI
 	LEAQ 1024(CX), R8
 	MOVQ $-12, R9
 	ADDQ $0x14, DX
 	CMPB share+104(FP), $0x02
-	JNE  part130
+	JNE  part129
 	SHRQ $0x01, SI
 	SHRQ $0x01, DI
 	ADDQ $0x04, R9
 
-part130:
+part129:
 	ADDQ         R9, DX
 	VPBROADCASTD (DX), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (DX), Z2
 	SUBQ         R9, DX
 
-dots132:
+dots131:
 	VMOVUPS      (CX), Z3
 	VMOVUPS      64(CX), Z4
 	VPBROADCASTD (DX), Z0
@@ -3666,7 +3771,7 @@ dots132:
 	ADDQ         $0x10, DX
 	ADDQ         $0x00000200, CX
 	DECQ         SI
-	JNZ          dots132
+	JNZ          dots131
 	SUBQ         DI, DX
 	VMOVUPS      (R8), Z3
 	VMOVUPS      64(R8), Z4
@@ -3680,56 +3785,56 @@ dots132:
 	VMULPS       Z0, Z2, Z2
 	VFMADD213PS  64(SI), Z4, Z2
 	CMPB         share+104(FP), $0x01
-	JNE          store133
+	JNE          store132
 	VMOVUPS      128(R8), Z3
 	VMOVUPS      192(R8), Z4
 	VBROADCASTSS -16(DX), Z0
 	VFMADD231PS  Z3, Z0, Z1
 	VFMADD231PS  Z4, Z0, Z2
 
-store133:
+store132:
 	MOVQ    dstStride+96(FP), SI
 	MOVQ    AX, SI
 	VMOVUPS Z1, (SI)
 	VMOVUPS Z2, 64(SI)
 	ADDQ    DI, DX
 	CMPB    share+104(FP), $0x02
-	JNE     next131
+	JNE     next130
 	CMPQ    DI, $0x20
-	JEQ     next131
+	JEQ     next130
 	MOVQ    $0x00000001, SI
 	MOVQ    $0x00000020, DI
 	ADDQ    $0x00000080, R8
 	MOVQ    $-20, R9
-	JMP     part130
+	JMP     part129
 
-next131:
+next130:
 	ADDQ $0x00000100, CX
 	DECQ BX
-	JNZ  group128
+	JNZ  group127
 
-groupDone129:
+groupDone128:
 	VZEROUPPER
 	RET
 
-tokens112:
+tokens111:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start134
+	JNE    start133
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000002, BX
 
-clear135:
+clear134:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear135
+	JNZ     clear134
 
-start134:
+start133:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -3737,29 +3842,29 @@ start134:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone137
+	JZ    groupDone136
 
-group136:
+group135:
 	MOVQ $0x00000002, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(CX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part138
+	JNE  part137
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part138:
+part137:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (BX), Z2
 	VPBROADCASTD (BX)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (BX)(DX*1), Z4
 	SUBQ         R10, BX
 
-dots140:
+dots139:
 	VMOVUPS      (CX), Z5
 	VMOVUPS      64(CX), Z6
 	VPBROADCASTD (BX), Z0
@@ -3795,7 +3900,7 @@ dots140:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots140
+	JNZ          dots139
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z5
 	VMOVUPS      64(R9), Z6
@@ -3817,7 +3922,7 @@ dots140:
 	VMULPS       Z0, Z4, Z4
 	VFMADD213PS  64(R10), Z6, Z4
 	CMPB         share+104(FP), $0x01
-	JNE          store141
+	JNE          store140
 	VMOVUPS      128(R9), Z5
 	VMOVUPS      192(R9), Z6
 	VBROADCASTSS -16(BX), Z0
@@ -3827,7 +3932,7 @@ dots140:
 	VFMADD231PS  Z5, Z0, Z3
 	VFMADD231PS  Z6, Z0, Z4
 
-store141:
+store140:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z1, (R10)
@@ -3837,42 +3942,42 @@ store141:
 	VMOVUPS Z4, 64(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next139
+	JNE     next138
 	CMPQ    R8, $0x20
-	JEQ     next139
+	JEQ     next138
 	MOVQ    $0x00000001, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part138
+	JMP     part137
 
-next139:
+next138:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group136
+	JNZ  group135
 
-groupDone137:
+groupDone136:
 	VZEROUPPER
 	RET
 
-tokens113:
+tokens112:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start142
+	JNE    start141
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000003, BX
 
-clear143:
+clear142:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear143
+	JNZ     clear142
 
-start142:
+start141:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -3880,31 +3985,31 @@ start142:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone145
+	JZ    groupDone144
 
-group144:
+group143:
 	MOVQ $0x00000002, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(CX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part146
+	JNE  part145
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part146:
+part145:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (BX), Z2
 	VPBROADCASTD (BX)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (BX)(DX*1), Z4
 	VPBROADCASTD (BX)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (BX)(DX*2), Z6
 	SUBQ         R10, BX
 
-dots148:
+dots147:
 	VMOVUPS      (CX), Z7
 	VMOVUPS      64(CX), Z8
 	VPBROADCASTD (BX), Z0
@@ -3952,7 +4057,7 @@ dots148:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots148
+	JNZ          dots147
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z7
 	VMOVUPS      64(R9), Z8
@@ -3982,7 +4087,7 @@ dots148:
 	VMULPS       Z0, Z6, Z6
 	VFMADD213PS  64(R10), Z8, Z6
 	CMPB         share+104(FP), $0x01
-	JNE          store149
+	JNE          store148
 	VMOVUPS      128(R9), Z7
 	VMOVUPS      192(R9), Z8
 	VBROADCASTSS -16(BX), Z0
@@ -3995,7 +4100,7 @@ dots148:
 	VFMADD231PS  Z7, Z0, Z5
 	VFMADD231PS  Z8, Z0, Z6
 
-store149:
+store148:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z1, (R10)
@@ -4008,42 +4113,42 @@ store149:
 	VMOVUPS Z6, 64(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next147
+	JNE     next146
 	CMPQ    R8, $0x20
-	JEQ     next147
+	JEQ     next146
 	MOVQ    $0x00000001, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part146
+	JMP     part145
 
-next147:
+next146:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group144
+	JNZ  group143
 
-groupDone145:
+groupDone144:
 	VZEROUPPER
 	RET
 
-tokens114:
+tokens113:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start150
+	JNE    start149
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000004, BX
 
-clear151:
+clear150:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear151
+	JNZ     clear150
 
-start150:
+start149:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4051,33 +4156,33 @@ start150:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone153
+	JZ    groupDone152
 
-group152:
+group151:
 	MOVQ $0x00000002, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(CX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part154
+	JNE  part153
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part154:
+part153:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	SUBQ         R11, SI
 
-dots156:
+dots155:
 	VMOVUPS      (CX), Z9
 	VMOVUPS      64(CX), Z10
 	VPBROADCASTD (SI), Z0
@@ -4137,7 +4242,7 @@ dots156:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, CX
 	DECQ         R8
-	JNZ          dots156
+	JNZ          dots155
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Z9
 	VMOVUPS      64(R10), Z10
@@ -4175,7 +4280,7 @@ dots156:
 	VMULPS       Z0, Z8, Z8
 	VFMADD213PS  64(R11), Z10, Z8
 	CMPB         share+104(FP), $0x01
-	JNE          store157
+	JNE          store156
 	VMOVUPS      128(R10), Z9
 	VMOVUPS      192(R10), Z10
 	VBROADCASTSS -16(SI), Z0
@@ -4191,7 +4296,7 @@ dots156:
 	VFMADD231PS  Z9, Z0, Z7
 	VFMADD231PS  Z10, Z0, Z8
 
-store157:
+store156:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    AX, R11
 	VMOVUPS Z1, (R11)
@@ -4207,42 +4312,42 @@ store157:
 	VMOVUPS Z8, 64(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next155
+	JNE     next154
 	CMPQ    R9, $0x20
-	JEQ     next155
+	JEQ     next154
 	MOVQ    $0x00000001, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part154
+	JMP     part153
 
-next155:
+next154:
 	ADDQ $0x00000100, CX
 	DECQ DI
-	JNZ  group152
+	JNZ  group151
 
-groupDone153:
+groupDone152:
 	VZEROUPPER
 	RET
 
-tokens115:
+tokens114:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start158
+	JNE    start157
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000005, BX
 
-clear159:
+clear158:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear159
+	JNZ     clear158
 
-start158:
+start157:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4251,9 +4356,9 @@ start158:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone161
+	JZ    groupDone160
 
-group160:
+group159:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(CX), R11
@@ -4261,28 +4366,28 @@ group160:
 	ADDQ $0x14, SI
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part162
+	JNE  part161
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part162:
+part161:
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPBROADCASTD (DI), Z9
-	VMOVAPS      Z9, Z10
+	VPBROADCASTD (DI), Z10
 	SUBQ         R12, SI
 	SUBQ         R12, DI
 
-dots164:
+dots163:
 	VMOVUPS      (CX), Z11
 	VMOVUPS      64(CX), Z12
 	VPBROADCASTD (SI), Z0
@@ -4321,7 +4426,7 @@ dots164:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots164
+	JNZ          dots163
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z11
@@ -4368,7 +4473,7 @@ dots164:
 	VMULPS       Z0, Z10, Z10
 	VFMADD213PS  64(R12), Z12, Z10
 	CMPB         share+104(FP), $0x01
-	JNE          store165
+	JNE          store164
 	VMOVUPS      128(R11), Z11
 	VMOVUPS      192(R11), Z12
 	VBROADCASTSS -16(SI), Z0
@@ -4387,7 +4492,7 @@ dots164:
 	VFMADD231PS  Z11, Z0, Z9
 	VFMADD231PS  Z12, Z0, Z10
 
-store165:
+store164:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z1, (R12)
@@ -4407,42 +4512,42 @@ store165:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next163
+	JNE     next162
 	CMPQ    R10, $0x20
-	JEQ     next163
+	JEQ     next162
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part162
+	JMP     part161
 
-next163:
+next162:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group160
+	JNZ  group159
 
-groupDone161:
+groupDone160:
 	VZEROUPPER
 	RET
 
-tokens116:
+tokens115:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start166
+	JNE    start165
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000006, BX
 
-clear167:
+clear166:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear167
+	JNZ     clear166
 
-start166:
+start165:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4451,9 +4556,9 @@ start166:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone169
+	JZ    groupDone168
 
-group168:
+group167:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(CX), R11
@@ -4461,30 +4566,30 @@ group168:
 	ADDQ $0x14, SI
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part170
+	JNE  part169
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part170:
+part169:
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPBROADCASTD (DI), Z9
-	VMOVAPS      Z9, Z10
+	VPBROADCASTD (DI), Z10
 	VPBROADCASTD (DI)(DX*1), Z11
-	VMOVAPS      Z11, Z12
+	VPBROADCASTD (DI)(DX*1), Z12
 	SUBQ         R12, SI
 	SUBQ         R12, DI
 
-dots172:
+dots171:
 	VMOVUPS      (CX), Z13
 	VMOVUPS      64(CX), Z14
 	VPBROADCASTD (SI), Z0
@@ -4529,7 +4634,7 @@ dots172:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots172
+	JNZ          dots171
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z13
@@ -4584,7 +4689,7 @@ dots172:
 	VMULPS       Z0, Z12, Z12
 	VFMADD213PS  64(R12), Z14, Z12
 	CMPB         share+104(FP), $0x01
-	JNE          store173
+	JNE          store172
 	VMOVUPS      128(R11), Z13
 	VMOVUPS      192(R11), Z14
 	VBROADCASTSS -16(SI), Z0
@@ -4606,7 +4711,7 @@ dots172:
 	VFMADD231PS  Z13, Z0, Z11
 	VFMADD231PS  Z14, Z0, Z12
 
-store173:
+store172:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z1, (R12)
@@ -4629,42 +4734,42 @@ store173:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next171
+	JNE     next170
 	CMPQ    R10, $0x20
-	JEQ     next171
+	JEQ     next170
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part170
+	JMP     part169
 
-next171:
+next170:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group168
+	JNZ  group167
 
-groupDone169:
+groupDone168:
 	VZEROUPPER
 	RET
 
-tokens117:
+tokens116:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start174
+	JNE    start173
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x00000008, BX
 
-clear175:
+clear174:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear175
+	JNZ     clear174
 
-start174:
+start173:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4673,9 +4778,9 @@ start174:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone177
+	JZ    groupDone176
 
-group176:
+group175:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(CX), R11
@@ -4683,34 +4788,34 @@ group176:
 	ADDQ $0x14, SI
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part178
+	JNE  part177
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part178:
+part177:
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPBROADCASTD (DI), Z9
-	VMOVAPS      Z9, Z10
+	VPBROADCASTD (DI), Z10
 	VPBROADCASTD (DI)(DX*1), Z11
-	VMOVAPS      Z11, Z12
+	VPBROADCASTD (DI)(DX*1), Z12
 	VPBROADCASTD (DI)(DX*2), Z13
-	VMOVAPS      Z13, Z14
+	VPBROADCASTD (DI)(DX*2), Z14
 	VPBROADCASTD (DI)(BX*1), Z15
-	VMOVAPS      Z15, Z16
+	VPBROADCASTD (DI)(BX*1), Z16
 	SUBQ         R12, SI
 	SUBQ         R12, DI
 
-dots180:
+dots179:
 	VMOVUPS      (CX), Z17
 	VMOVUPS      64(CX), Z18
 	VPBROADCASTD (SI), Z0
@@ -4767,7 +4872,7 @@ dots180:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots180
+	JNZ          dots179
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z17
@@ -4838,7 +4943,7 @@ dots180:
 	VMULPS       Z0, Z16, Z16
 	VFMADD213PS  64(R12), Z18, Z16
 	CMPB         share+104(FP), $0x01
-	JNE          store181
+	JNE          store180
 	VMOVUPS      128(R11), Z17
 	VMOVUPS      192(R11), Z18
 	VBROADCASTSS -16(SI), Z0
@@ -4866,7 +4971,7 @@ dots180:
 	VFMADD231PS  Z17, Z0, Z15
 	VFMADD231PS  Z18, Z0, Z16
 
-store181:
+store180:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z1, (R12)
@@ -4895,42 +5000,42 @@ store181:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next179
+	JNE     next178
 	CMPQ    R10, $0x20
-	JEQ     next179
+	JEQ     next178
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part178
+	JMP     part177
 
-next179:
+next178:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group176
+	JNZ  group175
 
-groupDone177:
+groupDone176:
 	VZEROUPPER
 	RET
 
-tokens118:
+tokens117:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start182
+	JNE    start181
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	MOVQ   dstStride+96(FP), DX
 	MOVQ   AX, CX
 	MOVQ   $0x0000000a, BX
 
-clear183:
+clear182:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear183
+	JNZ     clear182
 
-start182:
+start181:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -4940,9 +5045,9 @@ start182:
 	LEAQ  (DI)(DX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone185
+	JZ    groupDone184
 
-group184:
+group183:
 	MOVQ $0x00000004, R10
 	MOVQ $0x00000020, R11
 	LEAQ 1024(CX), R12
@@ -4951,40 +5056,40 @@ group184:
 	ADDQ $0x14, DI
 	ADDQ $0x14, R8
 	CMPB share+104(FP), $0x02
-	JNE  part186
+	JNE  part185
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 	ADDQ $0x04, R13
 
-part186:
+part185:
 	ADDQ         R13, SI
 	ADDQ         R13, DI
 	ADDQ         R13, R8
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
+	VPBROADCASTD (SI), Z2
 	VPBROADCASTD (SI)(DX*1), Z3
-	VMOVAPS      Z3, Z4
+	VPBROADCASTD (SI)(DX*1), Z4
 	VPBROADCASTD (SI)(DX*2), Z5
-	VMOVAPS      Z5, Z6
+	VPBROADCASTD (SI)(DX*2), Z6
 	VPBROADCASTD (SI)(BX*1), Z7
-	VMOVAPS      Z7, Z8
+	VPBROADCASTD (SI)(BX*1), Z8
 	VPBROADCASTD (DI), Z9
-	VMOVAPS      Z9, Z10
+	VPBROADCASTD (DI), Z10
 	VPBROADCASTD (DI)(DX*1), Z11
-	VMOVAPS      Z11, Z12
+	VPBROADCASTD (DI)(DX*1), Z12
 	VPBROADCASTD (DI)(DX*2), Z13
-	VMOVAPS      Z13, Z14
+	VPBROADCASTD (DI)(DX*2), Z14
 	VPBROADCASTD (DI)(BX*1), Z15
-	VMOVAPS      Z15, Z16
+	VPBROADCASTD (DI)(BX*1), Z16
 	VPBROADCASTD (R8), Z17
-	VMOVAPS      Z17, Z18
+	VPBROADCASTD (R8), Z18
 	VPBROADCASTD (R8)(DX*1), Z19
-	VMOVAPS      Z19, Z20
+	VPBROADCASTD (R8)(DX*1), Z20
 	SUBQ         R13, SI
 	SUBQ         R13, DI
 	SUBQ         R13, R8
 
-dots188:
+dots187:
 	VMOVUPS      (CX), Z21
 	VMOVUPS      64(CX), Z22
 	VPBROADCASTD (SI), Z0
@@ -5054,7 +5159,7 @@ dots188:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, CX
 	DECQ         R10
-	JNZ          dots188
+	JNZ          dots187
 	SUBQ         R11, SI
 	SUBQ         R11, DI
 	SUBQ         R11, R8
@@ -5142,7 +5247,7 @@ dots188:
 	VMULPS       Z0, Z20, Z20
 	VFMADD213PS  64(R13), Z22, Z20
 	CMPB         share+104(FP), $0x01
-	JNE          store189
+	JNE          store188
 	VMOVUPS      128(R12), Z21
 	VMOVUPS      192(R12), Z22
 	VBROADCASTSS -16(SI), Z0
@@ -5176,7 +5281,7 @@ dots188:
 	VFMADD231PS  Z21, Z0, Z19
 	VFMADD231PS  Z22, Z0, Z20
 
-store189:
+store188:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    AX, R13
 	VMOVUPS Z1, (R13)
@@ -5212,21 +5317,21 @@ store189:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next187
+	JNE     next186
 	CMPQ    R11, $0x20
-	JEQ     next187
+	JEQ     next186
 	MOVQ    $0x00000002, R10
 	MOVQ    $0x00000020, R11
 	ADDQ    $0x00000080, R12
 	MOVQ    $-20, R13
-	JMP     part186
+	JMP     part185
 
-next187:
+next186:
 	ADDQ $0x00000100, CX
 	DECQ R9
-	JNZ  group184
+	JNZ  group183
 
-groupDone185:
+groupDone184:
 	VZEROUPPER
 	RET
 
@@ -5235,18 +5340,18 @@ groupDone185:
 TEXT ·tileShortPairAVX512(SB), NOSPLIT, $0-106
 	MOVQ   tokens+0(FP), AX
 	CMPQ   AX, $0x01
-	JLE    tokens190
+	JLE    tokens189
 	CMPQ   AX, $0x02
-	JLE    tokens191
+	JLE    tokens190
 	CMPQ   AX, $0x03
-	JLE    tokens192
+	JLE    tokens191
 	CMPQ   AX, $0x04
-	JLE    tokens193
+	JLE    tokens192
 	CMPQ   AX, $0x05
-	JLE    tokens194
+	JLE    tokens193
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start195
+	JNE    start194
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5255,16 +5360,16 @@ TEXT ·tileShortPairAVX512(SB), NOSPLIT, $0-106
 	MOVQ   AX, CX
 	MOVQ   $0x00000006, BX
 
-clear196:
+clear195:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear196
+	JNZ     clear195
 
-start195:
+start194:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5273,9 +5378,9 @@ start195:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone198
+	JZ    groupDone197
 
-group197:
+group196:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(CX), R11
@@ -5283,42 +5388,42 @@ group197:
 	ADDQ $0x14, SI
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part199
+	JNE  part198
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part199:
+part198:
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (SI), Z2
+	VPBROADCASTD (SI), Z3
+	VPBROADCASTD (SI), Z4
 	VPBROADCASTD (SI)(DX*1), Z5
-	VMOVAPS      Z5, Z6
-	VMOVAPS      Z5, Z7
-	VMOVAPS      Z5, Z8
+	VPBROADCASTD (SI)(DX*1), Z6
+	VPBROADCASTD (SI)(DX*1), Z7
+	VPBROADCASTD (SI)(DX*1), Z8
 	VPBROADCASTD (SI)(DX*2), Z9
-	VMOVAPS      Z9, Z10
-	VMOVAPS      Z9, Z11
-	VMOVAPS      Z9, Z12
+	VPBROADCASTD (SI)(DX*2), Z10
+	VPBROADCASTD (SI)(DX*2), Z11
+	VPBROADCASTD (SI)(DX*2), Z12
 	VPBROADCASTD (SI)(BX*1), Z13
-	VMOVAPS      Z13, Z14
-	VMOVAPS      Z13, Z15
-	VMOVAPS      Z13, Z16
+	VPBROADCASTD (SI)(BX*1), Z14
+	VPBROADCASTD (SI)(BX*1), Z15
+	VPBROADCASTD (SI)(BX*1), Z16
 	VPBROADCASTD (DI), Z17
-	VMOVAPS      Z17, Z18
-	VMOVAPS      Z17, Z19
-	VMOVAPS      Z17, Z20
+	VPBROADCASTD (DI), Z18
+	VPBROADCASTD (DI), Z19
+	VPBROADCASTD (DI), Z20
 	VPBROADCASTD (DI)(DX*1), Z21
-	VMOVAPS      Z21, Z22
-	VMOVAPS      Z21, Z23
-	VMOVAPS      Z21, Z24
+	VPBROADCASTD (DI)(DX*1), Z22
+	VPBROADCASTD (DI)(DX*1), Z23
+	VPBROADCASTD (DI)(DX*1), Z24
 	SUBQ         R12, SI
 	SUBQ         R12, DI
 
-dots201:
+dots200:
 	VMOVUPS      (CX), Z25
 	VMOVUPS      64(CX), Z26
 	VMOVUPS      10240(CX), Z27
@@ -5391,7 +5496,7 @@ dots201:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots201
+	JNZ          dots200
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z25
@@ -5484,7 +5589,7 @@ dots201:
 	VMULPS       Z0, Z24, Z24
 	VFMADD213PS  192(R12), Z28, Z24
 	CMPB         share+104(FP), $0x01
-	JNE          store202
+	JNE          store201
 	VMOVUPS      128(R11), Z25
 	VMOVUPS      192(R11), Z26
 	VMOVUPS      10368(R11), Z27
@@ -5520,7 +5625,7 @@ dots201:
 	VFMADD231PS  Z27, Z0, Z23
 	VFMADD231PS  Z28, Z0, Z24
 
-store202:
+store201:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z1, (R12)
@@ -5555,28 +5660,28 @@ store202:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next200
+	JNE     next199
 	CMPQ    R10, $0x20
-	JEQ     next200
+	JEQ     next199
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part199
+	JMP     part198
 
-next200:
+next199:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group197
+	JNZ  group196
 
-groupDone198:
+groupDone197:
 	VZEROUPPER
 	RET
 
-tokens190:
+tokens189:
 	MOVQ    dst_base+72(FP), AX
 	CMPB    add+105(FP), $0x00
-	JNE     start203
+	JNE     start202
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -5589,7 +5694,7 @@ tokens190:
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 
-start203:
+start202:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5597,29 +5702,29 @@ start203:
 	MOVQ  x_base+16(FP), DX
 	MOVQ  groups+8(FP), BX
 	TESTQ BX, BX
-	JZ    groupDone205
+	JZ    groupDone204
 
-group204:
+group203:
 	MOVQ $0x00000002, SI
 	MOVQ $0x00000020, DI
 	LEAQ 1024(CX), R8
 	MOVQ $-12, R9
 	ADDQ $0x14, DX
 	CMPB share+104(FP), $0x02
-	JNE  part206
+	JNE  part205
 	SHRQ $0x01, SI
 	SHRQ $0x01, DI
 	ADDQ $0x04, R9
 
-part206:
+part205:
 	ADDQ         R9, DX
 	VPBROADCASTD (DX), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (DX), Z2
+	VPBROADCASTD (DX), Z3
+	VPBROADCASTD (DX), Z4
 	SUBQ         R9, DX
 
-dots208:
+dots207:
 	VMOVUPS      (CX), Z5
 	VMOVUPS      64(CX), Z6
 	VMOVUPS      10240(CX), Z7
@@ -5659,7 +5764,7 @@ dots208:
 	ADDQ         $0x10, DX
 	ADDQ         $0x00000200, CX
 	DECQ         SI
-	JNZ          dots208
+	JNZ          dots207
 	SUBQ         DI, DX
 	VMOVUPS      (R8), Z5
 	VMOVUPS      64(R8), Z6
@@ -5681,7 +5786,7 @@ dots208:
 	VMULPS       Z0, Z4, Z4
 	VFMADD213PS  192(SI), Z8, Z4
 	CMPB         share+104(FP), $0x01
-	JNE          store209
+	JNE          store208
 	VMOVUPS      128(R8), Z5
 	VMOVUPS      192(R8), Z6
 	VMOVUPS      10368(R8), Z7
@@ -5692,7 +5797,7 @@ dots208:
 	VFMADD231PS  Z7, Z0, Z3
 	VFMADD231PS  Z8, Z0, Z4
 
-store209:
+store208:
 	MOVQ    dstStride+96(FP), SI
 	MOVQ    AX, SI
 	VMOVUPS Z1, (SI)
@@ -5701,28 +5806,28 @@ store209:
 	VMOVUPS Z4, 192(SI)
 	ADDQ    DI, DX
 	CMPB    share+104(FP), $0x02
-	JNE     next207
+	JNE     next206
 	CMPQ    DI, $0x20
-	JEQ     next207
+	JEQ     next206
 	MOVQ    $0x00000001, SI
 	MOVQ    $0x00000020, DI
 	ADDQ    $0x00000080, R8
 	MOVQ    $-20, R9
-	JMP     part206
+	JMP     part205
 
-next207:
+next206:
 	ADDQ $0x00000100, CX
 	DECQ BX
-	JNZ  group204
+	JNZ  group203
 
-groupDone205:
+groupDone204:
 	VZEROUPPER
 	RET
 
-tokens191:
+tokens190:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start210
+	JNE    start209
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5731,16 +5836,16 @@ tokens191:
 	MOVQ   AX, CX
 	MOVQ   $0x00000002, BX
 
-clear211:
+clear210:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear211
+	JNZ     clear210
 
-start210:
+start209:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5748,33 +5853,33 @@ start210:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone213
+	JZ    groupDone212
 
-group212:
+group211:
 	MOVQ $0x00000002, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(CX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part214
+	JNE  part213
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part214:
+part213:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (BX), Z2
+	VPBROADCASTD (BX), Z3
+	VPBROADCASTD (BX), Z4
 	VPBROADCASTD (BX)(DX*1), Z5
-	VMOVAPS      Z5, Z6
-	VMOVAPS      Z5, Z7
-	VMOVAPS      Z5, Z8
+	VPBROADCASTD (BX)(DX*1), Z6
+	VPBROADCASTD (BX)(DX*1), Z7
+	VPBROADCASTD (BX)(DX*1), Z8
 	SUBQ         R10, BX
 
-dots216:
+dots215:
 	VMOVUPS      (CX), Z9
 	VMOVUPS      64(CX), Z10
 	VMOVUPS      10240(CX), Z11
@@ -5834,7 +5939,7 @@ dots216:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, CX
 	DECQ         DI
-	JNZ          dots216
+	JNZ          dots215
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z9
 	VMOVUPS      64(R9), Z10
@@ -5870,7 +5975,7 @@ dots216:
 	VMULPS       Z0, Z8, Z8
 	VFMADD213PS  192(R10), Z12, Z8
 	CMPB         share+104(FP), $0x01
-	JNE          store217
+	JNE          store216
 	VMOVUPS      128(R9), Z9
 	VMOVUPS      192(R9), Z10
 	VMOVUPS      10368(R9), Z11
@@ -5886,7 +5991,7 @@ dots216:
 	VFMADD231PS  Z11, Z0, Z7
 	VFMADD231PS  Z12, Z0, Z8
 
-store217:
+store216:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z1, (R10)
@@ -5900,28 +6005,28 @@ store217:
 	VMOVUPS Z8, 192(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next215
+	JNE     next214
 	CMPQ    R8, $0x20
-	JEQ     next215
+	JEQ     next214
 	MOVQ    $0x00000001, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part214
+	JMP     part213
 
-next215:
+next214:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group212
+	JNZ  group211
 
-groupDone213:
+groupDone212:
 	VZEROUPPER
 	RET
 
-tokens192:
+tokens191:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start218
+	JNE    start217
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5930,16 +6035,16 @@ tokens192:
 	MOVQ   AX, CX
 	MOVQ   $0x00000003, BX
 
-clear219:
+clear218:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear219
+	JNZ     clear218
 
-start218:
+start217:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -5947,37 +6052,37 @@ start218:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone221
+	JZ    groupDone220
 
-group220:
+group219:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(CX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part222
+	JNE  part221
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part222:
+part221:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (BX), Z2
+	VPBROADCASTD (BX), Z3
+	VPBROADCASTD (BX), Z4
 	VPBROADCASTD (BX)(DX*1), Z5
-	VMOVAPS      Z5, Z6
-	VMOVAPS      Z5, Z7
-	VMOVAPS      Z5, Z8
+	VPBROADCASTD (BX)(DX*1), Z6
+	VPBROADCASTD (BX)(DX*1), Z7
+	VPBROADCASTD (BX)(DX*1), Z8
 	VPBROADCASTD (BX)(DX*2), Z9
-	VMOVAPS      Z9, Z10
-	VMOVAPS      Z9, Z11
-	VMOVAPS      Z9, Z12
+	VPBROADCASTD (BX)(DX*2), Z10
+	VPBROADCASTD (BX)(DX*2), Z11
+	VPBROADCASTD (BX)(DX*2), Z12
 	SUBQ         R10, BX
 
-dots224:
+dots223:
 	VMOVUPS      (CX), Z13
 	VMOVUPS      64(CX), Z14
 	VMOVUPS      10240(CX), Z15
@@ -6019,7 +6124,7 @@ dots224:
 	ADDQ         $0x08, BX
 	ADDQ         $0x00000100, CX
 	DECQ         DI
-	JNZ          dots224
+	JNZ          dots223
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Z13
 	VMOVUPS      64(R9), Z14
@@ -6069,7 +6174,7 @@ dots224:
 	VMULPS       Z0, Z12, Z12
 	VFMADD213PS  192(R10), Z16, Z12
 	CMPB         share+104(FP), $0x01
-	JNE          store225
+	JNE          store224
 	VMOVUPS      128(R9), Z13
 	VMOVUPS      192(R9), Z14
 	VMOVUPS      10368(R9), Z15
@@ -6090,7 +6195,7 @@ dots224:
 	VFMADD231PS  Z15, Z0, Z11
 	VFMADD231PS  Z16, Z0, Z12
 
-store225:
+store224:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    AX, R10
 	VMOVUPS Z1, (R10)
@@ -6109,28 +6214,28 @@ store225:
 	VMOVUPS Z12, 192(R10)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next223
+	JNE     next222
 	CMPQ    R8, $0x20
-	JEQ     next223
+	JEQ     next222
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part222
+	JMP     part221
 
-next223:
+next222:
 	ADDQ $0x00000100, CX
 	DECQ SI
-	JNZ  group220
+	JNZ  group219
 
-groupDone221:
+groupDone220:
 	VZEROUPPER
 	RET
 
-tokens193:
+tokens192:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start226
+	JNE    start225
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6139,16 +6244,16 @@ tokens193:
 	MOVQ   AX, CX
 	MOVQ   $0x00000004, BX
 
-clear227:
+clear226:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear227
+	JNZ     clear226
 
-start226:
+start225:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6156,41 +6261,41 @@ start226:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone229
+	JZ    groupDone228
 
-group228:
+group227:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(CX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part230
+	JNE  part229
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part230:
+part229:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (SI), Z2
+	VPBROADCASTD (SI), Z3
+	VPBROADCASTD (SI), Z4
 	VPBROADCASTD (SI)(DX*1), Z5
-	VMOVAPS      Z5, Z6
-	VMOVAPS      Z5, Z7
-	VMOVAPS      Z5, Z8
+	VPBROADCASTD (SI)(DX*1), Z6
+	VPBROADCASTD (SI)(DX*1), Z7
+	VPBROADCASTD (SI)(DX*1), Z8
 	VPBROADCASTD (SI)(DX*2), Z9
-	VMOVAPS      Z9, Z10
-	VMOVAPS      Z9, Z11
-	VMOVAPS      Z9, Z12
+	VPBROADCASTD (SI)(DX*2), Z10
+	VPBROADCASTD (SI)(DX*2), Z11
+	VPBROADCASTD (SI)(DX*2), Z12
 	VPBROADCASTD (SI)(BX*1), Z13
-	VMOVAPS      Z13, Z14
-	VMOVAPS      Z13, Z15
-	VMOVAPS      Z13, Z16
+	VPBROADCASTD (SI)(BX*1), Z14
+	VPBROADCASTD (SI)(BX*1), Z15
+	VPBROADCASTD (SI)(BX*1), Z16
 	SUBQ         R11, SI
 
-dots232:
+dots231:
 	VMOVUPS      (CX), Z17
 	VMOVUPS      64(CX), Z18
 	VMOVUPS      10240(CX), Z19
@@ -6242,7 +6347,7 @@ dots232:
 	ADDQ         $0x08, SI
 	ADDQ         $0x00000100, CX
 	DECQ         R8
-	JNZ          dots232
+	JNZ          dots231
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Z17
 	VMOVUPS      64(R10), Z18
@@ -6306,7 +6411,7 @@ dots232:
 	VMULPS       Z0, Z16, Z16
 	VFMADD213PS  192(R11), Z20, Z16
 	CMPB         share+104(FP), $0x01
-	JNE          store233
+	JNE          store232
 	VMOVUPS      128(R10), Z17
 	VMOVUPS      192(R10), Z18
 	VMOVUPS      10368(R10), Z19
@@ -6332,7 +6437,7 @@ dots232:
 	VFMADD231PS  Z19, Z0, Z15
 	VFMADD231PS  Z20, Z0, Z16
 
-store233:
+store232:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    AX, R11
 	VMOVUPS Z1, (R11)
@@ -6356,28 +6461,28 @@ store233:
 	VMOVUPS Z16, 192(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next231
+	JNE     next230
 	CMPQ    R9, $0x20
-	JEQ     next231
+	JEQ     next230
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part230
+	JMP     part229
 
-next231:
+next230:
 	ADDQ $0x00000100, CX
 	DECQ DI
-	JNZ  group228
+	JNZ  group227
 
-groupDone229:
+groupDone228:
 	VZEROUPPER
 	RET
 
-tokens194:
+tokens193:
 	MOVQ   dst_base+72(FP), AX
 	CMPB   add+105(FP), $0x00
-	JNE    start234
+	JNE    start233
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -6386,16 +6491,16 @@ tokens194:
 	MOVQ   AX, CX
 	MOVQ   $0x00000005, BX
 
-clear235:
+clear234:
 	VMOVUPS Z0, (CX)
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS Z2, 128(CX)
 	VMOVUPS Z3, 192(CX)
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
-	JNZ     clear235
+	JNZ     clear234
 
-start234:
+start233:
 	MOVQ  w_base+48(FP), CX
 	MOVQ  xStride+40(FP), DX
 	SHLQ  $0x02, DX
@@ -6404,9 +6509,9 @@ start234:
 	LEAQ  (SI)(DX*4), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone237
+	JZ    groupDone236
 
-group236:
+group235:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(CX), R11
@@ -6414,38 +6519,38 @@ group236:
 	ADDQ $0x14, SI
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part238
+	JNE  part237
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part238:
+part237:
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	VPBROADCASTD (SI), Z1
-	VMOVAPS      Z1, Z2
-	VMOVAPS      Z1, Z3
-	VMOVAPS      Z1, Z4
+	VPBROADCASTD (SI), Z2
+	VPBROADCASTD (SI), Z3
+	VPBROADCASTD (SI), Z4
 	VPBROADCASTD (SI)(DX*1), Z5
-	VMOVAPS      Z5, Z6
-	VMOVAPS      Z5, Z7
-	VMOVAPS      Z5, Z8
+	VPBROADCASTD (SI)(DX*1), Z6
+	VPBROADCASTD (SI)(DX*1), Z7
+	VPBROADCASTD (SI)(DX*1), Z8
 	VPBROADCASTD (SI)(DX*2), Z9
-	VMOVAPS      Z9, Z10
-	VMOVAPS      Z9, Z11
-	VMOVAPS      Z9, Z12
+	VPBROADCASTD (SI)(DX*2), Z10
+	VPBROADCASTD (SI)(DX*2), Z11
+	VPBROADCASTD (SI)(DX*2), Z12
 	VPBROADCASTD (SI)(BX*1), Z13
-	VMOVAPS      Z13, Z14
-	VMOVAPS      Z13, Z15
-	VMOVAPS      Z13, Z16
+	VPBROADCASTD (SI)(BX*1), Z14
+	VPBROADCASTD (SI)(BX*1), Z15
+	VPBROADCASTD (SI)(BX*1), Z16
 	VPBROADCASTD (DI), Z17
-	VMOVAPS      Z17, Z18
-	VMOVAPS      Z17, Z19
-	VMOVAPS      Z17, Z20
+	VPBROADCASTD (DI), Z18
+	VPBROADCASTD (DI), Z19
+	VPBROADCASTD (DI), Z20
 	SUBQ         R12, SI
 	SUBQ         R12, DI
 
-dots240:
+dots239:
 	VMOVUPS      (CX), Z21
 	VMOVUPS      64(CX), Z22
 	VMOVUPS      10240(CX), Z23
@@ -6508,7 +6613,7 @@ dots240:
 	ADDQ         $0x08, DI
 	ADDQ         $0x00000100, CX
 	DECQ         R9
-	JNZ          dots240
+	JNZ          dots239
 	SUBQ         R10, SI
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Z21
@@ -6587,7 +6692,7 @@ dots240:
 	VMULPS       Z0, Z20, Z20
 	VFMADD213PS  192(R12), Z24, Z20
 	CMPB         share+104(FP), $0x01
-	JNE          store241
+	JNE          store240
 	VMOVUPS      128(R11), Z21
 	VMOVUPS      192(R11), Z22
 	VMOVUPS      10368(R11), Z23
@@ -6618,7 +6723,7 @@ dots240:
 	VFMADD231PS  Z23, Z0, Z19
 	VFMADD231PS  Z24, Z0, Z20
 
-store241:
+store240:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    AX, R12
 	VMOVUPS Z1, (R12)
@@ -6648,20 +6753,20 @@ store241:
 	ADDQ    R10, SI
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next239
+	JNE     next238
 	CMPQ    R10, $0x20
-	JEQ     next239
+	JEQ     next238
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part238
+	JMP     part237
 
-next239:
+next238:
 	ADDQ $0x00000100, CX
 	DECQ R8
-	JNZ  group236
+	JNZ  group235
 
-groupDone237:
+groupDone236:
 	VZEROUPPER
 	RET

@@ -22,7 +22,7 @@ pass1:
 
 block2:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns4:
 	PREFETCHT0 4096(DX)
@@ -43,9 +43,27 @@ columns4:
 	VMOVUPS    Y1, 32(BX)
 	VPADDB     lanes_78787878<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(BX)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_78787878<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(BX)
+	VPADDB     lanes_78787878<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(BX)
+	VMOVUPS    160(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_78787878<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(BX)
+	VPADDB     lanes_78787878<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(BX)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns4
 	VCVTPH2PS  (CX), Y1
@@ -66,24 +84,16 @@ blockDone3:
 	VZEROUPPER
 	RET
 
-DATA lanes_0f0f0f0f<>+0(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+4(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+8(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+12(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+16(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+20(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+24(SB)/4, $0x0f0f0f0f
-DATA lanes_0f0f0f0f<>+28(SB)/4, $0x0f0f0f0f
+DATA lanes_0f0f0f0f<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA lanes_0f0f0f0f<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
 GLOBL lanes_0f0f0f0f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_78787878<>+0(SB)/4, $0x78787878
-DATA lanes_78787878<>+4(SB)/4, $0x78787878
-DATA lanes_78787878<>+8(SB)/4, $0x78787878
-DATA lanes_78787878<>+12(SB)/4, $0x78787878
-DATA lanes_78787878<>+16(SB)/4, $0x78787878
-DATA lanes_78787878<>+20(SB)/4, $0x78787878
-DATA lanes_78787878<>+24(SB)/4, $0x78787878
-DATA lanes_78787878<>+28(SB)/4, $0x78787878
+DATA lanes_78787878<>+0(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+8(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+16(SB)/8, $0x7878787878787878
+DATA lanes_78787878<>+24(SB)/8, $0x7878787878787878
 GLOBL lanes_78787878<>(SB), RODATA|NOPTR, $32
 
 // func vectorShort4AVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -199,7 +209,7 @@ pass9:
 
 block10:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns12:
 	PREFETCHT0 4096(DX)
@@ -220,9 +230,27 @@ columns12:
 	VMOVUPS    Y1, 32(BX)
 	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(BX)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(BX)
+	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(BX)
+	VMOVUPS    160(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(BX)
+	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(BX)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns12
 	VCVTPH2PS  (CX), Y1
@@ -247,14 +275,10 @@ blockDone11:
 	VZEROUPPER
 	RET
 
-DATA lanes_80808080<>+0(SB)/4, $0x80808080
-DATA lanes_80808080<>+4(SB)/4, $0x80808080
-DATA lanes_80808080<>+8(SB)/4, $0x80808080
-DATA lanes_80808080<>+12(SB)/4, $0x80808080
-DATA lanes_80808080<>+16(SB)/4, $0x80808080
-DATA lanes_80808080<>+20(SB)/4, $0x80808080
-DATA lanes_80808080<>+24(SB)/4, $0x80808080
-DATA lanes_80808080<>+28(SB)/4, $0x80808080
+DATA lanes_80808080<>+0(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+8(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+16(SB)/8, $0x8080808080808080
+DATA lanes_80808080<>+24(SB)/8, $0x8080808080808080
 GLOBL lanes_80808080<>(SB), RODATA|NOPTR, $32
 
 // func vectorShort4mAVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -381,7 +405,7 @@ pass17:
 
 group18:
 	MOVQ $0x00000000, R9
-	MOVQ $0x00000004, R10
+	MOVQ $0x00000002, R10
 
 columns20:
 	PREFETCHT0 4096(DX)
@@ -402,9 +426,27 @@ columns20:
 	VMOVUPS    Y1, 32(SI)
 	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(SI)
-	ADDQ       $0x00000080, DX
-	ADDQ       $0x08, R9
-	ADDQ       $0x00000100, SI
+	PREFETCHT0 4224(DX)
+	PREFETCHT0 4288(DX)
+	VMOVUPS    128(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(SI)
+	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(SI)
+	VMOVUPS    160(DX), Y2
+	VPAND      Y0, Y2, Y1
+	VPSRLW     $0x04, Y2, Y2
+	VPAND      Y0, Y2, Y2
+	VPADDB     lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(SI)
+	VPADDB     lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(SI)
+	ADDQ       $0x00000100, DX
+	ADDQ       $0x10, R9
+	ADDQ       $0x00000200, SI
 	DECQ       R10
 	JNZ        columns20
 	VCVTPH2PS  (CX), Y1
@@ -442,14 +484,10 @@ groupDone19:
 	VZEROUPPER
 	RET
 
-DATA lanes_80000000<>+0(SB)/4, $0x80000000
-DATA lanes_80000000<>+4(SB)/4, $0x80000000
-DATA lanes_80000000<>+8(SB)/4, $0x80000000
-DATA lanes_80000000<>+12(SB)/4, $0x80000000
-DATA lanes_80000000<>+16(SB)/4, $0x80000000
-DATA lanes_80000000<>+20(SB)/4, $0x80000000
-DATA lanes_80000000<>+24(SB)/4, $0x80000000
-DATA lanes_80000000<>+28(SB)/4, $0x80000000
+DATA lanes_80000000<>+0(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+8(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+16(SB)/8, $0x8000000080000000
+DATA lanes_80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
 // func vectorShort4kAVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -592,7 +630,7 @@ pass26:
 
 block27:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns29:
 	PREFETCHT0 4096(DX)
@@ -623,9 +661,37 @@ columns29:
 	VMOVUPS    Y1, 32(BX)
 	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(BX)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y3
+	VMOVUPS    384(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(BX)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(BX)
+	VMOVUPS    288(DX), Y3
+	VMOVUPS    416(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(BX)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(BX)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns29
 	VCVTPH2PS  (CX), Y1
@@ -646,14 +712,10 @@ blockDone28:
 	VZEROUPPER
 	RET
 
-DATA lanes_00ff00ff<>+0(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+4(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+8(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+12(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+16(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+20(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+24(SB)/4, $0x00ff00ff
-DATA lanes_00ff00ff<>+28(SB)/4, $0x00ff00ff
+DATA lanes_00ff00ff<>+0(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+8(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+16(SB)/8, $0x00ff00ff00ff00ff
+DATA lanes_00ff00ff<>+24(SB)/8, $0x00ff00ff00ff00ff
 GLOBL lanes_00ff00ff<>(SB), RODATA|NOPTR, $32
 
 // func vectorShort8AVXVNNI(tokens int, dst []float32, dstStride int, src []byte, x []uint32, xStride int, blocks int)
@@ -796,7 +858,7 @@ pass34:
 
 block35:
 	MOVQ $0x00000000, R8
-	MOVQ $0x00000004, R9
+	MOVQ $0x00000002, R9
 
 columns37:
 	PREFETCHT0 4096(DX)
@@ -827,9 +889,37 @@ columns37:
 	VMOVUPS    Y1, 32(BX)
 	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(BX)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x08, R8
-	ADDQ       $0x00000100, BX
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y3
+	VMOVUPS    384(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(BX)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(BX)
+	VMOVUPS    288(DX), Y3
+	VMOVUPS    416(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(BX)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(BX)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x10, R8
+	ADDQ       $0x00000200, BX
 	DECQ       R9
 	JNZ        columns37
 	VCVTPH2PS  (CX), Y1
@@ -998,7 +1088,7 @@ pass42:
 
 group43:
 	MOVQ $0x00000000, R9
-	MOVQ $0x00000004, R10
+	MOVQ $0x00000002, R10
 
 columns45:
 	PREFETCHT0 4096(DX)
@@ -1029,9 +1119,37 @@ columns45:
 	VMOVUPS    Y1, 32(SI)
 	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(SI)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x08, R9
-	ADDQ       $0x00000100, SI
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y3
+	VMOVUPS    384(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(SI)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(SI)
+	VMOVUPS    288(DX), Y3
+	VMOVUPS    416(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(SI)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(SI)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x10, R9
+	ADDQ       $0x00000200, SI
 	DECQ       R10
 	JNZ        columns45
 	VCVTPH2PS  (CX), Y1
@@ -1239,9 +1357,6 @@ group52:
 	MOVQ $0x00000000, R10
 
 half54:
-	MOVQ $0x00000002, R11
-
-columns55:
 	PREFETCHT0 4096(DX)
 	PREFETCHT0 4160(DX)
 	PREFETCHT0 4224(DX)
@@ -1270,11 +1385,37 @@ columns55:
 	VMOVUPS    Y1, 32(SI)
 	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
 	VMOVUPS    Y2, 160(SI)
-	ADDQ       $0x00000100, DX
-	ADDQ       $0x08, R9
-	ADDQ       $0x00000100, SI
-	DECQ       R11
-	JNZ        columns55
+	PREFETCHT0 4352(DX)
+	PREFETCHT0 4416(DX)
+	PREFETCHT0 4480(DX)
+	PREFETCHT0 4544(DX)
+	VMOVUPS    256(DX), Y3
+	VMOVUPS    384(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 256(SI)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 384(SI)
+	VMOVUPS    288(DX), Y3
+	VMOVUPS    416(DX), Y4
+	VPSLLW     $0x08, Y4, Y1
+	VPSRLW     $0x08, Y3, Y2
+	VPAND      Y0, Y3, Y3
+	VPOR       Y3, Y1, Y1
+	VPANDN     Y4, Y0, Y4
+	VPOR       Y4, Y2, Y2
+	VPXOR      lanes_80808080<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 288(SI)
+	VPXOR      lanes_80808080<>+0(SB), Y2, Y2
+	VMOVUPS    Y2, 416(SI)
+	ADDQ       $0x00000200, DX
+	ADDQ       $0x10, R9
+	ADDQ       $0x00000200, SI
 	VCVTPH2PS  (CX), Y1
 	VCVTPH2PS  16(CX), Y2
 	VPMOVSXBD  (BX), Y3
@@ -1308,7 +1449,7 @@ TEXT ·vectorShort6kAVXVNNI(SB), NOSPLIT, $0-104
 	MOVQ tokens+0(FP), AX
 	MOVQ $0x00000000, AX
 
-pass56:
+pass55:
 	MOVQ    x_base+64(FP), CX
 	MOVQ    src_base+40(FP), DX
 	LEAQ    576(DX), BX
@@ -1321,16 +1462,16 @@ pass56:
 	VPXOR   Y1, Y1, Y1
 	MOVQ    blocks+96(FP), DI
 	TESTQ   DI, DI
-	JZ      blockDone58
+	JZ      blockDone57
 
-block57:
+block56:
 	MOVQ $0x00000008, R8
 
-group59:
+group58:
 	MOVQ $0x00000000, R9
 	MOVQ $0x00000000, R10
 
-half60:
+half59:
 	VPBROADCASTD 12(CX)(R10*1), Y2
 	VMOVAPS      Y2, Y3
 	PREFETCHT0   4096(BX)
@@ -1417,24 +1558,24 @@ half60:
 	VFMADD231PS  Y7, Y3, Y1
 	ADDQ         $0x04, R10
 	CMPQ         R10, $0x08
-	JNE          half60
+	JNE          half59
 	ADDQ         $0x00000034, CX
 	DECQ         R8
-	JNZ          group59
+	JNZ          group58
 	ADDQ         $0x00002040, SI
 	ADDQ         $0x00000240, BX
 	ADDQ         $0x00002240, DX
 	DECQ         DI
-	JNZ          block57
+	JNZ          block56
 
-blockDone58:
+blockDone57:
 	MOVQ    dst_base+8(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	VMOVUPS Y0, (CX)
 	VMOVUPS Y1, 32(CX)
 	ADDQ    $0x00000010, AX
 	CMPQ    AX, $0x20
-	JNE     pass56
+	JNE     pass55
 	VZEROUPPER
 	RET
 
@@ -1443,34 +1584,34 @@ blockDone58:
 TEXT ·tileShortAVXVNNI(SB), NOSPLIT, $0-106
 	MOVQ tokens+0(FP), AX
 	CMPQ AX, $0x01
-	JLE  tokens61
+	JLE  tokens60
 	CMPQ AX, $0x02
-	JLE  tokens62
+	JLE  tokens61
 	CMPQ AX, $0x03
-	JLE  tokens63
+	JLE  tokens62
 	CMPQ AX, $0x04
-	JLE  tokens64
+	JLE  tokens63
 	MOVQ $0x00000000, AX
 
-pass65:
+pass64:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start66
+	JNE   start65
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000005, SI
 
-clear67:
+clear66:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear67
+	JNZ     clear66
 
-start66:
+start65:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1480,9 +1621,9 @@ start66:
 	LEAQ  (DI)(BX*4), R8
 	MOVQ  groups+8(FP), R9
 	TESTQ R9, R9
-	JZ    groupDone69
+	JZ    groupDone68
 
-group68:
+group67:
 	MOVQ $0x00000004, R10
 	MOVQ $0x00000020, R11
 	LEAQ 1024(DX), R12
@@ -1490,28 +1631,28 @@ group68:
 	ADDQ $0x14, DI
 	ADDQ $0x14, R8
 	CMPB share+104(FP), $0x02
-	JNE  part70
+	JNE  part69
 	SHRQ $0x01, R10
 	SHRQ $0x01, R11
 	ADDQ $0x04, R13
 
-part70:
+part69:
 	ADDQ         R13, DI
 	ADDQ         R13, R8
 	VPBROADCASTD (DI), Y1
-	VMOVAPS      Y1, Y2
+	VPBROADCASTD (DI), Y2
 	VPBROADCASTD (DI)(BX*1), Y3
-	VMOVAPS      Y3, Y4
+	VPBROADCASTD (DI)(BX*1), Y4
 	VPBROADCASTD (DI)(BX*2), Y5
-	VMOVAPS      Y5, Y6
+	VPBROADCASTD (DI)(BX*2), Y6
 	VPBROADCASTD (DI)(SI*1), Y7
-	VMOVAPS      Y7, Y8
+	VPBROADCASTD (DI)(SI*1), Y8
 	VPBROADCASTD (R8), Y9
-	VMOVAPS      Y9, Y10
+	VPBROADCASTD (R8), Y10
 	SUBQ         R13, DI
 	SUBQ         R13, R8
 
-dots72:
+dots71:
 	VMOVUPS      (DX), Y11
 	VMOVUPS      32(DX), Y12
 	VPBROADCASTD (DI), Y0
@@ -1550,7 +1691,7 @@ dots72:
 	ADDQ         $0x08, R8
 	ADDQ         $0x00000100, DX
 	DECQ         R10
-	JNZ          dots72
+	JNZ          dots71
 	SUBQ         R11, DI
 	SUBQ         R11, R8
 	VMOVUPS      (R12), Y11
@@ -1597,7 +1738,7 @@ dots72:
 	VMULPS       Y0, Y10, Y10
 	VFMADD213PS  32(R13), Y12, Y10
 	CMPB         share+104(FP), $0x01
-	JNE          store73
+	JNE          store72
 	VMOVUPS      128(R12), Y11
 	VMOVUPS      160(R12), Y12
 	VBROADCASTSS -16(DI), Y0
@@ -1616,7 +1757,7 @@ dots72:
 	VFMADD231PS  Y11, Y0, Y9
 	VFMADD231PS  Y12, Y0, Y10
 
-store73:
+store72:
 	MOVQ    dstStride+96(FP), R10
 	MOVQ    CX, R13
 	VMOVUPS Y1, (R13)
@@ -1636,35 +1777,35 @@ store73:
 	ADDQ    R11, DI
 	ADDQ    R11, R8
 	CMPB    share+104(FP), $0x02
-	JNE     next71
+	JNE     next70
 	CMPQ    R11, $0x20
-	JEQ     next71
+	JEQ     next70
 	MOVQ    $0x00000002, R10
 	MOVQ    $0x00000020, R11
 	ADDQ    $0x00000080, R12
 	MOVQ    $-20, R13
-	JMP     part70
+	JMP     part69
 
-next71:
+next70:
 	ADDQ $0x00000100, DX
 	DECQ R9
-	JNZ  group68
+	JNZ  group67
 
-groupDone69:
+groupDone68:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass65
+	JNE  pass64
 	VZEROUPPER
 	RET
 
-tokens61:
+tokens60:
 	MOVQ $0x00000000, AX
 
-pass74:
+pass73:
 	MOVQ    dst_base+72(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	CMPB    add+105(FP), $0x00
-	JNE     start75
+	JNE     start74
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	MOVQ    dstStride+96(FP), BX
@@ -1673,7 +1814,7 @@ pass74:
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 
-start75:
+start74:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1682,27 +1823,27 @@ start75:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone77
+	JZ    groupDone76
 
-group76:
+group75:
 	MOVQ $0x00000002, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(DX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part78
+	JNE  part77
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part78:
+part77:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Y1
-	VMOVAPS      Y1, Y2
+	VPBROADCASTD (BX), Y2
 	SUBQ         R10, BX
 
-dots80:
+dots79:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPBROADCASTD (BX), Y0
@@ -1726,7 +1867,7 @@ dots80:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, DX
 	DECQ         DI
-	JNZ          dots80
+	JNZ          dots79
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
@@ -1740,63 +1881,63 @@ dots80:
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(DI), Y4, Y2
 	CMPB         share+104(FP), $0x01
-	JNE          store81
+	JNE          store80
 	VMOVUPS      128(R9), Y3
 	VMOVUPS      160(R9), Y4
 	VBROADCASTSS -16(BX), Y0
 	VFMADD231PS  Y3, Y0, Y1
 	VFMADD231PS  Y4, Y0, Y2
 
-store81:
+store80:
 	MOVQ    dstStride+96(FP), DI
 	MOVQ    CX, DI
 	VMOVUPS Y1, (DI)
 	VMOVUPS Y2, 32(DI)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next79
+	JNE     next78
 	CMPQ    R8, $0x20
-	JEQ     next79
+	JEQ     next78
 	MOVQ    $0x00000001, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part78
+	JMP     part77
 
-next79:
+next78:
 	ADDQ $0x00000100, DX
 	DECQ SI
-	JNZ  group76
+	JNZ  group75
 
-groupDone77:
+groupDone76:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass74
+	JNE  pass73
 	VZEROUPPER
 	RET
 
-tokens62:
+tokens61:
 	MOVQ $0x00000000, AX
 
-pass82:
+pass81:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start83
+	JNE   start82
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000002, SI
 
-clear84:
+clear83:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear84
+	JNZ     clear83
 
-start83:
+start82:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1805,29 +1946,29 @@ start83:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone86
+	JZ    groupDone85
 
-group85:
+group84:
 	MOVQ $0x00000002, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(DX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part87
+	JNE  part86
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part87:
+part86:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Y1
-	VMOVAPS      Y1, Y2
+	VPBROADCASTD (SI), Y2
 	VPBROADCASTD (SI)(BX*1), Y3
-	VMOVAPS      Y3, Y4
+	VPBROADCASTD (SI)(BX*1), Y4
 	SUBQ         R11, SI
 
-dots89:
+dots88:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VPBROADCASTD (SI), Y0
@@ -1863,7 +2004,7 @@ dots89:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots89
+	JNZ          dots88
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y5
 	VMOVUPS      32(R10), Y6
@@ -1885,7 +2026,7 @@ dots89:
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y6, Y4
 	CMPB         share+104(FP), $0x01
-	JNE          store90
+	JNE          store89
 	VMOVUPS      128(R10), Y5
 	VMOVUPS      160(R10), Y6
 	VBROADCASTSS -16(SI), Y0
@@ -1895,7 +2036,7 @@ dots89:
 	VFMADD231PS  Y5, Y0, Y3
 	VFMADD231PS  Y6, Y0, Y4
 
-store90:
+store89:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    CX, R11
 	VMOVUPS Y1, (R11)
@@ -1905,49 +2046,49 @@ store90:
 	VMOVUPS Y4, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next88
+	JNE     next87
 	CMPQ    R9, $0x20
-	JEQ     next88
+	JEQ     next87
 	MOVQ    $0x00000001, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part87
+	JMP     part86
 
-next88:
+next87:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group85
+	JNZ  group84
 
-groupDone86:
+groupDone85:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass82
+	JNE  pass81
 	VZEROUPPER
 	RET
 
-tokens63:
+tokens62:
 	MOVQ $0x00000000, AX
 
-pass91:
+pass90:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start92
+	JNE   start91
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000003, SI
 
-clear93:
+clear92:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear93
+	JNZ     clear92
 
-start92:
+start91:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1956,31 +2097,31 @@ start92:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone95
+	JZ    groupDone94
 
-group94:
+group93:
 	MOVQ $0x00000002, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(DX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part96
+	JNE  part95
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part96:
+part95:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Y1
-	VMOVAPS      Y1, Y2
+	VPBROADCASTD (SI), Y2
 	VPBROADCASTD (SI)(BX*1), Y3
-	VMOVAPS      Y3, Y4
+	VPBROADCASTD (SI)(BX*1), Y4
 	VPBROADCASTD (SI)(BX*2), Y5
-	VMOVAPS      Y5, Y6
+	VPBROADCASTD (SI)(BX*2), Y6
 	SUBQ         R11, SI
 
-dots98:
+dots97:
 	VMOVUPS      (DX), Y7
 	VMOVUPS      32(DX), Y8
 	VPBROADCASTD (SI), Y0
@@ -2028,7 +2169,7 @@ dots98:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots98
+	JNZ          dots97
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y7
 	VMOVUPS      32(R10), Y8
@@ -2058,7 +2199,7 @@ dots98:
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R11), Y8, Y6
 	CMPB         share+104(FP), $0x01
-	JNE          store99
+	JNE          store98
 	VMOVUPS      128(R10), Y7
 	VMOVUPS      160(R10), Y8
 	VBROADCASTSS -16(SI), Y0
@@ -2071,7 +2212,7 @@ dots98:
 	VFMADD231PS  Y7, Y0, Y5
 	VFMADD231PS  Y8, Y0, Y6
 
-store99:
+store98:
 	MOVQ    dstStride+96(FP), R8
 	MOVQ    CX, R11
 	VMOVUPS Y1, (R11)
@@ -2084,49 +2225,49 @@ store99:
 	VMOVUPS Y6, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next97
+	JNE     next96
 	CMPQ    R9, $0x20
-	JEQ     next97
+	JEQ     next96
 	MOVQ    $0x00000001, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part96
+	JMP     part95
 
-next97:
+next96:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group94
+	JNZ  group93
 
-groupDone95:
+groupDone94:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass91
+	JNE  pass90
 	VZEROUPPER
 	RET
 
-tokens64:
+tokens63:
 	MOVQ $0x00000000, AX
 
-pass100:
+pass99:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start101
+	JNE   start100
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000004, SI
 
-clear102:
+clear101:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear102
+	JNZ     clear101
 
-start101:
+start100:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2135,33 +2276,33 @@ start101:
 	MOVQ  x_base+16(FP), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone104
+	JZ    groupDone103
 
-group103:
+group102:
 	MOVQ $0x00000002, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(DX), R11
 	MOVQ $-12, R12
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part105
+	JNE  part104
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part105:
+part104:
 	ADDQ         R12, DI
 	VPBROADCASTD (DI), Y1
-	VMOVAPS      Y1, Y2
+	VPBROADCASTD (DI), Y2
 	VPBROADCASTD (DI)(BX*1), Y3
-	VMOVAPS      Y3, Y4
+	VPBROADCASTD (DI)(BX*1), Y4
 	VPBROADCASTD (DI)(BX*2), Y5
-	VMOVAPS      Y5, Y6
+	VPBROADCASTD (DI)(BX*2), Y6
 	VPBROADCASTD (DI)(SI*1), Y7
-	VMOVAPS      Y7, Y8
+	VPBROADCASTD (DI)(SI*1), Y8
 	SUBQ         R12, DI
 
-dots107:
+dots106:
 	VMOVUPS      (DX), Y9
 	VMOVUPS      32(DX), Y10
 	VPBROADCASTD (DI), Y0
@@ -2221,7 +2362,7 @@ dots107:
 	ADDQ         $0x10, DI
 	ADDQ         $0x00000200, DX
 	DECQ         R9
-	JNZ          dots107
+	JNZ          dots106
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Y9
 	VMOVUPS      32(R11), Y10
@@ -2259,7 +2400,7 @@ dots107:
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R12), Y10, Y8
 	CMPB         share+104(FP), $0x01
-	JNE          store108
+	JNE          store107
 	VMOVUPS      128(R11), Y9
 	VMOVUPS      160(R11), Y10
 	VBROADCASTSS -16(DI), Y0
@@ -2275,7 +2416,7 @@ dots107:
 	VFMADD231PS  Y9, Y0, Y7
 	VFMADD231PS  Y10, Y0, Y8
 
-store108:
+store107:
 	MOVQ    dstStride+96(FP), R9
 	MOVQ    CX, R12
 	VMOVUPS Y1, (R12)
@@ -2291,23 +2432,23 @@ store108:
 	VMOVUPS Y8, 32(R12)
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next106
+	JNE     next105
 	CMPQ    R10, $0x20
-	JEQ     next106
+	JEQ     next105
 	MOVQ    $0x00000001, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part105
+	JMP     part104
 
-next106:
+next105:
 	ADDQ $0x00000100, DX
 	DECQ R8
-	JNZ  group103
+	JNZ  group102
 
-groupDone104:
+groupDone103:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass100
+	JNE  pass99
 	VZEROUPPER
 	RET

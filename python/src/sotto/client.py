@@ -33,7 +33,7 @@ class Client:
     seconds and for each call. ``on_progress`` is called in the caller's thread.
 
     Further flags of a verb go into ``flags``, with their names on the command line, and settings (``sotto plan
-    --settings`` lists them) into ``settings``: ``flags={"known": True}, settings={"batch": 16}``.
+    --help`` lists them) into ``settings``: ``flags={"seed": 1}, settings={"batch": 16, "known": True}``.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class Client:
         """A whole run on stand-in records, which are public, or which the model invents; nothing is charged."""
         with task_file(task) as named, _data.public(stand_in, "stand-in") as stand, _data.public(examples) as pool:
             options = {
-                "task": named, "size": size, "epsilon": epsilon, "delta": delta, "stand-in": stand, "examples": pool, "shots": shots, "time": time, "items": items, "out": out,
+                "task": named, "size": size, "epsilon": epsilon, "delta": delta, "stand-in": stand, "examples": pool, "shots": shots, "time": time, "out": out,
             }
-            return results.Rehearsal.read(self._one(("rehearse",), _joined(options, flags, settings, rounds=rounds, records=records)))
+            return results.Rehearsal.read(self._one(("rehearse",), _joined(options, flags, settings, rounds=rounds, records=records, items=items)))
 
     def synthesize(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
@@ -120,12 +120,13 @@ class Client:
 
     def learn(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath, delta: float | None = None, name: str | None = None,
-        unit: str | None = None, measuring: float | None = None, flags: Mapping[str, Option] | None = None,
+        unit: str | None = None, measuring: float | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> Release:
         """A private classifier of records with a list of labels, which needs no language model: see :meth:`predict`."""
         with task_file(task) as named:
-            options = {"task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit, "measurement-share": measuring}
-            return self._released(("learn",), data, name, _joined(options, flags))
+            options = {"task": named, "size": size, "epsilon": epsilon, "out": out, "delta": delta, "unit": unit}
+            return self._released(("learn",), data, name, _joined(options, flags, settings, **{"measurement-share": measuring}))
 
     def predict(self, classifier: StrPath | Release, texts: Sequence[str]) -> list[results.Label]:
         """Labels of texts by what :meth:`learn` released; it costs nothing, however often."""
@@ -168,18 +169,19 @@ class Client:
 
     def evaluate(
         self, task: TaskLike, *, demos: Sequence[StrPath | Release], test: Records, metric: str | None = None, limit: int | None = None,
-        shots: int | None = None, calibrate: bool | None = None, flags: Mapping[str, Option] | None = None,
+        shots: int | None = None, calibrate: bool | None = None, settings: Mapping[str, Option] | None = None, flags: Mapping[str, Option] | None = None,
     ) -> results.Evaluation:
         """What examples are worth: how well a model answers the questions of a public test set with them."""
         with task_file(task) as named, _data.public(test, "test") as questions:
             sets = [demo.dir if isinstance(demo, Release) else demo for demo in demos]
-            options = {"task": named, "demos": sets, "test": questions, "metric": metric, "limit": limit, "shots": shots, "calibrate": calibrate}
-            return results.Evaluation.read(self._one(("eval",), _joined(options, flags)))
+            options = {"task": named, "demos": sets, "test": questions, "metric": metric, "limit": limit, "shots": shots}
+            return results.Evaluation.read(self._one(("eval",), _joined(options, flags, settings, calibrate=calibrate)))
 
     def evaluate_private(
         self, task: TaskLike, data: Records, *, size: int | str, epsilon: float, out: StrPath,
         demos: Sequence[StrPath | Release] = (), delta: float | None = None, name: str | None = None, unit: str | None = None,
-        metric: str | None = None, records: int | None = None, flags: Mapping[str, Option] | None = None,
+        metric: str | None = None, records: int | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> results.Measured:
         """How well a model answers on the private records themselves, with noise; it is charged."""
         with task_file(task) as named:
@@ -187,21 +189,23 @@ class Client:
             options = {
                 "task": named, "size": size, "epsilon": epsilon, "out": out, "demos": sets, "delta": delta, "unit": unit, "metric": metric, "records": records,
             }
-            return results.Measured.read(_warned(self._private(("eval", "private"), data, name, _joined(options, flags))[-1]))
+            return results.Measured.read(_warned(self._private(("eval", "private"), data, name, _joined(options, flags, settings))[-1]))
 
     def table_profile(
         self, schema: StrPath, data: Records, *, size: int | str, epsilon: float, out: StrPath, groups: int | None = None,
-        group: Sequence[str] = (), delta: float | None = None, name: str | None = None, unit: str | None = None, flags: Mapping[str, Option] | None = None,
+        group: Sequence[str] = (), delta: float | None = None, name: str | None = None, unit: str | None = None,
+        settings: Mapping[str, Option] | None = None, flags: Mapping[str, Option] | None = None,
     ) -> Release:
         """Typical rows of the groups of a private table, with noise, as examples."""
         options = {"schema": schema, "size": size, "epsilon": epsilon, "out": out, "groups": groups, "group": group, "delta": delta, "unit": unit}
-        return self._released(("table", "profile"), data, name, _joined(options, flags), table=True)
+        return self._released(("table", "profile"), data, name, _joined(options, flags, settings), table=True)
 
     def table_perturb(
-        self, schema: StrPath, data: Records, *, epsilon: float, out: StrPath, name: str | None = None, flags: Mapping[str, Option] | None = None
+        self, schema: StrPath, data: Records, *, epsilon: float, out: StrPath, name: str | None = None, settings: Mapping[str, Option] | None = None,
+        flags: Mapping[str, Option] | None = None,
     ) -> results.Perturbed:
         """Rows of a private table, each changed at random on its own."""
-        options = _joined({"schema": schema, "epsilon": epsilon, "out": out}, flags)
+        options = _joined({"schema": schema, "epsilon": epsilon, "out": out}, flags, settings)
         return results.Perturbed.read(_warned(self._private(("table", "perturb"), data, name, options, table=True)[-1]))
 
     def verify(self, dir: StrPath, *, key: StrPath | None = None, strict: bool = False) -> results.Verification:
@@ -237,7 +241,8 @@ class Client:
         self, verb: tuple[str, ...], data: Records, name: str | None, options: dict[str, Option], *, table: bool = False, stdin: str | None = None
     ) -> list[dict[str, Any]]:
         with _data.hand(data, name=name, table=table) as handed:
-            return self._call(verb, {**options, "data": handed.location, "name": name}, inherit=handed.inherit, stdin=stdin)
+            few = {**typing.cast(Mapping[str, Option], options.get("set") or {}), **({"name": name} if name is not None else {})}
+            return self._call(verb, {**options, "data": handed.location, "set": typing.cast(Option, few or None)}, inherit=handed.inherit, stdin=stdin)
 
     def _one(self, arguments: tuple[str, ...], options: Mapping[str, Option]) -> dict[str, Any]:
         return _warned(self._call(arguments, options)[-1])

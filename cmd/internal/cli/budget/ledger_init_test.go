@@ -38,7 +38,7 @@ func TestLedgerInitSays(t *testing.T) {
 // advises; with the δ of one it does not, and the refusal says why.
 func TestBudgetForRuns(t *testing.T) {
 	clitest.Home(t)
-	// That of synth --no-choose --epsilon 1 for 800 records.
+	// That of synth --method clipped --epsilon 1 for 800 records.
 	const event = "poisson(0.32, repeat(60, boundedrange(0.11389918893008985)))"
 	reserve := func(name, key string) (int, string) {
 		code, _, errs := clitest.Run(t, "ledger", "reserve", name, event, "--run", "r", "--key", name+key, "--proof", "proven")

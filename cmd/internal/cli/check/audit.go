@@ -112,15 +112,14 @@ A refuted claim is a failure: the exit code is 4.` + ui.JSONKeys(auditResult{}, 
 				}
 				return runAudit(cmd.Context(), p, opt)
 			}
-			if len(opt.mechanisms) > 0 {
-				return cli.Usage("--mechanism and --command exclude each other")
-			}
 			return runAuditCommand(cmd.Context(), p, opt)
 		},
 	}
 	opt.auditFlags.add(cmd, 100_000, "runs of each mechanism, or of the command")
 	cmd.Flags().StringArrayVar(&opt.mechanisms, "mechanism", nil, "play only `NAME`; may be repeated (default: all)")
 	opt.commandOptions.add(cmd)
+	cmd.MarkFlagsMutuallyExclusive("mechanism", "command")
+	cmd.MarkFlagsRequiredTogether("command", "with", "without")
 	return cmd
 }
 

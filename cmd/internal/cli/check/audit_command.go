@@ -36,7 +36,7 @@ func (o *commandOptions) add(cmd *cobra.Command) {
 
 // unused refuses flags that change nothing without --command.
 func (o *commandOptions) unused(given func(string) bool) error {
-	for _, name := range []string{"with", "without", "claim", "delta", "adjacency"} {
+	for _, name := range []string{"claim", "delta", "adjacency"} {
 		if given(name) {
 			return cli.Usage("--%s is for --command, and would change nothing: leave it out", name)
 		}
@@ -61,9 +61,6 @@ func (o *commandOptions) claimed() (audit.Claim, error) {
 }
 
 func runAuditCommand(ctx context.Context, p *cli.Program, opt auditOptions) error {
-	if opt.with == "" || opt.without == "" {
-		return cli.Usage("--command needs two files that differ in one record: --with FILE --without FILE")
-	}
 	for _, file := range []string{opt.with, opt.without} {
 		if _, err := os.Stat(file); err != nil {
 			return cli.Usage("%s cannot be read: %w", file, err)

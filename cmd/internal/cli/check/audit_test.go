@@ -75,12 +75,12 @@ func TestAuditCommandFails(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"two files that differ":     {"--command", "cat {data}"},
+		"they must all be set":      {"--command", "cat {data}"},
 		"cannot be read":            {"--command", "cat {data}", "--with", "a", "--without", "nowhere"},
 		"should have {data}":        {"--command", "cat", "--with", "a", "--without", "b"},
 		"run it by hand":            {"--command", "echo to the point >&2; exit 3; {data}", "--with", "a", "--without", "b"},
 		"one for each run":          {"--command", "cat {data} # {runs}", "--with", "a", "--without", "b"},
-		"exclude each other":        {"--command", "cat {data}", "--mechanism", "gaussian"},
+		"none of the others can be": {"--command", "cat {data}", "--with", "a", "--without", "b", "--mechanism", "gaussian"},
 		"would change nothing":      {"--claim", "pure(1)"},
 		`there is no game "nobody"`: {"--mechanism", "nobody"},
 		"--runs is 3":               {"--runs", "3"},

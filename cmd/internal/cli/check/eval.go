@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/prompt"
@@ -67,7 +68,7 @@ the text. --form measures one of the two.
 
 Labels are chosen by their probability after the question. Calibration divides
 it by what the labels get for questions without content, since demonstrations
-favour labels that come often or last; --calibrate=false leaves that out. A
+favour labels that come often or last; --set calibrate=false leaves that out. A
 model that only writes text is asked to write the label. Answers that are no
 label count as wrong. Where a release's prompt uses evidence, what all records
 say about labels, so do its answers. Nothing is charged: released demonstrations
@@ -83,34 +84,33 @@ PRIVATE go only to models that may see private records.
 		Args:        cli.NoneBut,
 		Annotations: map[string]string{cli.RunsItself: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt.asked = cmd.Flags().Changed
-			if err := cli.Require(cmd, "task", "demos", "test"); err != nil {
-				return err
-			}
+			opt.asked = settings.Given(cmd)
 			return runEval(cmd.Context(), p, opt)
 		},
 	}
 	opt.add(cmd)
+	cli.Needs(cmd, "task", "demos", "test")
 	cmd.AddCommand(newEvalPrivateCommand(p))
 	return cmd
 }
 
 func (o *evalOptions) add(cmd *cobra.Command) {
-	o.Model.Add(cmd)
+	few := settings.AddSet(cmd).Flags
+	o.Model.AddFew(cmd)
 	o.TaskFlag.Add(cmd, "")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, zero or real; may be repeated; required")
 	f.StringVar(&o.test, "test", "", "the questions and their answers: a `FILE` with the task's columns; required")
 	f.StringVar(&o.data, "data", "", "for real: the records, a `FILE`, a folder or the address of a database")
-	f.StringVar(&o.query, "query", "", "for real: the rows of a database, as `SQL` with an ORDER BY")
-	f.Int64Var(&o.size, "size", 0, "for real: how many records there are, if they should not all be drawn to choose from")
+	few.StringVar(&o.query, "query", "", "for real: the rows of a database, as `SQL` with an ORDER BY")
+	few.Int64Var(&o.size, "size", 0, "for real: how many records there are, if they should not all be drawn to choose from")
 	f.IntVar(&o.limit, "limit", 0, "ask `N` of the questions, the same ones every time (default: all)")
 	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all; for real the task's)")
-	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
-	f.BoolVar(&o.normalise, "normalise", false, "divide a label's log-probability by its number of tokens")
+	few.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	few.BoolVar(&o.normalise, "normalise", false, "divide a label's log-probability by its number of tokens")
 	cli.AddChoice(cmd, &o.form, "form", "", "lay prompts out as turns of a chat, whose answers are what the model writes, or as one text (default: as they were chosen, and the other beside it)", string(prompt.ChatForm), string(prompt.TextForm))
 	cli.AddChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels, exact_match for phrases, rouge_l for texts)", metric.Names()...)
-	f.StringVar(&o.encoder, "encoder", "", "for embedding metrics: ask the server at `URL` for vectors of words (default: the encoder minilm, here)")
+	few.StringVar(&o.encoder, "encoder", "", "for embedding metrics: ask the server at `URL` for vectors of words (default: the encoder minilm, here)")
 	f.Int64Var(&o.seed, "seed", 0, "choose real records and resample questions by `N`")
 	f.StringVar(&o.predictions, "predictions", "", "write every answer to `FILE`.jsonl")
 }
@@ -133,10 +133,6 @@ func (o *evalOptions) check() (prompt.Task, error) {
 	}
 	real := slices.Contains(o.demos, demosReal)
 	switch {
-	case len(o.demos) == 0:
-		return task, cli.Usage("--demos is missing: a folder of \"sotto synth\", a file, zero or real")
-	case o.test == "":
-		return task, cli.Usage("--test is missing: a file of questions with their answers")
 	case real && o.data == "":
 		return task, cli.Usage("--demos real needs --data: the records to take demonstrations from")
 	case !real && (o.data != "" || o.query != "" || o.asked("size")):
@@ -255,7 +251,7 @@ func (s *setting) openModel(ctx context.Context, sets []worth.Set) error {
 			continue
 		}
 		if s.encoder != "" {
-			return cli.Usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out --encoder", d.Name)
+			return cli.Usage("the demonstrations of %s are NOT PRIVATE, and answers may repeat them: leave out the setting encoder", d.Name)
 		}
 		s.trusted, err = s.OpenTrusted(ctx, spec)
 		if ui.Is[*backend.UntrustedError](err) {

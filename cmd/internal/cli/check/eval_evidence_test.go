@@ -141,7 +141,7 @@ func TestEvalPrivateEvidence(t *testing.T) {
 	command := func(out string, more ...string) []string {
 		return append([]string{"eval", "private", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "30", "--model", "tiny.gguf", "--seed", "1", "--json", "--out", out}, more...)
 	}
-	code, out, errs := clitest.Run(t, command("all", "--compare", "--demos", "combined", "--demos", "hinted", "--demos", "alone", "--demos", "zero")...)
+	code, out, errs := clitest.Run(t, command("all", "--set", "compare", "--demos", "combined", "--demos", "hinted", "--demos", "alone", "--demos", "zero")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -175,10 +175,10 @@ func TestEvalPrivateEvidence(t *testing.T) {
 	}
 	clitest.Write(t, "combined/evidence.json", other(t, "combined", func(e *evidence.Evidence) { e.Vectors[1][5]++ }))
 	for want, args := range map[string][]string{
-		"another plan":         command("one", "--demos", "combined"),
-		"measure them one by":  command("x", "--demos", "combined", "--demos", "hinted"),
-		"--compare is about":   command("x", "--compare", "--demos", "plain"),
-		"has no evidence.json": command("x", "--demos", "bare"),
+		"another plan":           command("one", "--demos", "combined"),
+		"measure them one by":    command("x", "--demos", "combined", "--demos", "hinted"),
+		"--set compare is about": command("x", "--set", "compare", "--demos", "plain"),
+		"has no evidence.json":   command("x", "--demos", "bare"),
 	} {
 		t.Run(want, func(t *testing.T) {
 			_ = os.MkdirAll("bare", 0o700)

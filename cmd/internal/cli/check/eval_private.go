@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/measure"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -58,8 +59,8 @@ A set that records chose is measured in the form in which it was chosen: turns
 of a chat and what the model writes in its turn, or one text. Others have the
 form that --form names. The output says which. A prompt that uses evidence is
 measured with it, read by the encoder that is built in; sets of one call have
-the evidence of one release. --compare adds the same prompt without evidence,
-and the evidence alone, for which no model is asked.
+the evidence of one release. --set compare adds the same prompt without
+evidence, and the evidence alone, for which no model is asked.
 
 Every record is asked with the same probability, about --records in all. More of
 them make the number better at the same ε, and take longer. --dry-run says what
@@ -81,7 +82,7 @@ when the same command is repeated, and nothing is charged twice.
   sotto eval private --task samsum --data chats.jsonl --size 14000 --epsilon 0.2 --metric rouge_l --records 300 --out measured
   sotto eval private --task agnews --data news.jsonl --size 20000 --epsilon 0.05 --dry-run`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt.given = cmd.Flags().Changed
+			opt.given = settings.Given(cmd)
 			needs := []string{"task", "size", "epsilon"}
 			if !opt.dry {
 				needs = append(needs, "data", "out")
@@ -97,14 +98,15 @@ when the same command is repeated, and nothing is charged twice.
 }
 
 func (o *evalPrivateOptions) add(cmd *cobra.Command) {
-	o.Model.Add(cmd)
+	few := settings.AddSet(cmd).Flags
+	o.Model.AddFew(cmd)
 	o.AddRecords(cmd)
 	o.TargetFlags.Add(cmd, "", "the numbers may cost, such as 0.1", "required")
 	f := cmd.Flags()
 	f.StringArrayVar(&o.demos, "demos", nil, "the `DEMONSTRATIONS`: a folder, a file, or zero; may be repeated (default zero)")
-	f.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
-	f.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
-	f.BoolVar(&o.compare, "compare", false, "also measure each set that uses evidence without it, and its evidence alone")
+	few.IntVar(&o.shots, "shots", 0, "use the first `K` demonstrations of a set (default: all)")
+	few.BoolVar(&o.calibrate, "calibrate", true, "divide labels' probabilities by those after questions without content")
+	few.BoolVar(&o.compare, "compare", false, "also measure each set that uses evidence without it, and its evidence alone")
 	cli.AddChoice(cmd, &o.form, "form", "", "the form of prompts that no records chose: chat (turns, and what the model writes), message (one turn), or text (one text, and the probabilities of labels) (default: chat, where the model has a chat template and half a billion parameters or more)", formNames()...)
 	cli.AddChoice(cmd, &o.metric, "metric", "", "what to measure (default: accuracy for labels and phrases, rouge_l for texts)", privateMetrics()...)
 	f.Int64Var(&o.records, "records", 0, fmt.Sprintf("ask about `N` of the records (default %d)", plan.DefaultRecords))
@@ -162,13 +164,13 @@ func (o *evalPrivateOptions) request() (q plan.MeasurementRequest, err error) {
 	case o.given("records") && o.records < 1:
 		return q, cli.Usage("--records is %d, it should be positive; leave it out for %d", o.records, plan.DefaultRecords)
 	case o.given("shots") && o.shots < 1:
-		return q, cli.Usage("--shots is %d, it should be positive; for none there is --demos zero", o.shots)
+		return q, cli.Usage("--set shots is %d, it should be positive; for none there is --demos zero", o.shots)
 	case o.given("calibrate") && !worth.Listed(q.Task):
-		return q, cli.Usage("--calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
+		return q, cli.Usage("--set calibrate is about lists of labels, and %s has none: leave it out", q.Task.Name)
 	case o.form != "" && !slices.Contains(formNames(), o.form):
 		return q, cli.Usage("--form is %q, it should be one of %s", o.form, strings.Join(formNames(), ", "))
 	case o.given("calibrate") && o.calibrate && prompt.Form(o.form).Turns():
-		return q, cli.Usage("--calibrate is about probabilities of labels, and with --form %s answers are what the model writes: leave one of them out", o.form)
+		return q, cli.Usage("--set calibrate is about probabilities of labels, and with --form %s answers are what the model writes: leave one of them out", o.form)
 	}
 	if q.Form = prompt.Form(o.form); o.given("calibrate") && o.calibrate {
 		q.Form = prompt.TextForm
@@ -225,7 +227,7 @@ func (o *evalPrivateOptions) prompts(q *plan.MeasurementRequest) error {
 		}
 	}
 	if o.compare && q.Evidence == nil {
-		return cli.Usage("--compare is about prompts that use evidence, and no set has one: leave it out, or name the folder of a release whose records chose to use it")
+		return cli.Usage("--set compare is about prompts that use evidence, and no set has one: leave it out, or name the folder of a release whose records chose to use it")
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func TestEvalPrivateForms(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--form is \"x\"":          measuring("--form", "x"),
-		"what the model writes":    measuring("--form", "chat", "--calibrate"),
+		"what the model writes":    measuring("--form", "chat", "--set", "calibrate"),
 		"utility soft is of proba": measuring("--form", "chat", "--metric", "probability"),
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -169,22 +169,22 @@ func TestEvalPrivateRefusals(t *testing.T) {
 	measureHere(t)
 	clitest.Write(t, "secret.jsonl", []byte(`{"text": "x", "queue": "billing", "not_private": true}`+"\n"))
 	for want, args := range map[string][]string{
-		"--task, --size, --epsilon, --data and --out are missing": {"eval", "private"},
-		"--task is missing":    {"eval", "private", "--epsilon", "1", "--size", "9", "--data", "records.jsonl", "--out", "x"},
-		"--epsilon is missing": {"eval", "private", "--task", "task.toml", "--size", "9", "--data", "records.jsonl", "--out", "x"},
-		"--size is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--data", "records.jsonl", "--out", "x"},
-		"--data is missing":    {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--out", "x"},
-		"--out is missing":     {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--data", "records.jsonl"},
-		"public files":         measuring("--demos", "real"),
-		"given twice":          measuring("--demos", "zero", "--demos", "zero"),
-		"NOT PRIVATE":          measuring("--demos", "secret.jsonl"),
-		"rare label":           measuring("--metric", "macro_f1"),
-		"numbers from 0 to 1":  measuring("--metric", "bertscore"),
-		"does not suit":        measuring("--metric", "rouge_l"),
-		"--records is 0":       measuring("--records", "0"),
-		"--shots is 0":         measuring("--shots", "0"),
-		"a number of records":  measuring("--size", "many"),
-		"ε above 0":            measuring("--epsilon", "0"),
+		"not set: sotto eval private": {"eval", "private"},
+		"\"task\" not set":            {"eval", "private", "--epsilon", "1", "--size", "9", "--data", "records.jsonl", "--out", "x"},
+		"\"epsilon\" not set":         {"eval", "private", "--task", "task.toml", "--size", "9", "--data", "records.jsonl", "--out", "x"},
+		"\"size\" not set":            {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--data", "records.jsonl", "--out", "x"},
+		"\"data\" not set":            {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--out", "x"},
+		"\"out\" not set":             {"eval", "private", "--task", "task.toml", "--epsilon", "1", "--size", "9", "--data", "records.jsonl"},
+		"public files":                measuring("--demos", "real"),
+		"given twice":                 measuring("--demos", "zero", "--demos", "zero"),
+		"NOT PRIVATE":                 measuring("--demos", "secret.jsonl"),
+		"rare label":                  measuring("--metric", "macro_f1"),
+		"numbers from 0 to 1":         measuring("--metric", "bertscore"),
+		"does not suit":               measuring("--metric", "rouge_l"),
+		"--records is 0":              measuring("--records", "0"),
+		"--set shots is 0":            measuring("--set", "shots=0"),
+		"a number of records":         measuring("--size", "many"),
+		"ε above 0":                   measuring("--epsilon", "0"),
 	} {
 		t.Run(want, func(t *testing.T) {
 			code, _, errs := clitest.Run(t, args...)

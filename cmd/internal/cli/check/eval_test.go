@@ -145,7 +145,7 @@ func TestEvalEncoder(t *testing.T) {
 	t.Cleanup(server.Close)
 	command := []string{
 		"eval", "--task", "task.toml", "--test", "records.jsonl", "--limit", "20", "--model", "tiny.gguf",
-		"--form", "text", "--metric", "embedding_f1", "--encoder", server.URL, "--json",
+		"--form", "text", "--metric", "embedding_f1", "--set", "encoder=" + server.URL, "--json",
 	}
 	code, out, errs := clitest.Run(t, append(command, "--demos", "zero")...)
 	if code != 0 {
@@ -155,15 +155,15 @@ func TestEvalEncoder(t *testing.T) {
 	if o["metric"] != "embedding_f1 (openai/lengths, word by word)" || o["value"].(float64) != 1 {
 		t.Errorf("both labels have seven letters, so that all match: %v of %v", o["value"], o["metric"])
 	}
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != ui.Wrong || !strings.Contains(errs, "answers may repeat them: leave out --encoder") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "real", "--data", "records.jsonl")...); code != ui.Wrong || !strings.Contains(errs, "answers may repeat them: leave out the setting encoder") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != ui.Wrong || !strings.Contains(errs, "--encoder is for embedding metrics") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--metric", "accuracy")...); code != ui.Wrong || !strings.Contains(errs, "encoder is for embedding metrics") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	chat := httptest.NewServer(clitest.ChatServer())
 	t.Cleanup(chat.Close)
-	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--encoder", chat.URL)...); code != ui.Wrong || !strings.Contains(errs, "embed") {
+	if code, _, errs := clitest.Run(t, append(command, "--demos", "zero", "--set", "encoder="+chat.URL)...); code != ui.Wrong || !strings.Contains(errs, "embed") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -51,7 +51,7 @@ func TestLongAMethodIsOneFile(t *testing.T) {
 	}
 	for what, c := range map[string]struct{ said, want string }{
 		"plan": {sotto("plan", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy", "--set", "toy-weight=2"), "toy"},
-		"help": {sotto("plan", "--settings"), "toy-weight"},
+		"help": {sotto("plan", "--help"), "toy-weight"},
 		"texts": {sotto("synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--method", "toy",
 			"--shots", "2", "--set", "tokens=6", "--out", "demos"), "toy"},
 	} {

@@ -24,7 +24,7 @@ func newModelBenchCommand(p *cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "How fast a model is on this machine",
-		Long: `Measures a model on all processors (or --threads) of this machine, or on a
+		Long: `Measures a model on the processors of this machine, or on a
 server, and prints the medians:
 
   - prefill: reading a prompt of 512 tokens;
@@ -35,10 +35,9 @@ server, and prints the medians:
 
 ` + flags.ModelHelp + ui.JSONKeys(benchResult{}),
 		Example: `  sotto model bench
-  sotto model bench --model qwen2.5-coder --threads 1 --json`,
+  sotto model bench --model qwen2.5-coder --repeat 5 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelBench(cmd.Context(), p, opt) },
 	}
-	opt.Add(cmd)
 	cmd.Flags().IntVar(&opt.repeat, "repeat", 5, "measure each `N` times and take the median")
 	return cmd
 }

@@ -39,13 +39,14 @@ are numbers, they are token ids. It may also be a JSON array of texts and ids.
   sotto model score --prompt 'Is the sea blue?' --chat --candidates answers.txt --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runModelScore(cmd, p, opt) },
 	}
-	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.prompt, "prompt", "", "the `TEXT` that the token follows, or - to read it from standard input; required")
 	f.IntVar(&opt.top, "top", 10, "print the best `K` tokens")
 	f.StringVar(&opt.candidates, "candidates", "", "print the tokens that `FILE` lists instead of the best")
 	f.BoolVar(&opt.chat, "chat", false, "take the prompt as a message to the model, and score the first token of its answer")
 	_ = cmd.MarkFlagFilename("candidates") // the flag exists
+	cli.Needs(cmd, "prompt")
+	cmd.MarkFlagsMutuallyExclusive("top", "candidates")
 	return cmd
 }
 
@@ -70,10 +71,6 @@ func (r *scoreResult) Print(p *ui.Page) {
 func runModelScore(cmd *cobra.Command, p *cli.Program, opt scoreOptions) error {
 	ctx := cmd.Context()
 	switch {
-	case !cmd.Flags().Changed("prompt"):
-		return cli.Usage("--prompt is missing: give the text that the token follows")
-	case opt.candidates != "" && cmd.Flags().Changed("top"):
-		return cli.Usage("--top and --candidates exclude each other: the file says which tokens are printed")
 	case opt.top < 1:
 		return cli.Usage("--top must be at least 1")
 	}

@@ -34,7 +34,7 @@ Without an argument it is the model that is used when none is named.` + ui.JSONK
 		Args: cli.UpTo("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				if of.URL != "" {
+				if p.Chosen.URL != "" {
 					return cli.Usage("give a model or --url, not both")
 				}
 				of.Name = args[0]
@@ -42,7 +42,6 @@ Without an argument it is the model that is used when none is named.` + ui.JSONK
 			return runModelShow(cmd.Context(), p, of)
 		},
 	}
-	of.AddServer(cmd)
 	cmd.ValidArgsFunction = completeModels
 	return cmd
 }

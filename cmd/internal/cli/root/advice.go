@@ -61,7 +61,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	var path *fs.PathError
 	switch {
 	case errors.As(err, &source) && source.Code == tables.Columns && has("text-column"):
-		return "; --text-column, --label-column and --unit name columns in place of the task's"
+		return "; the settings text-column and label-column, and --unit, name columns in place of the task's"
 	case errors.As(err, &source) && source.Code == tables.Columns && has("schema"):
 		return "; correct the names in the file of --schema; sotto table schema infer --data FILE prints those of a file"
 	case errors.As(err, &source) && strings.Contains(text, "query") && has("query"):
@@ -87,7 +87,7 @@ func nextStep(cmd *cobra.Command, err error, text string) string {
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "task "):
 		return " (sotto task check FILE)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "plan "):
-		return " (sotto plan --write FILE makes one, sotto plan --settings lists what it may have)"
+		return " (sotto plan --write FILE makes one, sotto synth --help lists what it may have)"
 	case ui.Is[*document.InvalidError](err) && strings.HasPrefix(text, "schema "):
 		return " (sotto table schema check FILE)"
 	case source != nil && has("data"):

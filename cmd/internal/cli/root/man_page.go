@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 // manPage writes the manual page of a command in man(7)'s macros, from the same words as its help.
@@ -41,6 +42,9 @@ func manPage(cmd *cobra.Command, built *versionResult) string {
 		}
 	}
 	m.flags("OPTIONS", cmd.LocalFlags())
+	if s := settings.Of(cmd); s != nil {
+		m.flags("SETTINGS, FOR --set NAME=VALUE", s.Flags)
+	}
 	m.flags("OPTIONS OF EVERY VERB", cmd.InheritedFlags())
 	if cmd.Example != "" {
 		m.section("EXAMPLES")

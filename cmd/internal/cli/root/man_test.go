@@ -59,7 +59,7 @@ func TestManPages(t *testing.T) {
 
 func TestRoff(t *testing.T) {
 	for text, want := range map[string]string{
-		".TH": `\&.TH`, "'x'": `\(aqx\(aq`, `a\b`: `a\eb`, "--no-choose": `\-\-no\-choose`, "ε ≤ 1": `\[u03B5] \[u2264] 1`, "𝛿": `\[u1D6FF]`,
+		".TH": `\&.TH`, "'x'": `\(aqx\(aq`, `a\b`: `a\eb`, "--as-many": `\-\-as\-many`, "ε ≤ 1": `\[u03B5] \[u2264] 1`, "𝛿": `\[u1D6FF]`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			if got := roff(text); got != want {

@@ -67,6 +67,16 @@ set name, threads and context of [model], and nothing else.`,
 			return cmd.Help()
 		},
 	}
+	// cobra checks the same again, and does not say what to do.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return cli.Usage("%w: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return cli.Usage("%w: %s", err, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return nil
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
@@ -75,8 +85,10 @@ set name, threads and context of [model], and nothing else.`,
 	flags.BoolVar(&p.Verbose, "verbose", false, "report on standard error what work a run did; it depends on the records, so do not publish it")
 	flags.StringVar(&p.Places.File, "config", "", "read the configuration from `FILE` (default: sotto/sotto.toml in the folder of your configuration)")
 	p.AddPlaces(flags)
+	p.Chosen.AddNames(flags)
 	root.AddCommand(verbs...)
 	root.AddCommand(newVersionCommand(p), newCompletionCommand(p), newManCommand(p))
+	group(root)
 	cli.TakesNothing(root)
 	root.SetHelpCommand(newHelpCommand())
 	help := root.HelpFunc()
@@ -99,7 +111,6 @@ set name, threads and context of [model], and nothing else.`,
 
 func init() {
 	cobra.AddTemplateFunc("flagHelp", flagHelp)
-	cobra.AddTemplateFunc("verbGroups", groupsOfVerbs)
 	cobra.AddTemplateFunc("brief", func(c *cobra.Command) bool { return c.Root().Annotations[brief] != "" })
 }
 
@@ -117,10 +128,13 @@ const usageTemplate = `Usage:
   {{end}}{{.CommandPath}} VERB{{end}}{{if .HasExample}}
 
 Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{range verbGroups .}}
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$verbs := .Commands}}{{range $group := .Groups}}
 
-{{.Title}}{{range .Verbs}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+{{.Title}}{{range $verbs}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if not .Groups}}
+
+Verbs:{{range $verbs}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 {{flagHelp .}}{{end}}{{if and .HasAvailableInheritedFlags (not (brief .))}}
 

@@ -67,7 +67,7 @@ a budget of its own: its charges have the label route=NAME.` + ui.JSONKeys(route
 		},
 	}
 	opt.AnswerFlags.Add(cmd)
-	opt.Model.Add(cmd)
+	opt.Model.AddFew(cmd)
 	opt.AddRecords(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&opt.pace, "latency-quantum", 0, "round the time of answers up to a multiple of this; 0 for none, which shows clients how long each took (default: what the plan needs, measured)")

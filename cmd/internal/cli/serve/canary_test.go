@@ -71,8 +71,8 @@ func readers(t *testing.T) (all [][]string, private []string) {
 	}
 	all = [][]string{
 		append([]string{"ledger", "init", "labelled", "--delta", "1e-6"}, []string{"--task", "task.toml", "--data", "labelled.jsonl", "--epsilon", "1000"}...),
-		append([]string{"synth", "--no-choose", "--set", "batch=8"}, of("labelled.jsonl")...),
-		append([]string{"synth", "--no-choose", "--set", "batch=8", "--unit", "who", "--name", "units"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--method", "clipped", "--set", "batch=8"}, of("labelled.jsonl")...),
+		append([]string{"synth", "--method", "clipped", "--set", "batch=8", "--unit", "who", "--set", "name=units"}, of("labelled.jsonl")...),
 		append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=8"}, of("labelled.jsonl")...),
 		append([]string{"synth", "--from", "set.jsonl", "--set", "records=8"}, of("labelled.jsonl")...),
 		append([]string{"answer", "--inputs", "questions.txt"}, of("labelled.jsonl")...),
@@ -84,7 +84,7 @@ func readers(t *testing.T) (all [][]string, private []string) {
 		append([]string{"table", "perturb"}, table("others.csv")...),
 	}
 	for _, data := range []string{"broken.jsonl", "missing.jsonl", "wrong.jsonl"} {
-		all = append(all, append([]string{"synth", "--no-choose", "--set", "batch=8"}, of(data)...), append([]string{"answer", "--inputs", "questions.txt", "--set", "on-error=skip"}, of(data)...))
+		all = append(all, append([]string{"synth", "--method", "clipped", "--set", "batch=8"}, of(data)...), append([]string{"answer", "--inputs", "questions.txt", "--set", "on-error=skip"}, of(data)...))
 	}
 	return all, private
 }

@@ -60,7 +60,6 @@ With --json it serves nothing, and prints the tools that it would offer.` + ui.J
   sotto mcp --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), p, opt, does) },
 	}
-	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&opt.tasks, "task", nil, "let agents plan for this task, a `FILE`, by its name, beside the built-in ones; may be repeated")
 	cli.AddDir(cmd, &opt.Releases, "releases", "let agents see the releases in and below `DIR` whose certificates hold")

@@ -74,7 +74,6 @@ so that other programs that listen there can act as who is signed in. With
 		Annotations: map[string]string{cli.RunsItself: "yes"},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), p, opt) },
 	}
-	opt.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.Listen, "listen", "127.0.0.1:8080", "serve clients at `HOST:PORT`")
 	f.StringVar(&opt.Admin, "admin", defaultAdmin, "serve those who look after the service at `HOST:PORT`; \"\" for nowhere")

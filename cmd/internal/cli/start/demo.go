@@ -125,7 +125,6 @@ own are not touched. The same command resumes with a demo that was interrupted.
   sotto demo --out /tmp/demo --epsilon 0.5 --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), p, opt) },
 	}
-	opt.Model.Add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&opt.out, "out", "sotto-demo", "the `DIR` to put everything into")
 	_ = cmd.MarkFlagDirname("out") // the flag exists

@@ -262,7 +262,7 @@ func (o *initOptions) result() *initResult {
 		}
 		route[len(route)-1] = cli.TablePrefix + "schema.toml"
 	} else {
-		discover := ui.If(o.discover, "--discover-labels")
+		discover := ui.If(o.discover, "--set=discover-labels=auto")
 		inputs := o.beside(o.inputs)
 		add("show the two prompts", "sotto", "task", "check", "task.toml")
 		const minutes = "5m"

@@ -18,7 +18,7 @@ import (
 
 // quicker settings of runs that take long.
 var quicker = map[string][]string{
-	"rehearse": {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6", "--invent", "60", "--items", "5", "--sets", "1"},
+	"rehearse": {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6", "--set", "invent=60", "--set", "items=5", "--set", "sets=1"},
 	"synth":    {"--set", "rounds=1", "--set", "records=8", "--set", "pool=4", "--set", "tokens=6"},
 }
 
@@ -107,7 +107,7 @@ func TestInitAsks(t *testing.T) {
 		asked                 []string
 	}{
 		{"t.csv", "message,queue,customer", "\n\n\nBilling, Delivery\n2000\n2\ncustomer\n", "task.toml", `labels = ["Billing", "Delivery"]`, []string{"[classify]", "[message]", "[queue]"}},
-		{"t.csv", "message,queue,customer", "extract\n\n\n\nauto\n\n\n", "NEXT.md", "--size auto --epsilon 1 --discover-labels --time 5m --out demos", nil},
+		{"t.csv", "message,queue,customer", "extract\n\n\n\nauto\n\n\n", "NEXT.md", "--size auto --epsilon 1 --set=discover-labels=auto --time 5m --out demos", nil},
 		{"l.csv", "age,home town,repaid", "table\n18..80\n\nyes|no\nrepaid\n2000\n\n\n", "schema.toml", "name = \"age\"\nkind = \"numeric\"\nlow = 18\nhigh = 80\n", []string{"home town: "}},
 		{"l.csv", "age,home town,repaid", "\n\n\n\n2000\n\n\n", "schema.toml", "name = \"home town\"\nkind = \"\"", []string{"[table]"}},
 	} {

@@ -56,7 +56,7 @@ values = ["yes", "no"]
 	if code != 2 || !strings.Contains(errs, `format = "1,234.56" for numbers such as 58,370 or $58,370`) {
 		t.Errorf("numbers with a currency: %d %s", code, errs)
 	}
-	if !strings.Contains(errs, "(--on-error skip)") || strings.Contains(errs, "(--size)") {
+	if !strings.Contains(errs, "(--set on-error=skip)") || strings.Contains(errs, "(--size)") {
 		t.Errorf("the wrong flag is named: %s", errs)
 	}
 	schema = strings.Replace(schema, "high = 100000", "high = 100000\nformat = \"1,234.56\"", 1)

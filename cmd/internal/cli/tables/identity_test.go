@@ -266,14 +266,14 @@ func TestTextsInAnotherFormat(t *testing.T) {
 	}
 }
 
-// TestKnown: with --known data that the ledger does not know is refused, in every way of use, and gets no
+// TestKnown: with the setting known data that the ledger does not know is refused, in every way of use, and gets no
 // budget; once its owner has entered it, it is used.
 func TestKnown(t *testing.T) {
-	command := clitest.Asking(t, "--known", "--input", "One?")
+	command := clitest.Asking(t, "--set", "known", "--input", "One?")
 	clitest.BankFiles(t)
-	profile := clitest.ProfileArgs("out", "--data", "loans.csv", "--known")
-	perturb := []string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "1", "--out", "rows", "--known"}
-	texts := []string{"synth", "--no-choose", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--inputs", "questions.txt", "--model", "tiny.gguf", "--out", "texts", "--known"}
+	profile := clitest.ProfileArgs("out", "--data", "loans.csv", "--set", "known")
+	perturb := []string{"table", "perturb", "--schema", "loans.toml", "--data", "loans.csv", "--epsilon", "1", "--out", "rows", "--set", "known"}
+	texts := []string{"synth", "--method", "clipped", "--task", "chat.toml", "--data", "chats.jsonl", "--size", "300", "--epsilon", "2", "--set", "batch=16", "--inputs", "questions.txt", "--model", "tiny.gguf", "--out", "texts", "--set", "known"}
 	clitest.Write(t, "questions.txt", []byte("One?\n"))
 	clitest.Done(t, "ledger", "init")
 	for _, args := range [][]string{command, profile, perturb, texts} {

@@ -52,6 +52,7 @@ examples from perturbed rows.` + ui.JSONKeys(itemsResult{}),
 	f.IntVar(&opt.limit, "limit", 0, "the first `N` rows (default: all)")
 	f.BoolVar(&opt.bins, "bins", false, "write numbers as their bins, as examples from perturbed rows do")
 	f.BoolVar(&opt.skip, "skip", false, "leave out rows that the schema refuses")
+	cli.Needs(cmd, "data", "out")
 	return cmd
 }
 
@@ -68,12 +69,6 @@ func runItems(ctx context.Context, p *cli.Program, opt itemsOptions, given func(
 	of, err := opt.Schema()
 	if err != nil {
 		return err
-	}
-	switch {
-	case opt.data == "":
-		return cli.Usage("--data is missing: a file of public rows")
-	case opt.out == "":
-		return cli.Usage("--out is missing: the file to write questions to")
 	}
 	if err := (&cli.SettingFlags{Given: given}).Positive(map[string]float64{"limit": float64(opt.limit)}); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/privacy"
 )
 
@@ -55,21 +56,21 @@ that combinations of values are known best.` + ui.JSONKeys(perturbResult{}),
   sotto table perturb --schema survey.toml --data - --epsilon 2 --out mine.csv
   sotto table perturb --schema loans.toml --data loans.csv --epsilon 8 --weights repaid=2,income=2 --out perturbed`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.Require(cmd, "schema", "data", "epsilon", "out"); err != nil {
-				return err
-			}
 			return runPerturb(cmd.Context(), p, opt)
 		},
 	}
+	settings.AddSet(cmd)
 	opt.SchemaFlag.Add(cmd)
 	opt.tableFlags.add(cmd)
+	opt.Shown = []string{"split", "weights"}
 	opt.SettingFlags.Add(cmd, method.Perturbation)
 	cmd.Flags().Var(&opt.epsilon, "epsilon", "the ε of a row, all its columns together, such as 8; required")
+	cli.Needs(cmd, "schema", "data", "epsilon", "out")
 	return cmd
 }
 
 // localPlan reads how rows are perturbed.
-func localPlan(of cli.SchemaFlag, epsilon cli.Number, settings cli.SettingFlags) (l plan.Local, err error) {
+func localPlan(of cli.SchemaFlag, epsilon cli.Number, given cli.SettingFlags) (l plan.Local, err error) {
 	r := plan.LocalRequest{Epsilon: epsilon.Value}
 	if r.Schema, err = of.Schema(); err != nil {
 		return l, err
@@ -77,7 +78,7 @@ func localPlan(of cli.SchemaFlag, epsilon cli.Number, settings cli.SettingFlags)
 	if !epsilon.Given {
 		return l, cli.Usage("--epsilon is missing: the ε of a row, such as 8")
 	}
-	if r, err = r.With(ui.SettingValues(settings.Values)); err != nil {
+	if r, err = r.With(ui.SettingValues(given.Values)); err != nil {
 		return l, err
 	}
 	return plan.NewLocal(r)
@@ -95,7 +96,7 @@ func runPerturb(ctx context.Context, p *cli.Program, opt perturbOptions) error {
 		return perturbOwn(ctx, p, opt, made)
 	}
 	if opt.Given("on-error") {
-		return cli.Usage("--on-error: rows that the schema refuses cannot be left out of perturbed ones, since leaving them out would reveal what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
+		return cli.Usage("--set on-error: rows that the schema refuses cannot be left out of perturbed ones, since leaving them out would reveal what they are not. Correct them, or give their columns rules in the schema (other, missing, clamp)")
 	}
 	tables, err := opt.options()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
@@ -38,14 +39,13 @@ the table; a profile needs somebody who is trusted with it.` + ui.JSONKeys(table
 		Example: `  sotto table plan --schema adult --size 32561 --epsilon 1 --groups 4
   sotto table plan --schema loans.toml --size 20000 --epsilon 4 --plot errors.svg`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.Require(cmd, "schema", "size", "epsilon"); err != nil {
-				return err
-			}
 			return runTablePlan(cmd.Context(), p, opt)
 		},
 	}
+	settings.AddSet(cmd)
 	opt.profileFlags.add(cmd, method.Profile, method.Perturbation)
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw predicted errors against ε into `FILE`.svg")
+	cli.Needs(cmd, "schema", "size", "epsilon")
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 type profileOptions struct {
@@ -42,23 +43,22 @@ divided by it, and it should be about right. The cost is charged to the table's
 budget in the ledger before a row is added up; what the budget does not allow is
 refused (exit code 3) and nothing is charged. A run that was interrupted resumes
 when the same command is repeated, and nothing is charged twice. --unit COLUMN
-protects all rows of one value together, of which --rows-per-unit are used.
+protects all rows of one value together (--set rows-per-unit=N uses N of each).
 --rate samples rows first; at the same ε that does not make noise smaller
 relative to what is left.
 
 --statistic COLUMN=median releases the median of a numeric column (or
 quantile:0.9), histogram all counts, and skip nothing.
---paper divides the budget and adds up as published, for comparison.
 
 DIR gets the examples in several formats, profile.json with all numbers,
 report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(profileResult{}),
 		Example: `  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --groups 4 --out demos
   sotto table profile --schema loans.toml --data loans.parquet --size 20000 --epsilon 0.5 --group repaid --group income:60 --out demos
   sotto table profile --schema loans.toml --data postgres://db/bank --table loans --size 20000 --epsilon 1 --unit customer --out demos
-  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --noise gaussian --delta 1e-6 --statistic capital_gain=median --out demos`,
+  sotto table profile --schema adult --data adult.csv --size 32561 --epsilon 1 --set noise=gaussian --delta 1e-6 --statistic capital_gain=median --out demos`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			needs := []string{"schema", "data", "size", "out"}
-			if !opt.nonPrivate && !cmd.Flags().Changed("noise") {
+			if !opt.nonPrivate && !opt.Given("noise") {
 				needs = append(needs, "epsilon")
 			}
 			if err := cli.Require(cmd, needs...); err != nil {
@@ -67,9 +67,10 @@ report.html, the plan and the certificate: see "sotto verify".` + ui.JSONKeys(pr
 			return runProfile(cmd.Context(), p, opt)
 		},
 	}
+	settings.AddSet(cmd)
 	opt.tableFlags.add(cmd)
 	opt.profileFlags.add(cmd, method.Profile)
-	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow --noise none, which has no privacy guarantee, for comparisons")
+	cmd.Flags().BoolVar(&opt.nonPrivate, "non-private", false, "allow the noise none, which has no privacy guarantee, for comparisons")
 	_ = cmd.MarkFlagDirname("out") // the flag exists
 	return cmd
 }
@@ -166,6 +167,7 @@ type profileFlags struct {
 
 func (o *profileFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	o.SchemaFlag.Add(cmd)
+	o.Shown = []string{"group", "groups", "statistic", "histograms", "unit", "rate", "split"}
 	o.SettingFlags.Add(cmd, kinds...)
 	f := cmd.Flags()
 	f.StringVar(&o.size, "size", "", "about how many rows there are, a public number `N`; required")

@@ -73,17 +73,15 @@ and with --sample the examples in several formats.` + ui.JSONKeys(reconstructRes
 	f.StringVar(&opt.groups, "groups", "", "estimate groups of columns, as `'A+B+C,A+D'`")
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, a new or empty one")
 	f.Var(&opt.seed, "seed", "draw the same examples every time, by `N`")
+	cli.Needs(cmd, "data")
+	cmd.MarkFlagsMutuallyExclusive("columns", "groups")
 	return cmd
 }
 
 func (o *reconstructOptions) check() error {
 	switch {
-	case len(o.data) == 0:
-		return cli.Usage("--data is missing: perturbed rows, as \"sotto table perturb\" writes them")
 	case o.method != reconstruct.MethodIBU && o.method != reconstruct.MethodInverse:
 		return cli.Usage("--method is %q, it should be ibu or inverse", o.method)
-	case o.columns != "" && o.groups != "":
-		return cli.Usage("--columns and --groups exclude each other")
 	case o.columns != "" && o.sample > 0:
 		return cli.Usage("--columns leaves columns out, and examples need all of them: use --groups that cover the table")
 	case o.sample > maxExamples:

@@ -60,6 +60,9 @@ answer.` + ui.JSONKeys(sampleResult{}, "With --near-rows there are sets instead 
 	f.IntVar(&opt.count, "count", 4, "draw `K` examples")
 	cli.AddDir(cmd, &opt.out, "out", "write them in all formats into `DIR`, a new or empty one")
 	f.Var(&opt.seed, "seed", "draw the same examples every time, by `N`")
+	cmd.MarkFlagsOneRequired("estimate", "profile")
+	cmd.MarkFlagsMutuallyExclusive("estimate", "profile")
+	cmd.MarkFlagsMutuallyExclusive("near", "near-rows")
 	return cmd
 }
 
@@ -68,8 +71,6 @@ const maxExamples = 100_000
 
 func runSample(p *cli.Program, opt sampleOptions) error {
 	switch {
-	case (opt.estimate == "") == (opt.profile == ""):
-		return cli.Usage("give --estimate, a folder that \"sotto table reconstruct --out\" wrote, or --profile, one of \"sotto table profile --histograms\"")
 	case opt.count < 1:
 		return cli.Usage("--count is %d, it should be positive", opt.count)
 	case opt.count > maxExamples:
@@ -190,8 +191,6 @@ func (o *nearFlags) add(cmd *cobra.Command) {
 // read finds the rows that flags name.
 func (o *nearFlags) read(of schema.Schema) ([]estimate.Question, error) {
 	switch {
-	case o.near != "" && o.rows != "":
-		return nil, cli.Usage("--near and --near-rows exclude each other: say one row, or name a file of them")
 	case o.mismatch.Given && o.near == "" && o.rows == "":
 		return nil, cli.Usage("--mismatch goes with --near or --near-rows")
 	case o.mismatch.Given && !(o.mismatch.Value >= reconstruct.MinMismatch && o.mismatch.Value <= 1):

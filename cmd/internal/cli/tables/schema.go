@@ -279,9 +279,6 @@ the names in its records, which are not read: list the columns with --column of
 		Example: `  sotto table schema infer --data people.csv > mine.toml
   sotto table schema infer --data postgres://server/db --table public.people`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if data == "" {
-				return cli.Usage("--data is missing: a file, or the address of a database")
-			}
 			names, kinds, err := tables.Describe(cmd.Context(), data, o)
 			if errors.Is(err, tables.ErrInRecords) {
 				return cli.Usage("%w, with --column: sotto init --data %s --kind table --column 'age=18..80'", err, data)
@@ -302,6 +299,7 @@ the names in its records, which are not read: list the columns with --column of
 	f.StringVar(&o.Query, "query", "", "the rows of a database, as `SQL`")
 	f.StringVar((*string)(&o.Format), "format", "", "csv, parquet, xlsx or sql (default: by the name)")
 	cli.Complete(cmd, "format", "csv", "parquet", "xlsx", "sql")
+	cli.Needs(cmd, "data")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 func newTableCommand(p *cli.Program) *cobra.Command {
@@ -49,7 +50,7 @@ func (o *tableFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.table, "table", "", "which `TABLE` of a database")
 	f.StringVar(&o.out, "out", "", "the `DIR` to write to, also to continue with a run; required")
-	f.IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
+	settings.Flags(cmd).IntVar(&o.workers, "workers", 0, "read with `N` threads (default: one for every processor)")
 }
 
 // options makes of the flags what the library takes.

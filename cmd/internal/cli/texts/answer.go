@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
@@ -82,14 +83,16 @@ Methods that write token by token (real cannot answer questions):
 
 func (o *answerOptions) add(cmd *cobra.Command) {
 	o.AnswerFlags.Add(cmd)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.SourceFlags.Add(cmd, "answers")
 	f := cmd.Flags()
 	f.StringVar(&o.input, "input", "", "the question, a `TEXT`; - reads it from standard input")
 	f.StringVar(&o.inputs, "inputs", "", "answer the questions in `FILE`: a line each, or JSONL with the task's column of inputs")
 	f.BoolVar(&o.asMany, "as-many-as-fit", false, "with --inputs: if the budget does not allow all answers, give the first ones that it allows")
-	f.BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
+	settings.Flags(cmd).BoolVar(&o.cut, "cut", false, "cut questions that are longer than the task allows, instead of refusing them")
 	f.StringVar(&o.out, "out", "", "write answers to `FILE`, a JSON object a line; with --inputs also to continue with a list that was interrupted")
+	cmd.MarkFlagsOneRequired("input", "inputs")
+	cmd.MarkFlagsMutuallyExclusive("input", "inputs")
 }
 
 // options makes of the flags what the library takes.
@@ -103,10 +106,6 @@ func (o *answerOptions) options() (sotto.AnswerOptions, error) {
 func (o *answerOptions) questions(p *cli.Program, t prompt.Task) ([]string, error) {
 	given := o.Given
 	switch {
-	case given("input") && given("inputs"):
-		return nil, cli.Usage("--input and --inputs exclude each other: give one question, or a file of them")
-	case !given("input") && !given("inputs"):
-		return nil, cli.Usage("--input is missing: a question, or - to read it from standard input; or --inputs, a file of questions")
 	case given("inputs"):
 		column := t.Text
 		if t.Kind == prompt.Generate {

@@ -2,7 +2,6 @@ package texts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
-	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/sys/fault"
 )
 
@@ -113,14 +111,10 @@ func printAnswer(p *ui.Page, number int, a *sotto.Answer) {
 }
 
 // sum says what the answers cost, and what is left.
-func (v *answerView) sum(ctx context.Context, s *sotto.AnswerSession) error {
+func (v *answerView) sum(s *sotto.AnswerSession) error {
 	v.Took(fmt.Sprintf("%s tokens through %s", ui.Thousands(s.Usage().Computed), s.Model), time.Since(v.began).Seconds())
 	if v.Program.JSON {
 		return nil
-	}
-	more, err := v.room(ctx, s)
-	if err != nil {
-		return err
 	}
 	a, charge, spent, drawn := v.newest, "", "", ""
 	if a.Charge != "" {
@@ -140,7 +134,6 @@ func (v *answerView) sum(ctx context.Context, s *sotto.AnswerSession) error {
 		v.terms.print(p, v.done)
 		p.Facts(
 			"budget", spent,
-			"room for", more,
 			"drawn", drawn,
 			"method", v.terms.plan.Method(),
 			"event", v.terms.plan.Event().String(),
@@ -158,52 +151,6 @@ func (t answerTerms) known() string {
 		return ""
 	}
 	return fmt.Sprintf("ε ≤ %s for one answer, against someone who knows who was drawn for it; answers add up", ui.AtMost(t.drawn))
-}
-
-// roomTime is how long to look for the number of answers that still fit.
-const roomTime = 2 * time.Second
-
-// room says how many more answers like these fit the budget, as far as can be found out
-// in a short time: the ledger is asked about more and more.
-func (v *answerView) room(ctx context.Context, s *sotto.AnswerSession) (string, error) {
-	if v.newest.Charge == "" {
-		return "", nil
-	}
-	until := time.Now().Add(roomTime)
-	fits := func(n int64) (bool, error) {
-		err := s.CheckBudget(ctx, n)
-		if errors.Is(err, ledger.ErrBudget) {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	low, high, next := int64(0), int64(math.MaxInt32), int64(1)
-	if one := v.terms.guarantee.Epsilon.Upper; one > 0 {
-		next = max(1, v.newest.InSeries+int64(v.newest.Left/one)) // at least about so many fit
-	}
-	for high-low > 1 && (low == 0 || time.Now().Before(until)) {
-		ok, err := fits(next)
-		if err != nil {
-			return "", err
-		}
-		if ok {
-			low = next
-			next = min(2*low, low+(high-low)/2)
-		} else {
-			high = next
-			next = low + (high-low)/2
-		}
-	}
-	exact := high-low == 1
-	switch {
-	case low == 0:
-		return "no other answer like this; see sotto ledger grant", nil
-	case low == 1 && exact:
-		return "1 more answer like this", nil
-	case exact:
-		return ui.Thousands(low) + " more answers like this", nil
-	}
-	return "at least " + ui.Thousands(low) + " more answers like this", nil
 }
 
 // print says what holds for each answer.

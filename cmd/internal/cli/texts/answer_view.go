@@ -120,7 +120,7 @@ func (v *answerView) one(ctx context.Context, s *sotto.AnswerSession, question s
 	if err != nil {
 		return err
 	}
-	return v.sum(ctx, s)
+	return v.sum(s)
 }
 
 // deliver keeps an answer, and shows it: to programs as JSON, to people by show. It is
@@ -171,7 +171,7 @@ func (v *answerView) all(ctx context.Context, s *sotto.AnswerSession, questions 
 	if err != nil {
 		return v.interrupted(err)
 	}
-	return v.sum(ctx, s)
+	return v.sum(s)
 }
 
 // there shows answers that an earlier call has kept.

@@ -13,7 +13,7 @@ import (
 // nothing else is: no other digest, no other settings, no file that was changed.
 func TestApprovedPlan(t *testing.T) {
 	for name, settings := range map[string][]string{
-		"writing":  {"--no-choose", "--set", "batch=16"},
+		"writing":  {"--method", "clipped", "--set", "batch=16"},
 		"choosing": {"--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=8"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func addTime(cmd *cobra.Command, to *time.Duration) {
 
 // addEvidence adds the flag of the share of ε for evidence.
 func addEvidence(cmd *cobra.Command, to *cli.Number) {
-	cmd.Flags().Var(to, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
+	settings.Flags(cmd).Var(to, "evidence", "choose: the share of ε for adding up all records as evidence for labels, which prompts may use: the records choose whether and how; 0 for none (default: 0.7 for a closed list of labels, with 60 records for each at ε = 1)")
 }
 
 // addPool adds settings of what is written to choose from.

@@ -51,7 +51,7 @@ func TestPlainChooseKinds(t *testing.T) {
 	}
 	for kind, where := range kinds {
 		own := map[string]string{"chat": "own-chats.jsonl", "phrase": "own-lines.jsonl"}[kind]
-		list := map[string][]string{"chat": {"--inputs", "inputs.txt"}, "phrase": {"--labels", "places.txt"}}[kind]
+		list := map[string][]string{"chat": {"--inputs", "inputs.txt"}, "phrase": {"--inputs", "places.txt"}}[kind]
 		for name, args := range map[string][]string{
 			"written": append([]string{"synth", "--set", "generation-share=0", "--set", "pool=2", "--set", "tokens=3", "--set", "rounds=2", "--set", "measurement-share=0"}, list...),
 			"mixed":   append([]string{"synth", "--set", "generation-share=0.5", "--set", "pool=2", "--set", "tokens=3", "--set", "batch=4", "--set", "rounds=1", "--examples", own, "--instruction", "Do it."}, list...),

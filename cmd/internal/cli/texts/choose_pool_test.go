@@ -61,7 +61,7 @@ func TestPoolModelFlags(t *testing.T) {
 		args, want string
 		code       int
 	}{
-		{"--no-choose --pool-model " + url, "--pool-model is for --method choose", ui.Wrong},
+		{"--method clipped --pool-model " + url, "--pool-model is for --method choose", ui.Wrong},
 		{"--method gaussian --set vary=2", "--set vary is for --method choose", ui.Wrong},
 		{"--method clipped --set reword=2", "--set reword is for --method choose", ui.Wrong},
 		{"--set pool-key-env=X", "--set pool-key-env is about the server of --pool-model", ui.Wrong},
@@ -70,7 +70,7 @@ func TestPoolModelFlags(t *testing.T) {
 		{"--set reword=-1", "should be numbers of texts", ui.Wrong},
 		{"--set vary=-1", "should be numbers of texts", ui.Wrong},
 		{"--set vary=1000", "up to 64 texts like the winner's", ui.Wrong},
-		{"--discover-labels --pool-model " + url, "before labels are discovered", ui.Wrong},
+		{"--set discover-labels --pool-model " + url, "before labels are discovered", ui.Wrong},
 	} {
 		code, out, errs := clitest.Run(t, append(plain, strings.Fields(c.args)...)...)
 		at := expect.At(t, "%s", c.args)

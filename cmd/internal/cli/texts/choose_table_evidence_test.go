@@ -28,7 +28,7 @@ func telling(t *testing.T, n int) {
 func TestEvidenceOfTable(t *testing.T) {
 	telling(t, 2000)
 	t.Setenv("SOTTO_MODELS", filepath.Join(t.TempDir(), "none")) // no encoder of sentences is at hand
-	code, _, errs := clitest.Run(t, onPets("synth", "demos", "--set", "rounds=2", "--set", "records=64", "--set", "pool=4", "--size", "2000", "--epsilon", "40", "--evidence", "0.7", "--json")...)
+	code, _, errs := clitest.Run(t, onPets("synth", "demos", "--set", "rounds=2", "--set", "records=64", "--set", "pool=4", "--size", "2000", "--epsilon", "40", "--set", "evidence=0.7", "--json")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}

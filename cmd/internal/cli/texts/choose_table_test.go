@@ -112,7 +112,7 @@ func TestPlainTableTasks(t *testing.T) {
 		"in words":    onPets("synth", "o5", append(seeded, "--set", "rounds=1", "--data", "words.jsonl", "--size", "60")...),
 		"measured":    onPets("eval private", "o6", "--seed", "1", "--records", "8", "--demos", "profile", "--demos", "zero"),
 		"counted":     onPets("synth", "o8", append(seeded, "--set", "rounds=1", "--size", "auto", "--set", "min-size=50")...),
-		"only writes": onPets("synth", "o7", "--seed", "1", "--no-choose", "--set", "tokens=3", "--shots", "2", "--set", "batch=4"),
+		"only writes": onPets("synth", "o7", "--seed", "1", "--method", "clipped", "--set", "tokens=3", "--shots", "2", "--set", "batch=4"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := clitest.Run(t, append(args, "--json")...)

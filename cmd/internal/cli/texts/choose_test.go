@@ -24,9 +24,8 @@ func TestChooseFlags(t *testing.T) {
 	for _, c := range []struct {
 		args, want string
 	}{
-		{"--no-choose --method choose", "--no-choose and --method choose exclude each other"},
-		{"--no-choose --set rounds=2", "--set rounds is for --method choose, and would change nothing for clipped"},
-		{"--no-choose --time 5m", "--time is for --method choose"},
+		{"--method clipped --set rounds=2", "--set rounds is for --method choose, and would change nothing for clipped"},
+		{"--method clipped --time 5m", "--time is for --method choose"},
 		{"--method gaussian --set pool=5", "--set pool is for --method choose, and would change nothing for gaussian"},
 		{"--method clipped --examples own.jsonl", "--examples is for --method choose"},
 		{"--method clipped --set reading=raw", "--set reading is for --method choose"},
@@ -205,7 +204,7 @@ func TestRouteOfText(t *testing.T) {
 	clitest.ChoosingHome(t)
 	clitest.Printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
 	for _, reading := range []string{"calibrated", "raw"} {
-		if code, _, errs := clitest.Run(t, clitest.Choosing("--set", "reading="+reading, "--evidence", "0", "--out", reading)...); code != 0 {
+		if code, _, errs := clitest.Run(t, clitest.Choosing("--set", "reading="+reading, "--set", "evidence=0", "--out", reading)...); code != 0 {
 			t.Fatal(errs)
 		}
 		for _, shadowed := range []bool{false, true} {

@@ -28,7 +28,7 @@ func TestResultsSayNothingOfTheDraw(t *testing.T) {
 		command       string
 		ReleaseResult []string
 	}{
-		{"synth --no-choose --task task.toml --data records.jsonl --size 400 --epsilon 4 --set batch=16 --model tiny.gguf --out demos-SEED", []string{"texts", "dir"}},
+		{"synth --method clipped --task task.toml --data records.jsonl --size 400 --epsilon 4 --set batch=16 --model tiny.gguf --out demos-SEED", []string{"texts", "dir"}},
 		{"answer --task chat.toml --data chats.jsonl --size 300 --epsilon 4 --set batch=16 --model tiny.gguf --input Six?", []string{"answer", "tokens"}},
 	} {
 		results, took := []map[string]any{}, map[string]bool{}

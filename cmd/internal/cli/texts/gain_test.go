@@ -66,7 +66,7 @@ func TestUncounted(t *testing.T) {
 			if err := p.Emit(r); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Contains(out.String(), "--label-size LABEL=N"); got == known {
+			if got := strings.Contains(out.String(), "label-size=LABEL=N"); got == known {
 				t.Errorf("%T, known %v: %s", r, known, out.String())
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/release"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/internal/ui/settings"
 )
 
 type learnOptions struct {
@@ -46,26 +47,25 @@ any number of times at no further cost:
 "sotto synth" makes a prompt for a language model from the same records, which
 knows things that records do not say.
 
---measurement-share keeps a share of ε to say in the end, with noise, on how
-many of the private records the classifier is right.
+--set measurement-share=0.1 keeps a tenth of ε to say in the end, with noise, on
+how many of the private records the classifier is right.
 
 The data, the ledger and the budget are as in "sotto synth". A run that was
 interrupted resumes with the same command, and nothing is charged twice.` + ui.JSONKeys(learnResult{}, ui.ProgressHelp),
 		Example: `  sotto learn --task agnews --data news.jsonl --size 120000 --epsilon 1 --out labels
   sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 0.3 --unit customer --out labels
-  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --measurement-share 0.1 --out labels
+  sotto learn --task mine.toml --data tickets.csv --size 20000 --epsilon 1 --set measurement-share=0.1 --out labels
   sotto predict labels --data new.csv --out predictions.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.Require(cmd, "task", "data", "size", "epsilon", "out"); err != nil {
-				return err
-			}
 			return runLearn(cmd.Context(), p, opt)
 		},
 	}
+	few := settings.AddSet(cmd).Flags
 	opt.TargetFlags.Add(cmd, "", "the classifier may cost, such as 1", "how far sums go follows from it; required")
 	opt.AddRecords(cmd)
-	cmd.Flags().Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
+	few.Var(&opt.measuring, "measurement-share", "the share of ε for saying in the end on how many records the classifier is right (default 0)")
 	cli.AddDir(cmd, &opt.out, "out", "the `DIR` to write to, also to continue with a run; required")
+	cli.Needs(cmd, "task", "data", "size", "epsilon", "out")
 	return cmd
 }
 

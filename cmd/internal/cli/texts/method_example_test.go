@@ -38,7 +38,7 @@ func TestLongExampleMethod(t *testing.T) {
 	lmtest.TinyModel(t, "tiny.gguf")
 	clitest.Write(t, "task.toml", []byte(clitest.TicketTask))
 	clitest.Write(t, "records.jsonl", []byte(clitest.Tickets(200)))
-	synth := []string{"synth", "--no-choose", "--method", "ballot", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "8", "--set", "tokens=4", "--model", "tiny.gguf", "--out", "demos"}
+	synth := []string{"synth", "--method", "clipped", "--method", "ballot", "--task", "task.toml", "--data", "records.jsonl", "--size", "200", "--epsilon", "8", "--set", "tokens=4", "--model", "tiny.gguf", "--out", "demos"}
 	if code, _, errs := clitest.Run(t, synth...); code != 2 || !strings.Contains(errs, "unknown method") && !strings.Contains(errs, "ballot") {
 		t.Errorf("without the file: %d %s", code, errs)
 	}

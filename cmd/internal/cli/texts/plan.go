@@ -36,9 +36,8 @@ type planOptions struct {
 	methods []string
 	answers int64
 	plot    string
-	// file is where the plan file goes, and list asks for all settings instead of a plan.
+	// file is where the plan file goes.
 	file string
-	list bool
 }
 
 func newPlanCommand(p *cli.Program) *cobra.Command {
@@ -59,10 +58,10 @@ forecast of what the prompt will be worth, from suites on public data sets: how
 many points above no examples and above model-generated ones, and how often such
 forecasts held. "sotto rehearse" tries a plan out.
 
-Settings of research have no flags. --settings lists them by what they are
-about, --set NAME=VALUE gives one a value, and --write makes a plan file with
-all that the first method of the plan has, each with what it is and its default.
-synth, choose, rehearse, answer and plan read it: --plan FILE.
+Settings that few people change have no flags: --set NAME=VALUE gives one a
+value, and --write makes a plan file with all that the first method of the plan
+has, each with what it is and its default. synth, rehearse, answer and plan read
+it: --plan FILE.
 
 With --answers N it plans answers of "sotto answer" instead, with each method
 that answers questions of the task, such that N of them together cost at most ε:
@@ -71,14 +70,11 @@ budget buys.
 
 ` + flags.ModelHelp + ui.JSONKeys(planResult{}, "The forecast is in points: low, middle and high. With --answers there is answers instead of shots, and tokens and seconds are of one answer."),
 		Example: `  sotto plan --task agnews --size 120000 --epsilon 1
-  sotto plan --task trec --size 5452 --label-size Abbreviation=86 --epsilon 4 --shots 6 --json
+  sotto plan --task trec --size 5452 --set label-size=Abbreviation=86 --epsilon 4 --shots 6 --json
   sotto plan --task agnews --size 120000 --epsilon 1 --plot cost.svg
   sotto plan --task samsum --size 14732 --epsilon 8 --answers 100
   sotto plan --task agnews --size 120000 --epsilon 1 --set rounds=6 --write plan.toml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if opt.list {
-				return p.Emit(opt.Rest.Result())
-			}
 			if err := cli.Require(cmd, append([]string{"task"}, opt.spends(cmp.Or(strings.Join(opt.methods, ""), cli.MethodChoose))...)...); err != nil {
 				return err
 			}
@@ -86,7 +82,7 @@ budget buys.
 		},
 	}
 	opt.textFlags.add(cmd, method.Texts, method.Answers)
-	opt.Model.Add(cmd)
+	opt.Model.AddFew(cmd)
 	cmd.Flags().StringArrayVar(&opt.methods, "method", nil, "plan with this method; may be repeated (default: all with a guarantee)")
 	cli.Complete(cmd, "method", sotto.Methods()...)
 	cmd.Flags().Int64Var(&opt.answers, "answers", 0, "plan `N` answers to questions instead of texts, at --epsilon together")
@@ -96,11 +92,9 @@ budget buys.
 	opt.addPool(cmd)
 	opt.Rest.Group(settings.Choosing)
 	// A plan has no use for these, and its file is for runs.
-	cli.AddParallel(cmd, new(int), "texts")
-	cli.AddOnError(cmd, new(string), "records that cannot be used")
+	new(cli.SourceFlags).AddFew(cmd, "texts", "records that cannot be used")
 	opt.Rest.Group(settings.Machine)
 	cmd.Flags().StringVar(&opt.file, "write", "", "write settings that the plan has to `FILE`, for --plan")
-	cmd.Flags().BoolVar(&opt.list, "settings", false, "list all settings, and plan nothing")
 	cmd.Flags().StringVar(&opt.plot, "plot", "", "draw model tokens against ε, or with --answers ε against answers, into `FILE`.svg")
 	return cmd
 }

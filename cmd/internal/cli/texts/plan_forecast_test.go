@@ -19,7 +19,7 @@ func TestPlainPlanForecasts(t *testing.T) {
 	if code, out, errs := clitest.Run(t, labels...); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "There is no forecast of what a prompt with evidence is worth") {
 		t.Errorf("with evidence: %s%s", out, errs)
 	}
-	labels = append(labels, "--evidence", "0")
+	labels = append(labels, "--set", "evidence=0")
 	code, out, errs := clitest.Run(t, append(labels, "--json")...)
 	if code != 0 {
 		t.Fatal(errs)

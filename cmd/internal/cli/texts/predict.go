@@ -68,9 +68,6 @@ standard output, and nothing else.` + ui.JSONKeys(predictResult{}, "probabilitie
   sotto predict demos --data questions.csv --out predictions.csv`,
 		Args: cli.Takes("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.Require(cmd, "data"); err != nil {
-				return err
-			}
 			return runPredict(cmd.Context(), p, args[0], opt)
 		},
 	}
@@ -81,6 +78,7 @@ standard output, and nothing else.` + ui.JSONKeys(predictResult{}, "probabilitie
 	f.StringVar(&opt.labelColumn, "label-column", "", "the `COLUMN` of the label, if not that of the task or the schema")
 	f.StringVar(&opt.out, "out", "", "write all predictions to a new `FILE`, or to standard output with -")
 	_ = cmd.RegisterFlagCompletionFunc("task", cli.CompleteTasks) // the flag exists
+	cli.Needs(cmd, "data")
 	return cmd
 }
 

@@ -55,8 +55,8 @@ A file that is not public does not belong here: nothing protects its records.
 All of it takes about --time (five minutes by default), with inventing and
 measuring. So the rehearsed run has half of the time of the real one, or 70 %
 with --stand-in; and where time is short fewer records are invented and asked,
-unless --invent, --items and --sets say how many. The real run measures the
-model again, and may plan a little more or less.
+unless the settings invent, items and sets say how many. The real run measures
+the model again, and may plan a little more or less.
 
 With --out the files of the run are kept, without a certificate and marked as
 a rehearsal.
@@ -82,7 +82,7 @@ a rehearsal.
 				return err
 			}
 			if opt.file != "" && given("invent") {
-				return cli.Usage("--invent and --stand-in exclude each other")
+				return cli.Usage("--set invent and --stand-in exclude each other")
 			}
 			return runRehearse(cmd.Context(), p, opt)
 		},
@@ -92,11 +92,11 @@ a rehearsal.
 }
 
 // notRehearsed are flags of "sotto synth" that a rehearsal has no use for.
-var notRehearsed = []string{"data", "query", "ledger", "keys", "private", "name", "label"}
+var notRehearsed = []string{"data", "query", "label"}
 
 func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
 	o.addPool(cmd)
@@ -104,9 +104,10 @@ func (o *rehearseOptions) add(cmd *cobra.Command) {
 	o.addMethod(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.file, "stand-in", "", "take the records of `FILE`, a public one in the format of the data (default: the model invents some)")
-	f.IntVar(&o.invent, "invent", 0, fmt.Sprintf("have the model invent `N` records (default %d)", sotto.DefaultInvented))
-	f.IntVar(&o.items, "items", 0, fmt.Sprintf("hold `N` records out to measure on, a third of all at most (default %d)", sotto.DefaultItems))
-	f.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of model-generated examples and of stand-in records (default %d)", sotto.DefaultSets))
+	few := settings.Flags(cmd)
+	few.IntVar(&o.invent, "invent", 0, fmt.Sprintf("have the model invent `N` records (default %d)", sotto.DefaultInvented))
+	few.IntVar(&o.items, "items", 0, fmt.Sprintf("hold `N` records out to measure on, a third of all at most (default %d)", sotto.DefaultItems))
+	few.IntVar(&o.sets, "sets", 0, fmt.Sprintf("compare with `N` sets of model-generated examples and of stand-in records (default %d)", sotto.DefaultSets))
 	o.AddColumns(cmd)
 	f.Var(&o.Seed, "seed", "take all random numbers from `N`, to repeat a rehearsal")
 	cli.AddParallel(cmd, &o.Parallel, "texts")

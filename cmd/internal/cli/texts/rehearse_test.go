@@ -17,7 +17,7 @@ import (
 func rehearsing(more ...string) []string {
 	return append([]string{
 		"rehearse", "--task", "task.toml", "--size", "400", "--epsilon", "4", "--model", "tiny.gguf", "--stand-in", "public.jsonl",
-		"--set", "generation-share=0", "--set", "pool=4", "--set", "tokens=3", "--set", "rounds=2", "--set", "records=8", "--items", "10", "--sets", "2",
+		"--set", "generation-share=0", "--set", "pool=4", "--set", "tokens=3", "--set", "rounds=2", "--set", "records=8", "--set", "items=10", "--set", "sets=2",
 	}, more...)
 }
 
@@ -137,7 +137,7 @@ func TestRehearseTells(t *testing.T) {
 	expect.True(t, "no text 1 is done in errs", !strings.Contains(errs, "text 1 is done"), errs)
 	args := rehearsing("--json")
 	args = slices.Delete(args, slices.Index(args, "--stand-in"), slices.Index(args, "--stand-in")+2)
-	code, out, errs = clitest.Run(t, append(args, "--invent", "30")...)
+	code, out, errs = clitest.Run(t, append(args, "--set", "invent=30")...)
 	if code != 0 {
 		t.Fatal(errs)
 	}
@@ -155,7 +155,7 @@ func TestRehearseTells(t *testing.T) {
 // TestRehearseKept: what is kept has no certificate and is no release.
 func TestRehearseKept(t *testing.T) {
 	rehearsalHome(t)
-	args := []string{"rehearse", "--task", "task.toml", "--stand-in", "public.jsonl", "--no-choose", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--out", "kept"}
+	args := []string{"rehearse", "--task", "task.toml", "--stand-in", "public.jsonl", "--method", "clipped", "--size", "400", "--epsilon", "4", "--set", "batch=16", "--model", "tiny.gguf", "--out", "kept"}
 	if code, _, errs := clitest.Run(t, args...); code != 0 {
 		t.Fatal(errs)
 	}
@@ -177,18 +177,15 @@ func TestRehearseFlags(t *testing.T) {
 		args, want string
 	}{
 		{"--data records.jsonl", "--data is for the real run"},
-		{"--ledger l.db", "--ledger is for the real run"},
-		{"--keys ring", "--keys is for the real run"},
-		{"--private dir", "--private is for the real run"},
 		{"--stand-in absent.jsonl", "--stand-in absent.jsonl: it cannot be read"},
 		{"--stand-in wrong.jsonl", "--stand-in wrong.jsonl, record 1: its queue is none that the task lists"},
 		{"--stand-in marked.jsonl", "says that it is NOT PRIVATE"},
 		{"--stand-in own.jsonl", "too few to stand in"},
-		{"--invent 50", "--invent and --stand-in exclude each other"},
-		{"--items 0", "--items"},
-		{"--sets -1", "--sets"},
+		{"--set invent=50", "invent and --stand-in exclude each other"},
+		{"--set items=0", "items"},
+		{"--set sets=-1", "sets"},
 		{"--set parallel=-1", "--set parallel is -1"},
-		{"--no-choose", "--set rounds is for --method choose"},
+		{"--method clipped", "--set rounds is for --method choose"},
 		{"--method real", "--set rounds is for --method choose"},
 		{"--epsilon 0", "an ε above 0"},
 		{"--task absent", "absent"},

@@ -22,7 +22,6 @@ type textFlags struct {
 	shots      int
 	tokens     int
 
-	labels   string
 	inputs   string
 	discover string
 	ending   string
@@ -31,12 +30,11 @@ type textFlags struct {
 func (r *textFlags) add(cmd *cobra.Command, kinds ...method.Kind) {
 	r.RequestFlags.Add(cmd, "all texts together", "\"auto\" counts them with noise, for a twentieth of ε", kinds...)
 	f := cmd.Flags()
-	f.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
+	r.Rest.Flags.StringArrayVar(&r.labelSizes, "label-size", nil, "how many of them have a label, as `LABEL=N`; may be repeated (default: all labels have as many)")
 	f.IntVar(&r.shots, "shots", 0, "how many texts to write (default: the task's)")
-	f.StringVar(&r.labels, "labels", "", "for open labels: write for the labels in `FILE`, a line each; the list is public")
-	f.StringVar(&r.inputs, "inputs", "", "for generation: write for the inputs in `FILE`, public ones: a line each, or JSONL")
-	f.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
-	f.Lookup("discover-labels").NoOptDefVal = "auto"
+	f.StringVar(&r.inputs, "inputs", "", "write for what is in `FILE`, which is public, a line each, or JSONL: the inputs of generation, or open labels")
+	r.Rest.Flags.StringVar(&r.discover, "discover-labels", "", "for open labels: find those that many records have, for `EPSILON` of ε (default: a tenth)")
+	r.Rest.Flags.Lookup("discover-labels").NoOptDefVal = "auto"
 	s := r.Rest.Flags
 	s.IntVar(&r.tokens, "tokens", 0, "the most tokens that a text has (default: the task's)")
 	s.Int64Var(&r.minSize, "min-size", 0, "with --size auto: assume at least `N` in each part (default 1000)")
@@ -91,21 +89,21 @@ func (r *textFlags) sizes(q *plan.Request) error {
 	for _, pair := range r.labelSizes {
 		at := strings.LastIndexByte(pair, '=')
 		if at < 0 {
-			return cli.Usage("--label-size is %q, it should be LABEL=N, such as Sports=5000", pair)
+			return cli.Usage("--set label-size is %q, it should be LABEL=N, such as Sports=5000", pair)
 		}
 		n, err := strconv.ParseInt(pair[at+1:], 10, 64)
 		if err != nil || n < 1 {
-			return cli.Usage("--label-size is %q: %q should be a number of records", pair, pair[at+1:])
+			return cli.Usage("--set label-size is %q: %q should be a number of records", pair, pair[at+1:])
 		}
 		label, known := q.Task.ResolveLabel(pair[:at])
 		if !known || q.Task.Open() {
-			return cli.Usage("--label-size is %q, and %q is not on the task's list of labels", pair, pair[:at])
+			return cli.Usage("--set label-size is %q, and %q is not on the task's list of labels", pair, pair[:at])
 		}
 		if q.Sizes == nil {
 			q.Sizes = map[string]int64{}
 		}
 		if _, twice := q.Sizes[label]; twice {
-			return cli.Usage("--label-size gives %q twice", label)
+			return cli.Usage("--set label-size gives %q twice", label)
 		}
 		q.Sizes[label] = n
 	}
@@ -115,26 +113,19 @@ func (r *textFlags) sizes(q *plan.Request) error {
 // conditions reads what texts are written for.
 func (r *textFlags) conditions(q *plan.Request) error {
 	var err error
-	if q.Discover, q.DiscoverEpsilon, err = partOf("--discover-labels", r.discover); err != nil {
+	if q.Discover, q.DiscoverEpsilon, err = partOf("--set discover-labels", r.discover); err != nil {
 		return err
 	}
 	if q.Ending, q.EndingEpsilon, err = partOf("--set shared-ending", r.ending); err != nil {
 		return err
 	}
-	generate := q.Task.Kind == prompt.Generate
-	switch {
-	case r.labels != "" && r.inputs != "":
-		return cli.Usage("--labels and --inputs exclude each other: tasks of kind generate have inputs, others labels")
-	case r.labels != "" && generate:
-		return cli.Usage("--labels is for tasks with labels, and this one writes outputs for inputs: use --inputs")
-	case r.inputs != "" && !generate:
-		return cli.Usage("--inputs is for tasks of kind generate, and this one is of kind %s: use --labels, or leave it out for a task with a list of labels", q.Task.Kind)
-	}
-	path := r.labels + r.inputs
-	if path == "" {
+	if r.inputs == "" {
 		return nil
 	}
-	q.Conditions, err = prompt.ReadList(path, q.Task.Label, "condition")
+	if q.Task.Kind != prompt.Generate && !q.Task.Open() {
+		return cli.Usage("--inputs is for generation and for open labels, and this task has a list of labels: leave it out")
+	}
+	q.Conditions, err = prompt.ReadList(r.inputs, q.Task.Label, "condition")
 	return ui.AsUsage(err)
 }
 

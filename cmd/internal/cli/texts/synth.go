@@ -27,9 +27,8 @@ type synthOptions struct {
 	cli.SourceFlags
 	chooseFlags
 	approvalFlags
-	noChoose bool
-	method   string
-	out      string
+	method string
+	out    string
 }
 
 func newSynthCommand(p *cli.Program) *cobra.Command {
@@ -52,15 +51,15 @@ done follows from the model's speed. --pool-model has another model write the
 texts, such as a large one that somebody hosts: it is shown the task and its
 labels, and never a record, so it need not be trusted. --set
 generation-share=0.5 spends half of ε on writing texts from the records. With
---no-choose texts are written from the records, and nothing is chosen: that is
-quicker, and usually worse. --from chooses among sets of examples that you have,
-which are public: nothing is written, and one round does unless --set rounds=N
-asks for more.
+--method clipped texts are written from the records, and nothing is chosen: that
+is quicker, and usually worse. --from chooses among sets of examples that you
+have, which are public: nothing is written, and one round does unless --set
+rounds=N asks for more.
 
 The data is a file (CSV, JSON, JSONL, Parquet, Excel; also .gz or .zst) or a
-database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The task says which columns hold text and
-label. The number of records is declared: it is public, and the sampling rate
-follows from it.
+database (postgres://…, sqlite:FILE) with --query, which needs an ORDER BY. The
+task says which columns hold text and label. The number of records is declared:
+it is public, and the sampling rate follows from it.
 
 The cost is charged to the data set's budget in the ledger before anything is
 drawn; what the budget does not allow is refused (exit code 3) and nothing is
@@ -84,7 +83,7 @@ metadata, report.html, the plan (plan.json), what the run released step by step
 there is no demos.jsonl and no finetune.jsonl, and chat.json and prompt.txt have
 the instruction.
 
-Methods that write texts and choose nothing (--no-choose takes clipped):
+Methods that write texts and choose nothing:
 ` + cli.MethodHelp(method.Texts) + `
 
 Those that have no privacy guarantee need --non-private, and their files say
@@ -103,7 +102,7 @@ choose among rows that are made up from what the schema allows, which are free.
   sotto synth --task agnews --data news.jsonl --size 120000 --epsilon 1 --pool-model http://gpu:8000#qwen --out demos
   sotto synth --task mine.toml --data tickets.csv --size auto --epsilon 2 --shots 8 --unit customer --out demos
   sotto synth --task mine.toml --data tickets.csv --size 20000 --epsilon 0.5 --from ours.jsonl --from demos --out chosen
-  sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --discover-labels --out demos
+  sotto synth --task mit-g --data films.jsonl --size 2953 --epsilon 4 --set discover-labels=auto --out demos
   sotto synth --task table:adult --data adult.csv --size 32561 --epsilon 1 --out demos
   sotto synth --task samsum --method mixing --data chats.jsonl --inputs public.jsonl --size 14732 --epsilon 2 --out demos
   sotto synth --task agnews --method nonprivate --non-private --data news.jsonl --size 120000 --out baseline`,
@@ -124,10 +123,6 @@ choose among rows that are made up from what the schema allows, which are free.
 // settle finds out which method is meant, and flags that it has no use for.
 func (o *synthOptions) settle(given func(flag string) bool) (err error) {
 	switch {
-	case o.noChoose && given("method") && o.method == cli.MethodChoose:
-		return cli.Usage("--no-choose and --method choose exclude each other")
-	case o.noChoose && !given("method"):
-		o.method = plan.DefaultWriter
 	case !given("method") && o.Claims():
 		o.method = ""
 	}
@@ -159,7 +154,7 @@ func (o *synthOptions) needs() []string {
 
 func (o *synthOptions) add(cmd *cobra.Command) {
 	o.textFlags.add(cmd, method.Texts)
-	o.Model.Add(cmd)
+	o.Model.AddFew(cmd)
 	o.SourceFlags.Add(cmd, "texts")
 	o.chooseFlags.add(cmd)
 	o.addSettings(cmd)
@@ -172,9 +167,7 @@ func (o *synthOptions) add(cmd *cobra.Command) {
 
 // addMethod adds the flags that say how examples are made.
 func (o *synthOptions) addMethod(cmd *cobra.Command) {
-	f := cmd.Flags()
 	cli.AddChoice(cmd, &o.method, "method", cli.MethodChoose, "choose (the records choose among prompts that are made up), or how texts are written from them: "+strings.Join(method.Names(method.List(method.Texts)), ", "), append([]string{cli.MethodChoose}, method.Names(method.List(method.Texts))...)...)
-	f.BoolVar(&o.noChoose, "no-choose", false, "write texts from the records (by "+plan.DefaultWriter+"), and have them choose nothing")
 }
 
 // options makes of the flags what the library takes.
@@ -289,7 +282,7 @@ func (r *synthResult) what() string {
 // uncounted says why the commonest label does not stand beside a number, and how it can.
 func uncounted(p *ui.Page, w *release.Worth) {
 	if w.Commonest == nil {
-		p.Text(2, "How many have the commonest label is not known: among so few records counting it would take too much from this number. Declared, it stands here: --label-size LABEL=N.")
+		p.Text(2, "How many have the commonest label is not known: among so few records counting it would take too much from this number. Declared, it stands here: --set label-size=LABEL=N.")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestSynthInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := []string{
-		"synth", "--no-choose", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16",
+		"synth", "--method", "clipped", "--task", "task.toml", "--data", "records.jsonl", "--size", "400", "--epsilon", "4", "--set", "batch=16",
 		"--model", "tiny.gguf", "--out", "demos", "--set", "parallel=1",
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -128,7 +128,7 @@ func TestPlainSharedEndingFlag(t *testing.T) {
 	args := []string{"synth", "--task", "task.toml", "--data", "records.jsonl", "--size", "2000", "--epsilon", "4", "--delta", "1e-6", "--model", "tiny.gguf", "--set", "tokens=3", "--shots", "2", "--json"}
 	for _, name := range []string{"written", "chosen"} {
 		more := map[string][]string{
-			"written": {"--no-choose", "--set", "batch=4", "--set", "shared-ending"},
+			"written": {"--method", "clipped", "--set", "batch=4", "--set", "shared-ending"},
 			"chosen":  {"--set", "generation-share=0", "--set", "pool=2", "--set", "rounds=1", "--set", "records=4", "--set", "shared-ending=0.5", "--seed", "1"},
 		}[name]
 		code, out, errs := clitest.Run(t, append(append(args, more...), "--out", name)...)

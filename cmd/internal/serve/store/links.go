@@ -62,9 +62,11 @@ func (s *Store) UseLink(ctx context.Context, token string) (a Account, err error
 		if err := someRow(n, err, ErrDenied); err != nil {
 			return err
 		}
-		if a, err = s.account(ctx, tx, "name = $1", l.account); err == nil && a.Disabled != nil {
+		account, err := s.account(ctx, tx, "name = $1", l.account)
+		if err == nil && account.Disabled != nil {
 			return ErrDenied
 		}
+		a = account
 		return err
 	})
 	return a, err

@@ -23,11 +23,14 @@ var postgresSettings = []string{
 	"SET LOCAL extra_float_digits TO 1",
 	"SET LOCAL bytea_output TO 'hex'",
 	"SET LOCAL idle_in_transaction_session_timeout TO 0",
+	// A table is read from its beginning to its end, in one process.
+	"SET LOCAL max_parallel_workers_per_gather TO 0",
+	"SET LOCAL synchronize_seqscans TO off",
 }
 
-// Postgres connects to a server, in a read-only transaction at REPEATABLE READ that lasts
+// connect connects to a server, in a read-only transaction at REPEATABLE READ that lasts
 // as long as the connection: every statement sees the same state.
-func Postgres(ctx context.Context, address string) (*pgx.Conn, error) {
+func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, origin.Refuse("the postgres:// URL cannot be read: it is postgres://user:password@host:port/database")
@@ -40,24 +43,24 @@ func Postgres(ctx context.Context, address string) (*pgx.Conn, error) {
 		return nil, &origin.Error{Code: origin.Unusable, Msg: fmt.Sprintf("connecting to PostgreSQL at %s, database %s, as %s: check that it runs and lets this user in", config.Host, config.Database, config.User)}
 	}
 	for _, setting := range postgresSettings {
-		if err := PostgresExec(ctx, c, setting); err != nil {
+		if err := execute(ctx, c, setting); err != nil {
 			return nil, errors.Join(err, c.Close(ctx))
 		}
 	}
 	return c, nil
 }
 
-// PostgresExec runs one statement, in the protocol that takes only one.
-func PostgresExec(ctx context.Context, c *pgx.Conn, sql string) error {
+// execute runs one statement, in the protocol that takes only one.
+func execute(ctx context.Context, c *pgx.Conn, sql string) error {
 	if _, err := c.PgConn().ExecParams(ctx, sql, nil, nil, nil, nil).Close(); err != nil {
-		return PostgresFailed(err)
+		return failed(err)
 	}
 	return nil
 }
 
-// PostgresDescribe returns the columns of a query, without running it. An error is about the
+// describe returns the columns of a query, without running it. An error is about the
 // query, and quotes at most that.
-func PostgresDescribe(ctx context.Context, c *pgx.Conn, query string) ([]pgconn.FieldDescription, error) {
+func describe(ctx context.Context, c *pgx.Conn, query string) ([]pgconn.FieldDescription, error) {
 	described, err := c.PgConn().Prepare(ctx, "", query, nil)
 	if err == nil {
 		return described.Fields, nil
@@ -65,17 +68,11 @@ func PostgresDescribe(ctx context.Context, c *pgx.Conn, query string) ([]pgconn.
 	if known := (*pgconn.PgError)(nil); errors.As(err, &known) {
 		return nil, &origin.Error{Code: origin.Unusable, Msg: fmt.Sprintf("PostgreSQL refuses the query: %s (SQLSTATE %s)", known.Message, known.Code)}
 	}
-	return nil, PostgresFailed(err)
+	return nil, failed(err)
 }
 
-// PostgresClose ends the transaction, which wrote nothing; a lost connection is closed.
-func PostgresClose(c *pgx.Conn) error {
-	_ = c.Close(context.Background())
-	return nil
-}
-
-// PostgresFailed returns the code of an error alone, since a message may quote values.
-func PostgresFailed(err error) error {
+// failed returns the code of an error alone, since a message may quote values.
+func failed(err error) error {
 	if ended := origin.Ended(err); ended != nil {
 		return ended
 	}

@@ -77,36 +77,3 @@ func SQLiteFailed(ctx context.Context, err error) error {
 	}
 	return &origin.Error{Code: origin.Unreadable, Msg: "SQLite fails while it reads the records (its message is held back: it could quote one)"}
 }
-
-// Each runs a statement and hands out its rows as the driver gives them, valid until it
-// returns. Errors of the database go through fail, which holds back what quotes a value.
-func Each(ctx context.Context, on interface {
-	QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
-}, fail func(context.Context, error) error, statement string, args []any, row func([]any) error,
-) error {
-	rows, err := on.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return fail(ctx, err)
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return fail(ctx, err)
-	}
-	values, into := make([]any, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return fail(ctx, err)
-		}
-		if err := row(values); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fail(ctx, err)
-	}
-	return nil
-}

@@ -40,7 +40,6 @@ func init() {
 			{Name: "unit", Type: method.Text, Help: "protect all rows with one value of `COLUMN` together", Default: "each row"},
 			{Name: "rows_per_unit", Type: method.Int, Help: "with --unit: use at most `N` rows of each, with noise in proportion", Default: "1"},
 			{Name: "adjacency", Type: method.Choice, Help: "what neighbouring tables differ by: add-remove or replace-one", Choices: []string{string(privacy.AddRemove), string(privacy.ReplaceOne)}},
-			{Name: "paper", Type: method.Bool, Help: "divide the budget and add up as published: a count for every numeric column, sums that are not centred"},
 		},
 	})
 }

@@ -366,14 +366,14 @@ func (t *target) unpackInt(f shape, p packedFormat) {
 	t.begin("unpack"+f.name+p.name, "(dst []uint32, src []byte, skip, groups int)")
 	t.passes(func(first reg.Register) {
 		w := t.intWorker(f, p, first)
-		w.unsigned = true
+		w.unsigned, w.unroll = true, 2
 		dst, scales := t.base("dst"), t.GP64()
 		t.from(dst, first, 4)
 		t.LEAQ(at(dst, 4*f.size*panel), scales)
 		w.use = func(word, v int, weight reg.VecVirtual) {
 			t.VMOVUPS(weight, at(dst, 4*word*panel+v*t.size()))
 		}
-		w.next = func() { t.ADDQ(operand.U32(f.size*panel), dst) }
+		w.next = func() { t.ADDQ(operand.U32(w.unroll*f.size*panel), dst) }
 		ends := 2
 		w.end = func(scale, minimum []reg.VecVirtual) {
 			for v := range vectorsOfRows {
@@ -616,10 +616,9 @@ func (i *intTile) start(begin reg.GPVirtual) {
 	}
 	i.advance(begin, i.x...)
 	for token := range i.tokens {
-		of := i.sums[token*i.vectors:][:i.vectors]
-		i.VPBROADCASTD(i.place(token, 0), of[0])
-		for _, s := range of[1:] {
-			i.VMOVAPS(of[0], s)
+		// Loads cost less than moves, which wait for the ports of the dot products.
+		for _, s := range i.sums[token*i.vectors:][:i.vectors] {
+			i.VPBROADCASTD(i.place(token, 0), s)
 		}
 	}
 	for _, x := range i.x {

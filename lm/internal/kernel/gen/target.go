@@ -149,12 +149,12 @@ func (t *target) bits(b uint32) operand.Mem {
 // float is bits for a float32.
 func (t *target) float(f float32) operand.Mem { return t.bits(math.Float32bits(f)) }
 
-// table is read-only data.
+// table is read-only data, of an even number of words.
 func (t *target) table(name string, words []uint32) operand.Mem {
 	m := t.StaticGlobal(name)
 	t.DataAttributes(attr.RODATA | attr.NOPTR)
-	for _, w := range words {
-		t.AppendDatum(operand.U32(w))
+	for i := 0; i < len(words); i += 2 {
+		t.AppendDatum(operand.U64(uint64(words[i]) | uint64(words[i+1])<<32))
 	}
 	return m
 }
