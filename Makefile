@@ -10,13 +10,7 @@ MODULES := $(patsubst %/go.mod,%,$(shell find . -name go.mod -not -path './.*/*'
 TIED := $(patsubst %/go.mod,%,$(shell grep -l 'sotto-dp/sotto v0.0.0' $(addsuffix /go.mod,$(MODULES))))
 # In a loop over modules: the go command's workspace for $$module.
 WORK = case " $(TIED) " in (*" $$module "*) export GOWORK=auto;; (*) export GOWORK=off;; esac
-<<<<<<< HEAD
-# Modules that the program has nothing of; the list is tools/test's, too, and a test holds the two together.
-BESIDE := ./lab ./engines/beam ./lm/internal/kernel/gen
-# Those that lint looks at: make check leaves out those that the program has nothing of.
-=======
 # Those that lint looks at: make check leaves out the modules beside the program.
->>>>>>> main
 LINTED ?= $(MODULES)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -89,13 +83,8 @@ check: postgres models ## formatting, vet, staticcheck and the tests that are no
 test: postgres chromium models llamacpp ## all tests of the program; sets up what they need
 	@scripts/test.sh test $(TESTFLAGS)
 
-<<<<<<< HEAD
-test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the laboratory, Beam, benchmarks, releases, other systems, an emulated arm64
-	@GOWORK=off go -C tools run -buildvcs=false ./test -rest "$(CURDIR)" $(TESTFLAGS)
-=======
 test-all: postgres chromium qemu models lint ## what make test leaves out: formatting, vet, staticcheck, long oracles, the race detector, the laboratory, Beam, releases, other systems, an emulated arm64
 	@scripts/test.sh rest $(TESTFLAGS)
->>>>>>> main
 
 test-arm64: qemu models ## the kernels, the engine and its real models on an emulated arm64 processor (long)
 	@scripts/test.sh arm64 $(TESTFLAGS)

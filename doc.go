@@ -69,7 +69,7 @@
 // typed in here.
 //
 // What [Client.Synthesize] writes has the guarantee of the plan's event (package
-// internal/private/decode has the proofs, a method each), on what docs/limitations.md lists.
+// internal/private/decode has the proofs, a method each), on what docs/security.md lists.
 // For tables the proofs are in packages internal/private/table/global and
 // internal/private/table/local.
 package sotto

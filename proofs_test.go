@@ -33,7 +33,6 @@ func TestProofsPage(t *testing.T) {
 	if len(at) < 30 {
 		t.Fatalf("the page has %d statements", len(at))
 	}
-	have := map[string]map[string]bool{}
 	for i, m := range at {
 		if n := page[m[2]:m[3]]; n != fmt.Sprint(i+1) {
 			t.Errorf("P%s is the statement number %d", n, i+1)
@@ -60,15 +59,6 @@ func TestProofsPage(t *testing.T) {
 			t.Errorf("%s names no file that relies on it", title)
 		}
 	}
-	for _, f := range namedTest.FindAllStringSubmatch(page, -1) {
-		dir, test := f[1], f[2]
-		if have[dir] == nil {
-			have[dir] = testsOf(t, filepath.FromSlash("./"+dir))
-		}
-		if !have[dir][test] {
-			t.Errorf("%s has no test called %s", dir, test)
-		}
-	}
 	for _, f := range namedFile.FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat(filepath.FromSlash(f[1])); err != nil {
 			t.Errorf("the page names a file that is not there: %v", err)
@@ -77,6 +67,37 @@ func TestProofsPage(t *testing.T) {
 	for n := range statementsNamed(page) {
 		if n < 1 || n > len(at) {
 			t.Errorf("the page speaks of P%d, and has %d statements", n, len(at))
+		}
+	}
+}
+
+// TestEvidenceIsThere: the tests that pages name as evidence exist, and every row of attacks names one.
+func TestEvidenceIsThere(t *testing.T) {
+	have := map[string]map[string]bool{}
+	for _, name := range []string{"docs/proofs.md", "docs/security.md", "docs/audit.md", "docs/scale.md"} {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range namedTest.FindAllStringSubmatch(string(page), -1) {
+			dir, test := f[1], f[2]
+			if have[dir] == nil {
+				have[dir] = testsOf(t, filepath.FromSlash("./"+dir))
+			}
+			if !have[dir][test] {
+				t.Errorf("%s: %s has no test called %s", name, dir, test)
+			}
+		}
+		attacks := false
+		for i, line := range strings.Split(string(page), "\n") {
+			switch {
+			case strings.HasPrefix(line, "| Attempt or mistake |"):
+				attacks = true
+			case !strings.HasPrefix(line, "|"):
+				attacks = false
+			case attacks && !strings.HasPrefix(line, "|---") && !namedTest.MatchString(line):
+				t.Errorf("%s:%d names no test", name, i+1)
+			}
 		}
 	}
 }

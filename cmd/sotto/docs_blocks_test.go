@@ -15,20 +15,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/lm/lmtest"
+	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // block is a piece of a document that shows commands.
 type block struct {
 	// line where it begins, from 1.
-	line int
-	text string
+	line  int
+	text  string
+	apart bool
 }
 
 // shown reports whether a block has what its commands print, after lines that begin with a $.
@@ -87,17 +88,12 @@ func documents(t *testing.T) map[string]string {
 var apart = map[string]string{
 	"make build":                         "builds the program that these tests run",
 	"sotto init --data messages.csv":     "asks on the terminal; TestInit carries out what it writes",
-	"make audit":                         "takes hours; TestDocuments runs the same audit with fewer runs",
-	"go run ./lab/bench/":                "takes a GPU and hours; lab/results has what came out",
 	"sotto-lab ":                         "is the laboratory's, whose tests run it",
-	"vllm serve":                         "takes a GPU; make test-vllm runs vLLM on processors",
 	"sotto model pull hf:":               "fetches from Hugging Face; TestModels pulls from a hub of its own",
 	"sotto audit --command './published": "TestAuditCommand builds and runs those programs",
 	"sotto mcp --service":                "speaks with an agent on its standard input; TestAgent does",
-	"go test -tags example":              "builds the program anew; TestLongExampleMethod does",
-	"openssl pkeyutl":                    "checks a published release; tools/release's TestSignatures does",
+	"openssl ":                           "signs, tags or checks a release; make test-release does",
 	"git checkout v":                     "builds a published version; make test-release builds this one twice",
-	"openssl genpkey":                    "tags and builds a release; make test-release does",
 	"make wheel":                         "builds and installs the wheel; make test-python does",
 	"$ sotto plan --task agnews":         "shows a part of what is printed; TestPlanForecast has the numbers",
 }
@@ -120,59 +116,74 @@ var before = map[string]string{
 	"sotto table items":              "sotto table profile --schema loans.toml --data loans.csv --size 20000 --epsilon 1 --groups 4 --out demos",
 }
 
-// asShown reports whether a document has blocks with a $, which are compared with the real output.
-func asShown(text string) bool {
-	return slices.ContainsFunc(commandBlocks(text), func(b block) bool {
-		_, why := reason(b)
-		return b.shown() && why == ""
-	})
-}
-
-// inTurn reports whether all blocks of a document run in one folder, one after the other. Blocks of
-// other documents have a folder each.
+// inTurn reports whether the blocks of a page build on each other. Those of other pages begin with the files that
+// the page began with.
 func inTurn(name string) bool {
 	return strings.HasPrefix(name, "docs/howto/") || name == "docs/operations.md"
 }
 
-// TestCommandBlocks: every block of commands in README.md and docs/ ends with exit code 0, or is
-// compared by [TestDocuments] or [TestLongDocuments], or says in apart why it is not run.
-func TestCommandBlocks(t *testing.T) {
-	used := map[string]bool{}
-	ran := 0
+// TestPages: every block of commands in README.md and docs/ ends with exit code 0, and what it shows after a $ is what
+// is printed, or it says in apart why it is not run. A page has one home. Run it with -args -rewrite after a change of
+// what is printed, and read what changed.
+func TestPages(t *testing.T) { pages(t, false) }
+
+// TestLongPages: those for which the default model answers many times.
+func TestLongPages(t *testing.T) { pages(t, true) }
+
+func pages(t *testing.T, long bool) {
+	if testing.Short() {
+		t.Skip("it runs the program many times")
+	}
 	all := documents(t)
+	used := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		for _, b := range commandBlocks(all[name]) {
+		blocks := commandBlocks(all[name])
+		shown := false
+		for i, b := range blocks {
 			entry, why := reason(b)
 			used[entry] = true
-			if why != "" || b.shown() || inTurn(name) {
-				continue
-			}
-			ran++
-			t.Run(fmt.Sprintf("%s:%d", name, b.line), func(t *testing.T) {
-				if testing.Short() {
-					t.Skip("it runs a program")
-				}
-				begun := time.Now()
-				place := newPlace(t, 500)
-				for start, commands := range before {
-					if strings.HasPrefix(b.text, start) {
-						place.shell(t, commands)
-					}
-				}
-				place.shell(t, b.text)
-				if took := time.Since(begun); took > 20*time.Second {
-					t.Logf("it took %s: use less data", took)
-				}
-			})
+			blocks[i].apart = why != ""
+			shown = shown || b.shown() && why == ""
 		}
+		if len(blocks) == 0 || long != (name == "docs/eval.md" || name == "docs/answer.md") {
+			continue
+		}
+		path, err := filepath.Abs(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			if inTurn(name) {
+				followed(t, name, path, all[name])
+				return
+			}
+			if shown {
+				t.Run("shown", func(t *testing.T) { rerunPage(t, name, path, all[name], long) })
+			}
+			var place *place
+			for _, b := range blocks {
+				if b.apart || b.shown() {
+					continue
+				}
+				if place == nil {
+					place = newPlace(t, 500)
+				}
+				t.Run(fmt.Sprint(b.line), func(t *testing.T) {
+					defer place.restore(t)
+					for start, commands := range before {
+						if strings.HasPrefix(b.text, start) {
+							place.shell(t, commands)
+						}
+					}
+					place.shell(t, b.text)
+				})
+			}
+		})
 	}
 	for entry := range apart {
 		if !used[entry] {
 			t.Errorf("no block begins with %q: remove it from apart", entry)
 		}
-	}
-	if ran < 5 {
-		t.Errorf("%d blocks were run", ran)
 	}
 }
 
@@ -180,6 +191,8 @@ func TestCommandBlocks(t *testing.T) {
 type place struct {
 	// stands are words of documents, each before what stands for it here: addresses of servers.
 	stands, env []string
+	// files that the folder began with.
+	files []string
 }
 
 // newPlace makes one with so many messages, and changes to it.
@@ -221,8 +234,32 @@ func newPlace(t *testing.T, messages int) *place {
 		return l.Addr().String()
 	}
 	clients := port()
-	p := &place{stands: []string{"127.0.0.1:8080", clients}, env: append(os.Environ(), "CLIENTS="+clients, "ADMIN="+port())}
-	return p
+	return &place{stands: []string{"127.0.0.1:8080", clients}, env: append(os.Environ(), "CLIENTS="+clients, "ADMIN="+port()), files: entries(t, ".")}
+}
+
+// restore removes what a block left: in the folder, and all state of the program.
+func (p *place) restore(t *testing.T) {
+	t.Helper()
+	for _, name := range entries(t, ".") {
+		if !slices.Contains(p.files, name) {
+			expect.NoError(t, os.RemoveAll(name))
+		}
+	}
+	for _, name := range entries(t, os.Getenv("HOME")) {
+		expect.NoError(t, os.RemoveAll(filepath.Join(os.Getenv("HOME"), name)))
+	}
+}
+
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		expect.NoError(t, err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // others returns what leaves out loans that are like one before but for the customer. A few are by chance, and one of
@@ -330,41 +367,26 @@ func (p *place) run(t *testing.T, commands string) (string, int) {
 // tools are programs that documents use beside sotto.
 var tools = []string{"sqlite3", "pg_dump", "curl"}
 
-// TestInTurn runs the documents whose blocks build on each other, and compares what is shown.
-func TestInTurn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the program many times")
-	}
-	all := documents(t)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !inTurn(name) || len(commandBlocks(all[name])) == 0 {
-			continue
+// followed runs the blocks of a page one after the other, and compares what is shown.
+func followed(t *testing.T, name, path, text string) {
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil && regexp.MustCompile(`(?m)^`+tool+` `).MatchString(text) {
+			t.Skipf("%s is not installed", tool)
 		}
-		path, err := filepath.Abs(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(name, func(t *testing.T) {
-			for _, tool := range tools {
-				if _, err := exec.LookPath(tool); err != nil && regexp.MustCompile(`(?m)^`+tool+` `).MatchString(all[name]) {
-					t.Skipf("%s is not installed", tool)
-				}
-			}
-			place := newPlace(t, 2000)
-			if strings.Contains(all[name], team) {
-				place.stands = append(place.stands, team, pgtest.Database(t))
-			}
-			if strings.Contains(all[name], host) {
-				place.stands = append(place.stands, "large-model", "large", host, clitest.NewPoolHost(t).URL)
-			}
-			got := place.turn(t, all[name])
-			if *rewrite {
-				keep(t, path, got)
-				return
-			}
-			compare(t, all[name], got)
-		})
 	}
+	place := newPlace(t, 2000)
+	if strings.Contains(text, team) {
+		place.stands = append(place.stands, team, pgtest.Database(t))
+	}
+	if strings.Contains(text, host) {
+		place.stands = append(place.stands, "large-model", "large", host, clitest.NewPoolHost(t).URL)
+	}
+	got := place.turn(t, text)
+	if *rewrite {
+		expect.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	compare(t, text, got)
 }
 
 // team is the address of a ledger in documents.

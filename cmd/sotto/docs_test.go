@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,63 +23,35 @@ import (
 // rewrite writes the real output of commands into the documents.
 var rewrite = reference.Rewrite
 
-// TestDocuments runs every command that the documents show after a $, and
-// compares what it prints. Run it with -rewrite after a change, and read what
-// changed.
-func TestDocuments(t *testing.T) { rerunAll(t, false) }
-
-// TestLongDocuments does so with documents for which the default model answers many times.
-func TestLongDocuments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the model answers many times")
+// rerunPage runs the commands of a page that are shown after a $, and compares what they print.
+func rerunPage(t *testing.T, name, path, want string, long bool) {
+	examples, err := os.ReadFile("testdata/demos.jsonl")
+	if err != nil {
+		t.Fatal(err)
 	}
-	rerunAll(t, true)
-}
-
-// rerunAll runs the commands of documents for which a model answers many times, or of the others.
-func rerunAll(t *testing.T, model bool) {
-	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(documents(t))) {
-		asked := strings.HasSuffix(name, "eval.md") || strings.HasSuffix(name, "answer.md")
-		if !asShown(documents(t)[name]) || inTurn(name) || asked != model {
-			continue
+	run := inProcess
+	if long {
+		run = asProgram(filepath.Join(clitest.Built(t), "sotto"))
+	}
+	twins, err := filepath.Abs("../../internal/private/testdata/twins")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.Home(t)
+	reviews(t, twins)
+	helpline(t, examples)
+	bank(t)
+	if strings.HasSuffix(name, "answer.md") {
+		clitest.Write(t, "messages.jsonl", lines(t, demo.Helpline().Tickets(20000)))
+	}
+	got := rerun(t, want, run)
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			path, err := filepath.Abs(filepath.Join("../..", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			examples, err := os.ReadFile("testdata/demos.jsonl")
-			if err != nil {
-				t.Fatal(err)
-			}
-			run := inProcess
-			if asked {
-				run = asProgram(filepath.Join(clitest.Built(t), "sotto"))
-			}
-			twins, err := filepath.Abs("../../internal/private/testdata/twins")
-			if err != nil {
-				t.Fatal(err)
-			}
-			clitest.Home(t)
-			reviews(t, twins)
-			helpline(t, examples)
-			bank(t)
-			if strings.HasSuffix(name, "answer.md") {
-				clitest.Write(t, "messages.jsonl", lines(t, demo.Helpline().Tickets(20000)))
-			}
-			got := rerun(t, string(want), run)
-			if *rewrite {
-				keep(t, path, got)
-				return
-			}
-			compare(t, string(want), got)
-		})
+		return
 	}
+	compare(t, want, got)
 }
 
 // helpline writes the files that docs/eval.md speaks of: demonstrations that "sotto
@@ -161,20 +131,6 @@ func lines(t *testing.T, tickets []demo.Ticket) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
-}
-
-// keep writes a document, and the plot that its commands drew beside it.
-func keep(t *testing.T, path, document string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(document), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	const plot = "epsilon.svg"
-	if data, err := os.ReadFile(plot); err == nil {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), plot), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // rerun replaces what follows each command of a document by its real output.
@@ -258,25 +214,6 @@ var decimals = regexp.MustCompile(`[0-9]+\.[0-9]+(e-?[0-9]+)?|[0-9]{6,}/[0-9]{6,
 
 var whole = regexp.MustCompile(`^[0-9]+$`)
 
-// TestAlike: numbers that an accountant computed may differ by little, whole or not, and others not at all.
-func TestAlike(t *testing.T) {
-	const shown = "tickets   global   0.9998   3     2  3e-6  1 committed"
-	for got, want := range map[string]bool{
-		"tickets   global        1   3     2  3e-6  1 committed": true,
-		"tickets   global   0.9991   3     2  3e-6  1 committed": true,
-		"tickets   global        2   3     2  3e-6  1 committed": false,
-		"tickets   global     0.99   3     2  3e-6  1 committed": false,
-		"tickets   global   0.9998   4     2  3e-6  1 committed": false,
-		"tickets   global   0.9998   3     2  3e-6  2 committed": false,
-	} {
-		t.Run(got, func(t *testing.T) {
-			if alike(shown, got) != want || alike(got, shown) != want {
-				t.Errorf("alike is to be %t", want)
-			}
-		})
-	}
-}
-
 // compare lets decimals differ by 0.2 %, as intervals of another tolerance do.
 func compare(t *testing.T, want, got string) {
 	t.Helper()
@@ -322,30 +259,4 @@ func alike(want, got string) bool {
 		}
 	}
 	return true
-}
-
-// TestDependenciesAreExplained: each direct requirement of the modules has a line.
-func TestDependenciesAreExplained(t *testing.T) {
-	page, err := os.ReadFile("../../docs/dependencies.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, direct := range map[string]*regexp.Regexp{
-		"../../go.mod":       regexp.MustCompile(`(?m)^\t(?:require )?(\S+) v\S+$`),
-		"../../tools/go.mod": regexp.MustCompile(`(?m)^(?:require |\t)((?:mvdan\.cc|honnef\.co|github\.com/yuin)\S+) v`),
-		// Those of the main module are told there.
-		"../../engines/beam/go.mod": regexp.MustCompile(`(?m)^(?:require|\t)\s*(\S+\.\S+) v\S+$`),
-	} {
-		t.Run(file, func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range direct.FindAllStringSubmatch(string(data), -1) {
-				if m[1] != "github.com/sotto-dp/sotto" && !strings.Contains(string(page), "| `"+m[1]+"` |") {
-					t.Errorf("docs/dependencies.md does not explain %s", m[1])
-				}
-			}
-		})
-	}
 }

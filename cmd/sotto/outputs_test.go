@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,94 +22,65 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/agents"
 	tablerun "github.com/sotto-dp/sotto/internal/run"
-	"github.com/sotto-dp/sotto/internal/ui"
 )
 
-// TestOutputsPage: docs/outputs.md has a row for everything that puts something out, and for nothing
+// TestOutputs: docs/security.md has a row for everything that puts something out, and for nothing
 // else. A new verb, route or file has to say who sees it, which records it depends on and which
 // charge covers that.
-func TestOutputsPage(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/outputs.md")
+func TestOutputs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := outputRows(t, string(page))
-	serve := routesIn(t, "../../cmd/internal/serve", "openapi.json")
+	rows := outputRows(string(page))
+	var verbs []string
+	for path := range clitest.Verbs(clitest.TestRoot(&cli.Program{})) {
+		verbs = append(verbs, strings.TrimPrefix(path, "sotto "))
+	}
 	for section, want := range map[string][]string{
-		"Verbs":                     slices.Collect(maps.Keys(clitest.Verbs(clitest.TestRoot(&cli.Program{})))),
-		"Exit codes":                exitCodes(),
-		"Flags that name an output": outputFlags(t),
-		"Files":                     outputFiles(t),
-		"Gateway":                   slices.Concat(routesIn(t, "../../cmd/internal/serve/gateway", "openapi.json"), []string{"/"}),
-		"Administration":            slices.Concat(serve, []string{"/"}),
-		"Dashboard":                 slices.Concat(routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
-		"Metrics":                   metricNames(t),
-		"Agents":                    agents.ToolNames,
-		"Python":                    pythonMethods(t),
-		"Engines":                   enginePrograms(t),
+		"Verbs": verbs,
+		"Flags": outputFlags(t),
+		"Files": outputFiles(t),
+		"Routes": slices.Concat(routesIn(t, "../../cmd/internal/serve/gateway", "openapi.json"), routesIn(t, "../../cmd/internal/serve", "openapi.json"),
+			routesIn(t, "../../cmd/internal/serve/web", ""), []string{"/"}),
+		"Metrics": literalsOf(t, "../../cmd/internal/serve/metrics.go", regexp.MustCompile(`^(sotto|go|process)_[a-z_]+$`)),
+		"Tools":   agents.ToolNames,
 	} {
 		t.Run(section, func(t *testing.T) {
-			t.Parallel()
-			if len(want) == 0 {
-				t.Fatal("the code has none: is it looked for in the right place?")
-			}
 			for _, name := range want {
 				if !slices.Contains(rows[section], name) {
 					t.Errorf("no row for %s: say who sees it, which records it depends on, and which charge covers that", name)
 				}
 			}
-			for i, name := range rows[section] {
+			for _, name := range rows[section] {
 				if !slices.Contains(want, name) {
 					t.Errorf("a row for %s, which the code does not have", name)
-				}
-				if slices.Contains(rows[section][:i], name) {
-					t.Errorf("two rows for %s", name)
 				}
 			}
 		})
 	}
 }
 
-// outputRows reads the names in the first column of each section's table. Every cell has to say
-// something.
-func outputRows(t *testing.T, page string) map[string][]string {
-	t.Helper()
+// outputRows reads the names in the first column of each section's table.
+func outputRows(page string) map[string][]string {
 	name := regexp.MustCompile("`([^`]+)`")
 	rows, section := map[string][]string{}, ""
 	for line := range strings.Lines(page) {
-		line = strings.TrimSpace(line)
-		if heading, ok := strings.CutPrefix(line, "## "); ok {
-			section = heading
+		if heading, ok := strings.CutPrefix(line, "### "); ok {
+			section = strings.TrimSpace(heading)
 		}
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| Output |") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if len(cells) != 4 || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
-			t.Errorf("%s: a row should have four cells, and none empty: %s", section, line)
-			continue
-		}
-		if strings.Contains(cells[0], "the time at which") {
-			continue // about files, and none itself
-		}
-		for _, m := range name.FindAllStringSubmatch(cells[0], -1) {
-			rows[section] = append(rows[section], m[1])
+		if cells := strings.Split(line, "|"); len(cells) > 1 {
+			for _, m := range name.FindAllStringSubmatch(cells[1], -1) {
+				rows[section] = append(rows[section], m[1])
+			}
 		}
 	}
 	return rows
 }
 
-func exitCodes() (codes []string) {
-	for _, code := range []int{ui.Done, ui.Failed, ui.Wrong, ui.Refused, ui.Unverified} {
-		codes = append(codes, strconv.Itoa(code))
-	}
-	return codes
-}
-
 // readingFlags name files and folders that are read.
 var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows plan profile release
-	releases rotation service-key-file stand-in task test tls-cert tls-client-ca tls-key with without`)
+	releases service-key-file stand-in task test tls-cert tls-client-ca tls-key with without`)
 
 // outputFlags are the flags that name a file or a folder, and not one that is only read.
 func outputFlags(t *testing.T) (names []string) {
@@ -186,36 +156,6 @@ func outputFiles(t *testing.T) (names []string) {
 	names = append(slices.DeleteFunc(names, extension.MatchString), tablerun.SidecarFile)
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-func metricNames(t *testing.T) []string {
-	t.Helper()
-	return literalsOf(t, "../../cmd/internal/serve/metrics.go", regexp.MustCompile(`^(sotto|go|process)_[a-z_]+$`))
-}
-
-// pythonMethods are those of the client.
-func pythonMethods(t *testing.T) (names []string) {
-	t.Helper()
-	code, err := os.ReadFile("../../python/src/sotto/client.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^    def ([a-z]\w*)\(`).FindAllStringSubmatch(string(code), -1) {
-		names = append(names, m[1])
-	}
-	return names
-}
-
-func enginePrograms(t *testing.T) (names []string) {
-	t.Helper()
-	found, err := filepath.Glob("../../engines/*/cmd/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range found {
-		names = append(names, filepath.Base(f))
-	}
-	return names
 }
 
 // literals are the strings of a pattern in the code of one folder, without its tests.

@@ -4,7 +4,7 @@ import "fmt"
 
 // Ending says that the last words that most texts of the records share, if there are such,
 // are found with noise and end every text that is written. The model alone hardly ever
-// writes them (docs/limitations.md).
+// writes them (docs/security.md).
 type Ending struct {
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`

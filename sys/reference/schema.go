@@ -82,7 +82,7 @@ func (d *Document) Define(name, description string, types ...reflect.Type) {
 func (d *Document) JSON(id, title, root string) []byte {
 	all := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"$id", "https://github.com/sotto-dp/sotto/docs/reference/schemas/" + id},
+		{"$id", "https://github.com/sotto-dp/sotto/schemas/" + id},
 		{"title", title},
 	}
 	if root != "" {

@@ -2010,6 +2010,15 @@ dots71:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R13), Y12, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store72
+	VBROADCASTSS -4(DI), Y0
+	VFMADD231PS  128(R12), Y0, Y1
+	VFMADD231PS  160(R12), Y0, Y2
+
+store72:
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      Y2, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2018,6 +2027,15 @@ dots71:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R13), Y12, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store73
+	VBROADCASTSS -4(DI)(BX*1), Y0
+	VFMADD231PS  128(R12), Y0, Y3
+	VFMADD231PS  160(R12), Y0, Y4
+
+store73:
+	VMOVUPS      Y3, (R13)
+	VMOVUPS      Y4, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -2026,6 +2044,15 @@ dots71:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R13), Y12, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store74
+	VBROADCASTSS -4(DI)(BX*2), Y0
+	VFMADD231PS  128(R12), Y0, Y5
+	VFMADD231PS  160(R12), Y0, Y6
+
+store74:
+	VMOVUPS      Y5, (R13)
+	VMOVUPS      Y6, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -2034,6 +2061,15 @@ dots71:
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R13), Y12, Y8
+	CMPB         share+104(FP), $0x01
+	JNE          store75
+	VBROADCASTSS -4(DI)(SI*1), Y0
+	VFMADD231PS  128(R12), Y0, Y7
+	VFMADD231PS  160(R12), Y0, Y8
+
+store75:
+	VMOVUPS      Y7, (R13)
+	VMOVUPS      Y8, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(R8), Y0
 	VCVTDQ2PS    Y9, Y9
@@ -2043,40 +2079,12 @@ dots71:
 	VMULPS       Y0, Y10, Y10
 	VFMADD213PS  32(R13), Y12, Y10
 	CMPB         share+104(FP), $0x01
-	JNE          store72
-	VMOVUPS      128(R12), Y11
-	VMOVUPS      160(R12), Y12
-	VBROADCASTSS -4(DI), Y0
-	VFMADD231PS  Y11, Y0, Y1
-	VFMADD231PS  Y12, Y0, Y2
-	VBROADCASTSS -4(DI)(BX*1), Y0
-	VFMADD231PS  Y11, Y0, Y3
-	VFMADD231PS  Y12, Y0, Y4
-	VBROADCASTSS -4(DI)(BX*2), Y0
-	VFMADD231PS  Y11, Y0, Y5
-	VFMADD231PS  Y12, Y0, Y6
-	VBROADCASTSS -4(DI)(SI*1), Y0
-	VFMADD231PS  Y11, Y0, Y7
-	VFMADD231PS  Y12, Y0, Y8
+	JNE          store76
 	VBROADCASTSS -4(R8), Y0
-	VFMADD231PS  Y11, Y0, Y9
-	VFMADD231PS  Y12, Y0, Y10
+	VFMADD231PS  128(R12), Y0, Y9
+	VFMADD231PS  160(R12), Y0, Y10
 
-store72:
-	MOVQ    dstStride+96(FP), R10
-	MOVQ    CX, R13
-	VMOVUPS Y1, (R13)
-	VMOVUPS Y2, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y3, (R13)
-	VMOVUPS Y4, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y5, (R13)
-	VMOVUPS Y6, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y7, (R13)
-	VMOVUPS Y8, 32(R13)
-	LEAQ    (R13)(R10*4), R13
+store76:
 	VMOVUPS Y9, (R13)
 	VMOVUPS Y10, 32(R13)
 	ADDQ    R11, DI
@@ -2105,11 +2113,11 @@ groupDone68:
 tokens60:
 	MOVQ $0x00000000, AX
 
-pass73:
+pass77:
 	MOVQ    dst_base+72(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	CMPB    add+105(FP), $0x00
-	JNE     start74
+	JNE     start78
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	MOVQ    dstStride+96(FP), BX
@@ -2118,7 +2126,7 @@ pass73:
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 
-start74:
+start78:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2127,23 +2135,23 @@ start74:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone76
+	JZ    groupDone80
 
-group75:
+group79:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(DX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part77
+	JNE  part81
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part77:
+part81:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 
-dots79:
+dots83:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPBROADCASTD (BX), Y0
@@ -2175,7 +2183,7 @@ dots79:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, DX
 	DECQ         DI
-	JNZ          dots79
+	JNZ          dots83
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
@@ -2189,62 +2197,58 @@ dots79:
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(DI), Y4, Y2
 	CMPB         share+104(FP), $0x01
-	JNE          store80
-	VMOVUPS      128(R9), Y3
-	VMOVUPS      160(R9), Y4
+	JNE          store84
 	VBROADCASTSS -4(BX), Y0
-	VFMADD231PS  Y3, Y0, Y1
-	VFMADD231PS  Y4, Y0, Y2
+	VFMADD231PS  128(R9), Y0, Y1
+	VFMADD231PS  160(R9), Y0, Y2
 
-store80:
-	MOVQ    dstStride+96(FP), DI
-	MOVQ    CX, DI
+store84:
 	VMOVUPS Y1, (DI)
 	VMOVUPS Y2, 32(DI)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next78
+	JNE     next82
 	CMPQ    R8, $0x40
-	JEQ     next78
+	JEQ     next82
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part77
+	JMP     part81
 
-next78:
+next82:
 	ADDQ $0x00000100, DX
 	DECQ SI
-	JNZ  group75
+	JNZ  group79
 
-groupDone76:
+groupDone80:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass73
+	JNE  pass77
 	VZEROUPPER
 	RET
 
 tokens61:
 	MOVQ $0x00000000, AX
 
-pass81:
+pass85:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start82
+	JNE   start86
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000002, SI
 
-clear83:
+clear87:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear83
+	JNZ     clear87
 
-start82:
+start86:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2253,25 +2257,25 @@ start82:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone85
+	JZ    groupDone89
 
-group84:
+group88:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part86
+	JNE  part90
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part86:
+part90:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 
-dots88:
+dots92:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VPBROADCASTD (SI), Y0
@@ -2323,7 +2327,7 @@ dots88:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots88
+	JNZ          dots92
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y5
 	VMOVUPS      32(R10), Y6
@@ -2336,6 +2340,15 @@ dots88:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y6, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store93
+	VBROADCASTSS -4(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store93:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2345,68 +2358,58 @@ dots88:
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y6, Y4
 	CMPB         share+104(FP), $0x01
-	JNE          store89
-	VMOVUPS      128(R10), Y5
-	VMOVUPS      160(R10), Y6
-	VBROADCASTSS -4(SI), Y0
-	VFMADD231PS  Y5, Y0, Y1
-	VFMADD231PS  Y6, Y0, Y2
+	JNE          store94
 	VBROADCASTSS -4(SI)(BX*1), Y0
-	VFMADD231PS  Y5, Y0, Y3
-	VFMADD231PS  Y6, Y0, Y4
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
 
-store89:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store94:
 	VMOVUPS Y3, (R11)
 	VMOVUPS Y4, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next87
+	JNE     next91
 	CMPQ    R9, $0x40
-	JEQ     next87
+	JEQ     next91
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part86
+	JMP     part90
 
-next87:
+next91:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group84
+	JNZ  group88
 
-groupDone85:
+groupDone89:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass81
+	JNE  pass85
 	VZEROUPPER
 	RET
 
 tokens62:
 	MOVQ $0x00000000, AX
 
-pass90:
+pass95:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start91
+	JNE   start96
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000003, SI
 
-clear92:
+clear97:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear92
+	JNZ     clear97
 
-start91:
+start96:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2415,19 +2418,19 @@ start91:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone94
+	JZ    groupDone99
 
-group93:
+group98:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part95
+	JNE  part100
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part95:
+part100:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -2435,7 +2438,7 @@ part95:
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
 
-dots97:
+dots102:
 	VMOVUPS      (DX), Y7
 	VMOVUPS      32(DX), Y8
 	VPBROADCASTD (SI), Y0
@@ -2507,7 +2510,7 @@ dots97:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots97
+	JNZ          dots102
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y7
 	VMOVUPS      32(R10), Y8
@@ -2520,6 +2523,15 @@ dots97:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y8, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store103
+	VBROADCASTSS -4(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store103:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2528,6 +2540,15 @@ dots97:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y8, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store104
+	VBROADCASTSS -4(SI)(BX*1), Y0
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
+
+store104:
+	VMOVUPS      Y3, (R11)
+	VMOVUPS      Y4, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -2537,74 +2558,58 @@ dots97:
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R11), Y8, Y6
 	CMPB         share+104(FP), $0x01
-	JNE          store98
-	VMOVUPS      128(R10), Y7
-	VMOVUPS      160(R10), Y8
-	VBROADCASTSS -4(SI), Y0
-	VFMADD231PS  Y7, Y0, Y1
-	VFMADD231PS  Y8, Y0, Y2
-	VBROADCASTSS -4(SI)(BX*1), Y0
-	VFMADD231PS  Y7, Y0, Y3
-	VFMADD231PS  Y8, Y0, Y4
+	JNE          store105
 	VBROADCASTSS -4(SI)(BX*2), Y0
-	VFMADD231PS  Y7, Y0, Y5
-	VFMADD231PS  Y8, Y0, Y6
+	VFMADD231PS  128(R10), Y0, Y5
+	VFMADD231PS  160(R10), Y0, Y6
 
-store98:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
-	VMOVUPS Y3, (R11)
-	VMOVUPS Y4, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store105:
 	VMOVUPS Y5, (R11)
 	VMOVUPS Y6, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next96
+	JNE     next101
 	CMPQ    R9, $0x40
-	JEQ     next96
+	JEQ     next101
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part95
+	JMP     part100
 
-next96:
+next101:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group93
+	JNZ  group98
 
-groupDone94:
+groupDone99:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass90
+	JNE  pass95
 	VZEROUPPER
 	RET
 
 tokens63:
 	MOVQ $0x00000000, AX
 
-pass99:
+pass106:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start100
+	JNE   start107
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000004, SI
 
-clear101:
+clear108:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear101
+	JNZ     clear108
 
-start100:
+start107:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2613,19 +2618,19 @@ start100:
 	MOVQ  x_base+16(FP), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone103
+	JZ    groupDone110
 
-group102:
+group109:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(DX), R11
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part104
+	JNE  part111
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part104:
+part111:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -2635,7 +2640,7 @@ part104:
 	VPXOR Y7, Y7, Y7
 	VPXOR Y8, Y8, Y8
 
-dots106:
+dots113:
 	VMOVUPS      (DX), Y9
 	VMOVUPS      32(DX), Y10
 	VPBROADCASTD (DI), Y0
@@ -2727,7 +2732,7 @@ dots106:
 	ADDQ         $0x10, DI
 	ADDQ         $0x00000200, DX
 	DECQ         R9
-	JNZ          dots106
+	JNZ          dots113
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Y9
 	VMOVUPS      32(R11), Y10
@@ -2740,6 +2745,15 @@ dots106:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R12), Y10, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store114
+	VBROADCASTSS -4(DI), Y0
+	VFMADD231PS  128(R11), Y0, Y1
+	VFMADD231PS  160(R11), Y0, Y2
+
+store114:
+	VMOVUPS      Y1, (R12)
+	VMOVUPS      Y2, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2748,6 +2762,15 @@ dots106:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R12), Y10, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store115
+	VBROADCASTSS -4(DI)(BX*1), Y0
+	VFMADD231PS  128(R11), Y0, Y3
+	VFMADD231PS  160(R11), Y0, Y4
+
+store115:
+	VMOVUPS      Y3, (R12)
+	VMOVUPS      Y4, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -2756,6 +2779,15 @@ dots106:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R12), Y10, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store116
+	VBROADCASTSS -4(DI)(BX*2), Y0
+	VFMADD231PS  128(R11), Y0, Y5
+	VFMADD231PS  160(R11), Y0, Y6
+
+store116:
+	VMOVUPS      Y5, (R12)
+	VMOVUPS      Y6, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -2765,55 +2797,33 @@ dots106:
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R12), Y10, Y8
 	CMPB         share+104(FP), $0x01
-	JNE          store107
-	VMOVUPS      128(R11), Y9
-	VMOVUPS      160(R11), Y10
-	VBROADCASTSS -4(DI), Y0
-	VFMADD231PS  Y9, Y0, Y1
-	VFMADD231PS  Y10, Y0, Y2
-	VBROADCASTSS -4(DI)(BX*1), Y0
-	VFMADD231PS  Y9, Y0, Y3
-	VFMADD231PS  Y10, Y0, Y4
-	VBROADCASTSS -4(DI)(BX*2), Y0
-	VFMADD231PS  Y9, Y0, Y5
-	VFMADD231PS  Y10, Y0, Y6
+	JNE          store117
 	VBROADCASTSS -4(DI)(SI*1), Y0
-	VFMADD231PS  Y9, Y0, Y7
-	VFMADD231PS  Y10, Y0, Y8
+	VFMADD231PS  128(R11), Y0, Y7
+	VFMADD231PS  160(R11), Y0, Y8
 
-store107:
-	MOVQ    dstStride+96(FP), R9
-	MOVQ    CX, R12
-	VMOVUPS Y1, (R12)
-	VMOVUPS Y2, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y3, (R12)
-	VMOVUPS Y4, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y5, (R12)
-	VMOVUPS Y6, 32(R12)
-	LEAQ    (R12)(R9*4), R12
+store117:
 	VMOVUPS Y7, (R12)
 	VMOVUPS Y8, 32(R12)
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next105
+	JNE     next112
 	CMPQ    R10, $0x40
-	JEQ     next105
+	JEQ     next112
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part104
+	JMP     part111
 
-next105:
+next112:
 	ADDQ $0x00000100, DX
 	DECQ R8
-	JNZ  group102
+	JNZ  group109
 
-groupDone103:
+groupDone110:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass99
+	JNE  pass106
 	VZEROUPPER
 	RET
 
@@ -2825,9 +2835,9 @@ TEXT ·quantizeAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone109
+	JZ    blockDone119
 
-block108:
+block118:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -2849,9 +2859,9 @@ block108:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank110
+	JLT          blank120
 	CMPL         BX, $0x7f800000
-	JGE          special111
+	JGE          special121
 	VMOVSS       lanes_46fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -2895,25 +2905,25 @@ block108:
 	VMULSS       X4, X1, X1
 	VMOVSS       X4, (AX)
 	VMOVSS       X1, 4(AX)
-	JMP          done112
+	JMP          done122
 
-special111:
+special121:
 	MOVL $0x7fc00000, SI
 
-blank110:
+blank120:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 8(AX)
 	VMOVUPS Y0, 40(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done112:
+done122:
 	ADDQ $0x48, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block108
+	JNZ  block118
 
-blockDone109:
+blockDone119:
 	VZEROUPPER
 	RET
 
@@ -2937,9 +2947,9 @@ TEXT ·quantizeShortPairsAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone114
+	JZ    blockDone124
 
-block113:
+block123:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -2961,9 +2971,9 @@ block113:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank115
+	JLT          blank125
 	CMPL         BX, $0x7f800000
-	JGE          special116
+	JGE          special126
 	VMOVSS       lanes_42fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -3007,25 +3017,25 @@ block113:
 	VMULSS       X4, X1, X1
 	VMOVSS       X4, (AX)
 	VMOVSS       X1, 4(AX)
-	JMP          done117
+	JMP          done127
 
-special116:
+special126:
 	MOVL $0x7fc00000, SI
 
-blank115:
+blank125:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS Y0, 8(AX)
 	VMOVUPS Y0, 40(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done117:
+done127:
 	ADDQ $0x48, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block113
+	JNZ  block123
 
-blockDone114:
+blockDone124:
 	VZEROUPPER
 	RET
 
@@ -3043,9 +3053,9 @@ TEXT ·quantizeShortAVX2(SB), NOSPLIT, $0-48
 	MOVQ  x_len+32(FP), DX
 	SHRQ  $0x05, DX
 	TESTQ DX, DX
-	JZ    blockDone119
+	JZ    blockDone129
 
-block118:
+block128:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      32(CX), Y1
 	VMOVUPS      64(CX), Y2
@@ -3067,9 +3077,9 @@ block118:
 	VMOVD        X4, BX
 	XORL         SI, SI
 	CMPL         BX, $0x0d800000
-	JLT          blank120
+	JLT          blank130
 	CMPL         BX, $0x7f800000
-	JGE          special121
+	JGE          special131
 	VMOVSS       lanes_42fe0000<>+0(SB), X6
 	VDIVSS       X4, X6, X5
 	VDIVSS       X6, X4, X4
@@ -3135,25 +3145,25 @@ block118:
 	VMULSS       X4, X0, X0
 	VMOVSS       X4, (AX)
 	VMOVSS       X0, 4(AX)
-	JMP          done122
+	JMP          done132
 
-special121:
+special131:
 	MOVL $0x7fc00000, SI
 
-blank120:
+blank130:
 	VPXOR   Y0, Y0, Y0
 	VMOVUPS X0, 8(AX)
 	VMOVUPS Y0, 20(AX)
 	MOVL    SI, (AX)
 	MOVL    SI, 4(AX)
 
-done122:
+done132:
 	ADDQ $0x34, AX
 	ADDQ $0x00000080, CX
 	DECQ DX
-	JNZ  block118
+	JNZ  block128
 
-blockDone119:
+blockDone129:
 	VZEROUPPER
 	RET
 

@@ -1106,6 +1106,15 @@ dots43:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R13), Y12, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store44
+	VBROADCASTSS -4(DI), Y0
+	VFMADD231PS  128(R12), Y0, Y1
+	VFMADD231PS  160(R12), Y0, Y2
+
+store44:
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      Y2, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -1114,6 +1123,15 @@ dots43:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R13), Y12, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store45
+	VBROADCASTSS -4(DI)(BX*1), Y0
+	VFMADD231PS  128(R12), Y0, Y3
+	VFMADD231PS  160(R12), Y0, Y4
+
+store45:
+	VMOVUPS      Y3, (R13)
+	VMOVUPS      Y4, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -1122,6 +1140,15 @@ dots43:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R13), Y12, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store46
+	VBROADCASTSS -4(DI)(BX*2), Y0
+	VFMADD231PS  128(R12), Y0, Y5
+	VFMADD231PS  160(R12), Y0, Y6
+
+store46:
+	VMOVUPS      Y5, (R13)
+	VMOVUPS      Y6, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -1130,6 +1157,15 @@ dots43:
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R13), Y12, Y8
+	CMPB         share+104(FP), $0x01
+	JNE          store47
+	VBROADCASTSS -4(DI)(SI*1), Y0
+	VFMADD231PS  128(R12), Y0, Y7
+	VFMADD231PS  160(R12), Y0, Y8
+
+store47:
+	VMOVUPS      Y7, (R13)
+	VMOVUPS      Y8, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -8(R8), Y0
 	VCVTDQ2PS    Y9, Y9
@@ -1139,40 +1175,12 @@ dots43:
 	VMULPS       Y0, Y10, Y10
 	VFMADD213PS  32(R13), Y12, Y10
 	CMPB         share+104(FP), $0x01
-	JNE          store44
-	VMOVUPS      128(R12), Y11
-	VMOVUPS      160(R12), Y12
-	VBROADCASTSS -4(DI), Y0
-	VFMADD231PS  Y11, Y0, Y1
-	VFMADD231PS  Y12, Y0, Y2
-	VBROADCASTSS -4(DI)(BX*1), Y0
-	VFMADD231PS  Y11, Y0, Y3
-	VFMADD231PS  Y12, Y0, Y4
-	VBROADCASTSS -4(DI)(BX*2), Y0
-	VFMADD231PS  Y11, Y0, Y5
-	VFMADD231PS  Y12, Y0, Y6
-	VBROADCASTSS -4(DI)(SI*1), Y0
-	VFMADD231PS  Y11, Y0, Y7
-	VFMADD231PS  Y12, Y0, Y8
+	JNE          store48
 	VBROADCASTSS -4(R8), Y0
-	VFMADD231PS  Y11, Y0, Y9
-	VFMADD231PS  Y12, Y0, Y10
+	VFMADD231PS  128(R12), Y0, Y9
+	VFMADD231PS  160(R12), Y0, Y10
 
-store44:
-	MOVQ    dstStride+96(FP), R10
-	MOVQ    CX, R13
-	VMOVUPS Y1, (R13)
-	VMOVUPS Y2, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y3, (R13)
-	VMOVUPS Y4, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y5, (R13)
-	VMOVUPS Y6, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y7, (R13)
-	VMOVUPS Y8, 32(R13)
-	LEAQ    (R13)(R10*4), R13
+store48:
 	VMOVUPS Y9, (R13)
 	VMOVUPS Y10, 32(R13)
 	ADDQ    R11, DI
@@ -1201,11 +1209,11 @@ groupDone40:
 tokens32:
 	MOVQ $0x00000000, AX
 
-pass45:
+pass49:
 	MOVQ    dst_base+72(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	CMPB    add+105(FP), $0x00
-	JNE     start46
+	JNE     start50
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	MOVQ    dstStride+96(FP), BX
@@ -1214,7 +1222,7 @@ pass45:
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 
-start46:
+start50:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1223,23 +1231,23 @@ start46:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone48
+	JZ    groupDone52
 
-group47:
+group51:
 	MOVQ $0x00000004, DI
 	MOVQ $0x00000040, R8
 	LEAQ 2048(DX), R9
 	ADDQ $0x08, BX
 	CMPB share+104(FP), $0x02
-	JNE  part49
+	JNE  part53
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 
-part49:
+part53:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 
-dots51:
+dots55:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPBROADCASTD (BX), Y0
@@ -1263,7 +1271,7 @@ dots51:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, DX
 	DECQ         DI
-	JNZ          dots51
+	JNZ          dots55
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
@@ -1277,62 +1285,58 @@ dots51:
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(DI), Y4, Y2
 	CMPB         share+104(FP), $0x01
-	JNE          store52
-	VMOVUPS      128(R9), Y3
-	VMOVUPS      160(R9), Y4
+	JNE          store56
 	VBROADCASTSS -4(BX), Y0
-	VFMADD231PS  Y3, Y0, Y1
-	VFMADD231PS  Y4, Y0, Y2
+	VFMADD231PS  128(R9), Y0, Y1
+	VFMADD231PS  160(R9), Y0, Y2
 
-store52:
-	MOVQ    dstStride+96(FP), DI
-	MOVQ    CX, DI
+store56:
 	VMOVUPS Y1, (DI)
 	VMOVUPS Y2, 32(DI)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next50
+	JNE     next54
 	CMPQ    R8, $0x40
-	JEQ     next50
+	JEQ     next54
 	MOVQ    $0x00000002, DI
 	MOVQ    $0x00000040, R8
 	ADDQ    $0x00000080, R9
-	JMP     part49
+	JMP     part53
 
-next50:
+next54:
 	ADDQ $0x00000100, DX
 	DECQ SI
-	JNZ  group47
+	JNZ  group51
 
-groupDone48:
+groupDone52:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass45
+	JNE  pass49
 	VZEROUPPER
 	RET
 
 tokens33:
 	MOVQ $0x00000000, AX
 
-pass53:
+pass57:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start54
+	JNE   start58
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000002, SI
 
-clear55:
+clear59:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear55
+	JNZ     clear59
 
-start54:
+start58:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1341,25 +1345,25 @@ start54:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone57
+	JZ    groupDone61
 
-group56:
+group60:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part58
+	JNE  part62
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part58:
+part62:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
 	VPXOR Y4, Y4, Y4
 
-dots60:
+dots64:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VPBROADCASTD (SI), Y0
@@ -1395,7 +1399,7 @@ dots60:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots60
+	JNZ          dots64
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y5
 	VMOVUPS      32(R10), Y6
@@ -1408,6 +1412,15 @@ dots60:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y6, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store65
+	VBROADCASTSS -4(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store65:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -1417,68 +1430,58 @@ dots60:
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y6, Y4
 	CMPB         share+104(FP), $0x01
-	JNE          store61
-	VMOVUPS      128(R10), Y5
-	VMOVUPS      160(R10), Y6
-	VBROADCASTSS -4(SI), Y0
-	VFMADD231PS  Y5, Y0, Y1
-	VFMADD231PS  Y6, Y0, Y2
+	JNE          store66
 	VBROADCASTSS -4(SI)(BX*1), Y0
-	VFMADD231PS  Y5, Y0, Y3
-	VFMADD231PS  Y6, Y0, Y4
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
 
-store61:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store66:
 	VMOVUPS Y3, (R11)
 	VMOVUPS Y4, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next59
+	JNE     next63
 	CMPQ    R9, $0x40
-	JEQ     next59
+	JEQ     next63
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part58
+	JMP     part62
 
-next59:
+next63:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group56
+	JNZ  group60
 
-groupDone57:
+groupDone61:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass53
+	JNE  pass57
 	VZEROUPPER
 	RET
 
 tokens34:
 	MOVQ $0x00000000, AX
 
-pass62:
+pass67:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start63
+	JNE   start68
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000003, SI
 
-clear64:
+clear69:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear64
+	JNZ     clear69
 
-start63:
+start68:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1487,19 +1490,19 @@ start63:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone66
+	JZ    groupDone71
 
-group65:
+group70:
 	MOVQ $0x00000004, R8
 	MOVQ $0x00000040, R9
 	LEAQ 2048(DX), R10
 	ADDQ $0x08, SI
 	CMPB share+104(FP), $0x02
-	JNE  part67
+	JNE  part72
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 
-part67:
+part72:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -1507,7 +1510,7 @@ part67:
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
 
-dots69:
+dots74:
 	VMOVUPS      (DX), Y7
 	VMOVUPS      32(DX), Y8
 	VPBROADCASTD (SI), Y0
@@ -1555,7 +1558,7 @@ dots69:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots69
+	JNZ          dots74
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y7
 	VMOVUPS      32(R10), Y8
@@ -1568,6 +1571,15 @@ dots69:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y8, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store75
+	VBROADCASTSS -4(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store75:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -1576,6 +1588,15 @@ dots69:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y8, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store76
+	VBROADCASTSS -4(SI)(BX*1), Y0
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
+
+store76:
+	VMOVUPS      Y3, (R11)
+	VMOVUPS      Y4, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -8(SI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -1585,74 +1606,58 @@ dots69:
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R11), Y8, Y6
 	CMPB         share+104(FP), $0x01
-	JNE          store70
-	VMOVUPS      128(R10), Y7
-	VMOVUPS      160(R10), Y8
-	VBROADCASTSS -4(SI), Y0
-	VFMADD231PS  Y7, Y0, Y1
-	VFMADD231PS  Y8, Y0, Y2
-	VBROADCASTSS -4(SI)(BX*1), Y0
-	VFMADD231PS  Y7, Y0, Y3
-	VFMADD231PS  Y8, Y0, Y4
+	JNE          store77
 	VBROADCASTSS -4(SI)(BX*2), Y0
-	VFMADD231PS  Y7, Y0, Y5
-	VFMADD231PS  Y8, Y0, Y6
+	VFMADD231PS  128(R10), Y0, Y5
+	VFMADD231PS  160(R10), Y0, Y6
 
-store70:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
-	VMOVUPS Y3, (R11)
-	VMOVUPS Y4, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store77:
 	VMOVUPS Y5, (R11)
 	VMOVUPS Y6, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next68
+	JNE     next73
 	CMPQ    R9, $0x40
-	JEQ     next68
+	JEQ     next73
 	MOVQ    $0x00000002, R8
 	MOVQ    $0x00000040, R9
 	ADDQ    $0x00000080, R10
-	JMP     part67
+	JMP     part72
 
-next68:
+next73:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group65
+	JNZ  group70
 
-groupDone66:
+groupDone71:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass62
+	JNE  pass67
 	VZEROUPPER
 	RET
 
 tokens35:
 	MOVQ $0x00000000, AX
 
-pass71:
+pass78:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start72
+	JNE   start79
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000004, SI
 
-clear73:
+clear80:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear73
+	JNZ     clear80
 
-start72:
+start79:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1661,19 +1666,19 @@ start72:
 	MOVQ  x_base+16(FP), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone75
+	JZ    groupDone82
 
-group74:
+group81:
 	MOVQ $0x00000004, R9
 	MOVQ $0x00000040, R10
 	LEAQ 2048(DX), R11
 	ADDQ $0x08, DI
 	CMPB share+104(FP), $0x02
-	JNE  part76
+	JNE  part83
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 
-part76:
+part83:
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
 	VPXOR Y3, Y3, Y3
@@ -1683,7 +1688,7 @@ part76:
 	VPXOR Y7, Y7, Y7
 	VPXOR Y8, Y8, Y8
 
-dots78:
+dots85:
 	VMOVUPS      (DX), Y9
 	VMOVUPS      32(DX), Y10
 	VPBROADCASTD (DI), Y0
@@ -1743,7 +1748,7 @@ dots78:
 	ADDQ         $0x10, DI
 	ADDQ         $0x00000200, DX
 	DECQ         R9
-	JNZ          dots78
+	JNZ          dots85
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Y9
 	VMOVUPS      32(R11), Y10
@@ -1756,6 +1761,15 @@ dots78:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R12), Y10, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store86
+	VBROADCASTSS -4(DI), Y0
+	VFMADD231PS  128(R11), Y0, Y1
+	VFMADD231PS  160(R11), Y0, Y2
+
+store86:
+	VMOVUPS      Y1, (R12)
+	VMOVUPS      Y2, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -1764,6 +1778,15 @@ dots78:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R12), Y10, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store87
+	VBROADCASTSS -4(DI)(BX*1), Y0
+	VFMADD231PS  128(R11), Y0, Y3
+	VFMADD231PS  160(R11), Y0, Y4
+
+store87:
+	VMOVUPS      Y3, (R12)
+	VMOVUPS      Y4, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -1772,6 +1795,15 @@ dots78:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R12), Y10, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store88
+	VBROADCASTSS -4(DI)(BX*2), Y0
+	VFMADD231PS  128(R11), Y0, Y5
+	VFMADD231PS  160(R11), Y0, Y6
+
+store88:
+	VMOVUPS      Y5, (R12)
+	VMOVUPS      Y6, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -8(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -1781,54 +1813,32 @@ dots78:
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R12), Y10, Y8
 	CMPB         share+104(FP), $0x01
-	JNE          store79
-	VMOVUPS      128(R11), Y9
-	VMOVUPS      160(R11), Y10
-	VBROADCASTSS -4(DI), Y0
-	VFMADD231PS  Y9, Y0, Y1
-	VFMADD231PS  Y10, Y0, Y2
-	VBROADCASTSS -4(DI)(BX*1), Y0
-	VFMADD231PS  Y9, Y0, Y3
-	VFMADD231PS  Y10, Y0, Y4
-	VBROADCASTSS -4(DI)(BX*2), Y0
-	VFMADD231PS  Y9, Y0, Y5
-	VFMADD231PS  Y10, Y0, Y6
+	JNE          store89
 	VBROADCASTSS -4(DI)(SI*1), Y0
-	VFMADD231PS  Y9, Y0, Y7
-	VFMADD231PS  Y10, Y0, Y8
+	VFMADD231PS  128(R11), Y0, Y7
+	VFMADD231PS  160(R11), Y0, Y8
 
-store79:
-	MOVQ    dstStride+96(FP), R9
-	MOVQ    CX, R12
-	VMOVUPS Y1, (R12)
-	VMOVUPS Y2, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y3, (R12)
-	VMOVUPS Y4, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y5, (R12)
-	VMOVUPS Y6, 32(R12)
-	LEAQ    (R12)(R9*4), R12
+store89:
 	VMOVUPS Y7, (R12)
 	VMOVUPS Y8, 32(R12)
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next77
+	JNE     next84
 	CMPQ    R10, $0x40
-	JEQ     next77
+	JEQ     next84
 	MOVQ    $0x00000002, R9
 	MOVQ    $0x00000040, R10
 	ADDQ    $0x00000080, R11
-	JMP     part76
+	JMP     part83
 
-next77:
+next84:
 	ADDQ $0x00000100, DX
 	DECQ R8
-	JNZ  group74
+	JNZ  group81
 
-groupDone75:
+groupDone82:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass71
+	JNE  pass78
 	VZEROUPPER
 	RET

@@ -1705,6 +1705,15 @@ dots71:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R13), Y12, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store72
+	VBROADCASTSS -16(DI), Y0
+	VFMADD231PS  128(R12), Y0, Y1
+	VFMADD231PS  160(R12), Y0, Y2
+
+store72:
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      Y2, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -20(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -1713,6 +1722,15 @@ dots71:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R13), Y12, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store73
+	VBROADCASTSS -16(DI)(BX*1), Y0
+	VFMADD231PS  128(R12), Y0, Y3
+	VFMADD231PS  160(R12), Y0, Y4
+
+store73:
+	VMOVUPS      Y3, (R13)
+	VMOVUPS      Y4, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -20(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -1721,6 +1739,15 @@ dots71:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R13), Y12, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store74
+	VBROADCASTSS -16(DI)(BX*2), Y0
+	VFMADD231PS  128(R12), Y0, Y5
+	VFMADD231PS  160(R12), Y0, Y6
+
+store74:
+	VMOVUPS      Y5, (R13)
+	VMOVUPS      Y6, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -20(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -1729,6 +1756,15 @@ dots71:
 	VCVTDQ2PS    Y8, Y8
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R13), Y12, Y8
+	CMPB         share+104(FP), $0x01
+	JNE          store75
+	VBROADCASTSS -16(DI)(SI*1), Y0
+	VFMADD231PS  128(R12), Y0, Y7
+	VFMADD231PS  160(R12), Y0, Y8
+
+store75:
+	VMOVUPS      Y7, (R13)
+	VMOVUPS      Y8, 32(R13)
 	LEAQ         (R13)(R10*4), R13
 	VBROADCASTSS -20(R8), Y0
 	VCVTDQ2PS    Y9, Y9
@@ -1738,40 +1774,12 @@ dots71:
 	VMULPS       Y0, Y10, Y10
 	VFMADD213PS  32(R13), Y12, Y10
 	CMPB         share+104(FP), $0x01
-	JNE          store72
-	VMOVUPS      128(R12), Y11
-	VMOVUPS      160(R12), Y12
-	VBROADCASTSS -16(DI), Y0
-	VFMADD231PS  Y11, Y0, Y1
-	VFMADD231PS  Y12, Y0, Y2
-	VBROADCASTSS -16(DI)(BX*1), Y0
-	VFMADD231PS  Y11, Y0, Y3
-	VFMADD231PS  Y12, Y0, Y4
-	VBROADCASTSS -16(DI)(BX*2), Y0
-	VFMADD231PS  Y11, Y0, Y5
-	VFMADD231PS  Y12, Y0, Y6
-	VBROADCASTSS -16(DI)(SI*1), Y0
-	VFMADD231PS  Y11, Y0, Y7
-	VFMADD231PS  Y12, Y0, Y8
+	JNE          store76
 	VBROADCASTSS -16(R8), Y0
-	VFMADD231PS  Y11, Y0, Y9
-	VFMADD231PS  Y12, Y0, Y10
+	VFMADD231PS  128(R12), Y0, Y9
+	VFMADD231PS  160(R12), Y0, Y10
 
-store72:
-	MOVQ    dstStride+96(FP), R10
-	MOVQ    CX, R13
-	VMOVUPS Y1, (R13)
-	VMOVUPS Y2, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y3, (R13)
-	VMOVUPS Y4, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y5, (R13)
-	VMOVUPS Y6, 32(R13)
-	LEAQ    (R13)(R10*4), R13
-	VMOVUPS Y7, (R13)
-	VMOVUPS Y8, 32(R13)
-	LEAQ    (R13)(R10*4), R13
+store76:
 	VMOVUPS Y9, (R13)
 	VMOVUPS Y10, 32(R13)
 	ADDQ    R11, DI
@@ -1801,11 +1809,11 @@ groupDone68:
 tokens60:
 	MOVQ $0x00000000, AX
 
-pass73:
+pass77:
 	MOVQ    dst_base+72(FP), CX
 	LEAQ    (CX)(AX*4), CX
 	CMPB    add+105(FP), $0x00
-	JNE     start74
+	JNE     start78
 	VPXOR   Y0, Y0, Y0
 	VPXOR   Y1, Y1, Y1
 	MOVQ    dstStride+96(FP), BX
@@ -1814,7 +1822,7 @@ pass73:
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 
-start74:
+start78:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1823,27 +1831,27 @@ start74:
 	MOVQ  x_base+16(FP), BX
 	MOVQ  groups+8(FP), SI
 	TESTQ SI, SI
-	JZ    groupDone76
+	JZ    groupDone80
 
-group75:
+group79:
 	MOVQ $0x00000002, DI
 	MOVQ $0x00000020, R8
 	LEAQ 1024(DX), R9
 	MOVQ $-12, R10
 	ADDQ $0x14, BX
 	CMPB share+104(FP), $0x02
-	JNE  part77
+	JNE  part81
 	SHRQ $0x01, DI
 	SHRQ $0x01, R8
 	ADDQ $0x04, R10
 
-part77:
+part81:
 	ADDQ         R10, BX
 	VPBROADCASTD (BX), Y1
 	VPBROADCASTD (BX), Y2
 	SUBQ         R10, BX
 
-dots79:
+dots83:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPBROADCASTD (BX), Y0
@@ -1867,7 +1875,7 @@ dots79:
 	ADDQ         $0x10, BX
 	ADDQ         $0x00000200, DX
 	DECQ         DI
-	JNZ          dots79
+	JNZ          dots83
 	SUBQ         R8, BX
 	VMOVUPS      (R9), Y3
 	VMOVUPS      32(R9), Y4
@@ -1881,63 +1889,59 @@ dots79:
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(DI), Y4, Y2
 	CMPB         share+104(FP), $0x01
-	JNE          store80
-	VMOVUPS      128(R9), Y3
-	VMOVUPS      160(R9), Y4
+	JNE          store84
 	VBROADCASTSS -16(BX), Y0
-	VFMADD231PS  Y3, Y0, Y1
-	VFMADD231PS  Y4, Y0, Y2
+	VFMADD231PS  128(R9), Y0, Y1
+	VFMADD231PS  160(R9), Y0, Y2
 
-store80:
-	MOVQ    dstStride+96(FP), DI
-	MOVQ    CX, DI
+store84:
 	VMOVUPS Y1, (DI)
 	VMOVUPS Y2, 32(DI)
 	ADDQ    R8, BX
 	CMPB    share+104(FP), $0x02
-	JNE     next78
+	JNE     next82
 	CMPQ    R8, $0x20
-	JEQ     next78
+	JEQ     next82
 	MOVQ    $0x00000001, DI
 	MOVQ    $0x00000020, R8
 	ADDQ    $0x00000080, R9
 	MOVQ    $-20, R10
-	JMP     part77
+	JMP     part81
 
-next78:
+next82:
 	ADDQ $0x00000100, DX
 	DECQ SI
-	JNZ  group75
+	JNZ  group79
 
-groupDone76:
+groupDone80:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass73
+	JNE  pass77
 	VZEROUPPER
 	RET
 
 tokens61:
 	MOVQ $0x00000000, AX
 
-pass81:
+pass85:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start82
+	JNE   start86
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000002, SI
 
-clear83:
+clear87:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear83
+	JNZ     clear87
 
-start82:
+start86:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -1946,21 +1950,21 @@ start82:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone85
+	JZ    groupDone89
 
-group84:
+group88:
 	MOVQ $0x00000002, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(DX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part86
+	JNE  part90
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part86:
+part90:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Y1
 	VPBROADCASTD (SI), Y2
@@ -1968,7 +1972,7 @@ part86:
 	VPBROADCASTD (SI)(BX*1), Y4
 	SUBQ         R11, SI
 
-dots88:
+dots92:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VPBROADCASTD (SI), Y0
@@ -2004,7 +2008,7 @@ dots88:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots88
+	JNZ          dots92
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y5
 	VMOVUPS      32(R10), Y6
@@ -2017,6 +2021,15 @@ dots88:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y6, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store93
+	VBROADCASTSS -16(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store93:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -20(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2026,69 +2039,59 @@ dots88:
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y6, Y4
 	CMPB         share+104(FP), $0x01
-	JNE          store89
-	VMOVUPS      128(R10), Y5
-	VMOVUPS      160(R10), Y6
-	VBROADCASTSS -16(SI), Y0
-	VFMADD231PS  Y5, Y0, Y1
-	VFMADD231PS  Y6, Y0, Y2
+	JNE          store94
 	VBROADCASTSS -16(SI)(BX*1), Y0
-	VFMADD231PS  Y5, Y0, Y3
-	VFMADD231PS  Y6, Y0, Y4
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
 
-store89:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store94:
 	VMOVUPS Y3, (R11)
 	VMOVUPS Y4, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next87
+	JNE     next91
 	CMPQ    R9, $0x20
-	JEQ     next87
+	JEQ     next91
 	MOVQ    $0x00000001, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part86
+	JMP     part90
 
-next87:
+next91:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group84
+	JNZ  group88
 
-groupDone85:
+groupDone89:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass81
+	JNE  pass85
 	VZEROUPPER
 	RET
 
 tokens62:
 	MOVQ $0x00000000, AX
 
-pass90:
+pass95:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start91
+	JNE   start96
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000003, SI
 
-clear92:
+clear97:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear92
+	JNZ     clear97
 
-start91:
+start96:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2097,21 +2100,21 @@ start91:
 	MOVQ  x_base+16(FP), SI
 	MOVQ  groups+8(FP), DI
 	TESTQ DI, DI
-	JZ    groupDone94
+	JZ    groupDone99
 
-group93:
+group98:
 	MOVQ $0x00000002, R8
 	MOVQ $0x00000020, R9
 	LEAQ 1024(DX), R10
 	MOVQ $-12, R11
 	ADDQ $0x14, SI
 	CMPB share+104(FP), $0x02
-	JNE  part95
+	JNE  part100
 	SHRQ $0x01, R8
 	SHRQ $0x01, R9
 	ADDQ $0x04, R11
 
-part95:
+part100:
 	ADDQ         R11, SI
 	VPBROADCASTD (SI), Y1
 	VPBROADCASTD (SI), Y2
@@ -2121,7 +2124,7 @@ part95:
 	VPBROADCASTD (SI)(BX*2), Y6
 	SUBQ         R11, SI
 
-dots97:
+dots102:
 	VMOVUPS      (DX), Y7
 	VMOVUPS      32(DX), Y8
 	VPBROADCASTD (SI), Y0
@@ -2169,7 +2172,7 @@ dots97:
 	ADDQ         $0x10, SI
 	ADDQ         $0x00000200, DX
 	DECQ         R8
-	JNZ          dots97
+	JNZ          dots102
 	SUBQ         R9, SI
 	VMOVUPS      (R10), Y7
 	VMOVUPS      32(R10), Y8
@@ -2182,6 +2185,15 @@ dots97:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R11), Y8, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store103
+	VBROADCASTSS -16(SI), Y0
+	VFMADD231PS  128(R10), Y0, Y1
+	VFMADD231PS  160(R10), Y0, Y2
+
+store103:
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -20(SI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2190,6 +2202,15 @@ dots97:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R11), Y8, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store104
+	VBROADCASTSS -16(SI)(BX*1), Y0
+	VFMADD231PS  128(R10), Y0, Y3
+	VFMADD231PS  160(R10), Y0, Y4
+
+store104:
+	VMOVUPS      Y3, (R11)
+	VMOVUPS      Y4, 32(R11)
 	LEAQ         (R11)(R8*4), R11
 	VBROADCASTSS -20(SI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -2199,75 +2220,59 @@ dots97:
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R11), Y8, Y6
 	CMPB         share+104(FP), $0x01
-	JNE          store98
-	VMOVUPS      128(R10), Y7
-	VMOVUPS      160(R10), Y8
-	VBROADCASTSS -16(SI), Y0
-	VFMADD231PS  Y7, Y0, Y1
-	VFMADD231PS  Y8, Y0, Y2
-	VBROADCASTSS -16(SI)(BX*1), Y0
-	VFMADD231PS  Y7, Y0, Y3
-	VFMADD231PS  Y8, Y0, Y4
+	JNE          store105
 	VBROADCASTSS -16(SI)(BX*2), Y0
-	VFMADD231PS  Y7, Y0, Y5
-	VFMADD231PS  Y8, Y0, Y6
+	VFMADD231PS  128(R10), Y0, Y5
+	VFMADD231PS  160(R10), Y0, Y6
 
-store98:
-	MOVQ    dstStride+96(FP), R8
-	MOVQ    CX, R11
-	VMOVUPS Y1, (R11)
-	VMOVUPS Y2, 32(R11)
-	LEAQ    (R11)(R8*4), R11
-	VMOVUPS Y3, (R11)
-	VMOVUPS Y4, 32(R11)
-	LEAQ    (R11)(R8*4), R11
+store105:
 	VMOVUPS Y5, (R11)
 	VMOVUPS Y6, 32(R11)
 	ADDQ    R9, SI
 	CMPB    share+104(FP), $0x02
-	JNE     next96
+	JNE     next101
 	CMPQ    R9, $0x20
-	JEQ     next96
+	JEQ     next101
 	MOVQ    $0x00000001, R8
 	MOVQ    $0x00000020, R9
 	ADDQ    $0x00000080, R10
 	MOVQ    $-20, R11
-	JMP     part95
+	JMP     part100
 
-next96:
+next101:
 	ADDQ $0x00000100, DX
 	DECQ DI
-	JNZ  group93
+	JNZ  group98
 
-groupDone94:
+groupDone99:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass90
+	JNE  pass95
 	VZEROUPPER
 	RET
 
 tokens63:
 	MOVQ $0x00000000, AX
 
-pass99:
+pass106:
 	MOVQ  dst_base+72(FP), CX
 	LEAQ  (CX)(AX*4), CX
 	CMPB  add+105(FP), $0x00
-	JNE   start100
+	JNE   start107
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	MOVQ  dstStride+96(FP), BX
 	MOVQ  CX, DX
 	MOVQ  $0x00000004, SI
 
-clear101:
+clear108:
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	LEAQ    (DX)(BX*4), DX
 	DECQ    SI
-	JNZ     clear101
+	JNZ     clear108
 
-start100:
+start107:
 	MOVQ  w_base+48(FP), DX
 	MOVQ  xStride+40(FP), BX
 	LEAQ  (DX)(AX*4), DX
@@ -2276,21 +2281,21 @@ start100:
 	MOVQ  x_base+16(FP), DI
 	MOVQ  groups+8(FP), R8
 	TESTQ R8, R8
-	JZ    groupDone103
+	JZ    groupDone110
 
-group102:
+group109:
 	MOVQ $0x00000002, R9
 	MOVQ $0x00000020, R10
 	LEAQ 1024(DX), R11
 	MOVQ $-12, R12
 	ADDQ $0x14, DI
 	CMPB share+104(FP), $0x02
-	JNE  part104
+	JNE  part111
 	SHRQ $0x01, R9
 	SHRQ $0x01, R10
 	ADDQ $0x04, R12
 
-part104:
+part111:
 	ADDQ         R12, DI
 	VPBROADCASTD (DI), Y1
 	VPBROADCASTD (DI), Y2
@@ -2302,7 +2307,7 @@ part104:
 	VPBROADCASTD (DI)(SI*1), Y8
 	SUBQ         R12, DI
 
-dots106:
+dots113:
 	VMOVUPS      (DX), Y9
 	VMOVUPS      32(DX), Y10
 	VPBROADCASTD (DI), Y0
@@ -2362,7 +2367,7 @@ dots106:
 	ADDQ         $0x10, DI
 	ADDQ         $0x00000200, DX
 	DECQ         R9
-	JNZ          dots106
+	JNZ          dots113
 	SUBQ         R10, DI
 	VMOVUPS      (R11), Y9
 	VMOVUPS      32(R11), Y10
@@ -2375,6 +2380,15 @@ dots106:
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
 	VFMADD213PS  32(R12), Y10, Y2
+	CMPB         share+104(FP), $0x01
+	JNE          store114
+	VBROADCASTSS -16(DI), Y0
+	VFMADD231PS  128(R11), Y0, Y1
+	VFMADD231PS  160(R11), Y0, Y2
+
+store114:
+	VMOVUPS      Y1, (R12)
+	VMOVUPS      Y2, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -20(DI)(BX*1), Y0
 	VCVTDQ2PS    Y3, Y3
@@ -2383,6 +2397,15 @@ dots106:
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
 	VFMADD213PS  32(R12), Y10, Y4
+	CMPB         share+104(FP), $0x01
+	JNE          store115
+	VBROADCASTSS -16(DI)(BX*1), Y0
+	VFMADD231PS  128(R11), Y0, Y3
+	VFMADD231PS  160(R11), Y0, Y4
+
+store115:
+	VMOVUPS      Y3, (R12)
+	VMOVUPS      Y4, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -20(DI)(BX*2), Y0
 	VCVTDQ2PS    Y5, Y5
@@ -2391,6 +2414,15 @@ dots106:
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
 	VFMADD213PS  32(R12), Y10, Y6
+	CMPB         share+104(FP), $0x01
+	JNE          store116
+	VBROADCASTSS -16(DI)(BX*2), Y0
+	VFMADD231PS  128(R11), Y0, Y5
+	VFMADD231PS  160(R11), Y0, Y6
+
+store116:
+	VMOVUPS      Y5, (R12)
+	VMOVUPS      Y6, 32(R12)
 	LEAQ         (R12)(R9*4), R12
 	VBROADCASTSS -20(DI)(SI*1), Y0
 	VCVTDQ2PS    Y7, Y7
@@ -2400,55 +2432,33 @@ dots106:
 	VMULPS       Y0, Y8, Y8
 	VFMADD213PS  32(R12), Y10, Y8
 	CMPB         share+104(FP), $0x01
-	JNE          store107
-	VMOVUPS      128(R11), Y9
-	VMOVUPS      160(R11), Y10
-	VBROADCASTSS -16(DI), Y0
-	VFMADD231PS  Y9, Y0, Y1
-	VFMADD231PS  Y10, Y0, Y2
-	VBROADCASTSS -16(DI)(BX*1), Y0
-	VFMADD231PS  Y9, Y0, Y3
-	VFMADD231PS  Y10, Y0, Y4
-	VBROADCASTSS -16(DI)(BX*2), Y0
-	VFMADD231PS  Y9, Y0, Y5
-	VFMADD231PS  Y10, Y0, Y6
+	JNE          store117
 	VBROADCASTSS -16(DI)(SI*1), Y0
-	VFMADD231PS  Y9, Y0, Y7
-	VFMADD231PS  Y10, Y0, Y8
+	VFMADD231PS  128(R11), Y0, Y7
+	VFMADD231PS  160(R11), Y0, Y8
 
-store107:
-	MOVQ    dstStride+96(FP), R9
-	MOVQ    CX, R12
-	VMOVUPS Y1, (R12)
-	VMOVUPS Y2, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y3, (R12)
-	VMOVUPS Y4, 32(R12)
-	LEAQ    (R12)(R9*4), R12
-	VMOVUPS Y5, (R12)
-	VMOVUPS Y6, 32(R12)
-	LEAQ    (R12)(R9*4), R12
+store117:
 	VMOVUPS Y7, (R12)
 	VMOVUPS Y8, 32(R12)
 	ADDQ    R10, DI
 	CMPB    share+104(FP), $0x02
-	JNE     next105
+	JNE     next112
 	CMPQ    R10, $0x20
-	JEQ     next105
+	JEQ     next112
 	MOVQ    $0x00000001, R9
 	MOVQ    $0x00000020, R10
 	ADDQ    $0x00000080, R11
 	MOVQ    $-20, R12
-	JMP     part104
+	JMP     part111
 
-next105:
+next112:
 	ADDQ $0x00000100, DX
 	DECQ R8
-	JNZ  group102
+	JNZ  group109
 
-groupDone103:
+groupDone110:
 	ADDQ $0x00000010, AX
 	CMPQ AX, $0x20
-	JNE  pass99
+	JNE  pass106
 	VZEROUPPER
 	RET

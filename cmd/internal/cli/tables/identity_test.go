@@ -169,11 +169,8 @@ func TestTwoUsersOneLedger(t *testing.T) {
 		t.Fatalf("a shared ledger came from nowhere, %d: %s", code, errs)
 	}
 	clitest.Done(t, "ledger", "init", "loans", "--data", "loans.csv", "--schema", "loans.toml", "--epsilon", "1", "--delta", "0")
-	_, out, _ := clitest.Run(t, "ledger", "key", "show", "--json")
 	annas, err := folder.KeyID(filepath.Join(anna, ".local/share/sotto/private"))
-	if err != nil || strings.Count(out, annas) != 2 {
-		t.Fatalf("%s: %v", out, err)
-	}
+	expect.NoError(t, err)
 
 	at(t, ben)
 	clitest.BankFiles(t)
@@ -203,7 +200,7 @@ func TestTwoUsersOneLedger(t *testing.T) {
 		t.Errorf("a key was replaced, %d: %s", code, errs)
 	}
 	t.Setenv("SOTTO_PRIVATE", filepath.Join(ben, "shared-private"))
-	_, out, errs = clitest.Run(t, "ledger", "key", "import", shared)
+	_, out, errs := clitest.Run(t, "ledger", "key", "import", shared)
 	secret, err := os.ReadFile(shared)
 	expect.NoError(t, err)
 	expect.True(t, "no string(secret) in out+errs", !strings.Contains(out+errs, string(secret)), out+errs)

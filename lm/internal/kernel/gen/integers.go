@@ -655,28 +655,29 @@ func (i *intTile) finish(scales reg.GPVirtual, share operand.Op) {
 	}
 	head := i.shape.head
 	i.eachResult("dstStride", i.tokens, i.vectors, i.dst, func(n int, chain operand.Mem) {
-		token, v, sum := n/i.vectors, n%i.vectors, i.sums[n]
+		token, v := n/i.vectors, n%i.vectors
+		of := i.sums[n-v:][:i.vectors]
 		if v == 0 {
 			i.VBROADCASTSS(i.place(token, -head), i.factor)
 		}
-		i.VCVTDQ2PS(sum, sum)
-		i.VMULPS(i.factor, sum, sum)
-		i.VFMADD213PS(chain, scale[v], sum)
-	})
-	store := i.label("store")
-	i.CMPB(share, operand.U8(withMinimum))
-	i.JNE(operand.LabelRef(store))
-	for v, to := range scale {
-		i.VMOVUPS(i.of(scales, 1, v), to)
-	}
-	for token := range i.tokens {
-		i.VBROADCASTSS(i.place(token, 1-head), i.factor)
-		for v, minimum := range scale {
-			i.VFMADD231PS(minimum, i.factor, i.sums[token*i.vectors+v])
+		i.VCVTDQ2PS(of[v], of[v])
+		i.VMULPS(i.factor, of[v], of[v])
+		i.VFMADD213PS(chain, scale[v], of[v])
+		if v < i.vectors-1 {
+			return
 		}
-	}
-	i.Label(store)
-	i.eachResult("dstStride", i.tokens, i.vectors, i.dst, func(n int, chain operand.Mem) { i.VMOVUPS(i.sums[n], chain) })
+		next := i.label("store")
+		i.CMPB(share, operand.U8(withMinimum))
+		i.JNE(operand.LabelRef(next))
+		i.VBROADCASTSS(i.place(token, 1-head), i.factor)
+		for v, sum := range of {
+			i.VFMADD231PS(i.of(scales, 1, v), i.factor, sum)
+		}
+		i.Label(next)
+		for v, sum := range of {
+			i.VMOVUPS(sum, chain.Offset((v-i.vectors+1)*i.size()))
+		}
+	})
 }
 
 // startChains sets the chains of a tile, for every token alike, unless they are to be taken up.
