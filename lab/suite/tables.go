@@ -22,11 +22,6 @@ func (c Cell) Table() bool { return c.Dataset.table() }
 // Learns reports whether a baseline answers, and no language model.
 func (c Cell) Learns() bool { return kinds[c.Method].learns }
 
-// Fresh reports whether every question has demonstrations of its own.
-func (c Cell) Fresh() bool {
-	return c.Method == "local" || c.Method == "drawn" || c.Settings.Near > 0
-}
-
 // endless reports whether some method can do without noise.
 func (s Suite) endless() bool {
 	return slices.ContainsFunc(s.Methods, func(m Method) bool { return kinds[m.Method].endless })
