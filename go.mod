@@ -3,7 +3,6 @@ module github.com/sotto-dp/sotto
 go 1.26.0
 
 require (
-	filippo.io/age v1.3.2
 	github.com/andybalholm/brotli v1.2.0
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/chromedp/cdproto v0.157.8
@@ -35,7 +34,6 @@ require (
 )
 
 require (
-	filippo.io/hpke v0.4.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect

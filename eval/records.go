@@ -55,7 +55,7 @@ type records struct {
 func openRecords(location string, columns []string) (*records, error) {
 	format := origin.FormatOf(location)
 	switch {
-	case format == "" || format == origin.SQL || origin.IsSealed(location):
+	case format == "" || format == origin.SQL:
 		if _, err := os.Stat(location); err != nil {
 			return nil, fmt.Errorf("it cannot be read (%w): give the path of a file of records", err)
 		}

@@ -120,7 +120,6 @@ var parties = map[string]string{
 	"github.com/parquet-go/parquet-go":   "reads records from Parquet files",
 	"github.com/klauspost/compress/zstd": "unpacks files of records",
 	"github.com/andybalholm/brotli":      "unpacks pages of Parquet files, to count what they unfold to",
-	"filippo.io/age":                     "decrypts uploaded files of records, in memory",
 	"golang.org/x/text/unicode/norm":     "composes letters, so that a record is known again",
 }
 

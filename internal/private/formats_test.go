@@ -1,12 +1,10 @@
 package private_test
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/internal/private/table"
@@ -201,54 +198,6 @@ func TestSameRows(t *testing.T) {
 				expect.True(t, "sketch.Rows", slices.Equal(got.sketch.Rows.Hashes, texts.sketch.Rows.Hashes))
 			})
 		}
-	}
-}
-
-// TestSealedFormats: uploads, which are encrypted, are read in all formats too, and leave nothing
-// of a record in the private folder.
-func TestSealedFormats(t *testing.T) {
-	private, dir := t.TempDir(), t.TempDir()
-	for _, name := range []string{"comma.csv", "book.xlsx", "array.json.gz", "utf16le.csv", "tab.tsv"} {
-		data, err := os.ReadFile(filepath.Join("testdata/twins", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		w, err := keys.Seal(private, &b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, name+origin.SealedExt)
-		if err := errors.Join(w.Close(), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		d, err := record.Open(t.Context(), path, record.Options{Text: "text", Condition: "label", Private: private})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		n := 0
-		if err := d.Scan(t.Context(), func(seal.Record) error { n++; return nil }); err != nil || n != 48 {
-			t.Errorf("%s: %d records: %v", name, n, err)
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	err := filepath.WalkDir(private, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		kept, err := os.ReadFile(path)
-		if bytes.Contains(kept, []byte("umbrella")) {
-			t.Errorf("%s holds a part of a record", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -3,13 +3,11 @@ package folder
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/keys"
-	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
 
 // KeyPath returns where the key of a folder is.
@@ -72,14 +70,3 @@ func Import(dir, from string) (id string, err error) {
 	}
 	return key.ID(), nil
 }
-
-// SealedExt is the end of the name of a file that [Seal] wrote, after that of its format: it is
-// read like any other, by anyone who has the private folder.
-const SealedExt = origin.SealedExt
-
-// IsSealed reports whether the name of a file says that [Seal] wrote it.
-func IsSealed(path string) bool { return origin.IsSealed(path) }
-
-// Seal returns a writer that encrypts records for the key of a private folder, which the first
-// use makes. What it writes is whole once it is closed.
-func Seal(dir string, to io.Writer) (io.WriteCloser, error) { return keys.Seal(dir, to) }

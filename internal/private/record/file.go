@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 )
@@ -28,7 +27,7 @@ type textFile struct {
 const bufferSize = 256 << 10
 
 func newTextFile(path string, o *Options) (*textFile, error) {
-	f, err := rows.OpenText(path, o.format, true, keys.Opener(path, o.Private, o.open))
+	f, err := rows.OpenText(path, o.format, true, o.open)
 	if err != nil {
 		return nil, err
 	}

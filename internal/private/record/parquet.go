@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/private/internal/rowsketch"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
@@ -30,7 +29,7 @@ type parquetFile struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, keys.Opener(path, o.Private, o.open))
+	f, info, err := origin.Open(path, o.open)
 	if err != nil {
 		return nil, err
 	}

@@ -7,18 +7,16 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/vectors"
-	"github.com/sotto-dp/sotto/internal/rows/convert"
-	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/lm"
 )
 
 var _ vectors.Keeper = (*Data)(nil)
 
 // Vectors opens what the private folder keeps of this data set's vectors, for texts of it alone. It does not depend
-// on labels and parts, so that runs for different tasks share it. Of an encrypted file, and of a source whose index
-// goes with the run, nothing is kept: it would be on disk as it is nowhere else, and outlive what it is of.
+// on labels and parts, so that runs for different tasks share it. Of a source whose index goes with the run nothing is
+// kept: it would be on disk as it is nowhere else, and outlive what it is of.
 func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
-	if location, _ := convert.Split(d.place); d.scratch || origin.IsSealed(location) {
+	if d.scratch {
 		return nil
 	}
 	d.drawn.Lock()

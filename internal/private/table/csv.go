@@ -21,7 +21,7 @@ type csvFile struct {
 }
 
 func newCSVFile(path string, format origin.Format, o *Options) (*csvFile, error) {
-	f, err := rows.OpenText(path, format, false, keys.Opener(path, o.Private, o.open))
+	f, err := rows.OpenText(path, format, false, o.open)
 	if err != nil {
 		return nil, err
 	}

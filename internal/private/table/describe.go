@@ -10,7 +10,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/databases"
-	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
 	"github.com/sotto-dp/sotto/schema"
@@ -37,7 +36,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 		return describeDatabase(ctx, location, o)
 	}
 	if format == origin.ParquetFile {
-		f, info, err := origin.Open(location, keys.Opener(location, o.Private, o.open))
+		f, info, err := origin.Open(location, o.open)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -53,7 +52,7 @@ func Describe(ctx context.Context, location string, o Options) ([]string, []sche
 			return nil, nil, ErrInRecords
 		}
 	}
-	f, err := rows.OpenText(location, format, false, keys.Opener(location, o.Private, o.open))
+	f, err := rows.OpenText(location, format, false, o.open)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -126,7 +126,6 @@ func TestDescribeJSON(t *testing.T) {
 		"lines":          {"x.jsonl", "", line},
 		"lines, packed":  {"x.ndjson.gz", "", line},
 		"capitals":       {"X.JSON", "", "[" + line + "]"},
-		"encrypted":      {"x.jsonl.age", "", line},
 		"named tsv":      {"x.tsv", "", line},
 		"array in csv":   {"x.csv", "", "[\n" + line + "]"},
 		"said to be csv": {"x.jsonl", origin.CSV, line},

@@ -29,7 +29,7 @@ type parquetFile struct {
 }
 
 func newParquetFile(path string, o *Options) (*parquetFile, error) {
-	f, info, err := origin.Open(path, keys.Opener(path, o.Private, o.open))
+	f, info, err := origin.Open(path, o.open)
 	if err != nil {
 		return nil, err
 	}

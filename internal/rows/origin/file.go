@@ -92,7 +92,7 @@ func FindCodec(path string, f io.ReaderAt) (Codec, error) {
 	case n == 4 && string(head[:]) == "\x28\xb5\x2f\xfd":
 		found = Zstandard
 	}
-	name := strings.TrimSuffix(strings.ToLower(path), SealedExt)
+	name := strings.ToLower(path)
 	if strings.HasSuffix(name, ".gz") && found != Gzip || strings.HasSuffix(name, ".zst") && found != Zstandard {
 		return 0, Refuse("%s is not compressed as its name says: rename it, or compress it again", path)
 	}

@@ -27,12 +27,6 @@ func Formats() []Format { return []Format{CSV, JSONL, JSON, ParquetFile, Workboo
 // Converted reports whether a format is read into memory as comma-separated values.
 func (f Format) Converted() bool { return f == Workbook || f == JSON }
 
-// SealedExt is the end of the name of a file that is encrypted, after that of its format.
-const SealedExt = ".age"
-
-// IsSealed reports whether the name of a file says that it is encrypted.
-func IsSealed(path string) bool { return strings.HasSuffix(strings.ToLower(path), SealedExt) }
-
 // IsPostgres reports whether a location is a PostgreSQL server.
 func IsPostgres(location string) bool {
 	u, err := url.Parse(location)
@@ -56,8 +50,6 @@ func FormatOf(location string) Format {
 		return Workbook
 	case ext == ".parquet":
 		return ParquetFile
-	case IsSealed(path): // a database cannot be read where it is encrypted
-		return ""
 	case ext == ".db", ext == ".sqlite", ext == ".sqlite3":
 		return SQL
 	}
@@ -65,7 +57,7 @@ func FormatOf(location string) Format {
 }
 
 func extOf(path string) string {
-	return convert.Ext(strings.TrimSuffix(strings.ToLower(path), SealedExt))
+	return convert.Ext(strings.ToLower(path))
 }
 
 // NoFormat is the error for a location whose format cannot be read, or is not shown by its name.

@@ -144,7 +144,7 @@ func TestInitAsks(t *testing.T) {
 // TestInitReadsNoJSON: keys of records may be content. Nothing that is written or printed has them, whatever the file is
 // called.
 func TestInitReadsNoJSON(t *testing.T) {
-	for _, data := range []string{"t.jsonl", "T.JSON", "t.jsonl.age", "hub/train.ndjson"} {
+	for _, data := range []string{"t.jsonl", "T.JSON", "hub/train.ndjson"} {
 		clitest.Home(t)
 		if err := os.MkdirAll("hub", 0o700); err != nil {
 			t.Fatal(err)
