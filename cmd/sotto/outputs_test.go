@@ -79,7 +79,7 @@ func outputRows(page string) map[string][]string {
 }
 
 // readingFlags name files and folders that are read.
-var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key labels near-rows plan profile release
+var readingFlags = strings.Fields(`candidates checkpoint config data estimate examples from inputs key near-rows plan profile release
 	releases service-key-file stand-in task test tls-cert tls-client-ca tls-key with without`)
 
 // outputFlags are the flags that name a file or a folder, and not one that is only read.

@@ -239,11 +239,13 @@ func flagsOfVariables() map[string]*pflag.Flag {
 	flags := map[string]*pflag.Flag{}
 	all := clitest.Verbs(clitest.TestRoot(&cli.Program{}))
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		all[path].Flags().VisitAll(func(f *pflag.Flag) {
+		look := func(f *pflag.Flag) {
 			for _, name := range regexp.MustCompile(`SOTTO_[A-Z_]+[A-Z]`).FindAllString(f.Usage, -1) {
 				flags[name] = cmp.Or(flags[name], f)
 			}
-		})
+		}
+		all[path].Flags().VisitAll(look)
+		all[path].InheritedFlags().VisitAll(look)
 	}
 	return flags
 }

@@ -13,8 +13,8 @@ import (
 var _ vectors.Keeper = (*Data)(nil)
 
 // Vectors opens what the private folder keeps of this data set's vectors, for texts of it alone. It does not depend
-// on labels and parts, so that runs for different tasks share it. Of a source whose index
-// goes with the run, nothing is kept: it would be on disk as it is nowhere else, and outlive what it is of.
+// on labels and parts, so that runs for different tasks share it. Of a source whose index goes with the run nothing is
+// kept: it would be on disk as it is nowhere else, and outlive what it is of.
 func (d *Data) Vectors(encoder lm.TrustedEmbedder, all bool) *vectors.Store {
 	if d.scratch {
 		return nil

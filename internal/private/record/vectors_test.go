@@ -1,10 +1,33 @@
 package record
 
 import (
+	"context"
+	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/sys/expect"
 )
+
+// letters is an encoder.
+type letters struct{}
+
+func (letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
+}
+func (letters) Dimension() int      { return 2 }
+func (letters) Name() string        { return "letters" }
+func (letters) Fingerprint() string { return "sha256:letters" }
+func (letters) Close() error        { return nil }
+
+func sentenceEncoder(t *testing.T) lm.TrustedEmbedder {
+	t.Helper()
+	e, err := lm.TrustEmbedder(letters{}, lm.InProcess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
 
 // TestVectorsOfDrawsAreOpenedOnce: every round asks for the vectors that are kept, and only the first one after they
 // changed reads them.

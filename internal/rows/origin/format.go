@@ -56,7 +56,9 @@ func FormatOf(location string) Format {
 	return ""
 }
 
-func extOf(path string) string { return convert.Ext(strings.ToLower(path)) }
+func extOf(path string) string {
+	return convert.Ext(strings.ToLower(path))
+}
 
 // NoFormat is the error for a location whose format cannot be read, or is not shown by its name.
 func NoFormat(location string) error {
