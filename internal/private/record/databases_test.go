@@ -17,7 +17,6 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/sys/expect"
 	"github.com/sotto-dp/sotto/sys/pgtest"
@@ -283,24 +282,4 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%s: progress is reported after opening", f.name)
 		}
 	}
-}
-
-// letters is an encoder.
-type letters struct{}
-
-func (letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
-}
-func (letters) Dimension() int      { return 2 }
-func (letters) Name() string        { return "letters" }
-func (letters) Fingerprint() string { return "sha256:letters" }
-func (letters) Close() error        { return nil }
-
-func sentenceEncoder(t *testing.T) lm.TrustedEmbedder {
-	t.Helper()
-	e, err := lm.TrustEmbedder(letters{}, lm.InProcess)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
 }
