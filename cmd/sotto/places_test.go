@@ -40,7 +40,6 @@ var otherWays = map[string]string{
 	"sotto/cmd/internal/cli/budget.makeDataDir userdir.Data":     "to make the folder of the ledger that Places found",
 	"sotto/cmd/internal/cli.standing ledger.Open":                "the client's, after a release",
 	"sotto/cmd/internal/cli/budget.withLedger ledger.Open":       "found by Places",
-	"sotto/cmd/internal/cli/budget.showKey ledger.Open":          "found by Places",
 	"sotto/cmd/internal/cli/serve.fingerprints ledger.Open":      "found by Places",
 	"sotto/cmd/internal/cli/budget.completeDatasets ledger.Open": "found by Places",
 	"sotto/cmd/internal/cli/budget.Rows ledger.Open":             "found by Places",

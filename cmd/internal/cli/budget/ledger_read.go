@@ -36,10 +36,10 @@ func newLedgerShowCommand(p *cli.Program) *cobra.Command {
 		Long: `Without DATASET, lists the budgets of all data sets. "ε spent" is the cost of
 all charges of a budget together, as its composition measures it.
 
-With DATASET, shows one data set, by its name or the fingerprint of a version: its budgets and
-those of data sets that it is linked with (as DATASET:BUDGET), the states of
-its data that the ledger knows, and what its owner decided about data sets that
-it shares records with.` + ui.JSONKeys(ledgerResult{}, "With DATASET: "+ui.KeyList(showResult{})+"; rows are the charges."),
+With DATASET, shows one data set, by its name or the fingerprint of a version:
+its budgets and those of data sets that it is linked with (as DATASET:BUDGET),
+the states of its data that the ledger knows, and what its owner decided about
+data sets that it shares records with.` + ui.JSONKeys(ledgerResult{}, "With DATASET: "+ui.KeyList(showResult{})+"; rows are the charges."),
 		Example: `  sotto ledger show
   sotto ledger show patients --json`,
 		Args: func(cmd *cobra.Command, args []string) error {

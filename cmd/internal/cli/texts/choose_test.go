@@ -198,23 +198,21 @@ func TestEncodingIsForTerminals(t *testing.T) {
 	}
 }
 
-// TestRouteOfText: a release that was judged as one text gets a warning where a route asks in turns, and none
+// TestRouteOfText: a release that was judged as one text gets a warning where a route asks a server in turns, and none
 // where it answers as the records judged; the files name the reading.
 func TestRouteOfText(t *testing.T) {
 	clitest.ChoosingHome(t)
+	clitest.OwnConfiguration(t, "[upstream.far]\nurl = \"http://127.0.0.1:9\"\n")
 	clitest.Printed(t, "ledger", "init", "tickets", "--data", "records.jsonl", "--task", "task.toml", "--epsilon", "8", "--delta", "2e-6")
 	for _, reading := range []string{"calibrated", "raw"} {
 		if code, _, errs := clitest.Run(t, clitest.Choosing("--set", "reading="+reading, "--set", "evidence=0", "--out", reading)...); code != 0 {
 			t.Fatal(errs)
 		}
-		for _, shadowed := range []bool{false, true} {
-			args := []string{"serve", "route", "set", "mine", "--upstream", "embedded", "--release", reading, "--task", "task.toml", "--model", "tiny.gguf"}
-			if shadowed {
-				args = append(args, "--shadow", reading)
-			}
-			code, _, errs := clitest.Run(t, args...)
-			if code != 0 || strings.Contains(errs, "sotto synth --form chat makes a release for clients that chat") != shadowed {
-				t.Errorf("%s, with a shadow: %t: exit code %d, %s", reading, shadowed, code, errs)
+		for _, upstream := range []string{"embedded", "far"} {
+			code, _, errs := clitest.Run(t, "serve", "route", "set", "mine", "--upstream", upstream, "--release", reading, "--task", "task.toml", "--model", "tiny.gguf")
+			warned := strings.Contains(errs, "sotto synth --form chat makes a release for clients that chat")
+			if code != 0 || warned != (upstream != "embedded") {
+				t.Errorf("%s at %s: exit code %d, %s", reading, upstream, code, errs)
 			}
 		}
 		want := map[string]string{"calibrated": "Labels were read off calibrated for that", "raw": "Labels were read off the probabilities that they have after prompt.txt and a question"}[reading]
