@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -108,12 +107,6 @@ func makeDataDir(address string) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
-}
-
-// missing reports whether a file is not in a directory.
-func missing(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Row is a budget in JSON.

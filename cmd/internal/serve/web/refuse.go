@@ -47,16 +47,6 @@ func forPeople(err error) (text string, ok bool) {
 	return "", false
 }
 
-// said is the text of an error for a page that shows it beside other things.
-func (d *Dashboard) said(err error) string {
-	var p *problem
-	if !errors.As(d.wrong(err), &p) {
-		d.Log.Error("a part of a page cannot be shown", "error", err.Error())
-		p = errUnsaid
-	}
-	return p.text
-}
-
 // ofStore marks what the store or the routes refuse, which is written for people: they check what
 // a form says, and know of no file. What the database says stays [store.ErrStore].
 func ofStore(err error) error {
