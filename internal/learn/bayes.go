@@ -10,7 +10,7 @@ import (
 )
 
 // Moments are what naive Bayes needs to know of a table: sums over the rows of each class.
-// They may be exact ([Table.Moments]) or noisy.
+// They may be exact or noisy.
 type Moments struct {
 	// Counts is the number of rows of each class.
 	Counts []float64
@@ -26,32 +26,18 @@ type Moments struct {
 	Errors [][]float64
 }
 
-// Moments of all rows, by weight.
-func (t *Table) Moments() Moments {
-	classes, columns := len(t.form.classes), len(t.form.schema.Columns)
+// NewMoments are those of no row at all.
+func NewMoments(f *Form) Moments {
+	classes, columns := len(f.classes), len(f.schema.Columns)
 	m := Moments{Counts: make([]float64, classes)}
-	for range classes {
+	for k := range classes {
 		m.Sums = append(m.Sums, make([]float64, columns))
 		m.Squares = append(m.Squares, make([]float64, columns))
 		m.Histograms = append(m.Histograms, make([][]float64, columns))
-	}
-	for i, class := range t.classes {
-		m.Counts[class] += t.weights[i]
-	}
-	for c, col := range t.form.columns {
-		for k := range classes {
-			if col.discrete {
-				m.Histograms[k][col.place] = make([]float64, len(col.domain))
+		for _, c := range f.columns {
+			if c.discrete {
+				m.Histograms[k][c.place] = make([]float64, len(c.domain))
 			}
-		}
-		for i, class := range t.classes {
-			if col.discrete {
-				m.Histograms[class][col.place][t.codes[c][i]] += t.weights[i]
-				continue
-			}
-			x := t.numbers[c][i]
-			m.Sums[class][col.place] += t.weights[i] * x
-			m.Squares[class][col.place] += t.weights[i] * x * x
 		}
 	}
 	return m
@@ -244,7 +230,7 @@ func (n *NaiveBayes) Probabilities(r schema.Row, to []float64) ([]float64, error
 	to = append(to, n.base...)
 	scores := to[start:]
 	at := 0
-	err := n.form.entries(r, func(feature int, value float64) {
+	err := n.form.Entries(r, func(feature int, value float64) {
 		discrete := n.form.columns[at].discrete
 		at++
 		for k := range scores {
@@ -255,6 +241,22 @@ func (n *NaiveBayes) Probabilities(r schema.Row, to []float64) ([]float64, error
 			}
 		}
 	})
-	softmax(scores)
+	Softmax(scores)
 	return to, err
+}
+
+// Softmax turns logarithms into probabilities; at least one is finite.
+func Softmax(scores []float64) {
+	top := math.Inf(-1)
+	for _, s := range scores {
+		top = max(top, s)
+	}
+	var sum float64
+	for k, s := range scores {
+		scores[k] = math.Exp(s - top)
+		sum += scores[k]
+	}
+	for k := range scores {
+		scores[k] /= sum
+	}
 }

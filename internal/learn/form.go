@@ -130,8 +130,8 @@ func (c column) number(v schema.Value) (float64, error) {
 	return max(-1, min(1, (x-c.mid)/c.half)), nil
 }
 
-// entries calls a function for each feature of a row that is not zero, but the constant.
-func (f *Form) entries(r schema.Row, each func(feature int, value float64)) error {
+// Entries calls a function for each feature of a row that is not zero, but the constant.
+func (f *Form) Entries(r schema.Row, each func(feature int, value float64)) error {
 	if len(r) != len(f.schema.Columns) {
 		return f.length(r)
 	}

@@ -199,7 +199,7 @@ var importers = map[string]map[string]string{
 		module + "/internal/private/table/stream":    "encodes rows as they come",
 		module + "/internal/private/table/local":     "perturbs rows",
 		module + "/internal/private/table/global":    "adds rows up",
-		module + "/internal/private/table/learn":     "fits a model to rows",
+		module + "/lab/trainer/private":              "fits a model to rows that may be shown",
 		module + "/internal/private/table/tabletest": "states what every source does",
 		module + "/lab/bench/table":                  "measures with made-up rows",
 		module + "/internal/run/compute":             "says what engines do with a table",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/lab/trainer"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -65,7 +66,7 @@ func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Predictions, er
 // seen learns from rows that may be seen: as they are, or drawn from a distribution that
 // was learned from perturbed ones.
 func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o LearnOptions) (learn.Classifier, *Guarantee, error) {
-	rows := learn.NewTable(form)
+	rows := trainer.NewTable(form)
 	var g *Guarantee
 	total := 0.0
 	if l := o.Local; l != nil {
@@ -83,7 +84,7 @@ func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o L
 	}
 	switch name {
 	case "lr":
-		m, err := learn.FitLogistic(ctx, rows, learn.LogisticOptions{Total: total})
+		m, err := trainer.FitLogistic(ctx, rows, trainer.LogisticOptions{Total: total})
 		return m, g, err
 	case "gnb", "nb":
 		m, err := learn.NewNaiveBayes(form, rows.Moments(), learn.NaiveBayesOptions{Gaussian: name == "gnb"})

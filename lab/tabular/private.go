@@ -6,19 +6,20 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/internal/plan"
-	secret "github.com/sotto-dp/sotto/internal/private/table/learn"
+	profiled "github.com/sotto-dp/sotto/internal/private/table/learn"
+	"github.com/sotto-dp/sotto/lab/trainer/private"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 )
 
 // privateLogistic adds noise to the coefficients.
 func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.Classifier, *Guarantee, error) {
-	s, err := secret.New(secret.Request{Schema: t.Schema, Discrete: t.Discrete, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size})
+	s, err := private.New(private.Request{Schema: t.Schema, Discrete: t.Discrete, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size})
 	if err != nil {
 		return nil, nil, err
 	}
 	key := noise.KeyFromSeed(o.Seed)
-	released, err := secret.Train(ctx, source{t}, t.Schema, s, key)
+	released, err := private.Train(ctx, source{t}, t.Schema, s, key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -29,7 +30,7 @@ func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.
 // privateBayes is naive Bayes of noisy moments and counts of each class.
 func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
 	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size}
-	r.Groups, r.Statistics = secret.BayesProfile(form)
+	r.Groups, r.Statistics = profiled.BayesProfile(form)
 	p, err := plan.NewProfile(r)
 	if err != nil {
 		return nil, nil, err
@@ -42,6 +43,6 @@ func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnO
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := secret.Bayes(form, profile, learn.NaiveBayesOptions{})
+	m, err := profiled.Bayes(form, profile, learn.NaiveBayesOptions{})
 	return m, g.Guarantee, err
 }

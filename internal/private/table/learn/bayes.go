@@ -37,7 +37,7 @@ func Bayes(f *learn.Form, p global.Profile, o learn.NaiveBayesOptions) (*learn.N
 // MomentsOf returns the moments of a released profile. Groups of the same class are
 // added up, those with a negative count left out.
 func MomentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
-	m := learn.NewTable(f).Moments()
+	m := learn.NewMoments(f)
 	for range m.Counts {
 		m.Errors = append(m.Errors, make([]float64, len(f.Schema().Columns)))
 	}

@@ -1,4 +1,4 @@
-package learn_test
+package trainer_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/lab/trainer"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -26,7 +27,7 @@ func Example() {
 	loan := func(amount float64, purpose, repaid int) schema.Row {
 		return schema.Row{{Number: amount}, {Code: purpose, Discrete: true}, {Code: repaid, Discrete: true}}
 	}
-	table := learn.NewTable(form)
+	table := trainer.NewTable(form)
 	for i := range 100 {
 		amount := float64(i * 100)
 		repaid := 0
@@ -38,7 +39,7 @@ func Example() {
 			return
 		}
 	}
-	model, err := learn.FitLogistic(context.Background(), table, learn.LogisticOptions{})
+	model, err := trainer.FitLogistic(context.Background(), table, trainer.LogisticOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

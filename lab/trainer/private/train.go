@@ -1,4 +1,4 @@
-package learn
+package private
 
 import (
 	"context"
@@ -9,8 +9,9 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/lab/trainer"
+	"github.com/sotto-dp/sotto/lab/trainer/logit"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
@@ -23,12 +24,12 @@ type Source interface {
 
 // Release is a model that may be shown, with what it cost. Only [Train] makes one.
 type Release struct {
-	model *learn.Logistic
+	model *trainer.Logistic
 	event privacy.Event
 }
 
 // Model is what was learnt.
-func (r *Release) Model() *learn.Logistic { return r.model }
+func (r *Release) Model() *trainer.Logistic { return r.model }
 
 // Event is what it cost.
 func (r *Release) Event() privacy.Event { return r.event }
@@ -75,7 +76,7 @@ func Train(ctx context.Context, src Source, sch schema.Schema, s Settings, key n
 			weights[k] = theta[k*form.Width() : (k+1)*form.Width()]
 		}
 	}
-	model, err := learn.NewLogistic(form, weights)
+	model, err := trainer.NewLogistic(form, weights)
 	if err != nil {
 		return nil, fmt.Errorf("noisy coefficients: %w", err)
 	}

@@ -1,4 +1,4 @@
-package learn_test
+package trainer_test
 
 import (
 	"compress/gzip"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/lab/trainer"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -112,13 +113,13 @@ func TestDataSets(t *testing.T) {
 				t.Fatal(err)
 			}
 			train, test := split(set.name, dataset(t, set.name, s, false))
-			table := learn.NewTable(f)
+			table := trainer.NewTable(f)
 			for _, r := range train {
 				if err := table.Add(r, 1); err != nil {
 					t.Fatal(err)
 				}
 			}
-			model, err := learn.FitLogistic(context.Background(), table, learn.LogisticOptions{})
+			model, err := trainer.FitLogistic(context.Background(), table, trainer.LogisticOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

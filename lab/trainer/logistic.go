@@ -1,4 +1,4 @@
-package learn
+package trainer
 
 import (
 	"cmp"
@@ -8,7 +8,8 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/sotto-dp/sotto/internal/learn/logit"
+	"github.com/sotto-dp/sotto/internal/learn"
+	"github.com/sotto-dp/sotto/lab/trainer/logit"
 	"github.com/sotto-dp/sotto/schema"
 )
 
@@ -25,23 +26,23 @@ type LogisticOptions struct {
 // Logistic is a logistic model: the probability of class k is in proportion to
 // exp(Σ_j Weights[k][j]·x_j), x the features of the row.
 type Logistic struct {
-	form    *Form
+	form    *learn.Form
 	weights [][]float64
 }
 
 // NewLogistic makes a model of known weights: for each class a list of one for each
 // feature of the form, or nil for a class that never comes.
-func NewLogistic(f *Form, weights [][]float64) (*Logistic, error) {
-	if len(weights) != len(f.classes) {
-		return nil, fmt.Errorf("weights for %d classes, and there are %d: give a list for each", len(weights), len(f.classes))
+func NewLogistic(f *learn.Form, weights [][]float64) (*Logistic, error) {
+	if len(weights) != len(f.Classes()) {
+		return nil, fmt.Errorf("weights for %d classes, and there are %d: give a list for each", len(weights), len(f.Classes()))
 	}
 	some := false
 	for k, w := range weights {
 		if w == nil {
 			continue
 		}
-		if some = true; len(w) != f.width {
-			return nil, fmt.Errorf("class %d has %d weights, and there are %d features: give one for each", k, len(w), f.width)
+		if some = true; len(w) != f.Width() {
+			return nil, fmt.Errorf("class %d has %d weights, and there are %d features: give one for each", k, len(w), f.Width())
 		}
 		for _, v := range w {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -58,7 +59,7 @@ func NewLogistic(f *Form, weights [][]float64) (*Logistic, error) {
 // Weights of the features, for each class; nil for a class that never came.
 func (m *Logistic) Weights() [][]float64 { return m.weights }
 
-// Probabilities implements [Classifier].
+// Probabilities implements [learn.Classifier].
 func (m *Logistic) Probabilities(r schema.Row, to []float64) ([]float64, error) {
 	n := len(to)
 	for _, w := range m.weights {
@@ -69,31 +70,15 @@ func (m *Logistic) Probabilities(r schema.Row, to []float64) ([]float64, error) 
 		to = append(to, score)
 	}
 	scores := to[n:]
-	err := m.form.entries(r, func(feature int, value float64) {
+	err := m.form.Entries(r, func(feature int, value float64) {
 		for k, w := range m.weights {
 			if w != nil {
 				scores[k] += w[feature] * value
 			}
 		}
 	})
-	softmax(scores)
+	learn.Softmax(scores)
 	return to, err
-}
-
-// softmax turns logarithms into probabilities; at least one is finite.
-func softmax(scores []float64) {
-	top := math.Inf(-1)
-	for _, s := range scores {
-		top = max(top, s)
-	}
-	var sum float64
-	for k, s := range scores {
-		scores[k] = math.Exp(s - top)
-		sum += scores[k]
-	}
-	for k := range scores {
-		scores[k] /= sum
-	}
 }
 
 const (
@@ -117,9 +102,9 @@ func FitLogistic(ctx context.Context, t *Table, o LogisticOptions) (*Logistic, e
 		return nil, errors.New("there is no row to learn from: add rows with weights above 0")
 	}
 	present, rank := t.present()
-	weights := make([][]float64, len(t.form.classes))
+	weights := make([][]float64, len(t.form.Classes()))
 	if len(present) == 1 {
-		weights[present[0]] = make([]float64, t.form.width)
+		weights[present[0]] = make([]float64, t.form.Width())
 		return NewLogistic(t.form, weights)
 	}
 	p := t.problem(o, rank, len(present))
@@ -136,7 +121,7 @@ func FitLogistic(ctx context.Context, t *Table, o LogisticOptions) (*Logistic, e
 	}
 	for k, class := range present {
 		if p.Outcomes == 1 {
-			weights[present[0]], weights[present[1]] = make([]float64, t.form.width), found.Theta
+			weights[present[0]], weights[present[1]] = make([]float64, t.form.Width()), found.Theta
 			break
 		}
 		weights[class] = found.Theta[k*p.Width : (k+1)*p.Width]
@@ -153,7 +138,7 @@ func scaling(t *Table, o LogisticOptions) float64 {
 
 // present lists the classes that have rows, and gives each class its place among them.
 func (t *Table) present() (present []int, rank []uint16) {
-	has := make([]bool, len(t.form.classes))
+	has := make([]bool, len(t.form.Classes()))
 	for _, c := range t.classes {
 		has[c] = true
 	}
@@ -169,8 +154,8 @@ func (t *Table) present() (present []int, rank []uint16) {
 
 func (t *Table) problem(o LogisticOptions, rank []uint16, classes int) *logit.Problem {
 	p := &logit.Problem{
-		Rows: t.Len(), Width: t.form.width, Outcomes: classes, Pin: o.Ridge,
-		Weights: t.weights, Ridge: make([]float64, t.form.width), Workers: runtime.GOMAXPROCS(0),
+		Rows: t.Len(), Width: t.form.Width(), Outcomes: classes, Pin: o.Ridge,
+		Weights: t.weights, Ridge: make([]float64, t.form.Width()), Workers: runtime.GOMAXPROCS(0),
 	}
 	if classes == 2 {
 		p.Outcomes = 1
@@ -189,8 +174,8 @@ func (t *Table) problem(o LogisticOptions, rank []uint16, classes int) *logit.Pr
 		p.Classes[i] = rank[c]
 	}
 	p.Columns = append(p.Columns, logit.Column{Scale: 1})
-	for c, col := range t.form.columns {
-		p.Columns = append(p.Columns, logit.Column{Offset: col.offset, Codes: t.codes[c], Numbers: t.numbers[c], Scale: 1})
+	for c, col := range t.inputs {
+		p.Columns = append(p.Columns, logit.Column{Offset: col.Offset, Codes: t.codes[c], Numbers: t.numbers[c], Scale: 1})
 	}
 	return p
 }

@@ -1,4 +1,4 @@
-package learn
+package private
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	pub "github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/learn/logit"
+	"github.com/sotto-dp/sotto/lab/trainer/logit"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"

@@ -1,18 +1,20 @@
-package learn
+package trainer
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/schema"
 )
 
 // Table holds rows to learn from, column by column. Rows have weights, so that a
 // distribution is a table too: its cells, with their probabilities.
 type Table struct {
-	form    *Form
-	codes   [][]uint16 // of discrete columns, as in form.columns
+	form    *learn.Form
+	inputs  []learn.Input
+	codes   [][]uint16 // of discrete columns, in the order of inputs
 	numbers [][]float64
 	classes []uint16
 	weights []float64
@@ -20,12 +22,13 @@ type Table struct {
 }
 
 // NewTable has no rows yet.
-func NewTable(f *Form) *Table {
-	return &Table{form: f, codes: make([][]uint16, len(f.columns)), numbers: make([][]float64, len(f.columns))}
+func NewTable(f *learn.Form) *Table {
+	in := f.Inputs()
+	return &Table{form: f, inputs: in, codes: make([][]uint16, len(in)), numbers: make([][]float64, len(in))}
 }
 
 // Form is what the rows are read by.
-func (t *Table) Form() *Form { return t.form }
+func (t *Table) Form() *learn.Form { return t.form }
 
 // Len is the number of rows.
 func (t *Table) Len() int { return len(t.classes) }
@@ -40,13 +43,13 @@ func (t *Table) Add(r schema.Row, weight float64) error {
 		return err
 	}
 	// All values are looked at before the first is kept.
-	if err := t.form.entries(r, func(int, float64) {}); err != nil || weight == 0 {
+	if err := t.form.Entries(r, func(int, float64) {}); err != nil || weight == 0 {
 		return err
 	}
 	at := 0
-	err = t.form.entries(r, func(feature int, value float64) {
-		if c := t.form.columns[at]; c.discrete {
-			t.codes[at] = append(t.codes[at], uint16(feature-c.offset))
+	err = t.form.Entries(r, func(feature int, value float64) {
+		if c := t.inputs[at]; c.Discrete {
+			t.codes[at] = append(t.codes[at], uint16(feature-c.Offset))
 		} else {
 			t.numbers[at] = append(t.numbers[at], value)
 		}
@@ -58,6 +61,26 @@ func (t *Table) Add(r schema.Row, weight float64) error {
 	return err
 }
 
+// Moments of all rows, by weight.
+func (t *Table) Moments() learn.Moments {
+	m := learn.NewMoments(t.form)
+	for i, class := range t.classes {
+		m.Counts[class] += t.weights[i]
+	}
+	for c, in := range t.inputs {
+		for i, class := range t.classes {
+			if in.Discrete {
+				m.Histograms[class][in.Place][t.codes[c][i]] += t.weights[i]
+				continue
+			}
+			x := t.numbers[c][i]
+			m.Sums[class][in.Place] += t.weights[i] * x
+			m.Squares[class][in.Place] += t.weights[i] * x * x
+		}
+	}
+	return m
+}
+
 // Merged has one row for all that are equal, with the sum of their weights, in the order
 // in which they first came. What is learnt is the same, and sooner.
 func (t *Table) Merged() *Table {
@@ -66,8 +89,8 @@ func (t *Table) Merged() *Table {
 	var key []byte
 	for i := range t.classes {
 		key = binary.LittleEndian.AppendUint16(key[:0], t.classes[i])
-		for c := range t.form.columns {
-			if t.form.columns[c].discrete {
+		for c := range t.inputs {
+			if t.inputs[c].Discrete {
 				key = binary.LittleEndian.AppendUint16(key, t.codes[c][i])
 			} else {
 				key = binary.LittleEndian.AppendUint64(key, math.Float64bits(t.numbers[c][i]))
@@ -80,8 +103,8 @@ func (t *Table) Merged() *Table {
 		seen[string(key)] = out.Len()
 		out.classes = append(out.classes, t.classes[i])
 		out.weights = append(out.weights, t.weights[i])
-		for c := range t.form.columns {
-			if t.form.columns[c].discrete {
+		for c := range t.inputs {
+			if t.inputs[c].Discrete {
 				out.codes[c] = append(out.codes[c], t.codes[c][i])
 			} else {
 				out.numbers[c] = append(out.numbers[c], t.numbers[c][i])

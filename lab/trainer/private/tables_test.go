@@ -1,4 +1,4 @@
-package learn
+package private
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	pub "github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/lab/trainer/logit"
 	"github.com/sotto-dp/sotto/schema"
 )
 

@@ -1,4 +1,4 @@
-package learn
+package private
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"math/big"
 
 	"github.com/sotto-dp/sotto/internal/learn"
-	"github.com/sotto-dp/sotto/internal/learn/logit"
 	"github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/lab/trainer/logit"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
