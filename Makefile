@@ -19,7 +19,7 @@ DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --forma
 # this machine is in the program, and no tables for debuggers are made. tools/release has the same,
 # and a test holds the two together.
 export GOFLAGS := -mod=readonly -trimpath -buildvcs=false -gcflags=all=-dwarf=false
-RECORDED := github.com/sotto-dp/sotto/sys/version
+RECORDED := github.com/sotto-dp/sotto/internal/sys/version
 LDFLAGS := -s -w -buildid= -X $(RECORDED).release=$(VERSION) -X $(RECORDED).commit=$(COMMIT) -X $(RECORDED).date=$(DATE)
 # For example: make test TESTFLAGS='-run Ledger -v'
 TESTFLAGS ?=

@@ -11,9 +11,9 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/config"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // world is where the client of a test has its state.

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
-// TestConditions: a failed test says which check failed. A condition of three clauses and more does not; sys/expect
+// TestConditions: a failed test says which check failed. A condition of three clauses and more does not; internal/sys/expect
 // has a line for each. tools, which does not build with this module, has an if for each.
 func TestConditions(t *testing.T) {
 	set := token.NewFileSet()

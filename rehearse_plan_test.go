@@ -7,8 +7,8 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestRehearseTime: a rehearsal plans what the real run would in the time that it has, and in the default time

@@ -16,11 +16,11 @@ import (
 	"github.com/sotto-dp/sotto/internal/rows/convert"
 	"github.com/sotto-dp/sotto/internal/run"
 	"github.com/sotto-dp/sotto/internal/run/account"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // SynthesizeOptions say what to write, from what, and where to.

@@ -15,8 +15,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/sotto-dp/sotto/internal/rows/convert/pages"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // ReadRows reads rows from a file that ends in .parquet or else is JSONL. A file that does

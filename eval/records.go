@@ -15,7 +15,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/sys/spell"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 )
 
 // readRecords hands the values of columns of each record to a function. Errors of the

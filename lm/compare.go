@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // Comparison reports how often scores of the same prompt differed.

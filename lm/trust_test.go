@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestTrustedIsItsOwnType: no scorer is assignable or convertible to TrustedScorer, so

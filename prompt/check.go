@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 // Check finds every problem at once, in the order of a task file: what makes a task

@@ -4,7 +4,7 @@ import (
 	"embed"
 	"slices"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 //go:embed tasks/*.toml

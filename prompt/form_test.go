@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFormsOfPrompts: a form that is none is refused, and turns have nothing to calibrate.

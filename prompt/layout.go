@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 // GenerationPrefix returns what prompts for a text begin with: the instruction.

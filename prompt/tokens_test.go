@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/engine/tokenizer"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/models"
-	"github.com/sotto-dp/sotto/lm/tokenizer"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sotto-dp/sotto/sys/document"
-	"github.com/sotto-dp/sotto/sys/spell"
+	"github.com/sotto-dp/sotto/internal/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 )
 
 // Limits that no table that fits the methods reaches.

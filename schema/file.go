@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 //go:embed schemas/*.toml

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 // Infer starts a schema from the names and kinds of columns, as a header or the catalogue

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSkeleton: what is written is TOML that has the names and kinds, whatever they are

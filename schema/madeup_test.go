@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestMadeUpRows: rows that are made up are within what the schema allows, have all answers

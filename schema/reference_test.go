@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/reference"
+	"github.com/sotto-dp/sotto/internal/sys/reference"
 )
 
 // TestFileSchema: built-in files fit the JSON Schema that is made from the type, which make docs writes.

@@ -3,8 +3,8 @@ package schema
 import (
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // Task returns the task of answering for a row in words what its label is. Its records have

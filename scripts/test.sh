@@ -53,7 +53,7 @@ part() {
 
 # folders PATTERN FILES: those of the program with a line like this, as packages.
 folders() {
-	git grep -lE "$1" -- "$2" ':!*/testdata/*' ':!lab' ':!tools' ':!engines' ':!lm/internal/kernel/gen' | xargs -r -n1 dirname | sort -u | sed 's,^,./,'
+	git grep -lE "$1" -- "$2" ':!*/testdata/*' ':!lab' ':!tools' ':!engines' ':!internal/engine/kernel/gen' | xargs -r -n1 dirname | sort -u | sed 's,^,./,'
 }
 
 # tested lists those of the named packages that have tests.
@@ -64,7 +64,7 @@ tested() {
 # Packages that start goroutines and take long: under the race detector only their tests called
 # …Concurrent… run.
 partly=(cmd/internal/cli/model cmd/internal/cli/serve cmd/internal/cli/start cmd/internal/serve/web internal/audit
-	internal/private/table lm/bert lm/llama lm/remote privacy/accountant)
+	internal/private/table internal/engine/bert internal/engine/llama lm/remote privacy/accountant)
 
 races() {
 	if ! command -v "$(go env CC)" >/dev/null; then
@@ -121,14 +121,14 @@ rest)
 		GOWORK=off GOOS=${system%/*} GOARCH=${system#*/} go build -o /dev/null ./cmd/sotto || failed=1
 	done
 	# One processor has the instructions for dot and matrix products of bytes, the other has not.
-	emulated max -short '-skip=^Test(FMA|Exp|Erf|Log)$' ./lm/internal/kernel
-	emulated max -short ./lm/gguf
-	emulated max -short '-run=TinyReference|PagesAreShared' -skip=TinyReference/long ./lm/llama
-	emulated cortex-a72 -short '-run=Golden|Levels|MulQuantizedLargest' ./lm/internal/kernel
+	emulated max -short '-skip=^Test(FMA|Exp|Erf|Log)$' ./internal/engine/kernel
+	emulated max -short ./internal/engine/gguf
+	emulated max -short '-run=TinyReference|PagesAreShared' -skip=TinyReference/long ./internal/engine/llama
+	emulated cortex-a72 -short '-run=Golden|Levels|MulQuantizedLargest' ./internal/engine/kernel
 	;;
 arm64)
-	emulated max ./lm/internal/kernel ./lm/internal/mapfile ./lm/gguf ./lm/tokenizer ./lm/llama ./lm/bert
-	emulated cortex-a72 ./lm/internal/kernel
+	emulated max ./internal/engine/kernel ./internal/engine/mapfile ./internal/engine/gguf ./internal/engine/tokenizer ./internal/engine/llama ./internal/engine/bert
+	emulated cortex-a72 ./internal/engine/kernel
 	;;
 *)
 	sed -n '2,11s/^# \{0,1\}//p' "$0" >&2

@@ -14,8 +14,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // clientPlace serves a model that answers at once with examples of a release ("tickets"), without ("plain"),

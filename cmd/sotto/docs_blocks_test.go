@@ -19,9 +19,9 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/config"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // block is a piece of a document that shows commands.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/reference"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // results are the types of what verbs print with --json, and what they printed.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sure is the confidence of tests that should not fail by chance: they reject what is right with a

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestJudgeIsSeldomWrong: what is right is refuted as seldom as the confidence says. Of 100 audits at

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/plot"
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 //go:embed page.html.tmpl

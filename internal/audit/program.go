@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // Program is a command of the shell that is audited by what it prints.

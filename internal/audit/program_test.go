@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestConcurrentPrograms: programs that run side by side have the same outputs, in the same

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 // configName is the name of configuration files.

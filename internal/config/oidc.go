@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 )
 
 // OIDC is the table [oidc] of a configuration file: how people of an organisation sign in to the

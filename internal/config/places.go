@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/sys/userdir"
+	"github.com/sotto-dp/sotto/internal/sys/userdir"
 )
 
 // Places finds what a program keeps for its user: the ledger, the keys that sign, the private

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // sizes are what the program uses, and more.

@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/evidence/rows"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // File is the name of evidence in a release.

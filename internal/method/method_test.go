@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 var example = Spec{Name: "example", Settings: []Setting{

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/lm/bert"
+	"github.com/sotto-dp/sotto/internal/engine/bert"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 

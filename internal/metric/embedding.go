@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/engine/bert"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/bert"
 )
 
 // Encoder turns texts into vectors of their tokens.

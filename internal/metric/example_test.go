@@ -6,8 +6,8 @@ import (
 	"log"
 	"path/filepath"
 
+	"github.com/sotto-dp/sotto/internal/engine/bert"
 	"github.com/sotto-dp/sotto/internal/metric"
-	"github.com/sotto-dp/sotto/lm/bert"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/method/scheme"
 	"github.com/sotto-dp/sotto/internal/private/choose"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestServedWork: on a server each answer about a record reads its whole prompt, in calls of all prompts

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func learning(t *testing.T, epsilon, measuring float64, size int64) plan.Request {

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tableOf is a made-up schema with columns of so many values; the last is the label.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method"
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/reference"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/reference"
 )
 
 // TestMethodPages: each method describes itself, and names the section of docs/proofs.md that proves it.

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // objects returns the JSON objects of a reply, wherever they are in it: a line each, in a

@@ -10,10 +10,10 @@ import (
 // of them imports another of ours outside of this list: so what describes, spends and states privacy
 // can be read without the rest, and knows no record and no model.
 var plumbing = map[string]string{
-	"sys/bounded": "bounds what is read from a file or a database before it is decoded",
-	"sys/durable": "puts whole files in place, on disk",
-	"sys/fault":   "turns a panic of a goroutine into an error",
-	"sys/pgtls":   "has PostgreSQL beyond this machine use TLS",
+	"internal/sys/bounded": "bounds what is read from a file or a database before it is decoded",
+	"internal/sys/durable": "puts whole files in place, on disk",
+	"internal/sys/fault":   "turns a panic of a goroutine into an error",
+	"internal/sys/pgtls":   "has PostgreSQL beyond this machine use TLS",
 }
 
 // TestPrivacyStandsAlone: packages below privacy/ depend on each other, on the packages in the list,

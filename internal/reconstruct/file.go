@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // Format of a file of perturbed rows.

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/privacytest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestSampler: rows come as often as the estimate says, and not as another one does.

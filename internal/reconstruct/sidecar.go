@@ -9,9 +9,9 @@ import (
 	"io"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // SidecarFormat is the version of [Sidecar].

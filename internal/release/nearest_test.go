@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNearestIsSaid: prompt.json has all examples, and how many a question gets; what gives all questions the same has the

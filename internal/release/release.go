@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-dp/sotto/internal/evidence"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // Size is the number of units in a part of the data, as it was declared or counted

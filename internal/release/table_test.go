@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // profiled returns a release of averages, with a table of them.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/reply"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // chosenAs is a release whose prompt was chosen in a form.

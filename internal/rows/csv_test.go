@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // splitAll reads all rows of a text: fields, or why a row is malformed.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // disk is what a run does to its folder, one system call each, so that tests can make

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/run/env"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestFinishedRun: a complete folder is read, not touched, even one that is read-only.

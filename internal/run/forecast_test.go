@@ -8,7 +8,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/run/env"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestExpected: what to expect is reported before anything is charged, and follows from the plan

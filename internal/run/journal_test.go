@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"pgregory.net/rapid"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // drawnAtScale is how many records a round draws on average, however many there are.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/sotto-dp/sotto/sys/document"
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // Terminal is where a program reads and writes, and how.

@@ -9,13 +9,13 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/audit/adversary"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/internal/engine/llama"
+	"github.com/sotto-dp/sotto/internal/likelihood"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/likelihood"
-	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // messages are made up.

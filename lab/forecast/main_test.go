@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestTable: the program's table is what make forecast makes of the published results.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // estimate is a mean over seeds, in points of 100. std and the interval are NaN where

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // Files that a suite leaves beside its rows, so that its report can be made again.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // MarkdownName is the file that [Write] makes.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestMain draws less often: what is tested here is not how exact intervals are.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // keyVersion is part of every key. Anyone who changes what texts or answers come out for equal

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/document"
-	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // Limits of what a suite may ask for: more is a slip of the finger.

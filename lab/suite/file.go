@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/sotto-dp/sotto/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 //go:embed suites

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const small = `

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLearnNeedsNoModel: a classifier of all records is measured without opening a model, each seed and ε with

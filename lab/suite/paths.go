@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // task of a data set.

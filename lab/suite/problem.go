@@ -1,6 +1,6 @@
 package suite
 
-import "github.com/sotto-dp/sotto/sys/document"
+import "github.com/sotto-dp/sotto/internal/sys/document"
 
 // Problem is one thing that is wrong with a suite: where it is, what it is, and what to do
 // about it.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/metric"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // counts is an encoder of which tokens are alike if they begin with the same letter.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // brief is a suite with few cells, one of each kind.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestCache: what was done is not done again, the rows are the same, and a change of what

@@ -10,8 +10,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/sotto-dp/sotto/internal/sys/reference"
 	"github.com/sotto-dp/sotto/lab/suite"
-	"github.com/sotto-dp/sotto/sys/reference"
 )
 
 // TestSchema: suite.schema.json says what a suite may have (-args -rewrite makes it again), built-in suites

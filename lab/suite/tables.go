@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // table reports whether a data set is one, rather than texts.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/engine/bert/berttest"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/bert/berttest"
-	"github.com/sotto-dp/sotto/lm/gguf"
 	"github.com/sotto-dp/sotto/lm/lmtest"
 	"github.com/sotto-dp/sotto/lm/models"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func TestEmbedded(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
-	"github.com/sotto-dp/sotto/lm/internal/kernel"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/engine/gguf/gguftest"
+	"github.com/sotto-dp/sotto/internal/engine/kernel"
 	"github.com/sotto-dp/sotto/lm/models"
 )
 

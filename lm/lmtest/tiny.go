@@ -8,8 +8,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/lm/gguf/gguftest"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/engine/gguf/gguftest"
 )
 
 // The shape of the tiny model; TinyVocab is its number of tokens.

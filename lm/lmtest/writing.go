@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func (s *suite) generate(t *testing.T, prompts []lm.Prompt, o lm.GenerateOptions) []lm.Text {

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // Files of a sentence encoder's folder, as sentence-transformers writes it.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sotto-dp/sotto/lm/bert/berttest"
-	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/engine/bert/berttest"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 const folderOnHub = "hf:someone/tiny-GGUF"

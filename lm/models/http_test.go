@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 func TestServers(t *testing.T) {

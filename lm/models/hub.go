@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sotto-dp/sotto/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 )
 
 // Environment variables that Hugging Face's own tools read, too.

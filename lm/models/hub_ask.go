@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // hubMetadata is the hub's metadata of a file.

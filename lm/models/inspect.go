@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/lm/gguf"
-	"github.com/sotto-dp/sotto/lm/safetensors"
+	"github.com/sotto-dp/sotto/internal/engine/gguf"
+	"github.com/sotto-dp/sotto/internal/engine/safetensors"
 )
 
 // Facts are the metadata of a model's file.

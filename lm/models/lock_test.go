@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 func pinFor(name, of string) Pin {

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // disk is what a part is written to; tests put a failing one there.

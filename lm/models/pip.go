@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // pip runs whichever pip this machine has. What lies in the working directory must not

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"pgregory.net/rapid"
 )
 

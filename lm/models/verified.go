@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // stamp distinguishes states of a file without reading it. Anyone who puts another

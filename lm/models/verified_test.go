@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestSwappedFile: a file that is replaced by another of the same size and time is

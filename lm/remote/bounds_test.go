@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestHostileFacts: numbers that a server says of itself, however odd, give an error or

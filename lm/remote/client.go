@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/fault"
-	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // Client is a model on a server. It generates text; see [Client.Scorer] for scores. It is

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // dial reaches a toy with short waits.

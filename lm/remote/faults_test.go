@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // serve starts a server with one handler and a wire to it.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // isolation is what a dialect does to have the prompts of one record, or one prompt alone, computed

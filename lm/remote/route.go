@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/sotto-dp/sotto/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 )
 
 // PlaintextError reports that private records would travel where others can read them.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // watcher observes what a server is doing.

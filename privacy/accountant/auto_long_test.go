@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainLongListsAreNotComposedNumerically: a list of thousands of different events is bounded

@@ -3,8 +3,8 @@ package accountant
 import (
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainParallelCostsItsWorstPart: under add-remove a parallel event, alone or composed

@@ -3,7 +3,7 @@ package accountant
 import (
 	"sync"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // brState is W on the grid from both sides: index base+i is x = i·h.

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/privacytest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // all lists every accountant; each passes every test in this file.

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // filterDrawStep draws a step whose exact ρ is a rational number.

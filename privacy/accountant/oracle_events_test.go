@@ -8,8 +8,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // rounding covers the arithmetic of worstOf: δ and absolute errors of sums of some thousand

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // Neighbours under replace-one, all of them: for random nested events of leaves whose worst mechanism is

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPLDConcurrentAnswers: what is remembered is what was computed, no matter who asks, and

@@ -5,8 +5,8 @@ import (
 	"math"
 	"sync"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // negligible is an ε for each run below which a lower end may be rounding alone. A lower end

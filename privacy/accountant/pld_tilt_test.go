@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLogMGFIsAbove: the bound on ln Σ m·e^(θℓ) is not below the sum in 200 bits, at tilts

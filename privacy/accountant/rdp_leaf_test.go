@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 
 	"pgregory.net/rapid"
 )

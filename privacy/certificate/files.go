@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // maxEntries bounds the walk over a release directory.

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/durable"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 func TestKeyRoundTrip(t *testing.T) {

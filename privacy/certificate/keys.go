@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 // The files in the folder of a signer.

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/privacytest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestRefused: what must never get a certificate gets none, by any entrance.

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // issued returns a release on disk with a certificate by the test key.

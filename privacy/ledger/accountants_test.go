@@ -8,11 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 var step = privacy.Poisson{Q: 0.01, Event: privacy.Gaussian{Sigma: 1}}

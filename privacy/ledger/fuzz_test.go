@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // someState returns a ledger with a data set, two budgets and two charges.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/sketch"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // The kinds of rows.

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/sotto-dp/sotto/privacy/privacytest"
+	"github.com/sotto-dp/sotto/internal/privacytest"
 )
 
 // falseReject is the probability with which a correct sampler fails one

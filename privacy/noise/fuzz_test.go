@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // Any parameters: an error or a draw, never a panic, never without end.

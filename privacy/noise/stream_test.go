@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // Words 0, 1, 2 and 130 (past the first buffer) of streams computed with

@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/sketch"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 const key = "0123456789abcdef"

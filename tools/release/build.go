@@ -46,7 +46,7 @@ type source struct {
 var buildFlags = []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false"}
 
 // names is where the linker puts version, commit and date.
-const names = "github.com/sotto-dp/sotto/sys/version"
+const names = "github.com/sotto-dp/sotto/internal/sys/version"
 
 func readSource(root, version string) (*source, error) {
 	root, err := filepath.Abs(root)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sotto-dp/sotto/internal/rows/convert"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 // Absent says what is not there.

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-dp/sotto/internal/evidence"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // byEvidence makes a predictor of the evidence in a folder of "sotto learn --task table:SCHEMA" or "sotto synth". It

@@ -10,10 +10,10 @@ import (
 	"sync"
 
 	"github.com/sotto-dp/sotto/internal/plot"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // Points of each curve, and the relative width of ε that is aimed at there: a

@@ -17,7 +17,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // description is the administration as OpenAPI has it.

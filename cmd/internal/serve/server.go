@@ -20,9 +20,9 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/web"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/fault"
-	"github.com/sotto-dp/sotto/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 )
 
 // Options of a [Server].

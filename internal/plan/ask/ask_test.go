@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan/ask"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 type (

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/plan/search"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestGiven: ready-made sets are proposed as they are, beside no examples, each way.

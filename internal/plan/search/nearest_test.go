@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestNearestIsProposed: prompts with the nearest examples of the whole pool play in all rounds but those that vary, with

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/privacytest"
 	"github.com/sotto-dp/sotto/internal/private/record"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
 )
 
 // discrete is the probability of a value of discrete Laplace noise.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // moment is Σ p^α/q^(α−1) in exact arithmetic: e to the (α−1)-fold Rényi divergence.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/labels"
 	"github.com/sotto-dp/sotto/internal/private/decode"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/labels"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

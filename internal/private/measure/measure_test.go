@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/method/scheme"
+	"github.com/sotto-dp/sotto/internal/privacytest"
 	"github.com/sotto-dp/sotto/internal/private"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/private/measure"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // tickets are 60 articles in two parts. With the oracle all but the last 6 of each part are

@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/rows"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // TestPostgresKeepsItsState: what others commit after the source was opened is not

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // storage is a way to store records; put returns where they are, and the query.

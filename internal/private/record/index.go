@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/privacy/sketch"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // slot is what the index keeps of one record: its ordinal, its place in the source and

@@ -9,8 +9,8 @@ import (
 	sampling "github.com/sotto-dp/sotto/internal/private/draw"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
 	"github.com/sotto-dp/sotto/internal/rows"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // countingSource is a source that counts the rows it is asked for, and how often it is read from end to end.

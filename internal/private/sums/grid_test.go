@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
-	"github.com/sotto-dp/sotto/sys/expect"
 	"pgregory.net/rapid"
 )
 

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/privacytest"
 	"github.com/sotto-dp/sotto/internal/private/internal/seal"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/privacy/privacytest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ratio is a/(b·c), exactly.

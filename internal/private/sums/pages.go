@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/private/record"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // instant has the same vector for each text, and sees how much memory lives after garbage was collected.

@@ -18,9 +18,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // visits is a schema of made-up rows, and ward a text that no error may hold.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // feed hands what produce puts to workers, each of which is one goroutine. It ends when

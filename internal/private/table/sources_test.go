@@ -19,7 +19,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/tabletest"
-	"github.com/sotto-dp/sotto/sys/pgtest"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 )
 
 var allTypes = []tabletest.Type{tabletest.Text, tabletest.Integer, tabletest.Double, tabletest.Decimal, tabletest.Boolean}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/audit"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // sure is the confidence of these tests: what is right is refuted with a probability of 1e-9 at

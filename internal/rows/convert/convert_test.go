@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/rows/convert"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 const twins = "../../private/testdata/twins"

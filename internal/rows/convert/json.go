@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // Lines reads JSON as a table: an array of objects, or one object a line. Keys are columns. An

@@ -3,7 +3,7 @@ package origin
 import (
 	"fmt"
 
-	"github.com/sotto-dp/sotto/sys/spell"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 )
 
 // NoColumn is the error for a column that does not exist among some. Their names are not

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 	"github.com/sotto-dp/sotto/privacy/noise"
-	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // keyFile has the key of a list's randomness, mode 0600, and of each block no longer than until

@@ -15,10 +15,10 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/document"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/document"
-	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // Settings of a verb are what few people change about a run. They have the types of flags, and are not on the

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/labels"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/labels"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/engine/llama"
 	"github.com/sotto-dp/sotto/lab/bench/harness"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/llama"
 )
 
 // worker is Sotto's side: it does tasks read from in until that ends.

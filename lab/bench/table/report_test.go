@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/bench/harness"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestReport: goals that are met and missed are told as such, and a busy machine too.

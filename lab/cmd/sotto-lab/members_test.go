@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lab/attack"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAttacksTeach: what is wrong with the flags of attacks is said before a model is opened.

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // ticketSuite compares what can be had quickly.

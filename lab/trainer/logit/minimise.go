@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // together runs a function for 0..n-1, each on its own thread.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/postgres"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlite"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 func TestMemory(t *testing.T)   { conforms(t, onMemory()) }

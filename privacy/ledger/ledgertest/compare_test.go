@@ -3,8 +3,8 @@ package ledgertest
 import (
 	"fmt"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func towardAndApart(f *fixture) {

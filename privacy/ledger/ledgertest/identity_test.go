@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/run/account"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/sketch"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // The ids of two keys.

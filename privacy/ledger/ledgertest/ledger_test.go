@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testLedger checks what the ledger promises, one sentence a test.

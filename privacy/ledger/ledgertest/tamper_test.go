@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // testTamper changes the database past the ledger, everywhere and in every way,

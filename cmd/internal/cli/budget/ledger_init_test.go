@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestLedgerInitSays: the first command of all does not suspect the key that it makes itself, a new

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/start"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/tables"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/texts"
-	"github.com/sotto-dp/sotto/sys/pgtest"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, program, root.Run, nil) }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // measureHere makes records, a task and a model in a directory of their own.

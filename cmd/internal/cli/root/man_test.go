@@ -10,7 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/sys/version"
+	"github.com/sotto-dp/sotto/internal/sys/version"
 )
 
 // TestManPages: every verb has a page with its flags, and mandoc, where it is installed, has no

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
-	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // New makes the command of a program with some verbs, and those about the program itself.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm/lmtest"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestServePrivateAnswers: a route answers from private records as long as budget and key allow;

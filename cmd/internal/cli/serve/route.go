@@ -12,9 +12,9 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	service "github.com/sotto-dp/sotto/cmd/internal/serve"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/flags"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newServeRouteCommand(p *cli.Program) *cobra.Command {

@@ -16,11 +16,11 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/internal/config"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/spell"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/machine"
-	"github.com/sotto-dp/sotto/sys/spell"
 )
 
 // kindTable is what people begin with that is no task: a table, which has a schema.

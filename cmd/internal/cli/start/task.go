@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newTaskCommand(p *cli.Program) *cobra.Command {

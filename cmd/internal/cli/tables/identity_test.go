@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/private/folder"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 // TestSavedAnew: a table that was saved with a byte-order mark, with other line ends, in

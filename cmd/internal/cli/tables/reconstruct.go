@@ -12,11 +12,11 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/estimate"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/version"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/prompt"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/fault"
-	"github.com/sotto-dp/sotto/sys/version"
 )
 
 type reconstructOptions struct {

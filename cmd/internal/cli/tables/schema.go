@@ -11,9 +11,9 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	tables "github.com/sotto-dp/sotto/internal/private/table"
+	"github.com/sotto-dp/sotto/internal/sys/document"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/document"
 )
 
 func newTableSchemaCommand(p *cli.Program) *cobra.Command {

@@ -17,9 +17,9 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/root"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestAnswerInterrupted: an interrupt tells which answers stand, and that nothing else was

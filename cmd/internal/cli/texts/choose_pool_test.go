@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainPoolModel: texts are by a model of a server that is not trusted, and never sees a

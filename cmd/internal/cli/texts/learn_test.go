@@ -8,7 +8,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestLearnServes: an unmodified client gets labels of a route that has no language model, and none is asked

@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-dp/sotto/cmd/internal/figures"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // answersPlanResult is what "sotto plan --answers" found out.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli"
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
 	"github.com/sotto-dp/sotto/internal/ui/settings"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // withPlan parses a verb's command line, and reads its plan file.

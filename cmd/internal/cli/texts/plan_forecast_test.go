@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/cmd/internal/cli/clitest"
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestPlainPlanForecasts: a plan in which records choose has a forecast, which says of itself that

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/gateway"
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/internal/ui"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // client asks routes of a service, as one of its clients: its key, its limits and its ledger hold

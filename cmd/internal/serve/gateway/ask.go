@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // Ask asks a route a question, for people who try it out: with its examples, or with its

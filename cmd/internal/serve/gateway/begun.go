@@ -5,9 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/machine"
 )
 
 // promptPrefix is what the prompts of a route begin with: its instruction and examples, in turns or as a

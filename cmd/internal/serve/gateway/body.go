@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // body is a request as JSON has it: what is not known stays as it is.

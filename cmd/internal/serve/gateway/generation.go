@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // generation is an answer in the making.

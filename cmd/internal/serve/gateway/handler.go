@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // Options of a [Handler].

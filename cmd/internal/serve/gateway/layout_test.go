@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/internal/release"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestLayoutIsTheReleases: what goes to a model is, byte for byte, what a release ships: its

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // crowded is a request with very many values, of a key that may use plain alone.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // pacer hides how long a private answer takes to write, from when the first record may be drawn

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/engine/llama"
 	"github.com/sotto-dp/sotto/internal/icl"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestPlainJudged: a route answers with a prompt that was judged as one text as records judged it, calibrated or

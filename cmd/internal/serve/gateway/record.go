@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // Record is what is known of a request when it has ended. It holds nothing of its content, nor

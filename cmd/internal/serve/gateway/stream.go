@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // maxLine bounds what is held of a stream.

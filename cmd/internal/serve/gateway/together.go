@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/fault"
 )
 
 // textRequest is a text that a request waits for.

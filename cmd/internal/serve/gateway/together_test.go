@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-dp/sotto/internal/engine/llama"
 	"github.com/sotto-dp/sotto/internal/icl"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/llama"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/prompt"
 )

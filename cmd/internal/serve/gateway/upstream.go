@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/machine"
+	"github.com/sotto-dp/sotto/internal/sys/machine"
 )
 
 // Server is an upstream that is reached over the network.

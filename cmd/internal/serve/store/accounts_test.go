@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // people adds an account of each role; owners own the data set "data".

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sotto-dp/sotto/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // TestGrants: owners of the data set decide, as many different ones as it says, and nobody else.

@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	texts "github.com/sotto-dp/sotto/sys/document"
+	texts "github.com/sotto-dp/sotto/internal/sys/document"
 )
 
 // CheckName says what is wrong with the name of a route.

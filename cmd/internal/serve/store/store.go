@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/sotto-dp/sotto/sys/pgtls"
+	"github.com/sotto-dp/sotto/internal/sys/pgtls"
 )
 
 // Store is an open store. Its methods may be called concurrently, by many processes.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sotto-dp/sotto/sys/expect"
-	"github.com/sotto-dp/sotto/sys/pgtest"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 )
 
 func must(t testing.TB, err error) {

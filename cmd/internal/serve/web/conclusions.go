@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 	"github.com/sotto-dp/sotto/privacy/certificate"
-	"github.com/sotto-dp/sotto/sys/bounded"
 )
 
 // conclusions are those of the last checks: computing ε again takes time. A folder is checked by one

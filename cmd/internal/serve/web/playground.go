@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/cmd/internal/serve/store"
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 func (d *Dashboard) playgroundRoutes() []route {

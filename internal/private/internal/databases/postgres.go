@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/sys/pgtls"
+	"github.com/sotto-dp/sotto/internal/sys/pgtls"
 )
 
 // The text of a value must not depend on the role's or server's settings, since the

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/engine/tokenizer"
 	"github.com/sotto-dp/sotto/internal/private/internal/grader/gradertest"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/backend"
-	"github.com/sotto-dp/sotto/lm/tokenizer"
 )
 
 // bpe is a small vocabulary in the style of Llama 3 and Qwen: bytes, and merges that make one

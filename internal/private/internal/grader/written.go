@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/sotto-dp/sotto/internal/likelihood"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/lm/likelihood"
 )
 
 // written asks records about the probability of answers that are not of a list.

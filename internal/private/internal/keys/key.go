@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/sys/durable"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 )
 
 const (

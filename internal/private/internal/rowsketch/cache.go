@@ -9,9 +9,9 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/internal/keys"
 	"github.com/sotto-dp/sotto/internal/rows/origin"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/durable"
 	"github.com/sotto-dp/sotto/privacy/sketch"
-	"github.com/sotto-dp/sotto/sys/bounded"
-	"github.com/sotto-dp/sotto/sys/durable"
 )
 
 // Cache keeps sketches of files in a private folder, by what is in the files: so one is

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/sotto-dp/sotto/sys/bounded"
+	"github.com/sotto-dp/sotto/internal/sys/bounded"
 )
 
 // canonical appends the canonical form of a value to room, and returns it: nothing for a

@@ -9,7 +9,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sotto-dp/sotto/internal/rows/origin"
-	"github.com/sotto-dp/sotto/sys/fault"
+	"github.com/sotto-dp/sotto/internal/sys/fault"
 )
 
 // Parquet gives all rows of a Parquet file to some Rows, each in one goroutine. Columns that

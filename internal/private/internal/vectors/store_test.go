@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/sotto-dp/sotto/internal/private/internal/keys"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // toy is an encoder that counts the texts that it sees.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestBatchReplays: a batch comes out the same from the same key and number, and else not.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lm"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 // TestShare lays out a reply as worker.py does and reads it back.

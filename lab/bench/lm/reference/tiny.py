@@ -1,9 +1,9 @@
 """Makes the fixture of the tiny models, one of each architecture, with llama.cpp.
 
-    SOTTO_TINY=/tmp/tiny go test ./lm/llama -run TestTinyReference   # writes the models
-    python tiny.py --models /tmp/tiny --out ../../../../lm/llama/testdata/reference-tiny.json.gz
+    SOTTO_TINY=/tmp/tiny go test ./internal/engine/llama -run TestTinyReference   # writes the models
+    python tiny.py --models /tmp/tiny --out ../../../../internal/engine/llama/testdata/reference-tiny.json.gz
 
-The models have random F32 weights, made from a seed by lm/llama/tiny_test.go; the fixture
+The models have random F32 weights, made from a seed by internal/engine/llama/tiny_test.go; the fixture
 names the SHA-256 of each file. Their prompts are in prompts.json beside them. llama.cpp
 runs in its server (xllamacpp on PyPI) with an F32 key-value cache and without flash
 attention, and is asked for the log-probabilities of the whole vocabulary.

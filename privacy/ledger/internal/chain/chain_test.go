@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
-	"github.com/sotto-dp/sotto/sys/expect"
 )
 
 func log(n int) []chain.Row {

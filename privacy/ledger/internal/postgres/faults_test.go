@@ -10,11 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/ledger"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/postgres"
 	"github.com/sotto-dp/sotto/privacy/ledger/ledgertest"
-	"github.com/sotto-dp/sotto/sys/pgtest"
 )
 
 const records = ledger.Fingerprint("hmac-sha256:1111111111111111111111111111111111111111111111111111111111111111")

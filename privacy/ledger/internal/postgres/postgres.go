@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/sotto-dp/sotto/internal/sys/pgtls"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/chain"
 	"github.com/sotto-dp/sotto/privacy/ledger/internal/sqlchain"
-	"github.com/sotto-dp/sotto/sys/pgtls"
 )
 
 // Options of a store. Create makes the tables if they are not there. The database itself must

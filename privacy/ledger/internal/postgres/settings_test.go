@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sotto-dp/sotto/sys/pgtest"
+	"github.com/sotto-dp/sotto/internal/sys/pgtest"
 )
 
 func TestDurable(t *testing.T) {
