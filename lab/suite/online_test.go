@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -175,13 +176,13 @@ func TestOnlineFigures(t *testing.T) {
 	}
 }
 
-func checkOnline(t *testing.T, m *toy, s suite.Suite, c suite.Cell, rows []eval.Row) float64 {
+func checkOnline(t *testing.T, m *toy, s suite.Suite, c suite.Cell, rows []result.Row) float64 {
 	t.Helper()
 	queries := c.Queries
 	if queries == 0 {
 		queries = 7
 	}
-	i := slices.IndexFunc(rows, func(r eval.Row) bool {
+	i := slices.IndexFunc(rows, func(r result.Row) bool {
 		same := r.Epsilon == nil && c.Epsilon == nil || r.Epsilon != nil && c.Epsilon != nil && *r.Epsilon == *c.Epsilon
 		return r.Name == c.Name && same && r.Seed == c.Seed && r.Queries == queries
 	})
@@ -225,7 +226,7 @@ func checkOnline(t *testing.T, m *toy, s suite.Suite, c suite.Cell, rows []eval.
 }
 
 // checkTogether: what all answers cost together is what was asked for, or a little less.
-func checkTogether(t *testing.T, c suite.Cell, row eval.Row, p plan.Answers) {
+func checkTogether(t *testing.T, c suite.Cell, row result.Row, p plan.Answers) {
 	t.Helper()
 	if row.Claimed != (c.Method == "mixing-published") {
 		t.Errorf("%s: claimed is %v", c, row.Claimed)

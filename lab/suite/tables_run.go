@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/lab/tabular"
@@ -21,7 +20,7 @@ func (s Suite) readTable(c Cell) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := eval.ReadTable(s.path(d.Data), columns, c.View == viewLocal, eval.Split{First: d.TrainRows, Share: d.TrainShare})
+	t, err := tabular.ReadTable(s.path(d.Data), columns, c.View == viewLocal, tabular.Split{First: d.TrainRows, Share: d.TrainShare})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/internal/plan"
 	profiled "github.com/sotto-dp/sotto/internal/private/table/learn"
@@ -13,7 +12,7 @@ import (
 )
 
 // privateLogistic adds noise to the coefficients.
-func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func privateLogistic(ctx context.Context, t *Table, o LearnOptions) (learn.Classifier, *Guarantee, error) {
 	s, err := private.New(private.Request{Schema: t.Schema, Discrete: t.Discrete, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size})
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +27,7 @@ func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.
 }
 
 // privateBayes is naive Bayes of noisy moments and counts of each class.
-func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func privateBayes(ctx context.Context, t *Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
 	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size}
 	r.Groups, r.Statistics = profiled.BayesProfile(form)
 	p, err := plan.NewProfile(r)
