@@ -288,19 +288,6 @@ func (g *group) queries() []int64 {
 	return list
 }
 
-// middle returns the number of answers that is shown where there is room for one.
-func (g *group) middle() int64 {
-	n := g.queries()
-	if len(n) == 0 {
-		return 0
-	}
-	return n[len(n)/2]
-}
-
-// several reports whether there are different numbers of shots or of answers, so that a
-// name and an ε are more than one cell.
-func (g *group) several() bool { return len(g.shots()) > 1 || len(g.queries()) > 1 }
-
 // online reports whether some method answers online.
 func (g *group) online() bool { return len(g.queries()) > 0 }
 

@@ -143,13 +143,3 @@ func span(values []int) string {
 	}
 	return fmt.Sprintf("%d to %d", lo, hi)
 }
-
-// sentence begins with a capital letter, unless a name does not.
-func sentence(s string) string {
-	for _, begin := range []string{"on ", "writing ", "an answer "} {
-		if strings.HasPrefix(s, begin) {
-			return strings.ToUpper(s[:1]) + s[1:]
-		}
-	}
-	return s
-}
