@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/audit/adversary"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lab/attack/adversary"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/likelihood"
 	"github.com/sotto-dp/sotto/lm/llama"

@@ -97,7 +97,11 @@ func (r *runner) measure(ctx context.Context, row *result.Row, e entry, got []st
 	row.N, row.Metrics = len(pairs), map[string]float64{}
 	names := metric.Of(e.cell.Task)
 	if e.data.table == nil {
-		maps.Copy(row.Metrics, metric.TextMetrics(e.texts()))
+		values, err := textMetrics(ctx, e.texts())
+		if err != nil {
+			return err
+		}
+		maps.Copy(row.Metrics, values)
 	} else {
 		names = append(names, "balanced_accuracy", "mcc")
 		maps.Copy(row.Metrics, shares(e.cell.Task.Labels, got))
@@ -128,10 +132,37 @@ func (r *runner) measure(ctx context.Context, row *result.Row, e entry, got []st
 	if e.cell.Task.Kind != prompt.Generate {
 		return nil
 	}
-	for name, value := range metric.TextMetrics(got) {
+	values, err := textMetrics(ctx, got)
+	if err != nil {
+		return err
+	}
+	for name, value := range values {
 		row.Metrics["answer_"+name] = value
 	}
 	return r.similar(ctx, row, e, pairs)
+}
+
+// textMetrics are the metrics of texts alone, by name: what a set of demonstrations is like.
+// There are none for no texts.
+func textMetrics(ctx context.Context, texts []string) (map[string]float64, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	pairs := make([]metric.Pair, len(texts))
+	for i, text := range texts {
+		pairs[i].Got = text
+	}
+	values := map[string]float64{}
+	for _, name := range []string{"distinct_1", "distinct_2", "distinct_3", "self_bleu", "words"} {
+		m, err := metric.New(name, metric.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if values[name], err = m.Value(ctx, pairs); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // best is the mean over items of the highest score that any of its references gives.

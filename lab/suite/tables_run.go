@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/attack"
 	"github.com/sotto-dp/sotto/lab/tabular"
 )
 
@@ -214,7 +215,7 @@ func (e entry) ranked(scores []float64) map[string]float64 {
 			pairs[i].Got = "Yes"
 		}
 	}
-	if area, err := metric.AUC(positive, scores); err == nil { // a small test may have one answer only
+	if area, err := attack.AUC(positive, scores); err == nil { // a small test may have one answer only
 		out["auc"] = area
 	}
 	for _, name := range []string{"accuracy", "balanced_accuracy", "mcc"} {
