@@ -40,7 +40,7 @@ func Learn(ctx context.Context, t *Table, o LearnOptions) (*Predictions, error) 
 	if err != nil {
 		return nil, err
 	}
-	var c learn.Classifier
+	var c trainer.Classifier
 	var g *Guarantee
 	name, from, _ := strings.Cut(o.Model, "-")
 	switch {
@@ -64,7 +64,7 @@ func Learn(ctx context.Context, t *Table, o LearnOptions) (*Predictions, error) 
 
 // seen learns from rows that may be seen: as they are, or drawn from a distribution that
 // was learned from perturbed ones.
-func seen(ctx context.Context, t *Table, form *learn.Form, name string, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func seen(ctx context.Context, t *Table, form *learn.Form, name string, o LearnOptions) (trainer.Classifier, *Guarantee, error) {
 	rows := trainer.NewTable(form)
 	var g *Guarantee
 	total := 0.0
@@ -132,7 +132,7 @@ func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
 }
 
 // predict answers the test rows: what is most probable, the first of those that are equally.
-func (l *Predictions) predict(c learn.Classifier, t *Table) error {
+func (l *Predictions) predict(c trainer.Classifier, t *Table) error {
 	words, label := t.Schema.Wording(), t.Schema.LabelColumn()
 	for _, row := range t.Test {
 		p, err := c.Probabilities(row, nil)
