@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/sys/expect"
 )
 
 // FuzzReadItems: no test file makes the program fall over; what cannot be used is an
@@ -37,33 +36,5 @@ func FuzzReadItems(f *testing.F) {
 				t.Fatalf("%q is no label", item.Output)
 			}
 		}
-	})
-}
-
-// FuzzReadRows: whatever is in a file of rows, opening it to add to loses no whole row.
-func FuzzReadRows(f *testing.F) {
-	f.Add([]byte("{\"key\":\"a\"}\n{\"key\":"))
-	f.Add([]byte("\n\n{}"))
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(dir, "rows.jsonl")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		before, err := eval.ReadRows(path)
-		log, opening := eval.OpenLog(path)
-		if (err == nil) != (opening == nil) {
-			t.Fatalf("reading: %v, opening: %v", err, opening)
-		}
-		if err != nil {
-			return
-		}
-		if err := errors.Join(log.Add(row(1)), log.Close()); err != nil {
-			t.Fatal(err)
-		}
-		after, err := eval.ReadRows(path)
-		expect.NoError(t, err)
-		expect.Len(t, "after", after, len(before)+1)
-		expect.Equal(t, "after[len(before)].Key", after[len(before)].Key, row(1).Key)
 	})
 }

@@ -3,7 +3,6 @@ package eval
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,25 +17,6 @@ type Item struct {
 	// References are all answers that are right, where there are several; Output is one
 	// of them.
 	References []string `json:"references,omitempty"`
-}
-
-// GroupByInput merges items with the same question into the first of them. Output stays the
-// first item's answer; References has the answers of all.
-func GroupByInput(items []Item) []Item {
-	at := map[string]int{}
-	var out []Item
-	for _, item := range items {
-		i, there := at[item.Input]
-		if !there {
-			at[item.Input] = len(out)
-			out = append(out, Item{Input: item.Input, Output: item.Output, References: []string{item.Output}})
-			continue
-		}
-		if !slices.Contains(out[i].References, item.Output) {
-			out[i].References = append(out[i].References, item.Output)
-		}
-	}
-	return out
 }
 
 // ItemError reports why a test file cannot be used.
@@ -72,7 +52,7 @@ func ReadItems(path string, t prompt.Task) ([]Item, error) {
 	}
 	var items []Item
 	number := 0
-	err := readRecords(path, []string{input, output}, func(values []string) error {
+	err := ReadRecords(path, []string{input, output}, func(values []string) error {
 		number++
 		item := Item{Input: values[0], Output: values[1]}
 		if !utf8.ValidString(item.Input) || !utf8.ValidString(item.Output) {
@@ -120,7 +100,7 @@ func ReadTexts(path string, t prompt.Task) ([]Item, error) {
 }
 
 func readTexts(path string, t prompt.Task, columns ...string) (items []Item, err error) {
-	err = readRecords(path, columns, func(values []string) error {
+	err = ReadRecords(path, columns, func(values []string) error {
 		item := Item{Input: values[0]}
 		if len(values) > 1 {
 			item.Output = KnownLabel(t, values[1])
@@ -144,33 +124,6 @@ func KnownLabel(t prompt.Task, label string) string {
 		return ""
 	}
 	return canon
-}
-
-// ReadConditions reads what texts are to be written for from a public file of records, in
-// any format that [ReadItems] reads: the inputs of a generation task, or labels of an open
-// list. Each comes once, in the order of the file.
-func ReadConditions(path string, t prompt.Task) ([]string, error) {
-	t = t.WithDefaults()
-	if !t.Open() {
-		return nil, &ItemError{Path: path, Reason: "the task has a closed list of labels, which texts are written for: leave the file out"}
-	}
-	var out []string
-	seen := map[string]bool{}
-	err := readRecords(path, []string{t.Label}, func(values []string) error {
-		value := strings.TrimSpace(values[0])
-		if !utf8.ValidString(value) {
-			return errors.New("it is not in UTF-8: save the file in that encoding")
-		}
-		if value != "" && !seen[value] {
-			seen[value] = true
-			out = append(out, value)
-		}
-		return nil
-	})
-	if err == nil && len(out) == 0 {
-		err = &ItemError{Path: path, Reason: fmt.Sprintf("no record has the column %s filled in: name a file with some", t.Label)}
-	}
-	return out, err
 }
 
 // subsetSeed is the fixed seed of all permutations of test items.

@@ -18,9 +18,9 @@ import (
 	"github.com/sotto-dp/sotto/internal/sys/spell"
 )
 
-// readRecords hands the values of columns of each record to a function. Errors of the
+// ReadRecords hands the values of columns of each record to a function. Errors of the
 // function are about the record that it was handed.
-func readRecords(location string, columns []string, each func([]string) error) error {
+func ReadRecords(location string, columns []string, each func([]string) error) error {
 	r, err := openRecords(location, columns)
 	if err != nil {
 		return &ItemError{Path: location, Reason: err.Error(), Err: err}

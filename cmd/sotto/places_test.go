@@ -169,7 +169,7 @@ func openings(fset *token.FileSet, at string, f *ast.File) (found []callSite) {
 					add(n, "sotto.Open", false)
 				case name == repository+"/privacy/ledger.Open":
 					add(n, "ledger.Open", false)
-				case name == repository+"/sys/userdir.Data":
+				case name == repository+"/internal/sys/userdir.Data":
 					add(n, "userdir.Data", false)
 				}
 			case *ast.BasicLit:

@@ -224,7 +224,7 @@ func normal(x, mean, variance float64) float64 {
 	return -(math.Log(2*math.Pi*variance) + (x-mean)*(x-mean)/variance) / 2
 }
 
-// Probabilities implements [Classifier].
+// Probabilities appends how probable each class of a row is; the row's own label is not looked at.
 func (n *NaiveBayes) Probabilities(r schema.Row, to []float64) ([]float64, error) {
 	start := len(to)
 	to = append(to, n.base...)

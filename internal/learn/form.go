@@ -152,10 +152,3 @@ func (f *Form) Entries(r schema.Row, each func(feature int, value float64)) erro
 	}
 	return nil
 }
-
-// Classifier returns how probable the classes of a row are; the row's own label is not
-// looked at.
-type Classifier interface {
-	// Probabilities appends one for each class.
-	Probabilities(r schema.Row, to []float64) ([]float64, error)
-}

@@ -97,7 +97,7 @@ func bayes(t *testing.T, table *table, o learn.NaiveBayesOptions) *learn.NaiveBa
 	return m
 }
 
-func probabilities(t *testing.T, c learn.Classifier, r schema.Row) []float64 {
+func probabilities(t *testing.T, c *learn.NaiveBayes, r schema.Row) []float64 {
 	t.Helper()
 	p, err := c.Probabilities(r, nil)
 	if err != nil {

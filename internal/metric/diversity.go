@@ -122,20 +122,3 @@ func bleu(text int, words [][]string, counts [][bleuOrder]map[string]int) float6
 }
 
 func abs(n int) int { return max(n, -n) }
-
-// TextMetrics returns every metric of texts alone by its name: what a set of demonstrations
-// is like. There are none for no texts.
-func TextMetrics(texts []string) map[string]float64 {
-	if len(texts) == 0 {
-		return nil
-	}
-	pairs := make([]Pair, len(texts))
-	for i, text := range texts {
-		pairs[i].Got = text
-	}
-	values := map[string]float64{}
-	for _, name := range []string{"distinct_1", "distinct_2", "distinct_3", "self_bleu", "words"} {
-		values[name] = simple[name].value(pairs)
-	}
-	return values
-}

@@ -98,20 +98,6 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func TestOfTexts(t *testing.T) {
-	got := TextMetrics([]string{"to be or not to be", "To be!"})
-	want := map[string]float64{"distinct_1": 4. / 8, "distinct_2": 4. / 6, "distinct_3": 1, "words": 4}
-	for name, v := range want {
-		if !near(got[name], v) {
-			t.Errorf("%s is %v, want %v", name, got[name], v)
-		}
-	}
-	_, ok := got["self_bleu"]
-	expect.Equal(t, "ok", ok, true)
-	expect.Equal(t, "metrics", len(got), 5)
-	expect.Equal(t, "of nothing", len(TextMetrics(nil)), 0)
-}
-
 func TestRegistry(t *testing.T) {
 	names := Names()
 	if !slices.IsSorted(names) || len(names) != len(simple)+len(embedding) {

@@ -203,3 +203,9 @@ func TestScale(t *testing.T) {
 		}
 	})
 }
+
+// fataler is what both kinds of tests have.
+type fataler interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}

@@ -263,7 +263,6 @@ const seriesRules = `
 .level { stroke: currentColor; stroke-width: 1.5; stroke-dasharray: 6 4 }
 .lead { stroke: currentColor; stroke-width: 0.8; stroke-opacity: 0.6; fill: none }
 .name { fill: currentColor }
-.other { fill: none; stroke: %s; stroke-width: 1.2 }
 `
 
 func lookRules(colours [Looks]string) string {
@@ -278,7 +277,7 @@ func lookRules(colours [Looks]string) string {
 func (f *Figure) seriesStyle() string {
 	for i := range f.Panels {
 		if p := &f.Panels[i]; len(p.Series)+len(p.Levels) > 0 {
-			return fmt.Sprintf(seriesRules, "#ffffff", "#ffffff", "#5b6472") + lookRules(light)
+			return fmt.Sprintf(seriesRules, "#ffffff", "#ffffff") + lookRules(light)
 		}
 	}
 	return ""
@@ -293,7 +292,7 @@ func PageStyle() string {
 .grid { stroke: var(--line); stroke-width: 1 }
 .frame { stroke: var(--soft); stroke-width: 1; fill: none }
 .guide { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 4; stroke-opacity: 0.7 }` +
-		strings.ReplaceAll(fmt.Sprintf(seriesRules, "var(--paper)", "var(--paper)", "var(--soft)"), ".name {", ".figure .name {") +
+		strings.ReplaceAll(fmt.Sprintf(seriesRules, "var(--paper)", "var(--paper)"), ".name {", ".figure .name {") +
 		lookRules(light) +
 		"@media (prefers-color-scheme: dark) {\n" + lookRules(dark) + "}\n" +
 		"@media print {\n" + lookRules(light) + "}\n"

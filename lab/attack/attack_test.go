@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/internal/audit/adversary"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/engine/llama"
 	"github.com/sotto-dp/sotto/internal/likelihood"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/attack/adversary"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/models"
 	"github.com/sotto-dp/sotto/privacy/noise"

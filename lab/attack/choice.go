@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/internal/audit/adversary"
+	"github.com/sotto-dp/sotto/lab/attack/adversary"
 	"github.com/sotto-dp/sotto/prompt"
 )
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sotto-dp/sotto/internal/audit"
-	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/stat"
 )
 
@@ -41,7 +40,7 @@ func NewROC(members, others []float64, rate, confidence float64) (ROC, error) {
 	for i := range m {
 		positive[i] = true
 	}
-	a, err := metric.AUC(positive, slices.Concat(m, o))
+	a, err := AUC(positive, slices.Concat(m, o))
 	if err != nil {
 		return r, err
 	}

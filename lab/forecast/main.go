@@ -21,9 +21,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan/forecast"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -124,7 +124,7 @@ func (f *scoreTable) read(dir string) error {
 	if _, err := os.Stat(path); err != nil {
 		path = filepath.Join(dir, "rows.jsonl")
 	}
-	rows, err := eval.ReadRows(path)
+	rows, err := result.ReadRows(path)
 	if err == nil && len(rows) == 0 {
 		err = errors.New("there are no rows")
 	}
@@ -139,7 +139,7 @@ func (f *scoreTable) read(dir string) error {
 	return nil
 }
 
-func (f *scoreTable) add(r eval.Row, n int64) error {
+func (f *scoreTable) add(r result.Row, n int64) error {
 	at := place{r.Model, r.Task}
 	switch {
 	case r.Method == "learn" && r.Name == r.Method:

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/method"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -35,7 +35,7 @@ type cell struct {
 	method string
 	// online: records answered. claimed: nobody has proven that ε holds.
 	online, claimed bool
-	rows            []eval.Row // by seed
+	rows            []result.Row // by seed
 	value           estimate
 	// Means over the rows.
 	write, published, answer float64
@@ -70,7 +70,7 @@ func inPapers(name string) bool {
 }
 
 // epsilonOf gives a row its place on the axis.
-func epsilonOf(r *eval.Row) float64 {
+func epsilonOf(r *result.Row) float64 {
 	if r.Epsilon == nil {
 		return math.Inf(1)
 	}
@@ -127,7 +127,7 @@ func (in *Input) blocks() []block {
 	for _, d := range in.datasets() {
 		split = split || !in.fixed(d)
 	}
-	collect := func(of func(*eval.Row) (string, bool)) []block {
+	collect := func(of func(*result.Row) (string, bool)) []block {
 		var blocks []block
 		for i := range in.Rows {
 			r := &in.Rows[i]
@@ -140,19 +140,19 @@ func (in *Input) blocks() []block {
 		}
 		return blocks
 	}
-	if blocks := collect(func(r *eval.Row) (string, bool) { return r.Model, !alone(r.Method) && !suite.Learned(r.Method) }); len(blocks) > 0 {
+	if blocks := collect(func(r *result.Row) (string, bool) { return r.Model, !alone(r.Method) && !suite.Learned(r.Method) }); len(blocks) > 0 {
 		return blocks
 	}
-	if blocks := collect(func(r *eval.Row) (string, bool) { return "", !suite.Learned(r.Method) }); len(blocks) > 0 {
+	if blocks := collect(func(r *result.Row) (string, bool) { return "", !suite.Learned(r.Method) }); len(blocks) > 0 {
 		return blocks
 	}
-	return collect(func(*eval.Row) (string, bool) { return "", true })
+	return collect(func(*result.Row) (string, bool) { return "", true })
 }
 
 // fixed reports whether all rows of a data set are calibrated, or none, as where there are
 // no labels to calibrate. What answers online, or was learned, has none to do with it.
 func (in *Input) fixed(dataset string) bool {
-	kinds := distinct(in.Rows, func(r eval.Row) (bool, bool) {
+	kinds := distinct(in.Rows, func(r result.Row) (bool, bool) {
 		return r.Calibrated, r.Dataset == dataset && !r.Online && !suite.Learned(r.Method)
 	})
 	return len(kinds) < 2
@@ -160,15 +160,15 @@ func (in *Input) fixed(dataset string) bool {
 
 // datasets in the order of the suite, then of the rows.
 func (in *Input) datasets() []string {
-	return ordered(in.Datasets, in.Rows, func(r *eval.Row) string { return r.Dataset })
+	return ordered(in.Datasets, in.Rows, func(r *result.Row) string { return r.Dataset })
 }
 
 func (in *Input) names() []string {
-	return ordered(in.Methods, in.Rows, func(r *eval.Row) string { return r.Name })
+	return ordered(in.Methods, in.Rows, func(r *result.Row) string { return r.Name })
 }
 
 // ordered lists the values that rows have: first those of the given order.
-func ordered(first []string, rows []eval.Row, of func(*eval.Row) string) []string {
+func ordered(first []string, rows []result.Row, of func(*result.Row) string) []string {
 	met, all := map[string]bool{}, slices.Clone(first)
 	for i := range rows {
 		met[of(&rows[i])] = true
@@ -224,7 +224,7 @@ func (in *Input) group(dataset string, b block) *group {
 }
 
 // has reports whether a row of the data set belongs to the group's block.
-func (g *group) has(r *eval.Row) bool {
+func (g *group) has(r *result.Row) bool {
 	if suite.Learned(r.Method) {
 		return true
 	}
@@ -237,8 +237,8 @@ func (g *group) merge() {
 	var kept []*cell
 	for _, c := range g.cells {
 		i := slices.IndexFunc(kept, func(k *cell) bool {
-			return k.name == c.name && k.epsilon == c.epsilon && k.queries == c.queries && !slices.ContainsFunc(k.rows, func(a eval.Row) bool {
-				return slices.ContainsFunc(c.rows, func(b eval.Row) bool { return a.Seed == b.Seed })
+			return k.name == c.name && k.epsilon == c.epsilon && k.queries == c.queries && !slices.ContainsFunc(k.rows, func(a result.Row) bool {
+				return slices.ContainsFunc(c.rows, func(b result.Row) bool { return a.Seed == b.Seed })
 			})
 		})
 		if i < 0 {
@@ -253,8 +253,8 @@ func (g *group) merge() {
 
 // fill summarises the rows. A seed that was run twice counts once.
 func (c *cell) fill() {
-	slices.SortStableFunc(c.rows, func(a, b eval.Row) int { return cmp.Compare(a.Seed, b.Seed) })
-	c.rows = slices.CompactFunc(c.rows, func(a, b eval.Row) bool { return a.Seed == b.Seed })
+	slices.SortStableFunc(c.rows, func(a, b result.Row) int { return cmp.Compare(a.Seed, b.Seed) })
+	c.rows = slices.CompactFunc(c.rows, func(a, b result.Row) bool { return a.Seed == b.Seed })
 	c.value = estimateOf(c.rows)
 	c.metrics = map[string]float64{}
 	have := map[string]float64{}

@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/internal/sys/fault"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 // estimate is a mean over seeds, in points of 100. std and the interval are NaN where
@@ -28,7 +28,7 @@ var (
 
 // scores returns the items' scores by seed, in points of 100, or nil where some row lacks
 // them or has another number of them.
-func scores(rows []eval.Row) [][]float64 {
+func scores(rows []result.Row) [][]float64 {
 	s := make([][]float64, len(rows))
 	for i := range rows {
 		items := rows[i].Items
@@ -43,7 +43,7 @@ func scores(rows []eval.Row) [][]float64 {
 	return s
 }
 
-func estimateOf(rows []eval.Row) estimate {
+func estimateOf(rows []result.Row) estimate {
 	means := make([]float64, len(rows))
 	for i := range rows {
 		means[i] = 100 * rows[i].Value
@@ -79,9 +79,9 @@ func pair(a, b *cell) (stat.PairedScores, bool) {
 			rb[i].Seed = ra[i].Seed
 		}
 	}
-	var sa, sb []eval.Row
+	var sa, sb []result.Row
 	for i := range ra {
-		if j := slices.IndexFunc(rb, func(r eval.Row) bool { return r.Seed == ra[i].Seed }); j >= 0 {
+		if j := slices.IndexFunc(rb, func(r result.Row) bool { return r.Seed == ra[i].Seed }); j >= 0 {
 			sa, sb = append(sa, ra[i]), append(sb, rb[j])
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/lab/report"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 func ExampleWrite() {
@@ -16,11 +16,11 @@ func ExampleWrite() {
 	}
 	defer os.RemoveAll(dir)
 	one := 1.0
-	row := eval.Row{
+	row := result.Row{
 		Dataset: "news", Method: "clipped", Name: "clipped", Epsilon: &one, Shots: 4, Model: "a model", Answerer: "a model",
 		Metric: "accuracy", Value: 0.75, N: 4, Items: []float64{1, 1, 0, 1},
 	}
-	if err := report.Write(dir, report.Input{Title: "One set", Rows: []eval.Row{row}}); err != nil {
+	if err := report.Write(dir, report.Input{Title: "One set", Rows: []result.Row{row}}); err != nil {
 		panic(err)
 	}
 	text, err := os.ReadFile(dir + "/" + report.MarkdownName)

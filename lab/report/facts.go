@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 // facts returns what a reader needs to judge the numbers.
 func (r *report) facts() []fact {
 	seeds := distinct(cellsOf(r.groups), func(c *cell) (int, bool) { return c.value.seeds, c.method != zero })
-	items := distinct(r.in.Rows, func(row eval.Row) (int, bool) { return row.N, true })
+	items := distinct(r.in.Rows, func(row result.Row) (int, bool) { return row.N, true })
 	facts := []fact{
 		{"Models", strings.Join(r.modelList(), "; ")},
 		{"Seeds in a cell", span(seeds)},
 		{"Test items", span(items)},
 		{"δ", r.deltas()},
 		{"Rows", fmt.Sprint(len(r.in.Rows))},
-		{"Sotto", list(ordered(nil, r.in.Rows, func(row *eval.Row) string { return row.Version }))},
+		{"Sotto", list(ordered(nil, r.in.Rows, func(row *result.Row) string { return row.Version }))},
 	}
 	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 	for i, n := range r.in.Notes {

@@ -3,7 +3,7 @@ package report
 import (
 	"math/rand/v2"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -19,7 +19,7 @@ type spec struct {
 
 // madeUp are rows like those of the comparison of all methods: rates of right answers are
 // invented.
-func madeUp(datasets []string, seeds, items int) []eval.Row {
+func madeUp(datasets []string, seeds, items int) []result.Row {
 	r := rand.New(rand.NewPCG(7, 11))
 	specs := []spec{
 		{"zero", "zero", epsilon(0), 0.45, 0, 0},
@@ -34,7 +34,7 @@ func madeUp(datasets []string, seeds, items int) []eval.Row {
 			spec{"gaussian", "gaussian", epsilon(e), 0.55 + 2*step, 205_000, 262_000},
 			spec{"radius", "radius", epsilon(e), 0.53 + 2*step, 206_000, 262_000})
 	}
-	var rows []eval.Row
+	var rows []result.Row
 	for d, dataset := range datasets {
 		// Items differ in how hard they are, for everybody.
 		hard := make([]float64, items)
@@ -52,7 +52,7 @@ func madeUp(datasets []string, seeds, items int) []eval.Row {
 					if calibrated && dataset == "mit-g" {
 						continue // nothing to calibrate
 					}
-					row := eval.Row{
+					row := result.Row{
 						Suite: "made-up", Dataset: dataset, Task: dataset, Method: s.method, Name: s.name, Epsilon: s.epsilon,
 						Shots: 4, Seed: uint64(seed), Model: "smollm2", Answerer: "smollm2", Calibrated: calibrated,
 						Metric: "accuracy", N: items, WriteTokens: s.write, PublishedTokens: s.paper, AnswerTokens: 30_000,

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/sys/bounded"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -34,7 +34,7 @@ func wrong(format string, args ...any) error { return &InputError{fmt.Errorf(for
 
 // Save writes the report of a suite's rows into their folder, with what is needed to make it
 // again. Source is the suite's file.
-func Save(dir string, s suite.Suite, source []byte, rows []eval.Row, about About) error {
+func Save(dir string, s suite.Suite, source []byte, rows []result.Row, about About) error {
 	data, err := json.MarshalIndent(about, "", "  ")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, aboutFile), append(data, '\n'), 0o644)
@@ -48,7 +48,7 @@ func Save(dir string, s suite.Suite, source []byte, rows []eval.Row, about About
 	return write(dir, s, rows, about)
 }
 
-func write(dir string, s suite.Suite, rows []eval.Row, about About) error {
+func write(dir string, s suite.Suite, rows []result.Row, about About) error {
 	in := Of(s, rows)
 	in.Command, in.Notes = about.Command, about.Notes
 	return Write(dir, in)
@@ -63,14 +63,14 @@ func Again(dir string) (int, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return 0, wrong("%s has no rows.jsonl or rows.parquet: name the folder that \"sotto-lab suite\" wrote to", dir)
 	}
-	rows, err := eval.ReadRows(path)
+	rows, err := result.ReadRows(path)
 	if err != nil {
 		return 0, wrong("%w", err)
 	}
 	if len(rows) == 0 {
 		return 0, wrong("%s has no rows: run the suite first", path)
 	}
-	rows = eval.Tidy(rows) // a suite that was interrupted has added rows to those of before
+	rows = result.Tidy(rows) // a suite that was interrupted has added rows to those of before
 	s := suite.Suite{Name: filepath.Base(dir)}
 	if data, err := bounded.ReadFile(filepath.Join(dir, suiteFile), bounded.Small); err == nil {
 		if s, err = suite.Parse(rows[0].Suite, data); err != nil {

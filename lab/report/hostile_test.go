@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 // number finds what no figure may be.
@@ -24,7 +24,7 @@ func TestAnyRows(t *testing.T) {
 		methods := []string{"zero", "public", "clipped", "gaussian", "radius", "nonprivate", "real"}
 		items := rapid.IntRange(0, 3).Draw(t, "items")
 		for range rapid.IntRange(1, 15).Draw(t, "rows") {
-			r := eval.Row{
+			r := result.Row{
 				Dataset: rapid.SampledFrom([]string{"a", "b<script>"}).Draw(t, "dataset"), Name: rapid.SampledFrom(names).Draw(t, "name"),
 				Method: rapid.SampledFrom(methods).Draw(t, "method"), Shots: rapid.IntRange(0, 3).Draw(t, "shots"), Seed: rapid.Uint64Range(0, 2).Draw(t, "seed"),
 				Model: rapid.SampledFrom([]string{"", "m"}).Draw(t, "model"), Answerer: rapid.SampledFrom([]string{"", "m"}).Draw(t, "answerer"),

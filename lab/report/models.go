@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 // noModel is what suites call the model of papers' baselines.
@@ -54,5 +54,5 @@ func (r *report) modelList() []string {
 
 // writes reports whether a model wrote something, rather than a mechanism for tables.
 func (r *report) writes() bool {
-	return slices.ContainsFunc(r.in.Rows, func(row eval.Row) bool { return row.WriteTokens > 0 || row.Online })
+	return slices.ContainsFunc(r.in.Rows, func(row result.Row) bool { return row.WriteTokens > 0 || row.Online })
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
 // answerRow returns a made-up row of a method on two items.
-func answerRow(name string, e *float64, queries int64, first, second float64) eval.Row {
+func answerRow(name string, e *float64, queries int64, first, second float64) result.Row {
 	method, _, _ := strings.Cut(name, " ")
-	r := eval.Row{
+	r := result.Row{
 		Dataset: "d", Method: method, Name: name, Epsilon: e, Model: "m", Answerer: "m", Metric: "rouge_l", N: 2,
 		Items: []float64{first, second}, Value: (first + second) / 2, Online: queries > 0, Queries: queries,
 		Claimed: method == "mixing-published", AnswerTokens: 500, Metrics: map[string]float64{"embedding_precision (e)": 0.625},
@@ -30,7 +30,7 @@ func answerRow(name string, e *float64, queries int64, first, second float64) ev
 func TestOnline(t *testing.T) {
 	in := Input{
 		Title: "t", Reference: "mixing online", Methods: []string{"zero", "mixing online", "mixing-published online", "mixing"},
-		Rows: []eval.Row{
+		Rows: []result.Row{
 			answerRow("zero", epsilon(0), 0, 0.1, 0.1),
 			answerRow("mixing online", epsilon(1), 100, 0.5, 0.25), // 37.5
 			answerRow("mixing-published online", epsilon(1), 100, 0.75, 0.75),
@@ -71,7 +71,7 @@ func TestOnline(t *testing.T) {
 // TestQueries: an axis of answers makes columns and figures of its own, and methods are
 // compared for the same number of answers.
 func TestQueries(t *testing.T) {
-	in := Input{Title: "t", Reference: "mixing online", Rows: []eval.Row{
+	in := Input{Title: "t", Reference: "mixing online", Rows: []result.Row{
 		answerRow("zero", epsilon(0), 0, 0.1, 0.1),
 		answerRow("mixing", epsilon(1), 0, 0.25, 0.25),
 	}}
@@ -104,7 +104,7 @@ func TestQueries(t *testing.T) {
 // another question.
 func TestOneSeedHasNoChance(t *testing.T) {
 	in := input([]string{"agnews"}, 3, 10)
-	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Method == "radius" && r.Seed > 0 })
+	in.Rows = slices.DeleteFunc(in.Rows, func(r result.Row) bool { return r.Method == "radius" && r.Seed > 0 })
 	markdown := render(t, in)
 	_, table, _ := strings.Cut(markdown, "by data set: clipped less each other method")
 	table, notes, _ := strings.Cut(table, "\n\nStrong")
@@ -116,7 +116,7 @@ func TestOneSeedHasNoChance(t *testing.T) {
 	if !strings.Contains(table, "| radius |") || !strings.Contains(notes, "–: of one seed alone") {
 		t.Error("there is no row or no word of it:", table, notes)
 	}
-	in.Rows = slices.DeleteFunc(in.Rows, func(r eval.Row) bool { return r.Seed > 0 })
+	in.Rows = slices.DeleteFunc(in.Rows, func(r result.Row) bool { return r.Seed > 0 })
 	markdown = render(t, in)
 	_, table, _ = strings.Cut(markdown, "by data set: clipped less each other method")
 	table, notes, _ = strings.Cut(table, "\n\nStrong")
@@ -129,7 +129,7 @@ func TestOneSeedHasNoChance(t *testing.T) {
 // both kinds of the others.
 func TestOnlineStandsInBothCalibrations(t *testing.T) {
 	in := input([]string{"agnews"}, 2, 10)
-	var votes []eval.Row
+	var votes []result.Row
 	for _, r := range in.Rows {
 		if r.Method == "clipped" && !r.Calibrated {
 			r.Method, r.Name, r.Online, r.Queries, r.Shots = "vote", "vote", true, 100, 0

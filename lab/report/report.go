@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/sys/durable"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -17,7 +17,7 @@ type Input struct {
 	// Title and About are for people; About is a paragraph.
 	Title, About string
 	// Rows to show; required. Those of one data set must have the same metric.
-	Rows []eval.Row
+	Rows []result.Row
 	// Published values of papers to print beside them.
 	Published []suite.PublishedValue
 	// Order of data sets and of methods' names, such as a suite's; what is not in it
@@ -32,7 +32,7 @@ type Input struct {
 }
 
 // Of fills in what a suite says.
-func Of(s suite.Suite, rows []eval.Row) Input {
+func Of(s suite.Suite, rows []result.Row) Input {
 	s = s.WithDefaults()
 	in := Input{Title: s.Title, About: s.About, Rows: rows, Published: s.Published, Reference: s.Reference}
 	if in.Title == "" {

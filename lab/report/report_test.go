@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -55,8 +55,8 @@ func TestWrite(t *testing.T) {
 // TestNumbers checks figures of a page against others computed by hand from rows of which
 // these are known.
 func TestNumbers(t *testing.T) {
-	row := func(method string, e *float64, seed uint64, items ...float64) eval.Row {
-		r := eval.Row{
+	row := func(method string, e *float64, seed uint64, items ...float64) result.Row {
+		r := result.Row{
 			Dataset: "d", Method: method, Name: method, Epsilon: e, Shots: 4, Seed: seed, Model: "m", Answerer: "m",
 			Metric: "accuracy", N: len(items), Items: items, WriteTokens: 100, PublishedTokens: 250,
 		}
@@ -65,7 +65,7 @@ func TestNumbers(t *testing.T) {
 		}
 		return r
 	}
-	in := Input{Title: "t", Rows: []eval.Row{
+	in := Input{Title: "t", Rows: []result.Row{
 		row("clipped", epsilon(1), 0, 1, 1, 1, 0), row("clipped", epsilon(1), 1, 1, 1, 1, 1), // 75, 100
 		row("gaussian", epsilon(1), 0, 0, 1, 0, 0), row("gaussian", epsilon(1), 1, 0, 1, 1, 0), // 25, 50
 		row("real", nil, 0, 1, 1, 0, 0), row("real", nil, 1, 1, 1, 0, 0), // 50, 50
@@ -179,7 +179,7 @@ func TestBlocks(t *testing.T) {
 	if strings.Count(markdown, "## mit-g") != 1 {
 		t.Error("what cannot be calibrated is shown for each calibration")
 	}
-	var kept []eval.Row
+	var kept []result.Row
 	for _, r := range in.Rows {
 		if r.Calibrated || r.Dataset == "mit-g" {
 			kept = append(kept, r)
@@ -208,7 +208,7 @@ func TestDifferentNumbersOfShots(t *testing.T) {
 		more[i].Shots *= 2
 	}
 	in = input([]string{"agnews"}, 4, 10)
-	in.Rows = slices.DeleteFunc(append(in.Rows, more...), func(r eval.Row) bool { return guaranteed(epsilonOf(&r)) && *r.Epsilon != 1 })
+	in.Rows = slices.DeleteFunc(append(in.Rows, more...), func(r result.Row) bool { return guaranteed(epsilonOf(&r)) && *r.Epsilon != 1 })
 	markdown = render(t, in)
 	if !strings.Contains(markdown, "| 0 shots | 4 shots | 8 shots |") {
 		t.Error("numbers of shots are not compared")
@@ -220,7 +220,7 @@ func TestOf(t *testing.T) {
 		Name: "n", About: "a", Datasets: []suite.Dataset{{Name: "y"}, {Name: "x"}},
 		Methods: []suite.Method{{Method: "real"}, {Method: "clipped", Name: "c"}}, Published: []suite.PublishedValue{{Dataset: "x"}},
 	}
-	in := Of(s, []eval.Row{{Dataset: "x", Name: "c"}, {Dataset: "z", Name: "other"}, {Dataset: "y", Name: "real"}})
+	in := Of(s, []result.Row{{Dataset: "x", Name: "c"}, {Dataset: "z", Name: "other"}, {Dataset: "y", Name: "real"}})
 	expect.Equal(t, "in.Title", in.Title, "n")
 	expect.Equal(t, "in.About", in.About, "a")
 	expect.Len(t, "in.Published", in.Published, 1)
@@ -231,10 +231,10 @@ func TestOf(t *testing.T) {
 
 // TestFindings: what is strong is so after the correction for all comparisons of its table.
 func TestFindings(t *testing.T) {
-	var rows []eval.Row
+	var rows []result.Row
 	for _, method := range []string{"clipped", "gaussian", "radius"} {
 		for seed := range uint64(6) {
-			r := eval.Row{
+			r := result.Row{
 				Dataset: "d", Method: method, Name: method, Epsilon: epsilon(1), Shots: 4, Seed: seed, Model: "m", Answerer: "m",
 				Metric: "accuracy", N: 2, Items: []float64{0, 1}, Value: 0.5,
 			}
@@ -259,8 +259,8 @@ func TestFindings(t *testing.T) {
 
 // TestAverages: every data set counts the same, whatever number of seeds and items it has.
 func TestAverages(t *testing.T) {
-	row := func(dataset, method string, e float64, seed uint64, items ...float64) eval.Row {
-		r := eval.Row{
+	row := func(dataset, method string, e float64, seed uint64, items ...float64) result.Row {
+		r := result.Row{
 			Dataset: dataset, Method: method, Name: method, Epsilon: &e, Shots: 4, Seed: seed, Model: "m", Answerer: "m",
 			Metric: "accuracy", N: len(items), Items: items,
 		}
@@ -269,7 +269,7 @@ func TestAverages(t *testing.T) {
 		}
 		return r
 	}
-	in := Input{Title: "t", Rows: []eval.Row{
+	in := Input{Title: "t", Rows: []result.Row{
 		row("a", "clipped", 0.3, 0, 1, 1, 1, 0), row("a", "clipped", 0.3, 1, 1, 0, 1, 0), // 62.5
 		row("a", "clipped", 1, 0, 1, 1, 1, 1), row("a", "clipped", 1, 1, 1, 0, 1, 1), // 87.5
 		row("a", "gaussian", 1, 0, 1, 0, 1, 0), row("a", "gaussian", 1, 1, 1, 0, 1, 0), // 50

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 // tableCell is what lab/results says of one method in a suite of tables.
@@ -22,8 +22,8 @@ type tableCell struct {
 }
 
 // cellRows returns those of a cell, by data set; baselines have no calibration.
-func cellRows(rows []eval.Row, c tableCell) map[string][]eval.Row {
-	found := map[string][]eval.Row{}
+func cellRows(rows []result.Row, c tableCell) map[string][]result.Row {
+	found := map[string][]result.Row{}
 	for _, r := range rows {
 		e := math.Inf(1)
 		if r.Epsilon != nil {
@@ -38,7 +38,7 @@ func cellRows(rows []eval.Row, c tableCell) map[string][]eval.Row {
 
 // meanOf data sets of the means over seeds, in points; a metric that is not named is the
 // value itself.
-func meanOf(found map[string][]eval.Row, metric string) float64 {
+func meanOf(found map[string][]result.Row, metric string) float64 {
 	sum := 0.0
 	for _, rows := range found {
 		for _, r := range rows {
@@ -60,7 +60,7 @@ type tableLine struct {
 	auc           bool
 }
 
-func (l tableLine) markdown(t *testing.T, rows []eval.Row, datasets int) string {
+func (l tableLine) markdown(t *testing.T, rows []result.Row, datasets int) string {
 	t.Helper()
 	b := "| " + l.label + " |"
 	for _, c := range l.cells {
@@ -133,7 +133,7 @@ func tableLines() []tableLine {
 // TestTableNumbers: the lines of lab/results about tables are what its rows say.
 func TestTableNumbers(t *testing.T) {
 	text := resultsText(t)
-	rows := map[string][]eval.Row{}
+	rows := map[string][]result.Row{}
 	for _, l := range tableLines() {
 		if rows[l.folder] == nil {
 			rows[l.folder] = folderRows(t, l.folder)
@@ -157,9 +157,9 @@ func resultsText(t *testing.T) string {
 	return string(text)
 }
 
-func folderRows(t *testing.T, folder string) []eval.Row {
+func folderRows(t *testing.T, folder string) []result.Row {
 	t.Helper()
-	rows, err := eval.ReadRows(filepath.Join(resultsDir, folder, "rows.parquet"))
+	rows, err := result.ReadRows(filepath.Join(resultsDir, folder, "rows.parquet"))
 	if err != nil || len(rows) == 0 {
 		t.Fatalf("%s has %d rows: %v", folder, len(rows), err)
 	}
@@ -168,7 +168,7 @@ func folderRows(t *testing.T, folder string) []eval.Row {
 
 // classWeights turn a mean over items into balanced accuracy: the most common answer is
 // right on just the items of one class.
-func classWeights(t *testing.T, rows []eval.Row) map[string][]float64 {
+func classWeights(t *testing.T, rows []result.Row) map[string][]float64 {
 	t.Helper()
 	weights := map[string][]float64{}
 	for dataset, found := range cellRows(rows, tableCell{name: "majority", epsilon: math.Inf(1)}) {
@@ -231,9 +231,9 @@ func TestTableDifferences(t *testing.T) {
 func minus(v float64) string { return strings.Replace(fmt.Sprintf("%.1f", v), "-", "−", 1) }
 
 // weighted returns the scores of seeds in points, times the weights of items.
-func weighted(rows []eval.Row, weights []float64) [][]float64 {
+func weighted(rows []result.Row, weights []float64) [][]float64 {
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b eval.Row) int { return int(a.Seed) - int(b.Seed) })
+	slices.SortFunc(rows, func(a, b result.Row) int { return int(a.Seed) - int(b.Seed) })
 	var out [][]float64
 	for _, r := range rows {
 		scores := make([]float64, len(r.Items))

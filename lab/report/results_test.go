@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric/rouge"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/prompt"
@@ -64,7 +65,7 @@ func TestResultsAreNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", dir, err)
 		}
-		rows, err := eval.ReadRows(filepath.Join(dir, "rows.parquet"))
+		rows, err := result.ReadRows(filepath.Join(dir, "rows.parquet"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestResultsAreNumbers(t *testing.T) {
 }
 
 // wordy names a field of a row that could hold a text.
-func wordy(s suite.Suite, r eval.Row) string {
+func wordy(s suite.Suite, r result.Row) string {
 	matches := func(p *regexp.Regexp, words ...string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !p.MatchString(w) })
 	}
@@ -131,7 +132,7 @@ func checkColumns(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	var known []string
-	for _, field := range parquet.SchemaOf(eval.Row{}).Fields() {
+	for _, field := range parquet.SchemaOf(result.Row{}).Fields() {
 		known = append(known, field.Name())
 	}
 	for _, field := range p.Schema().Fields() {
@@ -144,23 +145,23 @@ func checkColumns(t *testing.T, path string) {
 // TestWordy: what the test above is for is found.
 func TestWordy(t *testing.T) {
 	s := suite.Suite{Datasets: []suite.Dataset{{Name: "d"}}, Methods: []suite.Method{{Method: "real", Name: "real"}}}
-	good := eval.Row{
+	good := result.Row{
 		Key: strings.Repeat("0a", 32), Suite: "text", Dataset: "d", Task: "d", Method: "real", Name: "real", Answerer: "m Q4_1", Version: "bench/gpu",
 		Metric: "rouge_l", Event: "poisson(1/10, boundedrange(1))", Settings: map[string]string{"batch": "4"}, Metrics: map[string]float64{"answer_words": 3},
 	}
 	if why := wordy(s, good); why != "" {
 		t.Fatal(why)
 	}
-	for name, spoil := range map[string]func(*eval.Row){
-		"name":     func(r *eval.Row) { r.Name = "Ann: six? Ben: fine." },
-		"event":    func(r *eval.Row) { r.Event = "Ann: six? Ben: fine." },
-		"settings": func(r *eval.Row) { r.Settings = map[string]string{"of": "Ann: six? Ben: fine."} },
-		"metrics":  func(r *eval.Row) { r.Metrics = map[string]float64{"Ann: six? Ben: fine.": 1} },
-		"answerer": func(r *eval.Row) { r.Answerer = "Ann: six? Ben: fine." },
-		"nobody":   func(r *eval.Row) { r.Answerer = "" },
-		"version":  func(r *eval.Row) { r.Version = "Ann: six? Ben: fine." },
-		"task":     func(r *eval.Row) { r.Task = "Ann: six? Ben: fine." },
-		"key":      func(r *eval.Row) { r.Key = "Ann: six? Ben: fine." },
+	for name, spoil := range map[string]func(*result.Row){
+		"name":     func(r *result.Row) { r.Name = "Ann: six? Ben: fine." },
+		"event":    func(r *result.Row) { r.Event = "Ann: six? Ben: fine." },
+		"settings": func(r *result.Row) { r.Settings = map[string]string{"of": "Ann: six? Ben: fine."} },
+		"metrics":  func(r *result.Row) { r.Metrics = map[string]float64{"Ann: six? Ben: fine.": 1} },
+		"answerer": func(r *result.Row) { r.Answerer = "Ann: six? Ben: fine." },
+		"nobody":   func(r *result.Row) { r.Answerer = "" },
+		"version":  func(r *result.Row) { r.Version = "Ann: six? Ben: fine." },
+		"task":     func(r *result.Row) { r.Task = "Ann: six? Ben: fine." },
+		"key":      func(r *result.Row) { r.Key = "Ann: six? Ben: fine." },
 	} {
 		r := good
 		if spoil(&r); wordy(s, r) == "" {
@@ -272,7 +273,7 @@ func TestCopying(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "e2e" { // as the suite has it
-			items = eval.GroupByInput(items)
+			items = suite.GroupByInput(items)
 		}
 		if items, err = eval.Subset(items, 100); err != nil {
 			t.Fatal(err)
@@ -297,7 +298,7 @@ func TestEarlierRows(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, path := range files {
-		rows, err := eval.ReadRows(path)
+		rows, err := result.ReadRows(path)
 		if err != nil || len(rows) == 0 {
 			t.Fatalf("%s: %d rows, %v", path, len(rows), err)
 		}

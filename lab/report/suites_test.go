@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
@@ -22,10 +22,10 @@ func TestEverySuiteHasAReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var rows []eval.Row
+		var rows []result.Row
 		for _, c := range cells {
 			for _, calibrated := range c.Calibrate {
-				rows = append(rows, eval.Row{
+				rows = append(rows, result.Row{
 					Dataset: c.Dataset.Name, Method: c.Method, Name: c.Name, Epsilon: c.Epsilon, Shots: c.Shots, Seed: c.Seed,
 					Model: c.Model, Answerer: c.Answerer, Calibrated: calibrated, Metric: "accuracy", Value: 0.5, N: 10,
 					Online: c.Online, Queries: c.Queries, Claimed: c.Claims(), AnswerTokens: 100,

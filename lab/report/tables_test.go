@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 )
 
 // tableRow returns a made-up row of a method for tables on two items.
-func tableRow(dataset, name string, e *float64, shots int, seed uint64, calibrated bool, first, second float64) eval.Row {
-	r := eval.Row{
+func tableRow(dataset, name string, e *float64, shots int, seed uint64, calibrated bool, first, second float64) result.Row {
+	r := result.Row{
 		Dataset: dataset, Method: name, Name: name, Epsilon: e, Shots: shots, Seed: seed, Model: "m", Answerer: "m", Calibrated: calibrated,
 		Metric: "accuracy", N: 2, Items: []float64{first, second}, Value: (first + second) / 2, AnswerTokens: 500,
 		Metrics: map[string]float64{"balanced_accuracy": first * 0.7, "mcc": -0.25, "macro_f1": 0.123, "share_yes": 0.875},
@@ -29,8 +29,8 @@ func tableRow(dataset, name string, e *float64, shots int, seed uint64, calibrat
 
 // tableRows are of methods with two numbers of shots, three values of ε and none, on two
 // data sets.
-func tableRows() []eval.Row {
-	var rows []eval.Row
+func tableRows() []result.Row {
+	var rows []result.Row
 	for _, dataset := range []string{"adult", "heart"} {
 		for _, calibrated := range []bool{true, false} {
 			rows = append(rows, tableRow(dataset, "zero", epsilon(0), 0, 0, calibrated, 0, 0))
@@ -102,7 +102,7 @@ func TestTables(t *testing.T) {
 
 // TestBaselinesAlone: without a model, baselines are a report by themselves.
 func TestBaselinesAlone(t *testing.T) {
-	var rows []eval.Row
+	var rows []result.Row
 	for _, r := range tableRows() {
 		if suite.Learned(r.Method) {
 			rows = append(rows, r)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-dp/sotto"
 	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
 )
 
@@ -23,7 +24,7 @@ type dataset struct {
 	// fingerprint is the hash of the records' file.
 	fingerprint func() (string, error)
 	// table is set for tables: the rows to learn from, and those of the items.
-	table *eval.Table
+	table *tabular.Table
 
 	mu       sync.Mutex
 	enrolled bool
@@ -81,7 +82,7 @@ func (s Suite) read(c Cell) (*dataset, error) {
 		return nil, err
 	}
 	if c.Dataset.Group {
-		items = eval.GroupByInput(items)
+		items = GroupByInput(items)
 	}
 	items, err = eval.Subset(items, c.Items)
 	return &dataset{task: c.Task, train: s.path(c.Dataset.Train), items: items}, err

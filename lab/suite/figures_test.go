@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/plan/ask"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/privacy/accountant"
@@ -119,13 +120,13 @@ func TestFigures(t *testing.T) {
 	s := helpline(t, everything)
 	m := &toy{name: "toy"}
 	o := options(t, m)
-	result, err := suite.Run(t.Context(), s, o)
+	done, err := suite.Run(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	spent := m.Usage().Computed
 	rows := files(t, o.Out)
-	equal(t, "files", rows, result.Rows)
+	equal(t, "files", rows, done.Rows)
 	cells, err := suite.Cells(s)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func TestFigures(t *testing.T) {
 	want := 1 + 2*(1+2+1+1+1)
 	expect.Len(t, "cells", cells, want)
 	expect.Len(t, "rows", rows, 2*want)
-	expect.Equal(t, "result.Cells", result.Cells, want)
+	expect.Equal(t, "done.Cells", done.Cells, want)
 	keys := map[string]bool{}
 	for _, r := range rows {
 		keys[r.Key] = true
@@ -146,7 +147,7 @@ func TestFigures(t *testing.T) {
 		h := byHand(t, m, c, filepath.Join(suite.Dir(s), "train.jsonl"))
 		tokens += h.write.Computed + h.answer.Computed
 		for _, calibrated := range []bool{false, true} {
-			i := slices.IndexFunc(rows, func(r eval.Row) bool {
+			i := slices.IndexFunc(rows, func(r result.Row) bool {
 				same := r.Epsilon == nil && c.Epsilon == nil || r.Epsilon != nil && c.Epsilon != nil && *r.Epsilon == *c.Epsilon
 				return r.Name == c.Name && r.Seed == c.Seed && same && r.Calibrated == calibrated
 			})
@@ -158,12 +159,12 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	// What real demonstrations take is not counted in rows, but it is in the work.
-	if result.Tokens != spent || result.Tokens != tokens {
-		t.Errorf("%d tokens are told, the model counted %d, and by hand it were %d", result.Tokens, spent, tokens)
+	if done.Tokens != spent || done.Tokens != tokens {
+		t.Errorf("%d tokens are told, the model counted %d, and by hand it were %d", done.Tokens, spent, tokens)
 	}
 }
 
-func checkScores(t *testing.T, r eval.Row, h hand) {
+func checkScores(t *testing.T, r result.Row, h hand) {
 	t.Helper()
 	got := h.raw
 	if r.Calibrated {
@@ -197,9 +198,9 @@ func checkScores(t *testing.T, r eval.Row, h hand) {
 }
 
 // checkFacts compares all of a row but its scores.
-func checkFacts(t *testing.T, r eval.Row, c suite.Cell, h hand) {
+func checkFacts(t *testing.T, r result.Row, c suite.Cell, h hand) {
 	t.Helper()
-	want := eval.Row{
+	want := result.Row{
 		Key: r.Key, Suite: "suite", Dataset: "helpline", Task: c.Task.Name, Method: c.Method, Name: c.Name,
 		Epsilon: c.Epsilon, Shots: len(h.demos), Seed: c.Seed, Model: "toy", Answerer: "toy", Calibrated: r.Calibrated, Metric: r.Metric,
 		Value: r.Value, N: r.N, Items: r.Items, Metrics: r.Metrics, WriteTokens: h.write.Computed, AnswerTokens: h.answer.Computed,

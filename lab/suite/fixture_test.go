@@ -8,8 +8,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/demo"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -111,8 +111,8 @@ func optionsIn(dir string, m *toy) suite.Options {
 }
 
 // timeless leaves out what is never twice the same.
-func timeless(rows []eval.Row) []eval.Row {
-	out := make([]eval.Row, len(rows))
+func timeless(rows []result.Row) []result.Row {
+	out := make([]result.Row, len(rows))
 	for i, r := range rows {
 		r.WriteSeconds, r.AnswerSeconds = 0, 0
 		out[i] = r
@@ -120,7 +120,7 @@ func timeless(rows []eval.Row) []eval.Row {
 	return out
 }
 
-func equal(t *testing.T, what string, got, want []eval.Row) {
+func equal(t *testing.T, what string, got, want []result.Row) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d rows instead of %d", what, len(got), len(want))
@@ -133,13 +133,13 @@ func equal(t *testing.T, what string, got, want []eval.Row) {
 }
 
 // files reads the rows that a run left, and checks that both formats hold them.
-func files(t *testing.T, out string) []eval.Row {
+func files(t *testing.T, out string) []result.Row {
 	t.Helper()
-	lines, err := eval.ReadRows(filepath.Join(out, "rows.jsonl"))
+	lines, err := result.ReadRows(filepath.Join(out, "rows.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns, err := eval.ReadRows(filepath.Join(out, "rows.parquet"))
+	columns, err := result.ReadRows(filepath.Join(out, "rows.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}

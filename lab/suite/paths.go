@@ -66,7 +66,7 @@ func (s Suite) WithInputs() (Suite, error) {
 		if err != nil {
 			return s, err
 		}
-		all, err := eval.ReadConditions(s.path(d.Inputs), t)
+		all, err := readConditions(s.path(d.Inputs), t)
 		if err != nil {
 			return s, fmt.Errorf("public inputs of %s: %w", d.Name, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
 )
@@ -27,8 +28,8 @@ type entry struct {
 }
 
 // describe makes a row for each way to calibrate.
-func (r *runner) describe(ctx context.Context, e entry) ([]eval.Row, error) {
-	var rows []eval.Row
+func (r *runner) describe(ctx context.Context, e entry) ([]result.Row, error) {
+	var rows []result.Row
 	for _, calibrated := range e.cell.Calibrate {
 		got, scores := e.answers.Raw, e.answers.RawScores
 		if calibrated {
@@ -47,9 +48,9 @@ func (r *runner) describe(ctx context.Context, e entry) ([]eval.Row, error) {
 	return rows, nil
 }
 
-func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string) (eval.Row, error) {
+func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string) (result.Row, error) {
 	c := e.cell
-	row := eval.Row{
+	row := result.Row{
 		Suite: r.suite.Name, Dataset: c.Dataset.Name, Task: c.Task.Name, Method: c.Method, Name: c.Name, Settings: c.settings(),
 		Epsilon: c.Epsilon, Claimed: c.Claims(), Online: c.Online, Queries: c.Queries,
 		Shots: e.shots(), Seed: c.Seed, Model: e.writer.name, Answerer: e.answerer.name, Calibrated: calibrated,
@@ -68,7 +69,7 @@ func (r *runner) row(ctx context.Context, e entry, calibrated bool, got []string
 
 // guarantee says what a plan costs in privacy, and what it would cost in tokens as papers
 // carry it out.
-func (e entry) guarantee(row *eval.Row) {
+func (e entry) guarantee(row *result.Row) {
 	if p := e.planned; p != nil {
 		row.PublishedTokens = p.Published
 		if p.Plan.Private() && e.cell.Reads() {
@@ -88,7 +89,7 @@ func (e entry) guarantee(row *eval.Row) {
 
 // measure fills in the metrics: of the kind of task, the main one first, and of the texts
 // that were written.
-func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []string) error {
+func (r *runner) measure(ctx context.Context, row *result.Row, e entry, got []string) error {
 	pairs := make([]metric.Pair, len(got))
 	for i, item := range e.data.items {
 		pairs[i] = metric.Pair{Want: item.Output, Got: got[i]}
@@ -96,7 +97,11 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 	row.N, row.Metrics = len(pairs), map[string]float64{}
 	names := metric.Of(e.cell.Task)
 	if e.data.table == nil {
-		maps.Copy(row.Metrics, metric.TextMetrics(e.texts()))
+		values, err := textMetrics(ctx, e.texts())
+		if err != nil {
+			return err
+		}
+		maps.Copy(row.Metrics, values)
 	} else {
 		names = append(names, "balanced_accuracy", "mcc")
 		maps.Copy(row.Metrics, shares(e.cell.Task.Labels, got))
@@ -127,10 +132,37 @@ func (r *runner) measure(ctx context.Context, row *eval.Row, e entry, got []stri
 	if e.cell.Task.Kind != prompt.Generate {
 		return nil
 	}
-	for name, value := range metric.TextMetrics(got) {
+	values, err := textMetrics(ctx, got)
+	if err != nil {
+		return err
+	}
+	for name, value := range values {
 		row.Metrics["answer_"+name] = value
 	}
 	return r.similar(ctx, row, e, pairs)
+}
+
+// textMetrics are the metrics of texts alone, by name: what a set of demonstrations is like.
+// There are none for no texts.
+func textMetrics(ctx context.Context, texts []string) (map[string]float64, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	pairs := make([]metric.Pair, len(texts))
+	for i, text := range texts {
+		pairs[i].Got = text
+	}
+	values := map[string]float64{}
+	for _, name := range []string{"distinct_1", "distinct_2", "distinct_3", "self_bleu", "words"} {
+		m, err := metric.New(name, metric.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if values[name], err = m.Value(ctx, pairs); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // best is the mean over items of the highest score that any of its references gives.
@@ -152,7 +184,7 @@ func best(ctx context.Context, m metric.Metric, items []eval.Item, got []string)
 
 // similar adds what embeddings say, if there is an encoder. That takes long enough to be
 // kept.
-func (r *runner) similar(ctx context.Context, row *eval.Row, e entry, pairs []metric.Pair) error {
+func (r *runner) similar(ctx context.Context, row *result.Row, e entry, pairs []metric.Pair) error {
 	if r.Encoder == nil {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/sys/fault"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -82,7 +82,7 @@ type Progress struct {
 	// Tokens went through the model for it.
 	Tokens int64
 	// Rows of a cell that is done.
-	Rows []eval.Row
+	Rows []result.Row
 	Err  error
 	// Done of Cells are done or have failed.
 	Done, Cells int
@@ -99,7 +99,7 @@ func (e Progress) by(u lm.Usage, cached bool) Progress {
 // Result of a suite.
 type Result struct {
 	// Rows are sorted, as they are in the files.
-	Rows []eval.Row
+	Rows []result.Row
 	// Cells were asked for; of their sets and answers, these were not in the cache.
 	Cells, Written, Answered int
 	// Reused sets and answers were in the cache.
@@ -175,7 +175,7 @@ type runner struct {
 	Options
 	suite    Suite
 	store    store
-	log      *eval.Log
+	log      *result.Log
 	build    func() (string, error)
 	models   once[model]
 	answerer once[model]
@@ -219,7 +219,7 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("make a folder for results: %w", err)
 	}
-	if r.log, err = eval.OpenLog(r.rows("jsonl")); err != nil {
+	if r.log, err = result.OpenLog(r.rows("jsonl")); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -233,9 +233,9 @@ func Run(ctx context.Context, s Suite, o Options) (*Result, error) {
 		// What an earlier run has written is better than nothing.
 		return &r.result, &FailedError{Failures: r.failures, Cells: len(cells)}
 	}
-	r.result.Rows = eval.Tidy(r.result.Rows)
+	r.result.Rows = result.Tidy(r.result.Rows)
 	for _, kind := range []string{"jsonl", "parquet"} {
-		if err := eval.WriteRows(r.rows(kind), r.result.Rows); err != nil {
+		if err := result.WriteRows(r.rows(kind), r.result.Rows); err != nil {
 			return nil, err
 		}
 	}
@@ -273,7 +273,7 @@ func (r *runner) all(ctx context.Context, cells []Cell) error {
 }
 
 // finish notes what became of a cell.
-func (r *runner) finish(c Cell, rows []eval.Row, err error) {
+func (r *runner) finish(c Cell, rows []result.Row, err error) {
 	if err == nil {
 		err = r.log.Add(rows...)
 	}
@@ -314,7 +314,7 @@ func (r *runner) report(e Progress) {
 }
 
 // cell makes the rows of a cell.
-func (r *runner) cell(ctx context.Context, c Cell) ([]eval.Row, error) {
+func (r *runner) cell(ctx context.Context, c Cell) ([]result.Row, error) {
 	d, err := r.dataset(c)
 	if err != nil {
 		return nil, err

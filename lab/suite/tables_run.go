@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/metric"
 	"github.com/sotto-dp/sotto/internal/stat"
+	"github.com/sotto-dp/sotto/lab/attack"
 	"github.com/sotto-dp/sotto/lab/tabular"
 )
 
@@ -21,7 +21,7 @@ func (s Suite) readTable(c Cell) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := eval.ReadTable(s.path(d.Data), columns, c.View == viewLocal, eval.Split{First: d.TrainRows, Share: d.TrainShare})
+	t, err := tabular.ReadTable(s.path(d.Data), columns, c.View == viewLocal, tabular.Split{First: d.TrainRows, Share: d.TrainShare})
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (e entry) ranked(scores []float64) map[string]float64 {
 			pairs[i].Got = "Yes"
 		}
 	}
-	if area, err := metric.AUC(positive, scores); err == nil { // a small test may have one answer only
+	if area, err := attack.AUC(positive, scores); err == nil { // a small test may have one answer only
 		out["auc"] = area
 	}
 	for _, name := range []string{"accuracy", "balanced_accuracy", "mcc"} {

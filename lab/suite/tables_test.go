@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lab/suite"
 	"github.com/sotto-dp/sotto/lm"
 )
@@ -150,7 +151,7 @@ func TestTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := map[string][]eval.Row{}
+	rows := map[string][]result.Row{}
 	for _, r := range files(t, o.Out) {
 		rows[r.Name] = append(rows[r.Name], r)
 		checkTableRow(t, r)
@@ -178,7 +179,7 @@ func TestTables(t *testing.T) {
 }
 
 // checkTableRow says what is true of a row by its method.
-func checkTableRow(t *testing.T, r eval.Row) {
+func checkTableRow(t *testing.T, r result.Row) {
 	t.Helper()
 	learns := strings.HasPrefix(r.Method, "lr") || strings.HasPrefix(r.Method, "gnb") || strings.HasPrefix(r.Method, "nb") || r.Method == "majority"
 	at := expect.At(t, "%s: model %q, answered by %q with %d tokens and %d shots", r.Name, r.Model, r.Answerer, r.AnswerTokens, r.Shots)

@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/private/table"
 )
 
@@ -11,7 +10,7 @@ import (
 const batchRows = 4096
 
 // source hands out the training rows as sources of private tables do.
-type source struct{ table *eval.Table }
+type source struct{ table *Table }
 
 // Scan hands out batches in order; workers are of no use here.
 func (s source) Scan(ctx context.Context, columns []int, _ int, each func(worker int, b *table.Batch) error) error {

@@ -3,7 +3,6 @@ package tabular
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
@@ -14,7 +13,7 @@ import (
 
 // NewDrawn plans and makes a profile of the training rows, histograms by label, and takes
 // columns for independent given it. All have to be discrete. Groups, Rate and Published of the options do not count.
-func NewDrawn(ctx context.Context, t *eval.Table, o GlobalOptions, seed uint64) (*Distribution, error) {
+func NewDrawn(ctx context.Context, t *Table, o GlobalOptions, seed uint64) (*Distribution, error) {
 	r, err := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size, Noise: global.Noise(o.Noise)}.Histograms()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table/global"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -67,7 +66,7 @@ func planned(p plan.Profile) (*Global, error) {
 }
 
 // Demos makes a demonstration of each group of the training rows.
-func (g *Global) Demos(ctx context.Context, t *eval.Table, seed uint64) ([]prompt.Example, error) {
+func (g *Global) Demos(ctx context.Context, t *Table, seed uint64) ([]prompt.Example, error) {
 	profile, err := g.release(ctx, source{t}, seed)
 	if err != nil {
 		return nil, err

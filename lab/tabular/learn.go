@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/lab/trainer"
 	"github.com/sotto-dp/sotto/schema"
@@ -36,12 +35,12 @@ type Predictions struct {
 
 // Learn answers the test rows by a baseline that learns from the training rows, without a
 // language model.
-func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Predictions, error) {
+func Learn(ctx context.Context, t *Table, o LearnOptions) (*Predictions, error) {
 	form, err := learn.NewForm(t.Schema, t.Discrete)
 	if err != nil {
 		return nil, err
 	}
-	var c learn.Classifier
+	var c trainer.Classifier
 	var g *Guarantee
 	name, from, _ := strings.Cut(o.Model, "-")
 	switch {
@@ -65,7 +64,7 @@ func Learn(ctx context.Context, t *eval.Table, o LearnOptions) (*Predictions, er
 
 // seen learns from rows that may be seen: as they are, or drawn from a distribution that
 // was learned from perturbed ones.
-func seen(ctx context.Context, t *eval.Table, form *learn.Form, name string, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func seen(ctx context.Context, t *Table, form *learn.Form, name string, o LearnOptions) (trainer.Classifier, *Guarantee, error) {
 	rows := trainer.NewTable(form)
 	var g *Guarantee
 	total := 0.0
@@ -133,7 +132,7 @@ func (m majority) Probabilities(_ schema.Row, to []float64) ([]float64, error) {
 }
 
 // predict answers the test rows: what is most probable, the first of those that are equally.
-func (l *Predictions) predict(c learn.Classifier, t *eval.Table) error {
+func (l *Predictions) predict(c trainer.Classifier, t *Table) error {
 	words, label := t.Schema.Wording(), t.Schema.LabelColumn()
 	for _, row := range t.Test {
 		p, err := c.Probabilities(row, nil)

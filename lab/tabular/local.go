@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/plan"
 	"github.com/sotto-dp/sotto/internal/private/table"
 	"github.com/sotto-dp/sotto/internal/private/table/local"
@@ -25,7 +24,7 @@ type LocalOptions struct {
 
 // NewLocal perturbs the training rows and learns their distribution. All columns of the
 // schema have to be discrete.
-func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Distribution, error) {
+func NewLocal(ctx context.Context, t *Table, o LocalOptions) (*Distribution, error) {
 	l := &Distribution{schema: t.Schema, key: noise.KeyFromSeed(o.Seed)}
 	channel, perturb, err := l.channel(t, o)
 	if err != nil {
@@ -58,7 +57,7 @@ func NewLocal(ctx context.Context, t *eval.Table, o LocalOptions) (*Distribution
 }
 
 // channel returns what happens to rows, and does it.
-func (l *Distribution) channel(t *eval.Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
+func (l *Distribution) channel(t *Table, o LocalOptions) (reconstruct.Channel, func(*table.Batch, *reconstruct.Rows) error, error) {
 	if math.IsInf(o.Epsilon, 1) {
 		c := reconstruct.Channel{}
 		for _, column := range t.Schema.Columns {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/reconstruct"
 	"github.com/sotto-dp/sotto/internal/stat"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -18,7 +17,7 @@ import (
 // ones, drawn with chances in proportion to mismatch to their distance, those that are
 // nearest last. In a discrete column, what differs is at a distance of 1; a number is at a
 // quarter of how many standard deviations lie between, or 1 (Wilson, Martinez 1997).
-func RealNear(t *eval.Table, mismatch float64, shots int, seed uint64) ([][]prompt.Example, error) {
+func RealNear(t *Table, mismatch float64, shots int, seed uint64) ([][]prompt.Example, error) {
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}
@@ -62,7 +61,7 @@ type neighbour struct {
 
 // spreads returns what numbers are measured by: four standard deviations; 0 of what has
 // none, and infinite for the label, which is not compared.
-func spreads(t *eval.Table) []float64 {
+func spreads(t *Table) []float64 {
 	out := make([]float64, len(t.Schema.Columns))
 	for c := range out {
 		if t.Train[0][c].Discrete {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
@@ -15,7 +14,7 @@ import (
 
 // agree returns how often demonstrations have the answer of their question, the mean over
 // both answers: a half if they have nothing to do with it.
-func agree(t *testing.T, table *eval.Table, each [][]prompt.Example) float64 {
+func agree(t *testing.T, table *tabular.Table, each [][]prompt.Example) float64 {
 	t.Helper()
 	hits, all := map[string]float64{}, map[string]float64{}
 	for i, item := range table.Items() {
@@ -37,7 +36,7 @@ func agree(t *testing.T, table *eval.Table, each [][]prompt.Example) float64 {
 }
 
 // same is in how many of the questions' words of values a demonstration agrees, on average.
-func same(table *eval.Table, each [][]prompt.Example) (share float64) {
+func same(table *tabular.Table, each [][]prompt.Example) (share float64) {
 	for i, item := range table.Items() {
 		for _, d := range each[i] {
 			a, b := strings.Fields(item.Input), strings.Fields(d.Input)
@@ -197,7 +196,7 @@ func must(each [][]prompt.Example, err error) [][]prompt.Example {
 	return each
 }
 
-func demosOf(table *eval.Table) (out []prompt.Example) {
+func demosOf(table *tabular.Table) (out []prompt.Example) {
 	words := table.Schema.Wording()
 	for _, row := range table.Train {
 		out = append(out, prompt.Example{Input: words.Text(row), Output: words.Answer(row)})

@@ -3,17 +3,19 @@ package tabular
 import (
 	"context"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/learn"
 	"github.com/sotto-dp/sotto/internal/plan"
+	"github.com/sotto-dp/sotto/internal/private/table/global"
 	profiled "github.com/sotto-dp/sotto/internal/private/table/learn"
+	"github.com/sotto-dp/sotto/lab/trainer"
 	"github.com/sotto-dp/sotto/lab/trainer/private"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/noise"
+	"github.com/sotto-dp/sotto/schema"
 )
 
 // privateLogistic adds noise to the coefficients.
-func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func privateLogistic(ctx context.Context, t *Table, o LearnOptions) (trainer.Classifier, *Guarantee, error) {
 	s, err := private.New(private.Request{Schema: t.Schema, Discrete: t.Discrete, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size})
 	if err != nil {
 		return nil, nil, err
@@ -28,9 +30,15 @@ func privateLogistic(ctx context.Context, t *eval.Table, o LearnOptions) (learn.
 }
 
 // privateBayes is naive Bayes of noisy moments and counts of each class.
-func privateBayes(ctx context.Context, t *eval.Table, form *learn.Form, o LearnOptions) (learn.Classifier, *Guarantee, error) {
+func privateBayes(ctx context.Context, t *Table, form *learn.Form, o LearnOptions) (trainer.Classifier, *Guarantee, error) {
 	r := plan.ProfileRequest{Schema: t.Schema, Epsilon: o.Epsilon, Delta: o.Delta, Size: o.Size}
-	r.Groups, r.Statistics = profiled.BayesProfile(form)
+	r.Groups, r.Statistics = []schema.Group{{Column: t.Schema.Label}}, make(map[string]global.Statistic)
+	for _, in := range form.Inputs() {
+		r.Statistics[t.Schema.Columns[in.Place].Name] = global.Moments
+		if in.Discrete {
+			r.Statistics[t.Schema.Columns[in.Place].Name] = global.Histogram
+		}
+	}
 	p, err := plan.NewProfile(r)
 	if err != nil {
 		return nil, nil, err

@@ -3,7 +3,6 @@ package tabular
 import (
 	"fmt"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/privacy"
 	"github.com/sotto-dp/sotto/privacy/accountant"
 	"github.com/sotto-dp/sotto/privacy/noise"
@@ -30,7 +29,7 @@ func guarantee(e privacy.Event, a privacy.Adjacency, delta float64) (*Guarantee,
 }
 
 // Real takes training rows as they are, the same for all questions.
-func Real(t *eval.Table, shots int, seed uint64) ([]prompt.Example, error) {
+func Real(t *Table, shots int, seed uint64) ([]prompt.Example, error) {
 	if shots > len(t.Train) {
 		return nil, fmt.Errorf("%d demonstrations cannot be drawn from %d rows: ask for fewer", shots, len(t.Train))
 	}

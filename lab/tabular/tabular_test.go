@@ -2,14 +2,10 @@ package tabular_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
-	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/prompt"
@@ -19,22 +15,10 @@ import (
 const trained = 3000
 
 // loans reads the demo's table, as bins or as numbers.
-func loans(t testing.TB, discrete bool) *eval.Table {
+func loans(t testing.TB, discrete bool) *tabular.Table {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "loans.csv")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := demo.WriteLoans(f, demo.Loans(trained+500)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := schema.Parse("loans", demo.LoansFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := eval.ReadTable(path, s, discrete, eval.Split{First: trained})
+	path, s := loansFile(t, trained+500)
+	table, err := tabular.ReadTable(path, s, discrete, tabular.Split{First: trained})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +103,7 @@ func means(rows []schema.Row, column, label int) map[int]float64 {
 }
 
 // profile makes demonstrations, and tells what they cost.
-func profile(t *testing.T, table *eval.Table, o tabular.GlobalOptions) ([]prompt.Example, *tabular.Guarantee) {
+func profile(t *testing.T, table *tabular.Table, o tabular.GlobalOptions) ([]prompt.Example, *tabular.Guarantee) {
 	t.Helper()
 	g, err := tabular.NewGlobal(table.Schema, o)
 	if err != nil {
@@ -211,7 +195,7 @@ func TestReal(t *testing.T) {
 }
 
 // right returns the share of answers that are.
-func right(table *eval.Table, got []string) float64 {
+func right(table *tabular.Table, got []string) float64 {
 	n := 0.
 	for i, item := range table.Items() {
 		if got[i] == item.Output {

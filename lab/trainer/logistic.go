@@ -13,6 +13,13 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
+// Classifier returns how probable the classes of a row are; the row's own label is not
+// looked at.
+type Classifier interface {
+	// Probabilities appends one for each class.
+	Probabilities(r schema.Row, to []float64) ([]float64, error)
+}
+
 // LogisticOptions say how to fit.
 type LogisticOptions struct {
 	// Ridge is the penalty λ: ½λ times the sum of squares of all coefficients but the
@@ -59,7 +66,7 @@ func NewLogistic(f *learn.Form, weights [][]float64) (*Logistic, error) {
 // Weights of the features, for each class; nil for a class that never came.
 func (m *Logistic) Weights() [][]float64 { return m.weights }
 
-// Probabilities implements [learn.Classifier].
+// Probabilities implements [Classifier].
 func (m *Logistic) Probabilities(r schema.Row, to []float64) ([]float64, error) {
 	n := len(to)
 	for _, w := range m.weights {

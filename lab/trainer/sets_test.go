@@ -71,7 +71,7 @@ func split(name string, rows []schema.Row) (train, test []schema.Row) {
 	return rows[:len(rows)*4/5], rows[len(rows)*4/5:]
 }
 
-func accuracy(t *testing.T, f *learn.Form, c learn.Classifier, rows []schema.Row) float64 {
+func accuracy(t *testing.T, f *learn.Form, c trainer.Classifier, rows []schema.Row) float64 {
 	t.Helper()
 	right := 0
 	for _, r := range rows {

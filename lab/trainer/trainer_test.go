@@ -79,7 +79,7 @@ func bayes(t *testing.T, table *trainer.Table, o learn.NaiveBayesOptions) *learn
 	return m
 }
 
-func probabilities(t *testing.T, c learn.Classifier, r schema.Row) []float64 {
+func probabilities(t *testing.T, c trainer.Classifier, r schema.Row) []float64 {
 	t.Helper()
 	p, err := c.Probabilities(r, nil)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
 func main() {
@@ -76,7 +76,7 @@ var titles = map[string]string{"agnews": "AG News", "dbpedia": "DBpedia", "trec"
 // read gathers the means of a suite's rows. Where labels were read off in two ways, with
 // calibration and without, the better mean counts, for each set and data set.
 func read(dir string) (panel, error) {
-	rows, err := eval.ReadRows(filepath.Join(dir, "rows.parquet"))
+	rows, err := result.ReadRows(filepath.Join(dir, "rows.parquet"))
 	if err != nil {
 		return panel{}, err
 	}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
 	"github.com/sotto-dp/sotto/internal/ui"
+	"github.com/sotto-dp/sotto/lab/result"
 	"github.com/sotto-dp/sotto/lm"
 	"github.com/sotto-dp/sotto/lm/lmtest"
 )
@@ -105,8 +105,8 @@ func TestConcurrentSuiteInterrupt(t *testing.T) {
 	code, _, text = run(t, command("b", "other")...)
 	expect.Equal(t, "exit code", code, 0)
 	expect.Contains(t, "text", text, "7 of 7")
-	a, errA := eval.ReadRows("a/rows.jsonl")
-	b, errB := eval.ReadRows("b/rows.jsonl")
+	a, errA := result.ReadRows("a/rows.jsonl")
+	b, errB := result.ReadRows("b/rows.jsonl")
 	expect.NoError(t, errA)
 	expect.NoError(t, errB)
 	expect.Len(t, "a", a, len(b))
@@ -146,7 +146,7 @@ func TestSuiteAnswerer(t *testing.T) {
 	if object(t, out)["ok"] != true {
 		t.Fatal(out)
 	}
-	rows, err := eval.ReadRows("rows/rows.jsonl")
+	rows, err := result.ReadRows("rows/rows.jsonl")
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%d rows: %v", len(rows), err)
 	}

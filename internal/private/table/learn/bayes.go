@@ -9,34 +9,20 @@ import (
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// BayesProfile returns what naive Bayes needs of a profile: it is grouped by the label, and
-// has these statistics of the columns. To be given to a plan of profiles.
-func BayesProfile(f *learn.Form) (groups []schema.Group, statistics map[string]global.Statistic) {
-	s := f.Schema()
-	statistics = make(map[string]global.Statistic)
-	for _, in := range f.Inputs() {
-		statistics[s.Columns[in.Place].Name] = global.Moments
-		if in.Discrete {
-			statistics[s.Columns[in.Place].Name] = global.Histogram
-		}
-	}
-	return []schema.Group{{Column: s.Label}}, statistics
-}
-
 // Bayes makes naive Bayes of a released profile: post-processing, so that what it costs is
 // what the profile did. The profile must be grouped by the label, and may be by others
 // too; columns that were skipped say nothing.
 func Bayes(f *learn.Form, p global.Profile, o learn.NaiveBayesOptions) (*learn.NaiveBayes, error) {
-	m, err := MomentsOf(f, p)
+	m, err := momentsOf(f, p)
 	if err != nil {
 		return nil, err
 	}
 	return learn.NewNaiveBayes(f, m, o)
 }
 
-// MomentsOf returns the moments of a released profile. Groups of the same class are
+// momentsOf returns the moments of a released profile. Groups of the same class are
 // added up, those with a negative count left out.
-func MomentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
+func momentsOf(f *learn.Form, p global.Profile) (learn.Moments, error) {
 	m := learn.NewMoments(f)
 	for range m.Counts {
 		m.Errors = append(m.Errors, make([]float64, len(f.Schema().Columns)))

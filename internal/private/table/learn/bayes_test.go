@@ -71,8 +71,14 @@ func fixed(classes int) rows {
 // profileOf makes a profile for naive Bayes, with noise of one multiplier for all.
 func profileOf(t *testing.T, r rows, form *pub.Form, by []schema.Group, multiplier float64) global.Profile {
 	t.Helper()
-	groups, statistics := BayesProfile(form)
-	s := global.Settings{Groups: append(groups, by...), Count: multiplier, Noise: global.None}
+	statistics := map[string]global.Statistic{}
+	for _, in := range form.Inputs() {
+		statistics[r.s.Columns[in.Place].Name] = global.Moments
+		if in.Discrete {
+			statistics[r.s.Columns[in.Place].Name] = global.Histogram
+		}
+	}
+	s := global.Settings{Groups: append([]schema.Group{{Column: r.s.Label}}, by...), Count: multiplier, Noise: global.None}
 	if multiplier > 0 {
 		s.Noise = global.Laplace
 	} else {
@@ -122,8 +128,8 @@ func seenRows(r rows) []schema.Row {
 	return out
 }
 
-// momentsOf are the exact moments of rows.
-func momentsOf(t *testing.T, form *pub.Form, rows []schema.Row) pub.Moments {
+// exactMoments are the moments of rows.
+func exactMoments(t *testing.T, form *pub.Form, rows []schema.Row) pub.Moments {
 	t.Helper()
 	m := pub.NewMoments(form)
 	for _, row := range rows {
@@ -157,7 +163,7 @@ func TestBayesOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exact := momentsOf(t, form, seenRows(r))
+	exact := exactMoments(t, form, seenRows(r))
 	for _, gaussian := range []bool{false, true} {
 		o := pub.NaiveBayesOptions{Gaussian: gaussian, Floor: 1e-3}
 		want, err := pub.NewNaiveBayes(form, exact, o)
@@ -195,7 +201,7 @@ func TestNoiseWidensVariances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := MomentsOf(form, profileOf(t, r, form, nil, 1))
+	m, err := momentsOf(form, profileOf(t, r, form, nil, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

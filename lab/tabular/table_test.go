@@ -1,4 +1,4 @@
-package eval_test
+package tabular_test
 
 import (
 	"errors"
@@ -12,11 +12,12 @@ import (
 	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/internal/demo"
 	"github.com/sotto-dp/sotto/internal/sys/expect"
+	"github.com/sotto-dp/sotto/lab/tabular"
 	"github.com/sotto-dp/sotto/schema"
 )
 
-// loans writes rows of the demo's table and reads its schema.
-func loans(t testing.TB, n int) (string, schema.Schema) {
+// loansFile writes rows of the demo's table and reads its schema.
+func loansFile(t testing.TB, n int) (string, schema.Schema) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "loans.csv")
 	f, err := os.Create(path)
@@ -37,14 +38,14 @@ func loans(t testing.TB, n int) (string, schema.Schema) {
 // TestSplits: every row is on one side, in the order of the file, whatever is read.
 func TestSplits(t *testing.T) {
 	const n = 200
-	path, s := loans(t, n)
-	whole, err := eval.ReadTable(path, s, false, eval.Split{First: n - 1})
+	path, s := loansFile(t, n)
+	whole, err := tabular.ReadTable(path, s, false, tabular.Split{First: n - 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := append(slices.Clone(whole.Train), whole.Test...)
-	for _, split := range []eval.Split{{First: 150}, {Share: 0.8}, {Share: 0.005}} {
-		table, err := eval.ReadTable(path, s, false, split)
+	for _, split := range []tabular.Split{{First: 150}, {Share: 0.8}, {Share: 0.005}} {
+		table, err := tabular.ReadTable(path, s, false, split)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestSplits(t *testing.T) {
 				t.Fatalf("%+v: a row is on neither side, or out of order", split)
 			}
 		}
-		bins, err := eval.ReadTable(path, s, true, split)
+		bins, err := tabular.ReadTable(path, s, true, split)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +90,8 @@ func TestSplits(t *testing.T) {
 // TestTableItems: items are rows in words, and those that are picked are rows that are
 // picked.
 func TestTableItems(t *testing.T) {
-	path, s := loans(t, 100)
-	table, err := eval.ReadTable(path, s, false, eval.Split{Share: 0.5})
+	path, s := loansFile(t, 100)
+	table, err := tabular.ReadTable(path, s, false, tabular.Split{Share: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,24 +114,24 @@ func TestTableItems(t *testing.T) {
 }
 
 func TestTablesRefused(t *testing.T) {
-	path, s := loans(t, 10)
+	path, s := loansFile(t, 10)
 	strict := s
 	strict.Columns = slices.Clone(s.Columns)
 	strict.Columns[3].Values = []string{"tent"}
 	for name, c := range map[string]struct {
 		path   string
 		schema schema.Schema
-		split  eval.Split
+		split  tabular.Split
 		want   string
 	}{
-		"no split":   {path, s, eval.Split{}, "a share between 0 and 1"},
-		"two splits": {path, s, eval.Split{First: 1, Share: 0.5}, "a share between 0 and 1"},
-		"all":        {path, s, eval.Split{First: 10}, "left to test with"},
-		"none":       {path, s, eval.Split{Share: 0.01}, "left to test with"},
-		"no file":    {path + "x", s, eval.Split{First: 1}, "cannot be read"},
-		"values":     {path, strict, eval.Split{First: 1}, "record 1: its home is outside"},
+		"no split":   {path, s, tabular.Split{}, "a share between 0 and 1"},
+		"two splits": {path, s, tabular.Split{First: 1, Share: 0.5}, "a share between 0 and 1"},
+		"all":        {path, s, tabular.Split{First: 10}, "left to test with"},
+		"none":       {path, s, tabular.Split{Share: 0.01}, "left to test with"},
+		"no file":    {path + "x", s, tabular.Split{First: 1}, "cannot be read"},
+		"values":     {path, strict, tabular.Split{First: 1}, "record 1: its home is outside"},
 	} {
-		_, err := eval.ReadTable(c.path, c.schema, false, c.split)
+		_, err := tabular.ReadTable(c.path, c.schema, false, c.split)
 		var item *eval.ItemError
 		if !errors.As(err, &item) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

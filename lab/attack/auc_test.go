@@ -1,4 +1,4 @@
-package metric
+package attack
 
 import (
 	"math"
@@ -26,7 +26,7 @@ func TestAUCReferences(t *testing.T) {
 		for i, p := range c.positive {
 			positive[i] = p == 1
 		}
-		if got, err := AUC(positive, c.scores); err != nil || !near(got, c.want) {
+		if got, err := AUC(positive, c.scores); err != nil || math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v, %v: %v instead of %v, %v", c.positive, c.scores, got, c.want, err)
 		}
 	}

@@ -1,8 +1,9 @@
-package eval
+package tabular
 
 import (
 	"fmt"
 
+	"github.com/sotto-dp/sotto/eval"
 	"github.com/sotto-dp/sotto/privacy/noise"
 	"github.com/sotto-dp/sotto/schema"
 )
@@ -23,12 +24,12 @@ type Split struct {
 	Share float64
 }
 
-// ReadTable reads the rows of a table that may be shown, in any format that [ReadItems]
+// ReadTable reads the rows of a table that may be shown, in any format that [eval.ReadItems]
 // reads, and splits them. A value that the schema has no place for is an error. discrete is
 // as in [Table].
 func ReadTable(path string, s schema.Schema, discrete bool, split Split) (*Table, error) {
 	if err := split.check(); err != nil {
-		return nil, &ItemError{Path: path, Reason: err.Error(), Err: err}
+		return nil, &eval.ItemError{Path: path, Reason: err.Error(), Err: err}
 	}
 	var names []string
 	var columns []reader
@@ -37,7 +38,7 @@ func ReadTable(path string, s schema.Schema, discrete bool, split Split) (*Table
 		columns = append(columns, reader{c.Encoder(), c.Kind == schema.Categorical || discrete && c.Discrete()})
 	}
 	var rows []schema.Row
-	err := readRecords(path, names, func(values []string) error {
+	err := eval.ReadRecords(path, names, func(values []string) error {
 		row := make(schema.Row, len(values))
 		for i, text := range values {
 			v, outcome := columns[i].value(text)
@@ -75,6 +76,9 @@ func (r reader) value(text string) (schema.Value, schema.Outcome) {
 	return schema.Value{Number: x}, outcome
 }
 
+// splitSeed is the fixed seed of splits by shares.
+const splitSeed = 20240607
+
 func (p Split) check() error {
 	if p.First < 0 || !(p.Share >= 0 && p.Share < 1) || (p.First > 0) == (p.Share > 0) {
 		return fmt.Errorf("rows cannot be split into the first %d, or a share of %v: give a number of rows, or a share between 0 and 1", p.First, p.Share)
@@ -88,7 +92,7 @@ func (p Split) apply(path string, rows []schema.Row) (*Table, error) {
 	train := func(i int) bool { return i < n }
 	if p.Share > 0 {
 		n = int(p.Share * float64(len(rows)))
-		key := noise.KeyFromSeed(subsetSeed)
+		key := noise.KeyFromSeed(splitSeed)
 		order, err := key.Stream("rows of a table").Permutation(len(rows))
 		if err != nil {
 			return nil, err
@@ -100,7 +104,7 @@ func (p Split) apply(path string, rows []schema.Row) (*Table, error) {
 		train = func(i int) bool { return chosen[i] }
 	}
 	if n < 1 || n >= len(rows) {
-		return nil, &ItemError{Path: path, Reason: fmt.Sprintf("%d of its %d rows would be for training: split it so that some are, and some are left to test with", n, len(rows))}
+		return nil, &eval.ItemError{Path: path, Reason: fmt.Sprintf("%d of its %d rows would be for training: split it so that some are, and some are left to test with", n, len(rows))}
 	}
 	t := &Table{}
 	for i, row := range rows {
@@ -114,18 +118,18 @@ func (p Split) apply(path string, rows []schema.Row) (*Table, error) {
 }
 
 // Items returns the test rows as questions.
-func (t *Table) Items() []Item {
-	items := make([]Item, len(t.Test))
+func (t *Table) Items() []eval.Item {
+	items := make([]eval.Item, len(t.Test))
 	words := t.Schema.Wording()
 	for i, row := range t.Test {
-		items[i] = Item{Input: words.Text(row), Output: words.Answer(row)}
+		items[i] = eval.Item{Input: words.Text(row), Output: words.Answer(row)}
 	}
 	return items
 }
 
-// Subset leaves n test rows, or all if n is 0, as the function Pick does.
+// Subset leaves n test rows, or all if n is 0, as [eval.Subset] does.
 func (t *Table) Subset(n int) (*Table, error) {
-	test, err := Subset(t.Test, n)
+	test, err := eval.Subset(t.Test, n)
 	out := *t
 	out.Test = test
 	return &out, err

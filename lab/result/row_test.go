@@ -1,4 +1,4 @@
-package eval_test
+package result_test
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sotto-dp/sotto/eval"
+	"github.com/sotto-dp/sotto/lab/result"
 )
 
-func row(i int) eval.Row {
+func row(i int) result.Row {
 	epsilon := 0.3 * float64(i)
-	return eval.Row{
+	return result.Row{
 		Key: fmt.Sprintf("key-%d", i), Suite: "s", Dataset: "tickets", Task: "tickets", Method: "clipped", Name: "clipped, batch 16",
 		Settings: map[string]string{"batch": "16"}, Epsilon: &epsilon, Delta: 1e-6, EpsilonUpper: epsilon, Event: "laplace(1)",
 		Shots: 4, Seed: uint64(i), Model: "m", Answerer: "a", Calibrated: i%2 == 0, Metric: "accuracy", Value: 0.5, N: 2,
@@ -26,10 +26,10 @@ func row(i int) eval.Row {
 }
 
 // genRow draws rows with everything that a file format could get wrong.
-func genRow() *rapid.Generator[eval.Row] {
-	return rapid.Custom(func(t *rapid.T) eval.Row {
+func genRow() *rapid.Generator[result.Row] {
+	return rapid.Custom(func(t *rapid.T) result.Row {
 		number := rapid.Float64Range(-1e300, 1e300)
-		r := eval.Row{
+		r := result.Row{
 			Key: rapid.String().Draw(t, "key"), Dataset: rapid.String().Draw(t, "dataset"), Name: rapid.String().Draw(t, "name"),
 			Event: rapid.String().Draw(t, "event"), Shots: rapid.IntRange(0, 100).Draw(t, "shots"), Seed: rapid.Uint64().Draw(t, "seed"),
 			Calibrated: rapid.Bool().Draw(t, "calibrated"), Value: number.Draw(t, "value"), N: rapid.Int().Draw(t, "n"),
@@ -60,10 +60,10 @@ func TestPlainFilesKeepRows(t *testing.T) {
 		rows := rapid.SliceOfN(genRow(), 1, 5).Draw(t, "rows")
 		for _, name := range []string{"rows.jsonl", "rows.parquet"} {
 			path := filepath.Join(dir, name)
-			if err := eval.WriteRows(path, rows); err != nil {
+			if err := result.WriteRows(path, rows); err != nil {
 				t.Fatal(err)
 			}
-			got, err := eval.ReadRows(path)
+			got, err := result.ReadRows(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestPlainFilesKeepRows(t *testing.T) {
 // rows before it stand, and the next continue a line of their own.
 func TestLogTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
-	log, err := eval.OpenLog(path)
+	log, err := result.OpenLog(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +100,14 @@ func TestLogTorn(t *testing.T) {
 		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := []eval.Row{row(1)}
+		want := []result.Row{row(1)}
 		if cut >= len(whole)-1 {
 			want = append(want, row(2))
 		}
-		if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := result.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("cut at %d: %d rows, %v", cut, len(got), err)
 		}
-		log, err := eval.OpenLog(path)
+		log, err := result.OpenLog(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestLogTorn(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, append(want, row(3))) {
+		if got, err := result.ReadRows(path); err != nil || !reflect.DeepEqual(got, append(want, row(3))) {
 			t.Fatalf("cut at %d, then more: %d rows, %v", cut, len(got), err)
 		}
 	}
@@ -131,22 +131,22 @@ func TestBrokenRows(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eval.ReadRows(path); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := result.ReadRows(path); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("%v", err)
 	}
-	if _, err := eval.OpenLog(path); err == nil {
+	if _, err := result.OpenLog(path); err == nil {
 		t.Error("a file that is not of rows is added to")
 	}
 	if left, err := os.ReadFile(path); err != nil || string(left) != text {
 		t.Errorf("the file is now %q, %v", left, err)
 	}
-	if rows, err := eval.ReadRows(path + "-missing"); err != nil || rows != nil {
+	if rows, err := result.ReadRows(path + "-missing"); err != nil || rows != nil {
 		t.Errorf("a file that does not exist: %v, %v", rows, err)
 	}
 	if err := os.WriteFile(path+".parquet", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := eval.ReadRows(path + ".parquet"); err == nil {
+	if _, err := result.ReadRows(path + ".parquet"); err == nil {
 		t.Error("JSONL was read as Parquet")
 	}
 }
@@ -154,14 +154,14 @@ func TestBrokenRows(t *testing.T) {
 // TestTwoLogs: two programs that add to one file do not write over each other's rows.
 func TestTwoLogs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
-	var logs [2]*eval.Log
+	var logs [2]*result.Log
 	for i := range logs {
 		var err error
-		if logs[i], err = eval.OpenLog(path); err != nil {
+		if logs[i], err = result.OpenLog(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var want []eval.Row
+	var want []result.Row
 	for i := range 6 {
 		want = append(want, row(i))
 		if err := logs[i%2].Add(row(i)); err != nil {
@@ -173,7 +173,7 @@ func TestTwoLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := eval.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := result.ReadRows(path); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
 }
@@ -182,7 +182,7 @@ func TestTwoLogs(t *testing.T) {
 // where the library panics.
 func TestDamagedParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.parquet")
-	if err := eval.WriteRows(path, []eval.Row{row(1), row(2)}); err != nil {
+	if err := result.WriteRows(path, []result.Row{row(1), row(2)}); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
@@ -196,7 +196,7 @@ func TestDamagedParquet(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := eval.ReadRows(path); err != nil && strings.Contains(err.Error(), "is damaged: remove it") {
+		if _, err := result.ReadRows(path); err != nil && strings.Contains(err.Error(), "is damaged: remove it") {
 			panicked++
 		}
 	}
@@ -212,8 +212,8 @@ func TestTidy(t *testing.T) {
 	fresh.Value = 0.75
 	none := row(2)
 	none.Epsilon = nil
-	got := eval.Tidy([]eval.Row{none, old, row(4), fresh, row(3)})
-	want := []eval.Row{fresh, row(3), row(4), none}
+	got := result.Tidy([]result.Row{none, old, row(4), fresh, row(3)})
+	want := []result.Row{fresh, row(3), row(4), none}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}

@@ -1,4 +1,4 @@
-package eval
+package result
 
 // Row is the result of one demonstration set, or of one ensemble of records that answered
 // online.
