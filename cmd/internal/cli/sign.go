@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
-// KeysDir is where the signing key is, by flag, variable or configuration.
+// KeysDir returns the folder of the signing key, by flag, variable or configuration.
 func (p *Program) KeysDir() (string, error) {
 	dir, err := p.Places.KeysAt()
 	return dir, ui.AsUsage(err)

@@ -105,7 +105,7 @@ func fingerprints(ctx context.Context, p *cli.Program, names []string) (found []
 	return found, nil
 }
 
-// accountChange is what "account set" is asked for.
+// accountChange holds the flags of "account set".
 type accountChange struct {
 	role            string
 	disable, enable bool

@@ -23,7 +23,7 @@ import (
 	"github.com/sotto-dp/sotto/privacy/certificate"
 )
 
-// defaultAdmin is where those who look after the service reach it.
+// defaultAdmin is the address of the dashboard and the metrics: this machine alone.
 const defaultAdmin = "127.0.0.1:8081"
 
 type serveOptions struct {

@@ -59,7 +59,7 @@ type proposalResult struct {
 	Proposal string `json:"proposal"`
 	// Digest approves it.
 	Digest string `json:"digest"`
-	// Event is what the ledger is asked for.
+	// Event describes the charge, which the ledger has to allow.
 	Event string `json:"event"`
 }
 

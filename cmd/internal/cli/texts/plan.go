@@ -36,7 +36,7 @@ type planOptions struct {
 	methods []string
 	answers int64
 	plot    string
-	// file is where the plan file goes.
+	// file names the plan file to write.
 	file string
 }
 

@@ -215,7 +215,7 @@ func taskOf(dir string) (prompt.Task, error) {
 	return made.Task, nil
 }
 
-// predictedAtOnce is how many texts are encoded between two reports.
+// predictedAtOnce texts are encoded between two reports of progress.
 const predictedAtOnce = 256
 
 // readsEvidence opens what reads texts by evidence: the encoder of sentences, or for rows of a table their schema. What
